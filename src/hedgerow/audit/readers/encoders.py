@@ -1,27 +1,41 @@
 """Columns that fitted transformers of scikit-learn compute from attributes, and comparisons of them as literals."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, isnan, nan, nextafter
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_matrix
 from sklearn import preprocessing
-from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, OrdinalEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.readers.names import finite_number, meanings
 from hedgerow.boundary.arrays import Floats
-from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models.conditions import Path
+from hedgerow.pipelines import (
+    Binning,
+    CategoryCodes,
+    Encoding,
+    Scaling,
+    SideBySide,
+    Step,
+    Steps,
+    Unread,
+    flat_steps,
+    read_steps,
+    split_pipeline,
+)
 from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.tables.frames import Table
 
+STEPS = (preprocessing.OneHotEncoder, preprocessing.OrdinalEncoder, preprocessing.KBinsDiscretizer)
+STEPS += (preprocessing.StandardScaler, preprocessing.MinMaxScaler, preprocessing.MaxAbsScaler)
+STEPS += (preprocessing.RobustScaler,)
+"""Types of the steps that are read before a model."""
 Map = Callable[[Floats], Floats]  # a monotone, non-decreasing map of numbers, elementwise
 _AT_ONCE = 64  # values that are transformed at once
 
@@ -99,6 +113,72 @@ Feature = str | Literal | Coded | Rescaled
 """Meaning of a column: an attribute's values, 1 where a literal holds and else 0, or computed from an attribute."""
 
 
+def last_step(model: Any, features: Any) -> tuple[Any, Any]:
+    """Return the final model of nested pipelines, and its features: the steps before it, if any changes the table."""
+    before, model = split_pipeline(model, lambda part: isinstance(part, Pipeline))
+    if not before:
+        return model, features
+    if features is not None:
+        raise ArgumentError("expected no `features=` with a Pipeline, whose steps define the columns; leave it out.")
+    return model, make_pipeline(*before)
+
+
+_Given = tuple[Feature, ...]
+
+
+def made_by(transformer: Any, schema: Schema) -> _Given:
+    # computed from the values that the schema declares, in float64, as the transformer computes: no row is read
+    check_is_fitted(transformer)
+    steps = flat_steps(transformer)
+    if not steps:
+        raise ArgumentError("expected a transformer of the table, got steps that do nothing; leave out `features=`.")
+    first = steps[0]
+    names = getattr(first, "feature_names_in_", schema.names)
+    width = getattr(first, "n_features_in_", len(names))
+    if len(names) != width:
+        problem = f"expected a transformer fitted on the schema's {len(schema)} attributes"
+        raise ArgumentError(f"{problem}, got one fitted on {width} columns without names; fit it on a frame.")
+    given = meanings(names, schema)
+    return _after(read_steps(steps, STEPS), schema, given)
+
+
+def _after(steps: Steps, schema: Schema, given: _Given) -> _Given:
+    """Return the columns after some steps."""
+    for step in steps:
+        given = _after_one(step, schema, given)
+    return given
+
+
+def _after_one(step: Step, schema: Schema, given: _Given) -> _Given:
+    match step:
+        case SideBySide(width, parts):
+            _check_width("ColumnTransformer", width, given)
+            chosen = [(steps, tuple(given[i] for i in places)) for places, steps in parts]
+            return tuple(x for steps, own in chosen for x in _after(steps, schema, own))
+        case Encoding(name, columns, is_narrow):
+            _check_width(name, len(columns), given)
+            pairs = zip(given, columns, strict=True)
+            return tuple(x for one, codes in pairs for x in _encoded(name, codes, schema, one, is_narrow=is_narrow))
+        case Scaling(name, width):
+            _check_width(name, width, given)
+            return tuple(_scaled(step, schema, one, i) for i, one in enumerate(given))
+        case Binning(edges):
+            _check_width("KBinsDiscretizer", len(edges), given)
+            return tuple(x for i, one in enumerate(given) for x in _binned(step, schema, one, i))
+        case _:
+            name = step.name if isinstance(step, Unread) else type(step).__name__
+            why = ", which encodes training rows differently from other rows" * (name == "TargetEncoder")
+            raise ArgumentTypeError(
+                f"expected one of the transformers {', '.join(kind.__name__ for kind in STEPS)}, ColumnTransformer and "
+                f"Pipeline, got one whose columns cannot be read: {name}{why}."
+            )
+
+
+def _check_width(name: str, width: int, given: _Given) -> None:
+    if len(given) != width:
+        raise ArgumentError(f"expected {width} columns before a {name}, got {len(given)}; fit the steps together.")
+
+
 def bins(name: str, attribute: Attribute) -> list[Literal]:
     """Return a literal for each bin of booleans or categories, in order."""
     if attribute.outside == "bin":
@@ -108,213 +188,62 @@ def bins(name: str, attribute: Attribute) -> list[Literal]:
     return known + [Literal(name, "missing")] * (attribute.missing == "bin")
 
 
-def is_narrow(dtype: Any) -> bool:
-    return dtype is not None and np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize < 8
-
-
-def transformed(transformer: Any, rows: Any) -> Floats:
-    problem = SchemaError(
-        f"expected declared values that the {type(transformer).__name__} accepts, got some that it refuses; declare "
-        "only values that it was fitted on."
-    )
-
-    def call() -> Floats:
-        found = transformer.transform(rows)
-        return np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
-
-    return guarded(call, problem)
-
-
-def last_step(model: Any, features: Any) -> tuple[Any, Any]:
-    """Return the final model of nested pipelines, and its features: the steps before it, if any changes the table."""
-    before: list[Any] = []
-    while isinstance(model, Pipeline):
-        before += [step for _, step in model.steps[:-1]]
-        model = model.steps[-1][1]
-    before = [step for step in before if not is_idle(step)]
-    if not before:
-        return model, features
-    if features is not None:
-        raise ArgumentError("expected no `features=` with a Pipeline, whose steps define the columns; leave it out.")
-    return model, make_pipeline(*before)
-
-
-def first_step(transformer: Any) -> Any:
-    """Return the part of a transformer that was fitted on the table itself; None if it does not change the table."""
-    while isinstance(transformer, Pipeline):
-        transformer = next((step for _, step in transformer.steps if not is_idle(step)), None)
-    return None if is_idle(transformer) else transformer
-
-
-def is_idle(step: Any) -> bool:
-    """Return whether a step does not change the table, and stores nothing about it, not even its columns."""
-    if isinstance(step, Pipeline):
-        return all(is_idle(part) for _, part in step.steps)
-    return step is None or (isinstance(step, str) and step == "passthrough")
-
-
-_Given = tuple[Feature, ...]
-_SCALERS = (preprocessing.StandardScaler, preprocessing.MinMaxScaler, preprocessing.MaxAbsScaler)
-_SCALERS += (preprocessing.RobustScaler,)
-
-
-def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
-    # computed by transforming the values that the schema declares, in float64: no row is read
-    check_is_fitted(transformer)
-    first = first_step(transformer)
-    if first is None:
-        raise ArgumentError("expected a transformer of the table, got steps that do nothing; leave out `features=`.")
-    names = getattr(first, "feature_names_in_", schema.names)
-    width = getattr(first, "n_features_in_", len(names))
-    if len(names) != width:
-        problem = f"expected a transformer fitted on the schema's {len(schema)} attributes"
-        raise ArgumentError(f"{problem}, got one fitted on {width} columns without names; fit it on a frame.")
-    return _made(transformer, schema, meanings(names, schema))
-
-
-def _made(transformer: Any, schema: Schema, given: _Given, *, is_sparse: bool = False) -> _Given:
-    kind = type(transformer)
-    if transformer in ("passthrough", None) or (kind is FunctionTransformer and transformer.func is None):
-        return given
-    if kind is Pipeline:
-        for _, step in transformer.steps:
-            given, is_sparse = _made(step, schema, given, is_sparse=is_sparse), _gives_sparse(step, is_sparse)
-        return given
-    if kind is ColumnTransformer:
-        return _side_by_side(transformer, schema, given, is_sparse=is_sparse)
-    if kind in (OneHotEncoder, OrdinalEncoder):
-        return tuple(x for i, one in enumerate(given) for x in of_categories(transformer, schema, one, i))
-    if kind in _SCALERS:
-        return tuple(scaled(transformer, schema, one, i, is_sparse=is_sparse) for i, one in enumerate(given))
-    if kind is KBinsDiscretizer:
-        return tuple(x for i, one in enumerate(given) for x in binned(transformer, schema, one, i))
-    why = ", which encodes training rows differently from other rows" * (kind is preprocessing.TargetEncoder)
-    raise ArgumentTypeError(
-        "expected one of the transformers OneHotEncoder, OrdinalEncoder, KBinsDiscretizer, StandardScaler, "
-        "MinMaxScaler, MaxAbsScaler, RobustScaler, ColumnTransformer and Pipeline, got one whose columns cannot be "
-        f"read: {kind.__name__}{why}."
-    )
-
-
-def _gives_sparse(step: Any, is_sparse: bool) -> bool:
-    match step:
-        case ColumnTransformer():
-            return bool(step.sparse_output_)
-        case Pipeline():
-            for _, part in step.steps:
-                is_sparse = _gives_sparse(part, is_sparse)
-            return is_sparse
-        case OneHotEncoder():
-            return bool(step.sparse_output)
-        case KBinsDiscretizer():
-            return step.encode == "onehot"
-        case _:
-            return is_sparse and not isinstance(step, OrdinalEncoder)
-
-
-def _side_by_side(transformer: ColumnTransformer, schema: Schema, given: _Given, *, is_sparse: bool) -> _Given:
-    if transformer.transformer_weights:
-        raise ArgumentTypeError("expected a ColumnTransformer without transformer_weights, got one with them.")
-    names = [str(name) for name in getattr(transformer, "feature_names_in_", ())]
-    found: list[Feature] = []
-    for _, part, chosen in transformer.transformers_:
-        places = _places(chosen, names, len(given))
-        if places and not (isinstance(part, str) and part == "drop"):
-            found += _made(part, schema, tuple(given[i] for i in places), is_sparse=is_sparse)
-    return tuple(found)
-
-
-def _places(chosen: Any, names: list[str], width: int) -> list[int]:
-    if isinstance(chosen, slice) and isinstance(chosen.start or chosen.stop, str):
-        start = None if chosen.start is None else names.index(chosen.start)
-        stop = None if chosen.stop is None else names.index(chosen.stop) + 1  # with the last, as pandas does
-        chosen = slice(start, stop, chosen.step)
-    if isinstance(chosen, slice):
-        return list(range(width))[chosen]
-    several = [chosen] if isinstance(chosen, (str, int)) else list(chosen)
-    if several and isinstance(several[0], (bool, np.bool_)):
-        return [i for i, taken in enumerate(several) if taken]
-    return [names.index(x) if isinstance(x, str) else range(width)[x] for x in several]
-
-
-def of_categories(encoder: Any, schema: Schema, given: Feature, place: int) -> list[Feature]:
+def _encoded(name: str, codes: CategoryCodes, schema: Schema, given: Feature, *, is_narrow: bool) -> list[Feature]:
     """Return the output columns of a category encoder for one input column: for each bin of an attribute, its codes."""
     attribute = schema[given] if isinstance(given, str) else None
     if not isinstance(given, str) or attribute is None or not attribute.listed:
-        problem = f"expected a boolean or categorical attribute before a {type(encoder).__name__}"
+        problem = f"expected a boolean or categorical attribute before a {name}"
         raise SchemaError(f"{problem}, got another one.", attribute=str(given))
     literals = bins(given, attribute)
-    categories = encoder.categories_[place]
-    places = schema.encode(Table.of(pd.DataFrame({given: categories})), [given])[given].astype(np.intp)
-    block = _encoded(encoder, place, categories)
+    table = Table.of(pd.DataFrame({given: list(codes.categories)}))
+    places = schema.encode(table, [given])[given].astype(np.intp)
+    block = codes.outputs(codes.codes)
     numbers = np.zeros((len(literals), block.shape[1]))
     if set(range(len(literals))) - set(places.tolist()):
-        numbers[:] = _unseen(encoder, place, given)
+        if codes.other is None and codes.width is None:
+            problem = "has values that the encoder was not fitted on and refuses"
+            raise SchemaError(f"{problem}; declare the values of the training rows only.", attribute=given)
+        numbers[:] = codes.outputs([-1 if codes.other is None else codes.other])  # a refused row is in no category
     numbers[places] = block
     if not np.array_equal(numbers[places], block, equal_nan=True):
         problem = "has values that the encoder distinguishes and the schema does not"
         raise SchemaError(f"{problem}; declare them as different values.", attribute=given)
-    narrow = isinstance(encoder, OrdinalEncoder) and is_narrow(encoder.dtype)  # 0 and 1 are exact in any type
-    return [Coded(given, tuple(zip(literals, column.tolist(), strict=True)), narrow) for column in numbers.T]
+    return [Coded(given, tuple(zip(literals, column.tolist(), strict=True)), is_narrow) for column in numbers.T]
 
 
-def _unseen(encoder: Any, place: int, name: str) -> Floats | float:
-    if isinstance(encoder, OneHotEncoder):
-        rare = _infrequent(encoder, place) if encoder.handle_unknown in ("infrequent_if_exist", "warn") else []
-        return _encoded(encoder, place, rare[:1])[0] if rare else 0.0
-    if encoder.handle_unknown == "error":
-        problem = "has values that the encoder was not fitted on and refuses"
-        raise SchemaError(f"{problem}; declare the values of the training rows only.", attribute=name)
-    return float(encoder.unknown_value)
-
-
-def _infrequent(encoder: Any, place: int) -> list[Any]:
-    groups = getattr(encoder, "infrequent_categories_", None)
-    return [] if groups is None or groups[place] is None else list(groups[place])
-
-
-def _encoded(encoder: Any, place: int, categories: Sequence[Any]) -> Floats:
-    rows = np.empty((len(categories), len(encoder.categories_)), dtype=object)
-    for i, own in enumerate(encoder.categories_):
-        rows[:, i] = own[0]
-    rows[:, place] = list(categories)
-    widths = [_width(encoder, i) for i in range(place + 1)]
-    return transformed(encoder, rows)[:, sum(widths[:-1]) : sum(widths)]
-
-
-def _width(encoder: Any, place: int) -> int:
-    if isinstance(encoder, OrdinalEncoder):
-        return 1
-    rare = len(_infrequent(encoder, place))
-    dropped = encoder.drop_idx_ is not None and encoder.drop_idx_[place] is not None
-    return len(encoder.categories_[place]) - max(rare - 1, 0) - dropped
-
-
-def scaled(scaler: Any, schema: Schema, given: Feature, place: int, *, is_sparse: bool) -> Feature:
-    """Return the output column of a scaler for one column; on sparse arrays it multiplies, on dense ones it divides."""
-    learned = [value for value in vars(scaler).values() if isinstance(value, np.ndarray)]
-    if not isinstance(given, Coded) and any(is_narrow(value.dtype) for value in learned):
-        problem = f"expected a {type(scaler).__name__} fitted on float64"
+def _scaled(step: Scaling, schema: Schema, given: Feature, place: int) -> Feature:
+    if not isinstance(given, Coded) and step.is_narrow:
+        problem = f"expected a {step.name} fitted on float64"
         raise SchemaError(f"{problem}, got one of lower precision, which rounds differently; fit it on float64.")
-    return _mapped(schema, given, _block(scaler, place, is_sparse=is_sparse))
+    return _mapped(schema, given, partial(_column, step, step.name, place))
 
 
-def binned(bins: KBinsDiscretizer, schema: Schema, given: Feature, place: int) -> list[Feature]:
+def _binned(step: Binning, schema: Schema, given: Feature, place: int) -> list[Feature]:
     name = given.attribute if not isinstance(given, str) else given
     if schema[name].missing == "bin" or schema[name].outside == "bin":
         problem = "is discretised, and a KBinsDiscretizer accepts no missing values and bins those outside the domain"
         raise SchemaError(f"{problem}; declare it without `missing: bin` and `outside: bin`.", attribute=name)
-    if bins.encode == "ordinal":
-        return [replace(_mapped(schema, given, _block(bins, place)), narrow=is_narrow(bins.dtype))]
-    start, width = int(bins.n_bins_[:place].sum()), int(bins.n_bins_[place])
+    number: Map = partial(_column, step, "KBinsDiscretizer", place)
+    if not step.one_hot:
+        return [replace(_mapped(schema, given, number), narrow=step.is_single)]
+    width = len(step.edges[place]) + 1
     if schema[name].listed:
-        return [_mapped(schema, given, _block(bins, place, start + i)) for i in range(width)]
+        numbered = [lambda values, i=i: (number(values) == i).astype(np.float64) for i in range(width)]
+        return [_mapped(schema, given, is_in) for is_in in numbered]
     if not isinstance(given, str):
         raise SchemaError("is discretised after another step, which is not supported.", attribute=name)
-    block = _block(bins, place, slice(start, start + width))
-    numbered = Rescaled(given, (lambda values: block(values).argmax(axis=1).astype(np.float64),))
-    cuts = [numbered.last_at_most(i, schema) for i in range(width - 1)]  # the edges are in float64, it may not be
+    rescaled = Rescaled(given, (number,))
+    cuts = [rescaled.last_at_most(i, schema) for i in range(width - 1)]  # the edges are in float64, it may not be
     return [_between(given, low, high) for low, high in zip([-inf, *cuts], [*cuts, inf], strict=True)]
+
+
+def _column(step: Scaling | Binning, name: str, place: int, values: Floats) -> Floats:
+    """Return what a step computes of one column of numbers, which depends on no other column."""
+    if np.isinf(values).any() or (isinstance(step, Binning) and np.isnan(values).any()):
+        problem = f"expected declared values that the {name} accepts, got some that it refuses"
+        raise SchemaError(f"{problem}; declare only values that it was fitted on.")
+    with np.errstate(all="ignore"):
+        return step.column(place, values)
 
 
 def _between(name: str, low: float, high: float) -> Feature:
@@ -350,15 +279,3 @@ def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
             raise SchemaError("is text, but the transformer expects numbers; encode it first.", attribute=name)
         codes += [nan] * (attribute.missing == "bin")
     return Coded(name, tuple(zip(bins(name, attribute), codes, strict=True))).mapped(change)
-
-
-def _block(transformer: Any, place: int, column: int | slice | None = None, *, is_sparse: bool = False) -> Map:
-    """Return the map of one column by a transformer of numbers, which depends on no other column."""
-
-    def change(values: Floats) -> Floats:
-        rows = np.zeros((len(values), transformer.n_features_in_))
-        rows[:, place] = values
-        found = transformed(transformer, csr_matrix(rows) if is_sparse else rows)
-        return found[:, place if column is None else column]
-
-    return change

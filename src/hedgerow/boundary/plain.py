@@ -1,0 +1,80 @@
+"""Parameters of objects that others made, as plain values: no code of these objects is left in them."""
+
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from hedgerow.boundary.arithmetic import LARGEST
+from hedgerow.boundary.arrays import Array, Floats
+from hedgerow.errors import ArgumentError
+from hedgerow.text.messages import shown
+
+Plain = str | float | datetime | None
+"""A value of exactly the type str, int, float, bool or datetime; None if it is missing."""
+
+
+def plain_array(values: Any, shape: tuple[int, ...]) -> Floats:
+    """Return a copy of an array of numbers of this shape as float64; -1 stands for any length."""
+    if type(values) is not np.ndarray or values.dtype.kind not in "fiub":
+        raise ArgumentError("its parameters are not in NumPy arrays")
+    if len(values.shape) != len(shape) or any(b not in (-1, a) for a, b in zip(values.shape, shape, strict=True)):
+        raise ArgumentError(f"it has parameters of shape {values.shape} where {shape} is expected")
+    found = values.astype(np.float64)
+    if not (np.abs(found) <= LARGEST).all():
+        raise ArgumentError("some of its parameters are not finite, or too large")
+    return found
+
+
+def plain_vector(values: Any, length: int = -1) -> Floats:
+    return plain_array(values, (length,))
+
+
+def plain_values(values: Any) -> list[Plain]:
+    """Return the text, numbers and dates of an array; None for missing values."""
+    if type(values) is not np.ndarray or values.ndim != 1:
+        raise ArgumentError("its values are not in NumPy arrays")
+    return [None if value is None or _is_nan(value) else _plain(value) for value in _listed(values)]
+
+
+def are_nan(values: Array) -> list[bool]:
+    """Return which values of an array are NaN, as opposed to None."""
+    return list(map(_is_nan, _listed(values)))
+
+
+def _listed(values: Array) -> list[Any]:
+    return (values.astype("datetime64[us]") if values.dtype.kind == "M" else values).tolist()
+
+
+def _is_nan(value: Any) -> bool:
+    return issubclass(type(value), float) and bool(np.isnan(value))
+
+
+def _plain(value: Any) -> Plain:
+    if type(value) in (np.str_, np.bool_, np.int64, np.float64):
+        value = value.item()
+    if type(value) is str:
+        value.encode()  # UnicodeEncodeError is a ValueError: no column holds half of a surrogate pair
+    elif type(value) not in (int, float, bool, datetime):
+        raise ArgumentError(f"it has a value that is neither text nor a number: {shown(value)}")
+    return value
+
+
+def plain_number(value: Plain) -> float:
+    """Return a plain value as float64; text, dates and missing values are refused."""
+    if not isinstance(value, (int, float)):
+        raise ArgumentError(f"it has a {type(value).__name__} where a number is expected")
+    return float(value)
+
+
+def plain_text(value: Any) -> str:
+    """Return a setting that is text of exactly the type str, whose comparisons are Python's."""
+    if type(value) is not str:
+        raise ArgumentError(f"a setting is a {type(value).__name__} where text is expected")
+    return value
+
+
+def plain_flag(value: Any) -> bool:
+    if type(value) not in (bool, int, np.bool_):
+        raise ArgumentError(f"a setting is a {type(value).__name__} where True or False is expected")
+    return bool(value)

@@ -1,0 +1,312 @@
+"""Fitted transformers of scikit-learn as frozen values: their settings and learned numbers, and none of their code."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from sklearn import preprocessing
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.boundary.arrays import Floats
+from hedgerow.boundary.plain import Plain, are_nan, plain_flag, plain_number, plain_text, plain_values, plain_vector
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.text.messages import shown
+
+_MOST_NESTED = 20  # pipelines in pipelines
+
+Names = tuple[str, ...] | None
+"""Names by which the first step selects columns, none if the table has none; None for a step's own."""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A step of a type that the caller does not read."""
+
+    name: str  # of the type
+    has_function: bool = False  # whether it is a FunctionTransformer with a function
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Arithmetic on numbers with one constant for each column; the result is clipped to bounds, if there are any."""
+
+    name: str  # of the scaler
+    width: int  # the number of columns
+    changes: tuple[tuple[str, tuple[float, ...]], ...]  # "add", "subtract", "multiply" or "divide", in order
+    bounds: tuple[float, float] | None = None
+    is_narrow: bool = False  # whether it was fitted in lower precision than float64
+
+    def column(self, place: int, values: Floats) -> Floats:
+        """Return the results for values of one column."""
+        for operation, numbers in self.changes:
+            values = _ARITHMETIC[operation](values, numbers[place])
+        return values if self.bounds is None else np.clip(values, *self.bounds)
+
+
+@dataclass(frozen=True)
+class Imputation:
+    """Replacement of missing values."""
+
+    values: tuple[Plain, ...]  # of each column; None if the column had no value when the imputer was fitted
+
+
+@dataclass(frozen=True)
+class CategoryCodes:
+    """Codes of the categories of a column."""
+
+    categories: tuple[Plain, ...]  # None for missing values
+    codes: tuple[float, ...]  # one-hot: the number of the output column that is 1, -1 for none
+    other: float | None  # the code of values in no category; None if they are refused
+    width: int | None = None  # one-hot: the number of output columns; None for one column of codes
+
+    def outputs(self, codes: Sequence[float]) -> Floats:
+        """Return the output columns for some codes, shape ``(n_codes, width)``."""
+        column = np.array(codes)[:, None]
+        return column if self.width is None else (column == np.arange(self.width)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Categories as numbers."""
+
+    name: str  # of the encoder
+    columns: tuple[CategoryCodes, ...]
+    is_narrow: bool = False  # whether the codes have lower precision than float64
+
+
+@dataclass(frozen=True)
+class Binning:
+    """Numbers of intervals, counted from 0, for numbers."""
+
+    edges: tuple[tuple[float, ...], ...]  # of each column: the upper ends of all intervals but the last, exclusive
+    one_hot: bool  # whether each interval has an output column
+    is_single: bool = False  # whether values are rounded to float32 before, and the numbers are of that type
+
+    def column(self, place: int, values: Floats) -> Floats:
+        """Return the numbers of the intervals of values of one column."""
+        rounded = values.astype(np.float32) if self.is_single else values
+        return np.searchsorted(np.array(self.edges[place]), rounded, side="right").astype(np.float64)
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Steps on groups of columns, whose results are put side by side."""
+
+    width: int  # the number of columns
+    parts: tuple[tuple[tuple[int, ...], "Steps"], ...]  # the places of each group, and its steps
+
+
+Step = Scaling | Imputation | Encoding | Binning | SideBySide | Unread
+Steps = tuple[Step, ...]
+_ARITHMETIC = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide}
+
+
+def flat_steps(step: Any) -> list[Any]:
+    """Return the steps of nested pipelines in order, without those that neither change the table nor store columns."""
+    if type(step) is Pipeline:
+        return [inner for _, part in step.steps for inner in flat_steps(part)]
+    return [] if step is None or (type(step) is str and step == "passthrough") else [step]
+
+
+def split_pipeline(model: Any, is_pipeline: Callable[[Any], bool]) -> tuple[list[Any], Any]:
+    """Return the steps before the final model of nested pipelines, as `flat_steps` does, and the final model."""
+    before = list[Any]()
+    for _ in range(_MOST_NESTED):
+        if not is_pipeline(model):
+            return before, model
+        *first, (_, model) = model.steps
+        before += [inner for _, step in first for inner in flat_steps(step)]
+    raise ArgumentError(f"expected at most {_MOST_NESTED} nested pipelines, got more")
+
+
+def read_steps(steps: Sequence[Any], kinds: Collection[type], names: Names = None, *, is_sparse: bool = False) -> Steps:
+    """Return fitted steps of exactly some types as values; what only passes columns on is left out.
+
+    Pipelines and column transformers are always read; `kinds` are the other types that the caller reads. Scalers
+    compute differently if the first step takes a sparse array.
+    """
+    found, before = list[Step](), list[Any]()
+    for step in (inner for outer in steps for inner in flat_steps(outer)):
+        for last in before:
+            names, is_sparse = None, _gives_sparse(last, is_sparse=is_sparse)
+        found += _read(step, kinds, names, is_sparse=is_sparse)
+        before = [step]
+    return tuple(found)
+
+
+def _read(step: Any, kinds: Collection[type], names: Names, *, is_sparse: bool) -> Steps:
+    kind = type(step)
+    if kind is preprocessing.FunctionTransformer and step.func is None:
+        return ()
+    if kind is not ColumnTransformer and (kind not in kinds or kind not in _READERS):
+        return (Unread(kind.__name__, has_function=kind is preprocessing.FunctionTransformer),)
+    check_is_fitted(step)
+    if kind is ColumnTransformer:
+        return (_side_by_side(step, kinds, names, is_sparse=is_sparse),)
+    return (_READERS[kind](step, is_sparse),)
+
+
+def _gives_sparse(step: Any, *, is_sparse: bool) -> bool:
+    kind = type(step)
+    if kind is ColumnTransformer:
+        return plain_flag(step.sparse_output_)
+    if kind is preprocessing.OneHotEncoder:
+        return plain_flag(step.sparse_output)
+    if kind is preprocessing.KBinsDiscretizer:
+        return plain_text(step.encode) == "onehot"
+    return is_sparse and kind is not preprocessing.OrdinalEncoder
+
+
+def _side_by_side(step: Any, kinds: Collection[type], names: Names, *, is_sparse: bool) -> SideBySide:
+    if step.transformer_weights:
+        raise ArgumentTypeError("expected a ColumnTransformer without transformer_weights, got one with them.")
+    width, parts = int(step.n_features_in_), list[tuple[tuple[int, ...], Steps]]()
+    known = tuple(map(str, getattr(step, "feature_names_in_", ()))) if names is None else names
+    for _, part, which in step.transformers_:
+        if type(part) is str and part == "drop":
+            continue
+        places = _places(which, known, width)
+        if places:  # scikit-learn does not fit a part without columns
+            own = tuple(names[i] for i in places) if names else names
+            parts.append((places, read_steps([part], kinds, own, is_sparse=is_sparse)))
+    return SideBySide(width, tuple(parts))
+
+
+def _places(which: Any, names: tuple[str, ...], width: int) -> tuple[int, ...]:
+    if isinstance(which, (str, int, np.integer)):
+        raise ArgumentError("a ColumnTransformer selects one column by a scalar; expected a list of columns")
+    if isinstance(which, slice):
+        return tuple(range(width)[_by_number(which, names)])
+    found = cast("list[Any]", which.tolist() if isinstance(which, np.ndarray) else list(which))
+    if len(found) == width and all(isinstance(one, (bool, np.bool_)) for one in found):
+        return tuple(i for i, taken in enumerate(found) if taken)
+    if all(isinstance(one, str) for one in found):
+        return tuple(_place(one, names) for one in found)
+    if all(isinstance(one, (int, np.integer)) and -width <= one < width for one in found):
+        return tuple(int(one) % width for one in found)
+    raise ArgumentError(f"expected columns selected by name, index or mask, got {shown(list(found))}")
+
+
+def _by_number(which: slice, names: tuple[str, ...]) -> slice:
+    start, stop = (_place(end, names) if isinstance(end, str) else end for end in (which.start, which.stop))
+    return slice(start, stop + 1 if isinstance(which.stop, str) else stop, which.step)  # with the last, as in pandas
+
+
+def _place(name: str, names: tuple[str, ...]) -> int:
+    if name not in names:
+        raise ArgumentError(f"it uses the column {shown(name)}, which the table does not have")
+    return names.index(name)
+
+
+_SCALES: Mapping[type, Mapping[str, str]] = {  # the operations of each scaler with the attributes of their numbers
+    preprocessing.StandardScaler: {"subtract": "mean_", "divide": "scale_"},
+    preprocessing.RobustScaler: {"subtract": "center_", "divide": "scale_"},
+    preprocessing.MinMaxScaler: {"multiply": "scale_", "add": "min_"},
+    preprocessing.MaxAbsScaler: {"divide": "scale_"},
+}
+
+
+def _scaler(step: Any, is_sparse: bool) -> Scaling:
+    width, numbers = int(step.n_features_in_), dict[str, tuple[float, ...]]()
+    for operation, name in _SCALES[type(step)].items():
+        values = getattr(step, name)
+        if values is None or (name == "mean_" and not plain_flag(step.with_mean)):
+            continue
+        plain = plain_vector(values, width)
+        if is_sparse and operation == "divide":  # scikit-learn multiplies sparse columns, by a factor of its own type
+            with np.errstate(divide="ignore"):
+                operation, plain = "multiply", plain_vector(1 / values, width)
+        numbers[operation] = tuple(plain.tolist())
+    is_clipped = plain_flag(getattr(step, "clip", False))
+    low, high = map(float, getattr(step, "feature_range", (-1, 1)))
+    learned = [value for value in vars(step).values() if type(value) is np.ndarray]
+    is_narrow = any(_is_narrow(value.dtype) for value in learned)
+    return Scaling(type(step).__name__, width, tuple(numbers.items()), (low, high) if is_clipped else None, is_narrow)
+
+
+def _imputer(step: Any, _is_sparse: bool) -> Imputation:
+    gap = step.missing_values
+    if plain_flag(step.add_indicator) or not (isinstance(gap, float) and np.isnan(gap)):
+        raise ArgumentError("expected a SimpleImputer of missing_values=nan without add_indicator")
+    return Imputation(tuple(plain_values(step.statistics_)))
+
+
+def _one_hot(step: Any, _is_sparse: bool) -> Encoding:
+    categories = [plain_values(values) for values in step.categories_]
+    groups = _infrequent(step)
+    given = [None] * len(categories) if step.drop_idx_ is None else plain_values(step.drop_idx_)
+    dropped = [-1 if drop is None else int(plain_number(drop)) for drop in given]
+    unknown = plain_text(step.handle_unknown)
+    _check_categories(categories, dropped)
+    columns = list[CategoryCodes]()
+    for raw, values, group, drop in zip(step.categories_, categories, groups, dropped, strict=True):
+        codes, rest = _ranks(raw, group)
+        if drop >= 0:
+            gone = codes[drop]
+            codes, rest = ([code - (code > gone) if code != gone else -1 for code in part] for part in (codes, rest))
+        width = len({*codes} - {-1})
+        other = rest[0] if rest and unknown in ("infrequent_if_exist", "warn") else -1
+        columns.append(CategoryCodes(tuple(values), tuple(codes), None if unknown == "error" else other, width))
+    return Encoding("OneHotEncoder", tuple(columns))
+
+
+def _check_categories(categories: list[list[Plain]], dropped: list[int]) -> None:
+    if len(dropped) != len(categories):
+        raise ArgumentError("expected one dropped category, or none, for each column")
+    if any(not -1 <= drop < len(values) for drop, values in zip(dropped, categories, strict=True)):
+        raise ArgumentError("a dropped category is not among the categories")
+    if not all(categories):
+        raise ArgumentError("expected one category or more for each column")
+
+
+def _ordinal(step: Any, _is_sparse: bool) -> Encoding:
+    dtype, columns = np.dtype(step.dtype), list[CategoryCodes]()
+    other = float(step.unknown_value) if plain_text(step.handle_unknown) == "use_encoded_value" else None
+    for raw, group in zip(step.categories_, _infrequent(step), strict=True):
+        values, gaps = plain_values(raw), are_nan(raw)
+        ranks, _ = _ranks(raw[~np.array(gaps, dtype=bool)], group)  # NaN has a code of its own
+        left = iter(ranks)
+        codes = np.array([0 if gap else next(left) for gap in gaps]).astype(dtype)
+        if any(gaps):
+            codes[gaps] = step.encoded_missing_value
+        columns.append(CategoryCodes(tuple(values), tuple(codes.astype(np.float64).tolist()), other))
+    return Encoding("OrdinalEncoder", tuple(columns), _is_narrow(dtype))
+
+
+def _infrequent(step: Any) -> list[Any]:
+    """Return the infrequent categories of each column of an encoder; None for columns without any."""
+    groups = getattr(step, "infrequent_categories_", None)
+    return [None] * len(step.categories_) if groups is None else list(groups)
+
+
+def _ranks(values: Any, group: Any) -> tuple[list[int], list[int]]:
+    """Return the place of each category, the infrequent ones together last; and the place of these, if any."""
+    keys = list(zip(plain_values(values), are_nan(values), strict=True))
+    rare = set[tuple[Plain, bool]]() if group is None else set(zip(plain_values(group), are_nan(group), strict=True))
+    n_frequent = sum(key not in rare for key in keys)
+    places = iter(range(n_frequent))
+    return [n_frequent if key in rare else next(places) for key in keys], [n_frequent] if rare else []
+
+
+def _bins(step: Any, _is_sparse: bool) -> Binning:
+    edges = tuple(tuple(plain_vector(own)[1:-1].tolist()) for own in step.bin_edges_)
+    is_single = step.dtype is not None and np.dtype(step.dtype) == np.float32
+    return Binning(edges, plain_text(step.encode) != "ordinal", is_single)
+
+
+def _is_narrow(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "f" and dtype.itemsize < 8
+
+
+_READERS: Mapping[type, Callable[[Any, bool], Step]] = {
+    **dict.fromkeys(_SCALES, _scaler),
+    SimpleImputer: _imputer,
+    preprocessing.OneHotEncoder: _one_hot,
+    preprocessing.OrdinalEncoder: _ordinal,
+    preprocessing.KBinsDiscretizer: _bins,
+}
+"""The reader of transformers of exactly this type; it takes whether the input is sparse."""
