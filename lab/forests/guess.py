@@ -163,7 +163,7 @@ def _read(model: Any, schema: Schema | None, features: Features | None) -> tuple
             f"{type(last).__name__}, whose leaves do not hold class counts of the whole table."
         )
     released = released_leaf_model(model)
-    if released is not None and any(leaf.sums is not None for leaf in released.leaves):
+    if released is not None and released.leaf_release.kind == "sums":
         raise ArgumentError(
             "expected counts of rows in leaves, got sums of a number, whose noise on rows is no Laplace noise; release "
             "the model with counts of levels (release_counts=True), or leave it out."

@@ -1,4 +1,4 @@
-# What is shown of the released rows of leaves: the rule of hedgerow in Python (models/support.py, models/leaf_groups.py).
+# What is shown of the released rows of leaves: the rule of hedgerow in Python (models/leaf_release.py, models/leaf_groups.py).
 
 MOST_SPLITS <- 30L
 MOST_LINES <- 60L

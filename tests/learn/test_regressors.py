@@ -338,7 +338,7 @@ def test_quantiles_are_read_from_the_counts_by_level():
     with pytest.raises(ValueError, match="quantiles must be numbers from 0 to 1"):
         model.predict_quantiles(np.zeros((1, 1)), [1.2])
     labels_only = made(hr.PrivateTreeRegressor).fit(X, Y)
-    with pytest.raises(TypeError, match="with released counts, got one without"):
+    with pytest.raises(TypeError, match="with released counts of every leaf, got one with"):
         labels_only.predict_quantiles(X[:1])
 
 

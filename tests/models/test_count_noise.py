@@ -12,7 +12,7 @@ from hedgerow import PrivateRuleListClassifier, PrivateTreeClassifier, read_mode
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.models.count_noise import CountNoise
-from hedgerow.models.support import interval_text, rows_text, shown_share
+from hedgerow.models.leaf_release import interval_text, rows_text, shown_share
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.noise import DiscreteLaplace

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
-from hedgerow.models.leaf_groups import MOST_LINES
+from hedgerow.models.count_noise import CountNoise
+from hedgerow.models.leaf_groups import MOST_LINES, LeafGroup, groups_of, tree_outline
 from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.schema import Label, Literal, Schema
 from tests.models.large_models import ATTRIBUTES, CARDS, NAMES, OF_NUMBERS, SCHEMA, lines_of, rows, rule_list, tree
 
@@ -99,7 +101,7 @@ def test_of_equally_deep_splits_the_one_of_fewest_rows_folds(fewest: int) -> Non
 @given(model=MODELS)
 def test_leaves_fold_without_support_only_if_none_of_them_nor_all_have_rows_by_the_noise(model: LeafModel) -> None:
     """Held against plain sums of the released counts. At least one leaf of the model has support then."""
-    noise = model._noise
+    noise = model.leaf_release.noise
     has_rows = [noise is None or leaf.rows is None or sum(leaf.counts) > noise.spread(3) for leaf in model.leaves]
     for group in model._shown_groups(is_full=False):
         if not group.is_unsupported:
@@ -151,3 +153,44 @@ def test_a_large_tree_is_printed_at_once(kind) -> None:
     start = process_time()
     assert len(str(model).split("\n")) < MOST_LINES + 9
     assert process_time() - start < 3  # about 0.2
+
+
+LEAF = Leaf(label="no")
+
+
+def split(name: str, true: Split | Leaf, false: Split | Leaf) -> Split:
+    return Split(Literal(name, "true"), true, false)
+
+
+def outline(root: Split | Leaf, most: int | None, rows: list[int] | None = None) -> list[LeafGroup]:
+    """Return the groups that are shown, of a tree of two classes with these rows in its leaves and noise of scale 5."""
+    leaves = [LEAF] * 5 if rows is None else [Leaf((own, 0)) for own in rows]
+    release = LeafRelease(tuple(leaves), Label("y", ("no", "yes")), CountNoise(5.0))
+    return groups_of(tree_outline(root, release, most))
+
+
+SMALL, LARGE = split("b", LEAF, LEAF), split("c", split("d", LEAF, LEAF), LEAF)
+ROOT = split("a", SMALL, LARGE)
+
+
+def test_the_deepest_splits_are_left_out_first_and_of_one_depth_the_smallest() -> None:
+    assert [group[:2] for group in outline(ROOT, None)] == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    assert [group[:2] for group in outline(ROOT, 3)] == [(0, 1), (1, 2), (2, 4), (4, 5)]
+    assert [group[:2] for group in outline(ROOT, 2)] == [(0, 2), (2, 4), (4, 5)]
+    assert [group[:2] for group in outline(ROOT, 1)] == [(0, 2), (2, 5)]
+    assert not any(group.is_unsupported for group in outline(ROOT, 1))
+    assert outline(LEAF, 1) == [LeafGroup(0, 1)]
+
+
+def test_a_subtree_folds_if_none_of_its_leaves_nor_all_of_them_have_rows_by_the_noise() -> None:
+    """The noise on two counts of one leaf together is at most 21 at 95 %, and on four of two leaves at most 28."""
+    assert (CountNoise(5.0).spread(2), CountNoise(5.0).spread(4)) == (21, 28)
+    assert outline(ROOT, 30, [20, 8, 90, 0, 0])[0] == LeafGroup(0, 2, is_unsupported=True)
+    assert outline(ROOT, 30, [20, 9, 90, 0, 0])[0] == LeafGroup(0, 1)  # 29 together
+    assert outline(ROOT, 30, [-90, 22, 90, 0, 0])[0] == LeafGroup(0, 1)  # one leaf has rows
+    assert outline(ROOT, None, [20, 8, 90, 0, 0])[0] == LeafGroup(0, 1)  # all is shown
+    assert len(outline(ROOT, 30, [0, 0, 0, 0, 0])) == 5  # nothing is known of any leaf: all are shown
+
+
+def test_a_subtree_that_stands_twice_in_a_tree_is_shown_twice() -> None:
+    assert [group[:2] for group in outline(split("a", SMALL, SMALL), 3)] == [(0, 1), (1, 2), (2, 3), (3, 4)]

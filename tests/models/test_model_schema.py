@@ -45,8 +45,8 @@ def number_models() -> Iterator[Model]:
     """Yield models of a number, and of ordered classes, with all that a leaf can have."""
     number = Schema({"a": Boolean()}, Number("days", 0, 32, 4, outside="error"))
     (literal,) = number["a"].literals("a", negations=False)
-    leaf = Leaf(label=4.0, mean=3.5, sums=(-2, 7))
-    yield Tree(number, Split(literal, leaf, Leaf((1, 2, 3, 4))), NONE)
+    yield Tree(number, Split(literal, Leaf(label=4.0, mean=3.5, sums=(-2, 7)), Leaf(label=12.0)), NONE)
+    yield Tree(number, Split(literal, Leaf(label=4.0, mean=3.5), Leaf((1, 2, 3, 4))), NONE)
     ordered = Schema(number.attributes, OrderedLabel("risk", ("low", "high")))
     yield RuleList(ordered, (Rule((literal,), label="high", probabilities=(0.25, 0.75)), Rule((), (1, 2))), NONE)
     derived = derived_schema(np.random.default_rng(1))

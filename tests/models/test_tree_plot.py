@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from hedgerow.models import Leaf, Split, Tree
-from hedgerow.models.tree_outline import groups_of
-from hedgerow.models.tree_plot import DrawnLeaf, DrawnSplit, tree_diagram
+from hedgerow.models.leaf_groups import groups_of
+from hedgerow.models.tree_plot import DrawnLeaf, DrawnNode, tree_diagram
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Integer, Label, Literal, Number, Schema
 from tests.models.large_models import CARDS, OF_NUMBERS, SCHEMA, tree
@@ -25,7 +25,7 @@ LITERALS = (
     Literal("a name of several words that goes on for longer than a box is wide", "true"),
     Literal("W" * 60, "false"),
 )
-SMALL = DrawnSplit(LITERALS[0], DrawnLeaf(0, "90.0 % of 100", (0.9, 0.1)), DrawnLeaf(1, "", ()))
+SMALL = Split(LITERALS[0], DrawnLeaf(0, "90.0 % of 100", (0.9, 0.1)), DrawnLeaf(1, "", ()))
 
 
 @pytest.fixture(autouse=True)
@@ -38,17 +38,17 @@ def agg() -> Iterator[None]:
         plt.close("all")
 
 
-def full(depth: int, level: int = 0) -> DrawnSplit | DrawnLeaf:
+def full(depth: int, level: int = 0) -> DrawnNode:
     if level == depth:
         return DrawnLeaf(level % 2, "100.0 % of 1234567", (0.25, 0.75))
-    return DrawnSplit(LITERALS[level % len(LITERALS)], full(depth, level + 1), full(depth, level + 1))
+    return Split(LITERALS[level % len(LITERALS)], full(depth, level + 1), full(depth, level + 1))
 
 
-def chain(depth: int) -> DrawnSplit | DrawnLeaf:
-    root: DrawnSplit | DrawnLeaf = DrawnLeaf(0, "", ())
+def chain(depth: int) -> DrawnNode:
+    root: DrawnNode = DrawnLeaf(0, "", ())
     for level in range(depth):
         leaf = DrawnLeaf(1, "50.0 % of 9", (0.5, 0.5))
-        root = DrawnSplit(LITERALS[level % 4], *((leaf, root) if level % 2 else (root, leaf)))
+        root = Split(LITERALS[level % 4], *((leaf, root) if level % 2 else (root, leaf)))
     return root
 
 
@@ -67,9 +67,7 @@ LONG = ["a class with a rather long name", "another_one_without_any_spaces_in_it
 
 
 @pytest.mark.parametrize(("root", "classes"), [(SMALL, CLASSES), (full(4), CLASSES), *((one, LONG) for one in SHAPES)])
-def test_boxes_are_apart_text_is_in_its_box_and_all_of_it_on_the_picture(
-    root: DrawnSplit | DrawnLeaf, classes: list[str]
-) -> None:
+def test_boxes_are_apart_text_is_in_its_box_and_all_of_it_on_the_picture(root: DrawnNode, classes: list[str]) -> None:
     axes = tree_diagram(root, classes, "epsilon-differential privacy with epsilon = 1; no counts were released", None)
     axes.figure.canvas.draw()
     drawn = [box.get_window_extent() for box in boxes(axes)]
@@ -140,14 +138,14 @@ def test_given_axes_are_drawn_on_and_text_shrinks_to_fit_but_does_not_grow(size:
 
 def test_names_with_dollar_signs_and_line_breaks_are_drawn_as_they_are() -> None:
     # "$x^$" read as mathematics is a syntax error when the figure is drawn
-    root = DrawnSplit(Literal("pay\n$x^$", "true"), DrawnLeaf(0, "", ()), DrawnLeaf(1, "", ()))
+    root = Split(Literal("pay\n$x^$", "true"), DrawnLeaf(0, "", ()), DrawnLeaf(1, "", ()))
     axes = tree_diagram(root, ["$un^$ure", "a\nb"], "none ($^$)", None)
     axes.figure.canvas.draw()
     assert {r"pay\n$x^$", "$un^$ure", "a b"} <= set(texts(axes))
 
 
 def test_lines_do_not_end_between_a_sign_and_a_value() -> None:
-    axes = tree_diagram(DrawnSplit(LITERALS[1], full(3), full(3)), CLASSES, "caption", None)
+    axes = tree_diagram(Split(LITERALS[1], full(3), full(3)), CLASSES, "caption", None)
     assert not any(text.endswith(("<=", ">", "=")) for text in texts(axes))
 
 

@@ -147,7 +147,7 @@ def test_errors_by_released_counts_are_those_of_rows_in_the_middle_of_their_leve
     tree = a_tree(counts=tuple(map(tuple, EXACT)), card=PrivacyCard.none("example"))
     truth = np.concatenate([np.repeat(NUMBER.values, leaf) for leaf in EXACT])
     said = np.repeat([22.0, 6.0], EXACT.sum(axis=1))
-    values = residuals._by_counts(tree, CountNoise(0.0)).values()
+    values = residuals._by_counts(replace(tree.leaf_release, noise=CountNoise(0.0))).values()
     assert [half for _, half in values] == [0, 0, 0]
     assert [value for value, _ in values] == pytest.approx(
         [mean_absolute_error(truth, said), root_mean_squared_error(truth, said), r2_score(truth, said)]
@@ -162,7 +162,8 @@ def test_intervals_by_released_counts_hold_in_95_of_100(scale, is_right):
     mechanism = DiscreteLaplace(Fraction(1, 2) / Fraction(scale))
     for _ in range(600):
         noisy = np.reshape(mechanism.simulate(EXACT.ravel(), rng), EXACT.shape)
-        (value, half) = residuals._by_counts(a_tree(tuple(map(tuple, noisy.tolist()))), CountNoise(2.0))["R²"]
+        release = a_tree(tuple(map(tuple, noisy.tolist()))).leaf_release
+        (value, half) = residuals._by_counts(replace(release, noise=CountNoise(2.0)))["R²"]
         inside += abs(value - r2) <= half
     assert (abs(inside / 600 - 0.95) < 0.03) is is_right
 

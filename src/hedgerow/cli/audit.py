@@ -57,7 +57,7 @@ def audit(
     steps = _steps(resolution)
     whole = None if schema is None else Schema.load(schema)
     released = leaf_model(any_model(model, schema, needed=True, of_table=True))
-    if data is None and any(leaf.rows is None for leaf in released.leaves):
+    if data is None and not released.leaf_release.is_complete:
         advice = "add --data FILE, or fit it with --release-counts"
         raise ArgumentError(f"{model} has no released counts of every leaf: {advice}.")
     rows = None

@@ -13,11 +13,11 @@ from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.models.conditions import complement
-from hedgerow.models.leaf import Leaf
+from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.points import AttributePoints
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
-from hedgerow.models.tree import Split, Tree
+from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace
@@ -62,7 +62,7 @@ class LearnedTree:
     def model(self, schema: Schema, card: PrivacyCard) -> Tree:
         released = [None if each is None else iter(each) for each in (self.counts, self.sums, self.means)]
 
-        def node(part: Take | Stop) -> Split | Leaf:
+        def node(part: Take | Stop) -> TreeNode:
             if isinstance(part, Stop):
                 return _leaf(schema, self.loss, part.value, *(each and next(each) for each in released))
             (literal,) = self.space.antecedents[part.option]
@@ -75,7 +75,7 @@ class LearnedTree:
         return Tree(schema, node(self.tree), card)
 
 
-def _size(node: Split | Leaf) -> int:
+def _size(node: TreeNode) -> int:
     """Return the number of leaves below a node: the smaller branch of a split comes first."""
     return 1 if isinstance(node, Leaf) else _size(node.true) + _size(node.false)
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Mask
 from hedgerow.models.conditions import Path
-from hedgerow.models.count_noise import CountNoise
-from hedgerow.models.leaf import Leaf
+from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import shown_text
 
@@ -58,15 +57,16 @@ def of_totals(outcomes: Sequence[Any], ends: Sequence[tuple[int, int]], *, has_c
             yield constant(outcomes[place])
 
 
-def no_better(leaves: Sequence[Leaf], places: Sequence[int], noise: CountNoise | None) -> Iterator[Caveat]:
-    counts = np.array([leaf.counts for leaf in leaves if leaf.counts is not None])
-    if noise is None or len(counts) < len(leaves) or counts.sum() <= noise.spread(counts.size):
+def no_better(release: LeafRelease) -> Iterator[Caveat]:
+    noise = release.noise
+    if noise is None or not release.is_histogram or release.counts.sum() <= noise.spread(release.counts.size):
         return
-    right, commonest = int(counts[np.arange(len(counts)), places].sum()), int(counts.sum(axis=0).max())
+    counts, said = release.counts, list(map(release.target.values.index, release.predictions))
+    right, commonest = int(counts[np.arange(len(counts)), said].sum()), int(counts.sum(axis=0).max())
     if right <= commonest:
         shares = (f"{100 * max(one, 0) / counts.sum():.1f} %" for one in (right, commonest))
-        said = "By the released counts it is right on {} of the rows; always saying the commonest class, on {}."
-        yield Caveat("no-better", f"{said.format(*shares)} It helps only where errors cost differently.")
+        words = "By the released counts it is right on {} of the rows; always saying the commonest class, on {}."
+        yield Caveat("no-better", f"{words.format(*shares)} It helps only where errors cost differently.")
 
 
 def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:
@@ -91,12 +91,11 @@ def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: 
         yield Caveat("unreachable", f"No row that fits the schema reaches {_named(name, none)}.")
 
 
-def empty(leaves: Sequence[Leaf], rows: Sequence[int | None], noise: CountNoise, name: str) -> Iterator[Caveat]:
-    spreads = [noise.spread(len(leaf.counts or leaf.sums or ())) for leaf in leaves]
-    held = enumerate(zip(rows, spreads, strict=True), 1)
-    none = [number for number, (few, spread) in held if few is not None and few <= spread]
-    if none:
-        yield Caveat("empty", f"There may be no rows in {_named(name, none)}: noise alone can make such counts.")
+def empty(release: LeafRelease) -> Iterator[Caveat]:
+    none = [place + 1 for place in range(len(release.leaves)) if release.is_too_few(place)]
+    if none and release.is_noisy:
+        where = _named(release.name, none)
+        yield Caveat("empty", f"There may be no rows in {where}: noise alone can make such counts.")
 
 
 Box = dict[str, Mask]  # the bins of some attributes; of others, all

@@ -1,21 +1,15 @@
-"""Leaves: released counts, or sums, of the rows routed to them, a drawn label or drawn probabilities, or both."""
+"""Splits and leaves. A leaf has released counts, or sums, of its rows, a drawn label or probabilities, or both."""
 
 import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
-import numpy as np
-
-from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError
-from hedgerow.schema.targets import Target
+from hedgerow.schema.literals import Literal
 from hedgerow.text.messages import shown
-from hedgerow.text.values import listed
 
-MOST_PROBABILITIES = 2**22
-"""Maximum of leaves times classes of a model, where the array of its probabilities has 32 MiB."""
 _LARGEST_COUNT = 2**63
 _OFF = 1e-9  # what rounding may add to the sum of probabilities
 _WIDEST = 90  # characters of the longest line by which notes are aligned
@@ -99,6 +93,36 @@ class Leaf:
         return cls(data["counts"], *map(data.get, ("label", "probabilities", "sums", "mean")))
 
 
+L = TypeVar("L")  # what stands in the place of a leaf
+
+
+@dataclass(frozen=True)
+class Split(Generic[L]):
+    """An inner node: a literal, and the branches of the rows that satisfy it and of all others.
+
+    Attributes
+    ----------
+    literal : Literal
+        The test.
+    true, false : Split or Leaf
+        The branch of the rows that satisfy the literal, and that of all others. A missing value satisfies only
+        ``is missing``, so it goes to `false` for any other literal.
+
+    Examples
+    --------
+    >>> Split(Literal("smoker", "true"), Leaf(label="yes"), Leaf((40, 3))).false
+    Leaf(counts=(40, 3), label=None, probabilities=None, sums=None, mean=None)
+    """
+
+    literal: Literal
+    true: "Split[L] | L"
+    false: "Split[L] | L"
+
+
+TreeNode = Split[Leaf] | Leaf
+"""A tree: a split, or a leaf by itself."""
+
+
 def _checked_numbers(name: str, values: Sequence[Any]) -> tuple[int, ...]:
     found = tuple(int(operator.index(value)) for value in values)
     if any(abs(value) >= _LARGEST_COUNT for value in found):
@@ -115,82 +139,6 @@ def _checked_probabilities(values: object, label: object) -> tuple[float, ...]:
     if abs(math.fsum(found) - 1) > _OFF:
         raise ArgumentError(f"expected probabilities that sum to 1, got {math.fsum(found):.6g}.")
     return tuple(map(float, found))
-
-
-def check_leaves(leaves: Sequence[Leaf], target: Target, name: str) -> None:
-    classes = target.values
-    if len(leaves) * len(classes) > MOST_PROBABILITIES:
-        got = f"{len(leaves):,} times {len(classes):,}"
-        problem = f"expected at most {MOST_PROBABILITIES:,} probabilities"
-        raise ArgumentError(f"{problem}, one a {name} and class, got {got}.")
-    known = {(type(value), value) for value in classes}  # True is not 1
-    for leaf in leaves:
-        if leaf.counts is not None and len(leaf.counts) != len(classes):
-            raise ArgumentError(f"expected {len(classes)} counts a {name}, got {len(leaf.counts)}.")
-        if leaf.label is not None and (type(leaf.label), leaf.label) not in known:
-            expected = f"expected the label of a {name} to be one of the schema's classes {listed(classes)}"
-            raise ArgumentError(f"{expected}; got {shown(leaf.label)}.")
-        number = target.as_number
-        if leaf.sums is not None or leaf.mean is not None:
-            if number is None:
-                raise ArgumentError(f"expected no mean of a {name} whose classes are no numbers, got one.")
-            if leaf.mean is None or not number.low <= leaf.mean <= number.high:
-                raise ArgumentError(f"expected a mean of a {name} within the bounds of the number, got another.")
-        if leaf.probabilities is not None and number is not None:
-            raise ArgumentError(f"expected no probabilities of a {name} that predicts a number, got some.")
-        if leaf.probabilities is not None:
-            _check_mode(leaf.probabilities, leaf.label, classes, name)
-
-
-def _check_mode(probabilities: Sequence[float], label: Any, classes: Sequence[Any], name: str) -> None:
-    if len(probabilities) != len(classes):
-        raise ArgumentError(f"expected {len(classes)} probabilities a {name}, got {len(probabilities)}.")
-    if probabilities.index(max(probabilities)) != classes.index(label):
-        raise ArgumentError(f"expected the label of a {name} to be its most probable class, got another one.")
-
-
-def leaf_probabilities(leaves: Sequence[Leaf], target: Target) -> Floats:
-    classes = target.values
-    found = np.zeros((len(leaves), len(classes)))
-    counted = [place for place, leaf in enumerate(leaves) if leaf.counts is not None and leaf.probabilities is None]
-    counts = np.array([leaves[place].counts for place in counted], dtype=np.float64)
-    found[counted] = np.maximum(counts.reshape(len(counted), len(classes)), 0.0)
-    whole = found.sum(axis=0) if found.sum() > 0 else np.ones(len(classes))
-    found[[place for place in counted if not found[place].any()]] = whole
-    for place, leaf in enumerate(leaves):
-        if leaf.probabilities is not None:
-            found[place] = leaf.probabilities
-        elif leaf.counts is None:
-            found[place, classes.index(leaf.label) if leaf.mean is None else _nearest(classes, leaf.mean)] = 1.0
-        elif leaf.label is not None and target.as_number is None:
-            found[place] = _with_mode(found[place], classes.index(leaf.label))
-    found[counted] /= found[counted].sum(axis=1, keepdims=True)
-    found.setflags(write=False)
-    return found
-
-
-def _nearest(levels: Sequence[float], mean: float) -> int:
-    return min(range(len(levels)), key=lambda place: abs(levels[place] - mean))
-
-
-def _with_mode(counts: Floats, mode: int) -> Floats:
-    """Pool the mode with the largest other classes until their mean is no smaller than any class left out."""
-    others = np.argsort(-counts, kind="stable")
-    others = others[others != mode]
-    means = np.cumsum([counts[mode], *counts[others]]) / np.arange(1, len(counts) + 1)
-    larger = counts[others] > means[:-1]
-    size = len(others) if larger.all() else int(larger.argmin())
-    pool = [mode, *others[:size].tolist()]
-    pooled = counts.copy()
-    pooled[pool] = means[size]
-    return pooled
-
-
-def leaf_predictions(leaves: Sequence[Leaf], target: Target, probabilities: Floats) -> tuple[Any, ...]:
-    return tuple(
-        next(one for one in (leaf.mean, leaf.label, by_counts) if one is not None)
-        for leaf, by_counts in zip(leaves, target.predicted(probabilities), strict=True)
-    )
 
 
 def commented(lines: Sequence[str], notes: Sequence[str | None]) -> str:

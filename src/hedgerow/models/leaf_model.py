@@ -4,7 +4,6 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 from xml.etree.ElementTree import Element
@@ -18,11 +17,10 @@ from hedgerow.models import caveats, pmml, python_source
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
-from hedgerow.models.leaf import Leaf, commented, leaf_predictions, leaf_probabilities
-from hedgerow.models.leaf_groups import LeafGroup, ReleasedRows
+from hedgerow.models.leaf import commented
+from hedgerow.models.leaf_groups import LeafGroup
+from hedgerow.models.leaf_release import LeafRelease, rows_text
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
-from hedgerow.models.size import SmallestShare
-from hedgerow.models.support import Support, rows_text, shown_share
 from hedgerow.schema import Literal, Number
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
@@ -53,6 +51,11 @@ class LeafModel(Model):
         return len(self.leaves)
 
     @cached_property
+    def leaf_release(self) -> LeafRelease:
+        """All that was released about the leaves, and what follows from it; ValueError if it does not fit."""
+        return LeafRelease(self.leaves, self.schema.target, CountNoise.of(self.privacy), self.leaf_name)
+
+    @property
     def probabilities(self) -> Floats:
         """Class probabilities of each leaf, from the release alone, shape ``(n_leaves, n_classes)``.
 
@@ -61,38 +64,33 @@ class LeafModel(Model):
         label without counts has probability 1; where counts contradict it, its class and the largest others are
         averaged until the label is among the most probable classes.
         """
-        return leaf_probabilities(self.leaves, self.schema.target)
+        return self.leaf_release.probabilities
 
-    @cached_property
+    @property
     def predictions(self) -> tuple[Any, ...]:
         """The class each leaf predicts: its label, or else the most probable class, the first of equals.
 
         Of a number: the mean of its rows as it was released, or else the drawn number, or the mean by the counts.
         """
-        return leaf_predictions(self.leaves, self.schema.target, self.probabilities)
+        return self.leaf_release.predictions
 
     def _caveats(self) -> Iterator[Caveat]:
-        leaves, said, number = self.leaves, self.predictions, self._number
+        said = self.predictions
         if len(set(said)) == 1:
             yield caveats.constant(said[0])
-        elif number is None:
-            yield from caveats.no_better(leaves, list(map(self.schema.classes.index, said)), self._noise)
+        elif self._number is None:
+            yield from caveats.no_better(self.leaf_release)
         yield from caveats.unreachable(self.schema, self.paths, self.leaf_name, exclusive=self.exclusive)
-        if self._noise is not None and not self._noise.is_exact:
-            yield from caveats.empty(leaves, list(map(self._released_rows, leaves)), self._noise, self.leaf_name)
+        yield from caveats.empty(self.leaf_release)
 
     @property
     def has_probabilities(self) -> bool:
         """True if probabilities of any leaf were drawn with the model."""
-        return any(leaf.probabilities is not None for leaf in self.leaves)
+        return self.leaf_release.has_drawn
 
     @property
     def has_shares(self) -> bool:
-        return self._number is None and (self.has_counts or self.has_probabilities)
-
-    @property
-    def _all_have_shares(self) -> bool:
-        return self._number is None and not any(leaf.is_label_alone for leaf in self.leaves)
+        return self.leaf_release.has_some_shares
 
     @property
     def _number(self) -> Number | None:
@@ -114,50 +112,9 @@ class LeafModel(Model):
     def outcomes_of(self, bins: Mapping[str, Whole], n_rows: int) -> Index:
         return first_that_holds(self.paths, self.schema, bins, n_rows)
 
-    @cached_property
-    def _noise(self) -> CountNoise | None:
-        """The noise on the released counts; None if the card does not state it."""
-        return CountNoise.of(self.privacy)
-
-    @property
-    def _smallest_share(self) -> SmallestShare | None:
-        rows, noise = list(map(self._released_rows, self.leaves)), self._noise
-        known = [one for one in rows if one is not None]
-        if noise is None or len(known) < len(rows):
-            return None
-        first = self.leaves[0]
-        share = noise.least_share(known, len(first.counts or first.sums or ()))
-        return SmallestShare(share, 1.0 if noise.is_exact else CONFIDENCE)
-
-    @property
-    def _has_rows(self) -> bool:
-        """True if the rows of any leaf follow from what was released about it."""
-        return any(leaf.counts is not None or leaf.sums is not None for leaf in self.leaves)
-
-    @cached_property
-    def _rows(self) -> ReleasedRows:
-        leaves = self.leaves
-        numbers = [len(leaf.counts or leaf.sums or ()) for leaf in leaves]
-        return ReleasedRows([*map(self._released_rows, leaves)], numbers, self._noise)
-
-    def _support(self, group: LeafGroup) -> Support:
-        """Return what is shown of the released rows of a group; of a leaf by itself, with its share."""
-        support = self._rows.support(group.first, group.stop)
-        if group.size > 1 or self._number is not None:
-            return support
-        leaf, shares = self.leaves[group.first], self.probabilities[group.first]
-        if leaf.probabilities is not None:
-            return replace(support, drawn=float(shares.max()))
-        if leaf.counts is None or support.is_too_few:
-            return support
-        if support.is_exact:
-            return replace(support, share=(float(shares.max()),) * 2)
-        place = self.schema.classes.index(self.predictions[group.first])
-        return replace(support, share=shown_share(leaf.counts, place, self._noise))
-
     def _note(self, group: LeafGroup) -> str | None:
         """Return the words on a group's rows, and how many leaves it has; None if there is nothing to say."""
-        words = self._support(group).text
+        words = self.leaf_release.support(group.first, group.stop).text
         if group.size == 1:
             return words or None
         head = f"{group.size:,} {self._leaves_name}" + ("" if group.is_unsupported else " not shown")
@@ -187,12 +144,6 @@ class LeafModel(Model):
     def _leaves_name(self) -> str:
         return "leaves" if self.leaf_name == "leaf" else f"{self.leaf_name}s"
 
-    def _released_rows(self, leaf: Leaf) -> int | None:
-        """Return the rows of a leaf by its counts, or of a number by its sums; negative where the noise is."""
-        if leaf.sums is not None:
-            return round(sum(leaf.sums) / (self.schema.target.n_levels - 1))
-        return None if leaf.counts is None else sum(leaf.counts)
-
     @abstractmethod
     def _shown_groups(self, *, is_full: bool) -> list[LeafGroup]:
         """Return the groups of leaves that a page shows, or each leaf by itself."""
@@ -220,22 +171,23 @@ class LeafModel(Model):
 
     @property
     def _remarks_on_rows(self) -> list[str]:
-        if not self._has_rows:
-            return [_NO_COUNTS] if self.has_probabilities and self.privacy.charges else []
-        if self._noise is None:
+        release = self.leaf_release
+        if not release.has_rows:
+            return [_NO_COUNTS] if release.has_drawn and self.privacy.charges else []
+        if release.noise is None:
             return [_UNKNOWN_NOISE]
-        if self._noise.is_exact:
+        if not release.is_noisy:
             return []
         of_classes, of_number = "ranges allow for the noise on the counts", "rows are rounded as the noise asks"
         how = of_classes if self._number is None else of_number
-        if self._number is None and not self.has_probabilities:
+        if self._number is None and not release.has_drawn:
             how = f"shares of the predicted class; {how}"
         return [f"{how}, {100 * CONFIDENCE:g} %; the file has the released numbers"]
 
     @property
     def _caption(self) -> str:
         headline = printable(self.privacy.headline)
-        if not self._has_rows:
+        if not self.leaf_release.has_rows:
             return f"{headline}; no counts were released"
         return f"{headline}; {_TWO_RELEASES}" if self.has_probabilities else headline
 
@@ -249,8 +201,9 @@ class LeafModel(Model):
         """Return the lines of the body of ``predict``, which tests literals as they are written."""
 
     def _pmml_node(self, number: int) -> Element:
-        shares = self.probabilities[number].tolist() if self._all_have_shares else ()
-        return pmml.leaf_node(self.leaves[number], self.predictions[number], shares, self.schema.target)
+        release = self.leaf_release
+        shares = release.probabilities[number].tolist() if release.has_all_shares else ()
+        return pmml.leaf_node(release.counts_of(number), release.predictions[number], shares, self.schema.target)
 
     def _shown_levels(self, groups: Sequence[LeafGroup]) -> tuple[Any, ...]:
         """Return the classes, or the numbers that any of these groups predicts by itself."""
@@ -312,9 +265,10 @@ class LeafModel(Model):
             If a quantile is not between 0 and 1.
         """
         wanted = np.asarray(quantiles, dtype=np.float64)
-        if self._number is None or not self.has_counts:
-            problem = f"expected a {self.kind} of a number with released counts, got one without"
-            raise ArgumentTypeError(f"{problem}; learn it with release_counts=True.")
+        if self._number is None:
+            raise ArgumentTypeError(f"expected a {self.kind} of a number with released counts, got one of classes.")
+        if not self.has_counts:
+            raise self.leaf_release.refused("released counts")
         if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 1)).all():
             raise ArgumentError("quantiles must be numbers from 0 to 1, got others.")
         return self._leaf_quantiles(wanted)[self.apply(X)]
@@ -332,19 +286,19 @@ class LeafModel(Model):
         probability is no share of the counts, which are a release of their own. ``pandas.DataFrame(model.get_rules())``
         makes a frame of it.
         """
-        levels = self.schema.target.values
-        return [
-            {
-                self.leaf_name: number,
-                "condition": condition,
-                "prediction": prediction,
-                "probability": float(shares.max()) if self.has_shares and not leaf.is_label_alone else None,
-                "counts": None if leaf.counts is None else dict(zip(levels, leaf.counts, strict=True)),
-            }
-            for number, (leaf, condition, prediction, shares) in enumerate(
-                zip(self.leaves, self.conditions, self.predictions, self.probabilities, strict=True), 1
+        release, levels, rules = self.leaf_release, self.schema.target.values, list[dict[str, Any]]()
+        for place, (condition, prediction) in enumerate(zip(self.conditions, self.predictions, strict=True)):
+            counts, share = release.counts_of(place), float(release.probabilities[place].max())
+            rules.append(
+                {
+                    self.leaf_name: place + 1,
+                    "condition": condition,
+                    "prediction": prediction,
+                    "probability": share if release.has_shares(place) else None,
+                    "counts": None if counts is None else dict(zip(levels, counts, strict=True)),
+                }
             )
-        ]
+        return rules
 
     def decisions(self, X: Any) -> RowDecisions:
         """Return what the leaf of each row decides, and its number; for `X` and errors see `predict`."""
@@ -358,9 +312,9 @@ class LeafModel(Model):
         found: dict[str, Any] = {"explanation": [rules[leaf]["condition"] for leaf in leaves]}
         if self.has_shares:
             found["probability"] = pa.array([rules[leaf]["probability"] for leaf in leaves], pa.float64())
-        if self._has_rows:
+        if self.leaf_release.has_rows:
             titles = ["rows"] if self._number is not None else class_titles("rows", self.schema.classes)
-            for title, counts in zip(titles, zip(*map(self._counts_of, self.leaves), strict=True), strict=True):
+            for title, counts in zip(titles, zip(*map(self._counts_of, range(len(self))), strict=True), strict=True):
                 found[title] = pa.array([counts[leaf] for leaf in leaves], pa.int64())
         if self._number is not None and self.has_counts:
             ends = self._leaf_quantiles(np.array(_ENDS))
@@ -371,28 +325,29 @@ class LeafModel(Model):
     def _titles(self) -> list[str]:
         shares = ["probability"] if self.has_shares else []
         counts = ["rows"] if self._number else [f"rows of {shown_text(value)}" for value in self.schema.classes]
-        return ["if", "then", *shares, *(counts if self._has_rows else [])]
+        return ["if", "then", *shares, *(counts if self.leaf_release.has_rows else [])]
 
-    def _counts_of(self, leaf: Leaf) -> Sequence[int | None]:
+    def _counts_of(self, place: int) -> Sequence[int | None]:
         """Return the counts of a leaf that are shown: by class, or of a number their sum."""
         if self._number is not None:
-            rows = self._released_rows(leaf)
+            rows = self.leaf_release.rows[place]
             return [rows if rows is None else max(rows, 0)]
-        return [None] * self.schema.target.n_levels if leaf.counts is None else leaf.counts
+        return self.leaf_release.counts_of(place) or [None] * self.schema.target.n_levels
 
     def _cells(self, group: LeafGroup) -> list[str]:
         """Return the cells of a group in tables, for its share and its rows; or a note in the place of all of them."""
-        support, leaf = self._support(group), self.leaves[group.first]
+        release = self.leaf_release
+        support, counts = release.support(group.first, group.stop), release.counts_of(group.first)
         if group.size > 1 or (support.share is None and support.drawn is None and support.is_too_few):
             return [self._note(group) or ""]
         share = [support.share_shown] if self.has_shares else []
-        if not self._has_rows:
+        if not release.has_rows:
             return share
         if self._number is not None:
             return [support.rows_shown]
-        if leaf.counts is None:
+        if counts is None:
             return [*share, *[""] * self.schema.target.n_levels]
-        return [*share, *(rows_text(count, 1, self._noise) for count in leaf.counts)]
+        return [*share, *(rows_text(count, 1, release.noise) for count in counts)]
 
     def listings(self) -> tuple[Listing, ...]:
         """Return the leaves as a table: condition, class, and what is shown of its share and its released rows."""

@@ -20,6 +20,7 @@ from hedgerow.models.conditions import Path as DecisionPath
 from hedgerow.models.contents import Content
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.leaf import Leaf
+from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.model_card import model_card
 from hedgerow.models.plot import svg_of
 from hedgerow.models.size import ModelSize
@@ -110,10 +111,15 @@ class Model(envelope.SealedFile):
         """The decision path of each leaf: literals, each with whether it holds; the first path that fits decides."""
         return ()
 
+    @cached_property
+    def leaf_release(self) -> LeafRelease:
+        """All that was released about the leaves, and what follows from it; of a model without leaves, nothing."""
+        return LeafRelease((), self.schema.target, None)
+
     @property
     def has_counts(self) -> bool:
         """True if counts were released of any leaf."""
-        return any(leaf.counts is not None for leaf in self.leaves)
+        return self.leaf_release.kind == "counts"
 
     @property
     @abstractmethod

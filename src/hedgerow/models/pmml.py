@@ -11,7 +11,6 @@ from xml.etree.ElementTree import Element, indent, tostring
 from hedgerow._version import __version__
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import MOST_CHARACTERS, Cases
-from hedgerow.models.leaf import Leaf
 from hedgerow.models.points import (
     MOST_REASONS,
     AttributePoints,
@@ -100,12 +99,12 @@ def always(node: Element) -> Element:
     return node
 
 
-def leaf_node(leaf: Leaf, prediction: Value, shares: Sequence[float], target: Target) -> Element:
+def leaf_node(counts: Sequence[int] | None, prediction: Value, shares: Sequence[float], target: Target) -> Element:
     """Return the node of a leaf, which lacks its predicate, with the share of each class if there are `shares`."""
-    counts = shares if leaf.counts is None else [max(count, 0) for count in leaf.counts]
+    written = shares if counts is None else [max(count, 0) for count in counts]
     distribution = [
         made("ScoreDistribution", value=text(value), recordCount=text(count), probability=text(share))
-        for value, count, share in zip(target.values, counts, shares, strict=False)
+        for value, count, share in zip(target.values, written, shares, strict=False)
     ]
     return made("Node", *distribution, score=text(prediction))
 

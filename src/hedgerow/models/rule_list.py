@@ -12,7 +12,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models import plot, pmml, python_source
 from hedgerow.models.conditions import Cases, Dialect, Path, Pieces, check_literals
 from hedgerow.models.count_noise import CONFIDENCE
-from hedgerow.models.leaf import Leaf, check_leaves
+from hedgerow.models.leaf import Leaf
 from hedgerow.models.leaf_groups import MOST_BARS, MOST_LINES, LeafGroup, list_groups
 from hedgerow.models.leaf_model import LeafModel, Lines
 from hedgerow.models.size import RuleListSize
@@ -119,7 +119,7 @@ class RuleList(LeafModel):
         object.__setattr__(self, "rules", tuple(self.rules))
         if not self.rules or self.rules[-1].antecedent or not all(rule.antecedent for rule in self.rules[:-1]):
             raise ArgumentError("expected one default rule, with an empty antecedent, as the last rule.")
-        check_leaves(self.leaves, self.schema.target, self.leaf_name)
+        _ = self.leaf_release
         for rule in self.rules:
             check_literals(rule.antecedent, self.schema, "a rule")
 
@@ -148,7 +148,7 @@ class RuleList(LeafModel):
     @property
     def size(self) -> RuleListSize:
         """The rules, the conditions of the longest, and the share of the rows that every rule decides at least."""
-        return RuleListSize(len(self), self.sizes["max_literals"], self._smallest_share)
+        return RuleListSize(len(self), self.sizes["max_literals"], self.leaf_release.smallest_share())
 
     def _structure(self) -> dict[str, Any]:
         said = zip(self.rules, self.predictions, strict=True)
@@ -175,7 +175,8 @@ class RuleList(LeafModel):
         if self.schema.target.as_number is None:
             places = map(self.schema.classes.index, self.predictions)
             shares = [float(row[place]) for row, place in zip(self.probabilities, places, strict=True)]
-            return self._pmml_document(pmml.rule_set(self._cases, shares if self._all_have_shares else [], self.schema))
+            said = shares if self.leaf_release.has_all_shares else []
+            return self._pmml_document(pmml.rule_set(self._cases, said, self.schema))
         nodes = list(map(self._pmml_node, range(len(self))))
         for one, (literals, _) in zip(nodes, self._cases, strict=True):
             one.insert(0, pmml.all_of([pmml.predicate(x, self.schema[x.attribute]) for x in literals]))
@@ -208,20 +209,21 @@ class RuleList(LeafModel):
         if not self.has_counts:
             levels = [self.schema.classes.index(one.pop()) if len(one) == 1 else None for one in said]
             return plot.class_bars(rules, levels, names, caption, ax)
-        unit = "released rows"
-        if self._noise is None:
+        unit, noise = "released rows", self.leaf_release.noise
+        if noise is None:
             unit += ", with noise that the card does not state"
-        elif not self._noise.is_exact:
-            unit += f", of each class off by at most {self._noise.spread(1):,} ({100 * CONFIDENCE:g} % by the noise)"
+        elif not noise.is_exact:
+            unit += f", of each class off by at most {noise.spread(1):,} ({100 * CONFIDENCE:g} % by the noise)"
         return plot.leaf_bars(rules, self._bars(groups), names, caption, ax, unit)
 
     def _bars(self, groups: Sequence[LeafGroup]) -> Array:
         """Return the counts of each group by class, not a number if no bar is drawn."""
-        counts = np.full((len(groups), len(self.schema.classes)), np.nan)
+        counts, release = np.full((len(groups), len(self.schema.classes)), np.nan), self.leaf_release
         for place, group in enumerate(groups):
-            support = self._support(group)
+            support = release.support(group.first, group.stop)
             if support.rows is not None and not support.is_too_few:
-                counts[place] = np.sum([leaf.counts or () for leaf in self.leaves[group.first : group.stop]], axis=0)
+                own = [release.counts_of(leaf) or () for leaf in range(group.first, group.stop)]
+                counts[place] = np.sum(own, axis=0)
         return counts
 
     def _bar_name(self, group: LeafGroup) -> str:
@@ -231,11 +233,11 @@ class RuleList(LeafModel):
         elif self.rules[group.first].antecedent:
             literals = (str(one).replace(" ", plot.NO_BREAK) for one in self.rules[group.first].antecedent)
             name = f"{group.first + 1}. {plot.shortened(' and '.join(literals), 300)}"
-        note = self._note(group) or ("no counts were released" if self._has_rows else None)
+        note = self._note(group) or ("no counts were released" if self.leaf_release.has_rows else None)
         return f"{name} →{plot.NO_BREAK}{plot.shortened(said)}" + (f" ({note})" if note else "")
 
     def _groups(self, most: int | None) -> list[LeafGroup]:
-        return list_groups(len(self.rules), self._rows, most)
+        return list_groups(len(self.rules), self.leaf_release, most)
 
     def _shown_groups(self, *, is_full: bool) -> list[LeafGroup]:
         if is_full:

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self, TypeVar
 from xml.etree.ElementTree import Element
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models import pmml, python_source, tree_plot
+from hedgerow.models import pmml, python_source
 from hedgerow.models.conditions import Dialect, Path, Pieces, check_literals, conditions
-from hedgerow.models.leaf import Leaf, check_leaves
-from hedgerow.models.leaf_groups import MOST_BOXES, MOST_LINES, LeafGroup
+from hedgerow.models.leaf import Leaf, Split, TreeNode
+from hedgerow.models.leaf_groups import MOST_BOXES, MOST_LINES, LeafGroup, ShownNode, groups_of, tree_outline
 from hedgerow.models.leaf_model import LeafModel, Lines
-from hedgerow.models.plot import check_drawable, shade
+from hedgerow.models.plot import NO_BREAK, check_drawable, shade
 from hedgerow.models.size import TreeSize
-from hedgerow.models.tree_outline import Outline, groups_of, tree_outline
+from hedgerow.models.tree_plot import DrawnLeaf, DrawnNode, tree_diagram
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
 from hedgerow.text.axes import Axes
@@ -25,32 +25,6 @@ from hedgerow.text.values import printable, shown_text
 MAX_DEPTH = 64  # Python accepts at most 100 levels of indentation, and such a tree is unreadable
 _ELSE = "a missing value fails every test but `is missing`: its row goes to else (no)"
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
-class Split:
-    """An inner node: a literal, and the branches of the rows that satisfy it and of all others.
-
-    Attributes
-    ----------
-    literal : Literal
-        The test.
-    true, false : Split or Leaf
-        The branch of the rows that satisfy the literal, and that of all others. A missing value satisfies only
-        ``is missing``, so it goes to `false` for any other literal.
-
-    Examples
-    --------
-    >>> Split(Literal("smoker", "true"), Leaf(label="yes"), Leaf((40, 3))).false
-    Leaf(counts=(40, 3), label=None, probabilities=None, sums=None, mean=None)
-    """
-
-    literal: Literal
-    true: "Node"
-    false: "Node"
-
-
-Node = Split | Leaf
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +66,7 @@ class Tree(LeafModel):
     """
 
     schema: Schema
-    root: Node
+    root: TreeNode
     privacy: PrivacyCard
 
     kind: ClassVar[str] = "tree"
@@ -102,14 +76,14 @@ class Tree(LeafModel):
     format: ClassVar[str] = "hedgerow/tree"
 
     def __post_init__(self) -> None:
-        check_leaves(self.leaves, self.schema.target, self.leaf_name)
+        _ = self.leaf_release
         check_literals(self._literals, self.schema, "a split")
 
     @cached_property
     def _paths(self) -> tuple[tuple[Path, Leaf], ...]:
         """The decision path and leaf of each leaf, computed without recursion."""
         found: list[tuple[Path, Leaf]] = []
-        waiting: list[tuple[Path, Node]] = [((), self.root)]
+        waiting: list[tuple[Path, TreeNode]] = [((), self.root)]
         while waiting:
             path, node = waiting.pop()
             if isinstance(node, Leaf):
@@ -147,7 +121,7 @@ class Tree(LeafModel):
     @property
     def size(self) -> TreeSize:
         """The leaves, the depth, and the share of the rows that every leaf holds at least by the released counts."""
-        return TreeSize(len(self), self.depth, self._smallest_share)
+        return TreeSize(len(self), self.depth, self.leaf_release.smallest_share())
 
     @property
     def n_splits(self) -> int:
@@ -177,7 +151,7 @@ class Tree(LeafModel):
         """
         numbers = count()
 
-        def walk(node: Node) -> _T:
+        def walk(node: TreeNode) -> _T:
             if isinstance(node, Leaf):
                 return leaf(next(numbers))
             return split(node.literal, walk(node.true), walk(node.false))
@@ -210,7 +184,8 @@ class Tree(LeafModel):
             return pmml.made("Node", true, pmml.always(false))
 
         root = pmml.always(self.fold(split, self._pmml_node))
-        return self._pmml_document(pmml.tree_model(self.schema.target, root, has_shares=self._all_have_shares))
+        has_shares = self.leaf_release.has_all_shares
+        return self._pmml_document(pmml.tree_model(self.schema.target, root, has_shares=has_shares))
 
     def _python(self, written: Pieces[Literal]) -> list[str]:
         return self.fold(
@@ -230,26 +205,27 @@ class Tree(LeafModel):
         levels = self._shown_levels(groups)
         check_drawable(len(groups), len(levels))
 
-        def drawn(part: Outline) -> tree_plot.DrawnNode:
+        def drawn(part: ShownNode) -> DrawnNode:
             if isinstance(part, LeafGroup):
                 return self._drawn_leaf(part, levels)
-            return tree_plot.DrawnSplit(part.literal, drawn(part.true), drawn(part.false))
+            return Split(part.literal, drawn(part.true), drawn(part.false))
 
         caption = "; ".join([self._caption, *self._of_missing, *self._folding(groups)])
         root = drawn(outline)
         if number is None:
-            return tree_plot.tree_diagram(root, list(map(shown_text, levels)), caption, ax)
+            return tree_diagram(root, list(map(shown_text, levels)), caption, ax)
         names = [shown_text(self._rounded(level)) for level in levels]
         shades = [shade((level - number.low) / (number.high - number.low)) for level in levels]
-        return tree_plot.tree_diagram(root, names, caption, ax, shades, printable(number.name))
+        return tree_diagram(root, names, caption, ax, shades, printable(number.name))
 
-    def _drawn_leaf(self, group: LeafGroup, levels: Sequence[Any]) -> tree_plot.DrawnLeaf:
-        support, said = self._support(group), set(self.predictions[group.first : group.stop])
+    def _drawn_leaf(self, group: LeafGroup, levels: Sequence[Any]) -> DrawnLeaf:
+        support = self.leaf_release.support(group.first, group.stop)
+        said = set(self.predictions[group.first : group.stop])
         has_bar = group.size == 1 and (support.share is not None or support.drawn is not None)
         shares = tuple(map(float, self.probabilities[group.first])) if has_bar else ()
-        note = (self._note(group) or "").replace("of ", f"of{tree_plot.NO_BREAK}")
+        note = (self._note(group) or "").replace("of ", f"of{NO_BREAK}")
         level = levels.index(said.pop()) if len(said) == 1 else None
-        return tree_plot.DrawnLeaf(level, note, shares, self._prediction_text(group), is_folded=group.size > 1)
+        return DrawnLeaf(level, note, shares, self._prediction_text(group), is_folded=group.size > 1)
 
     @property
     def _of_missing(self) -> list[str]:
@@ -260,8 +236,8 @@ class Tree(LeafModel):
     def _remarks_on_rows(self) -> list[str]:
         return [*super()._remarks_on_rows, *self._of_missing]
 
-    def _outline(self, most_splits: int | None) -> Outline:
-        return tree_outline(self.root, self._rows, most_splits)
+    def _outline(self, most_splits: int | None) -> ShownNode:
+        return tree_outline(self.root, self.leaf_release, most_splits)
 
     def _shown_groups(self, *, is_full: bool) -> list[LeafGroup]:
         return groups_of(self._outline(None if is_full else MOST_LINES // 2))
@@ -272,7 +248,7 @@ class Tree(LeafModel):
         return next(conditions([tuple(test for test, _ in shared)], self.schema, "always"))
 
     def _lines(self, *, is_full: bool) -> Lines:
-        def lines_of(part: Outline) -> Lines:
+        def lines_of(part: ShownNode) -> Lines:
             if isinstance(part, LeafGroup):
                 return [(self._prediction_text(part), part)]
             head, below = _under(f"if {part.literal}:", lines_of(part.true)), lines_of(part.false)
@@ -294,7 +270,7 @@ def _under(head: str, lines: Lines) -> Lines:
     return [(head, None), *((f"    {text}", number) for text, number in lines)]
 
 
-def _node(data: Mapping[str, Any], depth: int) -> Node:
+def _node(data: Mapping[str, Any], depth: int) -> TreeNode:
     if "if" not in data:
         return Leaf.from_dict(data)
     _check_depth(depth + 1)

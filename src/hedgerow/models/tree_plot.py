@@ -7,8 +7,18 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, count
 from typing import Any
 
-from hedgerow.models import plot
-from hedgerow.models.plot import NO_BREAK, colour, drawable, legend_name, plain, shortened
+from hedgerow.models.leaf import Split
+from hedgerow.models.plot import (
+    NO_BREAK,
+    check_matplotlib,
+    class_legend,
+    class_patches,
+    colour,
+    drawable,
+    legend_name,
+    plain,
+    shortened,
+)
 from hedgerow.schema.literals import Literal
 from hedgerow.text.axes import Axes
 
@@ -32,16 +42,7 @@ class DrawnLeaf:
     is_folded: bool = False
 
 
-@dataclass(frozen=True)
-class DrawnSplit:
-    """Content of a split's box, and its branches."""
-
-    literal: Literal
-    true: "DrawnNode"
-    false: "DrawnNode"
-
-
-DrawnNode = DrawnSplit | DrawnLeaf
+DrawnNode = Split[DrawnLeaf] | DrawnLeaf
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def tree_diagram(
     below = {"loc": "upper center", "bbox_to_anchor": (width / 2, tops[-1]), "bbox_transform": ax.transData}
     small = {"ncols": columns, "borderaxespad": 0, "fontsize": _SIZE * unit, "title_fontsize": _SIZE * unit}
     if classes:
-        plot.class_legend(ax, plot.class_patches(classes, colours), classes, title=legend, **below, **small)
+        class_legend(ax, class_patches(classes, colours), classes, title=legend, **below, **small)
     return ax
 
 
@@ -130,7 +131,7 @@ def _tops(top: _Box) -> list[float]:
 
 
 def _own_axes(width: float, height: float, caption: str) -> Axes:
-    plot.check_matplotlib()
+    check_matplotlib()
     import matplotlib.pyplot as plt
 
     title = (len(_wrapped(caption, width)) + 1) * _LINE

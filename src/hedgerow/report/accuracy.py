@@ -11,7 +11,7 @@ from hedgerow.audit.inference.labelled import LabelledRows, distinct
 from hedgerow.boundary.arrays import Array, Floats, Index, Integers
 from hedgerow.evaluation.measures import Interval, mean_on_rows
 from hedgerow.models.count_noise import CountNoise
-from hedgerow.models.model import Model
+from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.report.contents import Bucket, Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject
@@ -187,14 +187,17 @@ def _is_worse(hits: Hits, cost: int | None) -> bool:
 
 def released_accuracy(subject: Subject) -> Section:
     """Return the section on accuracy and costs by released counts, with intervals by their noise, if it is known."""
-    model = subject.released if subject.is_private else None
-    has_counts = model is not None and model.has_counts
-    noise = CountNoise.of(model.privacy) if model is not None and has_counts else None
-    found = {} if model is None or noise is None else _by_counts(model, noise, subject.cost_matrix)
+    release = subject.public_release
+    has_counts = release is not None and release.is_histogram
+    found = {} if release is None or not has_counts else _by_counts(release, subject.cost_matrix)
     texts = {name: _released_text(of, "g" if name.startswith("cost") else "%") for name, of in found.items()}
     facts = [Fact(_RELEASED[name], texts[name], found[name][0]) for name in found]
     values: dict[str, Any] = {name: texts.get(name) for name in _RELEASED}
-    values |= {"has_counts": has_counts, "has_noise": noise is not None, "has_leaves": subject.has_leaves}
+    values |= {
+        "has_counts": has_counts,
+        "has_noise": release is not None and release.noise is not None,
+        "has_leaves": subject.has_leaves,
+    }
     return section("accuracy", facts, template="accuracy-released", **values)
 
 
@@ -207,16 +210,12 @@ _RELEASED = {
 _Mean = tuple[float, Interval]  # by the released counts, and its 95 % interval by the noise
 
 
-def _by_counts(released: Model, noise: CountNoise, costs: Floats | None) -> dict[str, _Mean]:
-    """Return means over the training rows by released counts; none if no count is above 0."""
-    counted = [leaf.counts is not None for leaf in released.leaves]
-    own = np.array([leaf.counts for leaf in released.leaves if leaf.counts is not None])
-    classes = released.schema.classes
-    said = np.array(
-        [classes.index(one) for one, is_counted in zip(released.outcomes, counted, strict=True) if is_counted]
-    )
+def _by_counts(release: LeafRelease, costs: Floats | None) -> dict[str, _Mean]:
+    """Return means over the training rows by released counts; none if no count is above 0, or the noise is unknown."""
+    own, classes, noise = release.counts, release.target.values, release.noise
+    said = np.array([classes.index(one) for one in release.predictions])
     of_class = np.maximum(own, 0.0).sum(axis=0)
-    if not of_class.any():
+    if noise is None or not of_class.any():
         return {}
     is_class = np.eye(len(classes))
     values = {"share": is_class[said], "base": is_class[[of_class.argmax()] * len(own)]}

@@ -15,9 +15,7 @@ from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
-from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import Listing
-from hedgerow.models.support import rows_text
 from hedgerow.report.contents import MOST_SHOWN, Bucket, Cell, Fact, Finding, Grid, Section, section, shortened
 from hedgerow.report.findings import STRONG, TEN, finding
 from hedgerow.report.promises import largest_rate, percent_up
@@ -62,9 +60,9 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
 
 def _rows_text(subject: Subject, risk: LeafRisk, rows: int) -> str:
     """Return the rows of a leaf as models show them: exact, or as far as the noise on the released counts allows."""
-    if risk.view != "noisy":
+    if risk.view != "noisy" or subject.released is None:
         return f"{rows:,}"
-    return rows_text(rows, 2 if risk.counts is None else len(risk.counts[0]), CountNoise.of(subject.card))
+    return subject.released.leaf_release.rows_text(rows)
 
 
 def _sizes(subject: Subject, risk: LeafRisk) -> tuple[Fact, ...]:

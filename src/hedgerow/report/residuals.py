@@ -10,8 +10,7 @@ import numpy as np
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.boundary.arrays import Floats, Index
-from hedgerow.models.count_noise import CountNoise
-from hedgerow.models.model import Model
+from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.report.accuracy import BY_HEART, Pair, worse_groups
 from hedgerow.report.contents import Bucket, Cell, Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
@@ -154,23 +153,25 @@ def _findings(subject: Subject, found: Sequence[Error], good: Bucket) -> Iterato
 
 
 def released_error(subject: Subject) -> Section:
-    model = subject.released if subject.is_private else None
-    has_counts = model is not None and model.has_counts
-    noise = CountNoise.of(model.privacy) if model is not None and has_counts else None
-    found = {} if model is None or noise is None else _by_counts(model, noise)
+    release = subject.public_release
+    has_counts = release is not None and release.is_histogram
+    found = {} if release is None or not has_counts else _by_counts(release)
     texts = {name: f"{value:.3g}" + (f" ± {half:.2g}" if half else "") for name, (value, half) in found.items()}
     facts = [Fact(f"{name} on the training rows, by released counts", texts[name], found[name][0]) for name in found]
     values: dict[str, Any] = {"absolute": texts.get(_NAMES[0]), "r2": texts.get(_NAMES[2]), "target": _target(subject)}
-    values |= {"has_counts": has_counts, "has_noise": noise is not None, "has_leaves": subject.has_leaves}
+    values |= {
+        "has_counts": has_counts,
+        "has_noise": release is not None and release.noise is not None,
+        "has_leaves": subject.has_leaves,
+    }
     return section("accuracy", facts, template="residuals-released", **values)
 
 
-def _by_counts(model: Model, noise: CountNoise) -> dict[str, tuple[float, float]]:
+def _by_counts(release: LeafRelease) -> dict[str, tuple[float, float]]:
     """Return errors and R² by released counts, each with half its 95 % interval by noise; none if that is too wide."""
-    middles = np.array(model.schema.target.values)
-    counts = np.array([leaf.counts or [0] * len(middles) for leaf in model.leaves], dtype=np.float64)
-    rows, said = counts.sum(), np.array(model.outcomes)[:, np.newaxis]
-    if rows <= 0:
+    middles, counts, noise = np.array(release.target.values), release.counts.astype(np.float64), release.noise
+    rows, said = counts.sum(), np.array(release.predictions)[:, np.newaxis]
+    if noise is None or rows <= 0:
         return {}
     shares, off = counts / rows, np.abs(middles - said)
     around = np.broadcast_to((middles - (shares * middles).sum()) ** 2, off.shape)

@@ -22,6 +22,7 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.contents import Content
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
+from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.privacy.card import PrivacyCard
@@ -84,6 +85,11 @@ class Subject:
     def is_private(self) -> bool:
         """True if its card carries a guarantee, so that what is in it may be on the public sheet."""
         return self.card.is_private
+
+    @property
+    def public_release(self) -> LeafRelease | None:
+        """All that was released about the leaves of a model with a guarantee; None of a model without one."""
+        return self.released.leaf_release if self.released is not None and self.is_private else None
 
     def speaks(self, test: object) -> Bucket:
         """Return what being right speaks for: without a guarantee and held-out rows, the model may know its rows."""

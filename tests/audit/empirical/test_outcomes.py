@@ -26,6 +26,14 @@ def test_counts_are_those_in_the_leaves_of_the_rows():
     assert found.tolist() == [list(tree.leaves[place].counts) for place in tree.apply(X[:3])]
 
 
+def test_sums_of_a_number_are_those_in_the_leaves_of_the_rows():
+    schema = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Number("y", 0, 1, 2))
+    rows = pd.DataFrame(X.astype(bool), columns=["a", "b"])
+    tree = hr.PrivateTreeRegressor(50.0, max_depth=1, schema=schema, random_state=0).fit(rows, Y.astype(float)).tree_
+    found = np.array(outcome_of(tree, rows[:3])).reshape(3, 2)
+    assert found.tolist() == [list(tree.leaves[place].sums) for place in tree.apply(rows[:3])]
+
+
 def test_other_learners_are_their_predictions_on_the_rows():
     tree = DecisionTreeClassifier(random_state=0).fit(X, Y)
     assert outcome_of(tree, X) == tree.predict_proba(X).ravel().tolist()

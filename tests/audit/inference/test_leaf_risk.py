@@ -12,9 +12,10 @@ from hedgerow.audit import LeafRisk, leaf_risk
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.models.released import released_model
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
+from hedgerow.schema import Boolean, Integer, Label, Literal, Number, Schema
 
 SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
+NUMBER = Schema(SCHEMA.attributes, Number("y", 0, 1, 2))
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]).repeat([20, 4, 30, 15], axis=0)
 Y = np.concatenate([np.arange(20) % 2, [0, 0, 0, 1], np.ones(30), (np.arange(15) < 2)]).astype(int)
 COUNTS = {(10, 10), (3, 1), (0, 30), (13, 2)}  # by hand
@@ -91,6 +92,17 @@ def test_noisy_counts_are_said_to_be_noisy():
     assert found.view == "noisy"
     assert "Counts are the noisy ones released" in str(found)
     assert leaf_risk(private, (X, Y)).view == "exact"
+
+
+def test_rows_of_leaves_follow_from_released_sums_of_a_number():
+    """Two levels of a number, 0 and 1: a row adds 1 to one of the two sums. The sums of a leaf can be negative."""
+    private = hr.PrivateTreeRegressor(5.0, max_depth=1, schema=NUMBER, random_state=0).fit(X, Y.astype(float))
+    leaves = private.tree_.leaves
+    assert all(leaf.sums is not None and leaf.counts is None for leaf in leaves)
+    found = leaf_risk(private)
+    assert (found.view, found.counts) == ("noisy", None)
+    assert found.rows == tuple(max(sum(leaf.sums), 0) for leaf in leaves)
+    assert hr.audit.reconstruction(private).supports == found.rows
 
 
 def test_a_function_and_many_flagged_leaves():

@@ -228,10 +228,10 @@ def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int
 def outcome_of(result: Any, rows: Any) -> Outcome:
     """Return the outcome of a fit: a model's content or predictions on `rows`; numbers and arrays are themselves."""
     model = released_model(result)
-    if model is not None and model.leaves:  # released counts in the leaf of each row, else its content less the card
+    if model is not None and model.leaves:  # the released numbers of each row's leaf, else its content less the card
         own = leaf_model(model)
-        if own.has_counts:
-            return _vector(np.array([leaf.counts for leaf in own.leaves], dtype=np.float64)[own.apply(rows)])
+        if own.leaf_release.is_complete:
+            return _vector(np.array(own.leaf_release.numbers, dtype=np.float64)[own.apply(rows)])
         whole = own.to_dict()
         return json.dumps({key: whole[key] for key in whole if key not in _NOT_DRAWN}, sort_keys=True)
     if hasattr(result, "predict_proba"):

@@ -25,7 +25,6 @@ from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.released import released_model, released_scorecard
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.schema.schema import Schema
@@ -264,8 +263,8 @@ def other_rows(model: Any, paths: Paths, counted: Sequence[int]) -> str:
         and not released.privacy.unit
         and not predicts_numbers(model)
     ):
-        noise = CountNoise.of(released.privacy)
-        most = noise and noise.spread(len(paths.counts[0]), 1 - 1e-6 / len(paths))
+        release = released.leaf_release
+        most = release.noise and release.noise.spread(release.width, 1 - 1e-6 / len(paths))
     if most is None or paths.supports is None or max(abs(np.subtract(counted, paths.supports))) <= most:
         return ""
     said = "The rows that were given do not make the counts of leaves that the model stores"

@@ -50,13 +50,11 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
 
 
 def _released_paths(model: LeafModel) -> Paths:
-    counts = tuple(leaf.counts for leaf in model.leaves if leaf.counts is not None)
-    supports = tuple(leaf.rows for leaf in model.leaves if leaf.rows is not None)
-    complete = len(supports) == len(model)
+    release = model.leaf_release
     return Paths(
         model.paths,
-        supports if complete else None,
-        counts if complete else None,
+        tuple(max(rows, 0) for rows in release.rows if rows is not None) if release.is_complete else None,
+        tuple(map(tuple, release.counts.tolist())) if release.is_histogram else None,
         model.schema.target.values,
         # If the noise is not known, as in files of others, an audit assumes that counts disclose exact numbers of rows.
         view="noisy" if model.privacy.has_noise else "exact",

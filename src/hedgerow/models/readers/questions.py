@@ -13,10 +13,10 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import ModelFormatError
-from hedgerow.models.leaf import Leaf
+from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import Rule, RuleList
-from hedgerow.models.tree import Node, Split, Tree
+from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import UNKNOWN_NOISE, PrivacyCard
 from hedgerow.schema import Attribute, Boolean, Categorical, Extent, Literal, Schema
 from hedgerow.schema.numbers import Numeric, Real, as_number
@@ -293,7 +293,7 @@ def _is_plain(node: Choice | Leaf) -> bool:
     return isinstance(node, Leaf) or all(len(path) <= 1 and _is_plain(after) for path, after in node.ways)
 
 
-def _node(node: Choice | Leaf) -> Node:
+def _node(node: Choice | Leaf) -> TreeNode:
     if isinstance(node, Leaf):
         return node
     *ways, (_, last) = node.ways

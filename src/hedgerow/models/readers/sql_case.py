@@ -15,11 +15,11 @@ from hedgerow.errors import HedgerowError, ModelFormatError, SchemaError
 from hedgerow.models import sql
 from hedgerow.models.contents import text_content
 from hedgerow.models.dialects import DIALECTS, Dialect
-from hedgerow.models.leaf import Leaf
+from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.model import Model
 from hedgerow.models.readers.questions import MOST_PARTS, no_guarantee
 from hedgerow.models.rule_list import Rule, RuleList
-from hedgerow.models.tree import Node, Split, Tree
+from hedgerow.models.tree import Tree
 from hedgerow.schema import Attribute, Schema
 from hedgerow.schema.literals import Literal, is_number
 from hedgerow.text.values import spelled_number, value_text
@@ -90,7 +90,7 @@ class _Reader:
     def _canonical(self, text: str) -> str:
         return self.dialect.written(self._parsed(text))
 
-    def _node(self, tree: Any) -> Node:
+    def _node(self, tree: Any) -> TreeNode:
         tree = tree.unnest()
         if not isinstance(tree, exp.Case):
             return self._leaf(tree)

@@ -1,0 +1,388 @@
+"""Releases about leaves: what follows from the numbers that were released of their rows, and from what was drawn.
+
+Texts, pictures, exports, caveats, audits and reports ask a `LeafRelease`. What cannot be answered from the kind of
+numbers that were released is refused here, with one error.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from math import ceil, floor
+from typing import Any, Literal
+
+import numpy as np
+
+from hedgerow.boundary.arrays import Floats, Integers
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.models.count_noise import CONFIDENCE, CountNoise
+from hedgerow.models.leaf import Leaf
+from hedgerow.models.size import SmallestShare
+from hedgerow.schema.targets import Target
+from hedgerow.text.messages import shown
+from hedgerow.text.values import listed
+
+MOST_PROBABILITIES = 2**22
+"""Maximum of leaves times classes of a model, where the array of its probabilities has 32 MiB."""
+NumbersKind = Literal["none", "counts", "sums"]
+"""The numbers that were released about the rows of leaves: none; counts by class or level; or two sums of levels.
+
+A row adds 1 to the count of its own level. To the two sums it adds how many levels are below its own, and how many are
+above it. Every row adds the same to all numbers of its leaf together, so that the number of rows follows from them.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class LeafRelease:
+    """All that was released about the leaves of a model, and what follows from it.
+
+    Attributes
+    ----------
+    leaves : tuple of Leaf
+        The leaves.
+    target : Target
+        The classes, or the number with its levels.
+    noise : CountNoise or None
+        The noise on the released numbers; None if it is unknown.
+    name : str
+        The name of a leaf in messages: "leaf" or "rule".
+
+    Raises
+    ------
+    ValueError
+        If a leaf does not fit the target, or some leaves have counts and others sums.
+    """
+
+    leaves: tuple[Leaf, ...]
+    target: Target
+    noise: CountNoise | None
+    name: str = "leaf"
+
+    def __post_init__(self) -> None:
+        n_levels = len(self.target.values)
+        if len(self.leaves) * n_levels > MOST_PROBABILITIES:
+            got = f"{len(self.leaves):,} times {n_levels:,}"
+            problem = f"expected at most {MOST_PROBABILITIES:,} probabilities"
+            raise ArgumentError(f"{problem}, one a {self.name} and class, got {got}.")
+        known = {(type(value), value) for value in self.target.values}  # True is not 1
+        for leaf in self.leaves:
+            _check_leaf(leaf, self.target, known, self.name)
+        if any(leaf.counts is not None for leaf in self.leaves) and any(leaf.sums is not None for leaf in self.leaves):
+            raise ArgumentError(f"expected counts or sums for every {self.name}, got both in one model.")
+
+    @cached_property
+    def kind(self) -> NumbersKind:
+        """The kind of numbers that were released about the rows of leaves, of some of them at least."""
+        if any(leaf.sums is not None for leaf in self.leaves):
+            return "sums"
+        return "counts" if any(leaf.counts is not None for leaf in self.leaves) else "none"
+
+    @cached_property
+    def numbers(self) -> tuple[tuple[int, ...] | None, ...]:
+        """The released numbers of each leaf, None for a leaf without them. Noisy numbers may be negative."""
+        return tuple(leaf.sums if self.kind == "sums" else leaf.counts for leaf in self.leaves)
+
+    @property
+    def width(self) -> int:
+        """How many numbers were released of a leaf."""
+        return {"none": 0, "counts": self.target.n_levels, "sums": 2}[self.kind]
+
+    @property
+    def has_rows(self) -> bool:
+        """True if the rows of any leaf follow from its numbers."""
+        return self.kind != "none"
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """True if the rows of every leaf follow from its numbers."""
+        return self.has_rows and None not in self.numbers
+
+    @property
+    def is_histogram(self) -> bool:
+        """True if counts by class or level were released of every leaf."""
+        return self.kind == "counts" and self.is_complete
+
+    @property
+    def is_noisy(self) -> bool:
+        """True if noise is known to be on the numbers."""
+        return self.noise is not None and not self.noise.is_exact
+
+    @cached_property
+    def rows(self) -> tuple[int | None, ...]:
+        """The rows of each leaf by its numbers, negative where the noise is; None for a leaf without numbers."""
+        per_row = self.target.n_levels - 1 if self.kind == "sums" else 1  # what a row adds to all numbers together
+        return tuple(None if own is None else round(Fraction(sum(own), per_row)) for own in self.numbers)
+
+    @cached_property
+    def counts(self) -> Integers:
+        """The counts of every leaf by class or level, shape ``(n_leaves, n_levels)``.
+
+        Raises
+        ------
+        TypeError
+            If counts were not released of every leaf.
+        """
+        if not self.is_histogram:
+            raise self.refused("released counts")
+        return np.array(self.numbers, dtype=np.int64)
+
+    def counts_of(self, place: int) -> tuple[int, ...] | None:
+        """Return the counts of a leaf by class or level; None if none were released."""
+        return self.leaves[place].counts
+
+    def refused(self, wanted: str) -> ArgumentTypeError:
+        """Return the error of a request for which other numbers must be released."""
+        of_some = " of some leaves alone" if self.has_rows and not self.is_complete else ""
+        got = {"none": "no counts", "counts": f"counts{of_some}", "sums": f"sums of a number{of_some}"}[self.kind]
+        expected = f"expected a model with {wanted} of every {self.name}"
+        return ArgumentTypeError(f"{expected}, got one with {got}; learn it with release_counts=True.")
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        """The class probabilities of each leaf, shape ``(n_leaves, n_classes)``; see `LeafModel.probabilities`."""
+        return _probabilities(self.leaves, self.target)
+
+    @cached_property
+    def predictions(self) -> tuple[Any, ...]:
+        """What each leaf predicts; see `LeafModel.predictions`."""
+        predicted = self.target.predicted(self.probabilities)
+        return tuple(
+            next(one for one in (leaf.mean, leaf.label, by_counts) if one is not None)
+            for leaf, by_counts in zip(self.leaves, predicted, strict=True)
+        )
+
+    @property
+    def has_drawn(self) -> bool:
+        """True if probabilities of any leaf were drawn with the model."""
+        return any(leaf.probabilities is not None for leaf in self.leaves)
+
+    def has_shares(self, place: int) -> bool:
+        """Return whether the class probabilities of a leaf say more than its label."""
+        return self.target.as_number is None and not self.leaves[place].is_label_alone
+
+    @property
+    def has_some_shares(self) -> bool:
+        """True if the class probabilities of any leaf say more than its label."""
+        return any(map(self.has_shares, range(len(self.leaves))))
+
+    @property
+    def has_all_shares(self) -> bool:
+        """True if the class probabilities of every leaf say more than its label."""
+        return all(map(self.has_shares, range(len(self.leaves))))
+
+    def smallest_share(self) -> SmallestShare | None:
+        """Return the share of all rows that every leaf holds at least; None if rows or noise are unknown."""
+        known = [rows for rows in self.rows if rows is not None]
+        if self.noise is None or not self.is_complete:
+            return None
+        share = self.noise.least_share(known, self.width)
+        return SmallestShare(share, 1.0 if self.noise.is_exact else CONFIDENCE)
+
+    def is_too_few(self, place: int) -> bool:
+        """Return whether a leaf may have no rows, given the noise."""
+        rows = self.rows[place]
+        return self.noise is not None and rows is not None and rows <= self.noise.spread(self.width)
+
+    @cached_property
+    def _sums(self) -> tuple[list[int], list[int], list[int]]:
+        """The leaves before each place: their rows, how many have no numbers, and how many have enough rows."""
+        places = range(len(self.leaves))
+        rows = accumulate((rows or 0 for rows in self.rows), initial=0)
+        unknown = accumulate((rows is None for rows in self.rows), initial=0)
+        return [*rows], [*unknown], [*accumulate((not self.is_too_few(place) for place in places), initial=0)]
+
+    def support(self, first: int, stop: int) -> "Support":
+        """Return what is shown of the rows of neighbouring leaves together; of a leaf by itself, with its share."""
+        support, leaf = self._rows_of(first, stop), self.leaves[first]
+        if stop - first > 1 or self.target.as_number is not None:
+            return support
+        shares = self.probabilities[first]
+        if leaf.probabilities is not None:
+            return replace(support, drawn=float(shares.max()))
+        if leaf.counts is None or support.is_too_few:
+            return support
+        if support.is_exact:
+            return replace(support, share=(float(shares.max()),) * 2)
+        place = self.target.values.index(self.predictions[first])
+        return replace(support, share=shown_share(leaf.counts, place, self.noise))
+
+    def _rows_of(self, first: int, stop: int) -> "Support":
+        rows, unknown, _ = self._sums
+        if unknown[stop] > unknown[first]:
+            return Support()
+        return Support(rows[stop] - rows[first], self.width * (stop - first), self.noise)
+
+    def may_fold(self, first: int, stop: int) -> bool:
+        """Return whether there may be no rows in any of these leaves, nor in all of them, but are in the model."""
+        return self._are_too_few(first, stop) and not self._is_nothing_known
+
+    def _are_too_few(self, first: int, stop: int) -> bool:
+        supported = self._sums[2]
+        return supported[first] == supported[stop] and self._rows_of(first, stop).is_too_few
+
+    @cached_property
+    def _is_nothing_known(self) -> bool:
+        return self._are_too_few(0, len(self.leaves))
+
+    def rows_text(self, rows: int) -> str:
+        """Return the rows of a leaf in words, as far as the noise on its numbers allows."""
+        return rows_text(rows, self.width, self.noise)
+
+
+def _check_leaf(leaf: Leaf, target: Target, known: Collection[tuple[type, Any]], name: str) -> None:
+    classes, number = target.values, target.as_number
+    if leaf.counts is not None and len(leaf.counts) != len(classes):
+        raise ArgumentError(f"expected {len(classes)} counts a {name}, got {len(leaf.counts)}.")
+    if leaf.label is not None and (type(leaf.label), leaf.label) not in known:
+        expected = f"expected the label of a {name} to be one of the schema's classes {listed(classes)}"
+        raise ArgumentError(f"{expected}; got {shown(leaf.label)}.")
+    if leaf.sums is not None or leaf.mean is not None:
+        if number is None:
+            raise ArgumentError(f"expected no mean of a {name} whose classes are no numbers, got one.")
+        if leaf.mean is None or not number.low <= leaf.mean <= number.high:
+            raise ArgumentError(f"expected a mean of a {name} within the bounds of the number, got another.")
+    if leaf.probabilities is not None and number is not None:
+        raise ArgumentError(f"expected no probabilities of a {name} that predicts a number, got some.")
+    if leaf.probabilities is not None:
+        _check_mode(leaf.probabilities, leaf.label, classes, name)
+
+
+def _check_mode(probabilities: Sequence[float], label: Any, classes: Sequence[Any], name: str) -> None:
+    if len(probabilities) != len(classes):
+        raise ArgumentError(f"expected {len(classes)} probabilities a {name}, got {len(probabilities)}.")
+    if probabilities.index(max(probabilities)) != classes.index(label):
+        raise ArgumentError(f"expected the label of a {name} to be its most probable class, got another one.")
+
+
+def _probabilities(leaves: Sequence[Leaf], target: Target) -> Floats:
+    classes = target.values
+    found = np.zeros((len(leaves), len(classes)))
+    counted = [place for place, leaf in enumerate(leaves) if leaf.counts is not None and leaf.probabilities is None]
+    counts = np.array([leaves[place].counts for place in counted], dtype=np.float64)
+    found[counted] = np.maximum(counts.reshape(len(counted), len(classes)), 0.0)
+    whole = found.sum(axis=0) if found.sum() > 0 else np.ones(len(classes))
+    found[[place for place in counted if not found[place].any()]] = whole
+    for place, leaf in enumerate(leaves):
+        if leaf.probabilities is not None:
+            found[place] = leaf.probabilities
+        elif leaf.counts is None:
+            found[place, classes.index(leaf.label) if leaf.mean is None else _nearest(classes, leaf.mean)] = 1.0
+        elif leaf.label is not None and target.as_number is None:
+            found[place] = _with_mode(found[place], classes.index(leaf.label))
+    found[counted] /= found[counted].sum(axis=1, keepdims=True)
+    found.setflags(write=False)
+    return found
+
+
+def _nearest(levels: Sequence[float], mean: float) -> int:
+    return min(range(len(levels)), key=lambda place: abs(levels[place] - mean))
+
+
+def _with_mode(counts: Floats, mode: int) -> Floats:
+    """Pool the mode with the largest other classes until their mean is no smaller than any class left out."""
+    others = np.argsort(-counts, kind="stable")
+    others = others[others != mode]
+    means = np.cumsum([counts[mode], *counts[others]]) / np.arange(1, len(counts) + 1)
+    larger = counts[others] > means[:-1]
+    size = len(others) if larger.all() else int(larger.argmin())
+    pool = [mode, *others[:size].tolist()]
+    pooled = counts.copy()
+    pooled[pool] = means[size]
+    return pooled
+
+
+WIDEST_SHARE = 0.5
+"""Width from which the interval of a share is not shown: it would exclude no more than half of all shares."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """The released rows of one leaf, or of several together, with the share of the predicted class.
+
+    Texts, pictures, pages and sheets show rows and shares by one rule. Intervals hold at 95 %:
+
+    - If no counts were released, only a probability that was drawn with the model is shown.
+    - Exact rows and shares are shown as they are.
+    - Noisy rows whose interval contains 0 are too few to tell: only their upper bound is shown, and no share.
+    - Other noisy rows are rounded to the digits that the noise leaves. The share is shown as an interval if this is
+      narrower than half of the range from 0 to 1.
+    - If the card does not state the noise, the released rows are shown and marked as such, without a share.
+    """
+
+    rows: int | None = None  # the sum of the released counts, negative if the noise is; None if none were released
+    numbers: int = 0  # how many noisy numbers were added
+    noise: CountNoise | None = None  # None if the card does not state it
+    share: tuple[float, float] | None = None  # the ends of its interval, equal if it is exact; None if it is not shown
+    drawn: float | None = None  # the probability of the predicted class, if it was drawn with the model
+
+    @property
+    def is_exact(self) -> bool:
+        """True if the rows were released without noise."""
+        return self.rows is not None and self.noise is not None and self.noise.is_exact
+
+    @property
+    def is_too_few(self) -> bool:
+        """True if there may be no such rows, given the noise."""
+        return self.rows is not None and self.noise is not None and self.rows <= self.noise.spread(self.numbers)
+
+    @property
+    def rows_shown(self) -> str:
+        """The rows in words; empty if none were released."""
+        return "" if self.rows is None else rows_text(self.rows, self.numbers, self.noise, "row")
+
+    @property
+    def share_shown(self) -> str:
+        """The drawn probability, or else the share; empty if neither is shown."""
+        if self.drawn is not None:
+            return f"{100 * self.drawn:.3g} %"
+        if self.share is None:
+            return ""
+        return f"{100 * self.share[0]:.1f} %" if self.is_exact else interval_text(self.share)
+
+    @property
+    def text(self) -> str:
+        """The share and the rows in words, such as "65 to 71 % of about 720"; empty if neither is shown."""
+        if self.rows is not None and self.share is not None and self.drawn is None:
+            return f"{self.share_shown} of {rows_text(self.rows, self.numbers, self.noise)}"
+        said = "; ".join(filter(None, (self.share_shown, self.rows_shown)))
+        return f"{said}: too few to tell" if self._most and self.drawn is None else said
+
+    @property
+    def _most(self) -> int:
+        """The upper bound of rows that may be none; 0 for others."""
+        if self.rows is None or self.noise is None or not self.is_too_few:
+            return 0
+        return max(self.rows + self.noise.spread(self.numbers), 0)
+
+
+def shown_share(counts: tuple[int, ...], place: int, noise: CountNoise | None) -> tuple[float, float] | None:
+    """Return the interval for the share of the class at a place, or None if it is not shown; exact shares have none."""
+    if noise is None or sum(counts) <= noise.spread(len(counts)):
+        return None
+    ends = noise.share(counts, place)
+    return ends if ends[1] - ends[0] < WIDEST_SHARE else None
+
+
+def rows_text(count: int, numbers: int, noise: CountNoise | None, unit: str = "") -> str:
+    """Return a sum of released counts in words: exact, rounded as the noise asks, or an upper bound if it may be 0."""
+    if noise is None:
+        return f"{_counted(count, unit)} ± unknown noise"
+    off = noise.spread(numbers)
+    if not off:
+        return _counted(max(count, 0), unit)
+    place = 10 ** (len(str(off)) - 1)  # of the first digit that the noise reaches
+    if count > off:
+        return f"about {_counted(place * round(Fraction(count, place)), unit)}"
+    most = place * -(-max(count + off, 0) // place)
+    return f"at most {_counted(most, unit)}" if most else f"probably no {unit}s" if unit else "0"
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number:,}" + (f" {unit}{'' if number == 1 else 's'}" if unit else "")
+
+
+def interval_text(share: tuple[float, float]) -> str:
+    """Return an interval of shares in whole percent, rounded outward."""
+    low, high = floor(100 * share[0]), ceil(100 * share[1])
+    return f"{high} %" if low == high else f"{low} to {high} %"

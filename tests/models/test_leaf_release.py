@@ -1,0 +1,298 @@
+"""Releases about leaves: probabilities by hand and by enumeration, rows, what is shown of them, and what is refused."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from hedgerow.models import Leaf, Tree
+from hedgerow.models.count_noise import CountNoise
+from hedgerow.models.leaf_release import LeafRelease, shown_share
+from hedgerow.privacy import PrivacyCard
+from hedgerow.schema import Boolean, Label, Number, Schema
+from hedgerow.schema.targets import Target
+from tests.models.large_models import counted as card
+
+CLASSES = ("a", "b", "c")
+
+LABEL = Label("y", CLASSES)
+
+
+def released(leaves: Sequence[Leaf], target: Target, name: str = "leaf") -> LeafRelease:
+    return LeafRelease(tuple(leaves), target, None, name)
+
+
+def shares(*leaves: Leaf) -> list[list[float]]:
+    return released(leaves, LABEL).probabilities.tolist()
+
+
+def predicted(*leaves: Leaf) -> tuple:
+    return released(leaves, LABEL).predictions
+
+
+@pytest.mark.parametrize(
+    ("leaf", "message"),
+    [
+        (Leaf((1, 2)), r"expected 3 counts a leaf, got 2\."),
+        (Leaf(label="d"), r"expected the label of a leaf to be one of the schema's classes a, b, c; got 'd'\."),
+    ],
+)
+def test_a_leaf_must_fit_the_classes(leaf: Leaf, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        released([Leaf(label="a"), leaf], LABEL, "leaf")
+
+
+@pytest.mark.parametrize(("classes", "label"), [((0, 1), True), ((False, True), 1), ((0, 1), "1")])
+def test_a_label_that_only_equals_a_class_is_refused(classes: tuple, label: str | int) -> None:
+    with pytest.raises(ValueError, match=r"^expected the label of a leaf to be one of the schema's classes"):
+        released([Leaf(label=label)], Label("y", tuple(classes)), "leaf")
+    released([Leaf(label=classes[1])], Label("y", tuple(classes)), "leaf")
+
+
+def test_the_mean_of_a_number_is_within_its_bounds() -> None:
+    for mean in (0.0, 30.0):
+        released([Leaf(mean=mean)], Number("days", 0, 30), "leaf")
+    for leaf in (Leaf(mean=-0.5), Leaf(mean=30.5), Leaf((1, 1), sums=(1, 2))):
+        with pytest.raises(ValueError, match="expected a mean of a leaf within the bounds of the number"):
+            released([leaf], Number("days", 0, 30, 2), "leaf")
+    with pytest.raises(ValueError, match="expected no mean of a leaf whose classes are no numbers"):
+        released([Leaf(mean=0.5)], LABEL, "leaf")
+
+
+def test_a_table_of_probabilities_that_no_memory_holds_is_refused() -> None:
+    label = Label("y", tuple(range(2**16)))
+    released([Leaf(label=1)] * 64, label, "leaf")
+    with pytest.raises(
+        ValueError, match=r"^expected at most 4,194,304 probabilities, one a leaf and class, got 65 times"
+    ):
+        released([Leaf(label=1)] * 65, label, "leaf")
+
+
+def test_the_classes_told_of_an_unknown_label_are_few() -> None:
+    with pytest.raises(ValueError, match=r"classes 0, 1, .*, 11, … \(70000 values\); got 'x{60}'…\.$"):
+        released([Leaf(label="x" * 10**6)], Label("y", tuple(range(70_000))), "leaf")
+
+
+def test_a_label_without_counts_is_certain() -> None:
+    assert shares(Leaf(label="b"), Leaf((1, 0, 3))) == [[0, 1, 0], [0.25, 0, 0.75]]
+
+
+def test_a_leaf_without_any_count_takes_the_shares_of_the_leaves_that_have_counts() -> None:
+    # whole: 1 : 0 : 3; neither the label nor negative counts change it
+    found = shares(Leaf((1, 0, 3)), Leaf((0, -2, 0)), Leaf(label="b"), Leaf((0, 0, 0), "c"))
+    assert found == [[0.25, 0, 0.75], [0.25, 0, 0.75], [0, 1, 0], [0.25, 0, 0.75]]
+
+
+def test_without_any_count_at_all_classes_are_equally_probable() -> None:
+    assert shares(Leaf((0, -1, 0)), Leaf(label="c")) == [[1 / 3] * 3, [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("counts", "label", "expected"),
+    [
+        ((6, 3, 1), "a", [0.6, 0.3, 0.1]),  # no contradiction
+        ((6, 2, 2), "b", [0.4, 0.4, 0.2]),  # (6 + 2) / 2 = 4 > 2
+        ((6, 4, 0), "c", [1 / 3] * 3),  # (6 + 0) / 2 = 3 < 4, so all three are averaged
+        ((4, 4, 2), "b", [0.4, 0.4, 0.2]),  # a tie is no contradiction
+        ((-5, 10, 0), "a", [0.5, 0.5, 0.0]),  # negative counts are 0 before
+    ],
+)
+def test_counts_that_contradict_a_label_are_averaged_by_hand(counts: tuple, label: str, expected: list) -> None:
+    assert shares(Leaf(counts, label))[0] == pytest.approx(expected)
+
+
+def nearest_with_mode(counts: np.ndarray, mode: int) -> np.ndarray:
+    """Search all sets of classes to average with the mode: of the allowed results, the nearest by least squares."""
+    found = []
+    for chosen in product([False, True], repeat=len(counts)):
+        pool = np.array(chosen) | (np.arange(len(counts)) == mode)
+        result = np.where(pool, counts[pool].mean(), counts)
+        if (result <= result[mode] + 1e-12).all():
+            found.append(result)
+    return min(found, key=lambda result: ((result - counts) ** 2).sum())
+
+
+@given(counts=st.lists(st.integers(-3, 20), min_size=2, max_size=5), data=st.data())
+def test_the_shares_are_the_nearest_of_which_the_label_is_a_mode(counts: list[int], data: st.DataObject) -> None:
+    classes = tuple(range(len(counts)))
+    label = data.draw(st.sampled_from(classes))
+    clipped = np.maximum(counts, 0).astype(float)
+    whole = clipped if clipped.any() else np.ones(len(counts))
+    expected = nearest_with_mode(whole, label) / whole.sum()
+    assert released([Leaf(tuple(counts), label)], Label("y", tuple(classes))).probabilities[0] == pytest.approx(
+        expected
+    )
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2**60)] * 3), min_size=1, max_size=4), st.sampled_from(CLASSES))
+@example([(1, 1, 3)], "a")
+def test_the_label_is_among_the_most_probable_to_the_last_bit(counts: list[tuple[int, ...]], label: str) -> None:
+    found = released([Leaf(own, label) for own in counts], LABEL).probabilities
+    assert (found[:, CLASSES.index(label)] == found.max(axis=1)).all()
+    assert found.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_a_label_decides_and_otherwise_the_counts() -> None:
+    assert predicted(Leaf((9, 1, 0), "c"), Leaf((1, 5, 5)), Leaf(label="a")) == ("c", "b", "a")
+
+
+def test_probabilities_cannot_be_written_to() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        released([Leaf((1, 2, 3))], LABEL).probabilities[0, 0] = 1
+
+
+def note(leaf: Leaf) -> str:
+    """Return the note on the only leaf of a tree whose counts are exact."""
+    tree = Tree(Schema({"x": Boolean()}, LABEL), leaf, PrivacyCard.none("example"))
+    return str(tree).splitlines()[0].partition("# ")[2]
+
+
+def test_only_leaves_with_counts_have_a_note() -> None:
+    assert note(Leaf((9, 1, 0))) == "90.0 % of 10"
+    assert note(Leaf((1, 2_000, 0))) == "100.0 % of 2,001"
+    assert not note(Leaf(label="a"))
+
+
+def test_a_label_among_many_classes_that_contradict_it_takes_no_time() -> None:
+    size = 100_000  # each class is larger than the mean of those before it: all are pooled one by one
+    counts = (0, *range(10 * size, 9 * size, -1))
+    start = time.process_time()
+    shares = released([Leaf(counts, label=0)], Label("y", tuple(range(len(counts))))).probabilities[0]
+    assert time.process_time() - start < 5
+    assert (shares == shares[0]).sum() > 1000
+    assert shares.argmax() == 0
+
+
+LIKELY = Leaf(label="b", probabilities=(0.25, 0.5, 0.25))
+
+
+def test_drawn_probabilities_are_those_of_the_leaf_whatever_was_counted() -> None:
+    counted = Leaf((90, 5, 5), "b", (0.25, 0.5, 0.25))
+    assert shares(LIKELY, counted, Leaf((2, 0, 0))) == [[0.25, 0.5, 0.25], [0.25, 0.5, 0.25], [1, 0, 0]]
+    assert predicted(LIKELY, counted) == ("b", "b")
+
+
+def test_counts_beside_drawn_probabilities_are_no_share_of_other_leaves() -> None:
+    """A leaf without positive counts has the share of all released counts but those of drawn leaves."""
+    assert shares(Leaf((0, 0, 0)), Leaf((9, 0, 0), "b", (0.25, 0.5, 0.25)), Leaf((0, 2, 2)))[0] == [0, 0.5, 0.5]
+
+
+def test_a_note_names_a_drawn_probability_and_never_as_a_share_of_the_rows() -> None:
+    assert note(LIKELY) == "50 %"
+    assert note(Leaf((90, 5, 5), "b", (0.25, 0.5, 0.25))) == "50 %; 100 rows"
+    assert note(Leaf(label="a", probabilities=(13 / 15, 1 / 15, 1 / 15))) == "86.7 %"
+
+
+def test_probabilities_come_with_the_label_that_they_make_most_probable() -> None:
+    with pytest.raises(ValueError, match=r"^expected a label beside probabilities, got none\.$"):
+        Leaf((1, 2, 3), probabilities=(0.25, 0.5, 0.25))
+    for label, found in (("a", (0.25, 0.5, 0.25)), ("b", (0.4, 0.4, 0.2))):
+        with pytest.raises(ValueError, match=r"^expected the label of a rule to be its most probable class, got "):
+            released([Leaf(label=label, probabilities=found)], LABEL, "rule")
+    with pytest.raises(ValueError, match=r"^expected 3 probabilities a rule, got 2\.$"):
+        released([Leaf(label="a", probabilities=(0.5, 0.5))], LABEL, "rule")
+    released([LIKELY, Leaf(label="a", probabilities=(0.4, 0.4, 0.2))], LABEL, "rule")
+
+
+def test_a_leaf_of_a_number_has_no_probabilities() -> None:
+    target = Number("y", 0, 32, 2)
+    released([Leaf(label=8.0)], target, "leaf")
+    with pytest.raises(ValueError, match=r"^expected no probabilities of a leaf that predicts a number, got some"):
+        released([Leaf(label=8.0, probabilities=(1.0, 0.0))], target, "leaf")
+
+
+SCHEMA = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon", "note"),
+    [
+        ((229, 496), "1/5", "65 to 71 % of about 720"),
+        ((3, 697), "1/50", "73 to 100 % of about 700"),
+        ((-2, 5), "1/5", "at most 30 rows: too few to tell"),
+        ((-9, 1), "1/5", "at most 20 rows: too few to tell"),
+        ((-90, 1), "1/5", "probably no rows"),
+        ((9, 20), "1/5", "about 30 rows"),  # its share is 20 to 100 %
+        ((-1, 1), "4", "at most 1 row: too few to tell"),
+        ((-1, 1), "5", "0 rows"),
+        ((0, 8417376124), "1/10000000000", "at most 50,000,000,000 rows: too few to tell"),
+        ((229, 496), "10", "68 to 69 % of 725"),
+    ],
+)
+def test_a_note_says_what_the_noise_leaves(counts, epsilon, note):
+    assert str(Tree(SCHEMA, Leaf(counts), card(epsilon))).splitlines()[0].partition("# ")[2] == note
+
+
+def test_a_share_is_shown_only_if_it_excludes_half_of_all_shares():
+    for yes in range(-60, 200, 7):
+        ends, shown = CountNoise(5.0).share((40, yes), 1), shown_share((40, yes), 1, CountNoise(5.0))
+        may_be_none = 40 + yes <= CountNoise(5.0).spread(2)
+        assert shown == (None if may_be_none or ends[1] - ends[0] >= 0.5 else ends)
+    assert shown_share((40, 4000), 1, None) is None
+
+
+def test_a_drawn_probability_is_none_of_the_counts():
+    leaf = Leaf((229, 496), "yes", (0.2, 0.8))
+    assert "# 80 %; about 720 rows\n" in str(Tree(SCHEMA, leaf, card("1/5")))
+    assert "# 80 %; at most 30 rows\n" in str(Tree(SCHEMA, replace(leaf, counts=(-2, 5)), card("1/5")))
+
+
+DAYS = Number("days", 0, 40, levels=5)
+KINDS = {
+    "none": (Leaf(label=4.0), Leaf(label=12.0)),
+    "counts": (Leaf((5, 0, 3, 0, 0), 4.0), Leaf((0, 1, -2, 0, 4), 12.0)),
+    "sums": (Leaf(None, 4.0, sums=(6, 26), mean=12.0), Leaf(None, 12.0, sums=(-9, 1), mean=0.0)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_kind_of_numbers_decides_what_follows_from_them(kind: str) -> None:
+    release = LeafRelease(KINDS[kind], DAYS, CountNoise(2.0))
+    rows = {"none": (None, None), "counts": (8, 3), "sums": (8, -2)}[kind]
+    assert (release.kind, release.rows, release.width) == (kind, rows, {"none": 0, "counts": 5, "sums": 2}[kind])
+    assert release.has_rows == release.is_complete == (kind != "none")
+    assert release.is_histogram == (kind == "counts")
+    assert (release.smallest_share() is None) == (kind == "none")
+    assert release.support(0, 2).rows == {"none": None, "counts": 11, "sums": 6}[kind]
+
+
+@given(levels=st.lists(st.integers(0, 4), max_size=20))
+def test_sums_and_counts_of_the_same_rows_say_the_same_number_of_rows(levels: list[int]) -> None:
+    counts = tuple(levels.count(level) for level in range(5))
+    sums = (sum(levels), sum(4 - level for level in levels))
+    for leaf in (Leaf(counts), Leaf(None, 4.0, sums=sums, mean=4.0)):
+        assert LeafRelease((leaf,), DAYS, None).rows == (len(levels),)
+
+
+@pytest.mark.parametrize(("kind", "got"), [("none", "no counts"), ("sums", "sums of a number")])
+def test_counts_that_were_not_released_are_refused(kind: str, got: str) -> None:
+    release = LeafRelease(KINDS[kind], DAYS, None, "rule")
+    with pytest.raises(
+        TypeError, match=rf"counts of every rule, got one with {got}; learn it with release_counts=True"
+    ):
+        _ = release.counts
+
+
+def test_counts_of_some_leaves_are_refused_where_those_of_every_leaf_are_asked_for() -> None:
+    partial = LeafRelease((Leaf((1, 2, 3)), Leaf(label="a")), LABEL, None)
+    assert (partial.kind, partial.rows, partial.is_complete) == ("counts", (6, None), False)
+    with pytest.raises(TypeError, match="got one with counts of some leaves alone"):
+        _ = partial.counts
+    assert LeafRelease((Leaf((1, 2, 3)), Leaf((4, 5, 6))), LABEL, None).counts.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_a_model_has_counts_or_sums_and_not_both() -> None:
+    with pytest.raises(ValueError, match="expected counts or sums for every leaf, got both"):
+        LeafRelease((KINDS["counts"][0], KINDS["sums"][1]), DAYS, None)
+
+
+def test_a_share_of_every_leaf_needs_the_rows_of_every_leaf_and_known_noise() -> None:
+    leaves = (Leaf((30, 10, 0)), Leaf((5, 5, 50)))
+    assert LeafRelease(leaves, LABEL, CountNoise(0.0)).smallest_share().share == 0.4  # type: ignore[union-attr]
+    assert LeafRelease(leaves, LABEL, None).smallest_share() is None
+    assert LeafRelease((leaves[0], Leaf(label="a")), LABEL, CountNoise(0.0)).smallest_share() is None
