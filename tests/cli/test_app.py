@@ -47,8 +47,16 @@ def test_the_help_groups_commands_and_options(run, monkeypatch):
     panels = [name for name in GROUPS if f"─ {name} ─" in run("--help")[1]]
     assert panels == ["Learn", "Read", "Report", "Serve", "Account"]
     lines = run("fit", "--help")[1].splitlines()
-    assert len(lines) <= 57  # a line each for 42 options
     assert [line.split()[1] for line in lines if line.startswith("╭")] == ["Arguments", "Options", "Advanced"]
+
+
+@pytest.mark.parametrize("name", ["fit", "plan", "predict", "evaluate", "audit", "report"])
+def test_the_help_of_an_option_is_about_one_line(run, monkeypatch, name):
+    """The length of --help follows from the number of options: at 100 columns, eight more lines at most."""
+    monkeypatch.setenv("COLUMNS", "100")
+    options = get_command(import_module(f"hedgerow.cli.{name}").app).params
+    lines = [line for line in run(name, "--help")[1].splitlines() if line.startswith("│")]
+    assert len(options) < len(lines) <= len(options) + 8
 
 
 def test_a_file_of_no_model_is_one_clear_line(folder, run):
