@@ -27,12 +27,13 @@ Each exception is also one of Python's, in parentheses, so that ``except ValueEr
     * LedgerMissingError
   * LedgerUnavailableError (RuntimeError)
   * ServiceError (RuntimeError)
-  * ServiceBusyError (RuntimeError)
   * ServiceUnavailableError (RuntimeError)
-  * AccessError (RuntimeError)
-  * ApprovalError (RuntimeError)
-  * QuestionError (ValueError)
-  * QuotaExceededError (ValueError)
+  * RefusalError (RuntimeError)
+    * ServiceBusyError
+    * AccessError
+    * ApprovalError
+    * QuestionError (ValueError)
+    * QuotaExceededError (ValueError)
   * ReceiptError (ValueError)
   * RequestConflictError (ValueError)
   * RequestRunningError (RuntimeError)
@@ -273,35 +274,40 @@ class RequestFailedError(HedgerowError, RuntimeError):
     """The request was charged and has failed, which is final: it is not evaluated again, and nothing is refunded."""
 
 
-class AccessError(HedgerowError, RuntimeError):
-    """The caller is not known to the curator's service, or may not ask this."""
+class RefusalError(HedgerowError, RuntimeError):
+    """A curator's service refuses a request before it charges anything.
 
-    charged: bool | None = False  # whether the question was charged earlier, under the same idempotency key
+    Attributes
+    ----------
+    charged : bool or None
+        Whether the question was charged earlier, under the same idempotency key; None if that is unknown.
+    """
 
-
-class ApprovalError(HedgerowError, RuntimeError):
-    """A curator is to approve a question before it is charged, or has `refused` it; nothing was charged."""
-
-    charged: bool | None = False  # as in `AccessError`
-
-    def __init__(self, message: str, *, refused: bool) -> None:
-        self.refused = refused
+    def __init__(self, message: str, *, charged: bool | None = False) -> None:
+        self.charged = charged
         super().__init__(_line(message))
 
 
-class QuestionError(HedgerowError, ValueError):
+class AccessError(RefusalError):
+    """The caller is not known to the curator's service, or may not ask this."""
+
+
+class ApprovalError(RefusalError):
+    """A curator is to approve a question before it is charged, or has `refused` it; nothing was charged."""
+
+    def __init__(self, message: str, *, refused: bool) -> None:
+        self.refused = refused
+        super().__init__(message)
+
+
+class QuestionError(RefusalError, ValueError):
     """A question to a curator's service cannot be asked, as its form and the public schema show; nothing was charged.
 
     The message is made before a row is touched, of the question and of what is public, and may be sent back.
     """
 
-    charged: bool | None = False  # as in `AccessError`
 
-    def __init__(self, message: str) -> None:
-        super().__init__(_line(message))
-
-
-class QuotaExceededError(HedgerowError, ValueError):
+class QuotaExceededError(RefusalError, ValueError):
     """A question would exceed what an analyst may store in a curator's service; nothing was charged.
 
     Attributes
@@ -312,8 +318,6 @@ class QuotaExceededError(HedgerowError, ValueError):
         The limit, what is used of it, and what the question could need at most.
     """
 
-    charged: bool | None = False  # as in `AccessError`
-
     def __init__(
         self, quota: Literal["questions", "stored_bytes"], *, limit: int, used: int, requested: int = 1
     ) -> None:
@@ -323,12 +327,8 @@ class QuotaExceededError(HedgerowError, ValueError):
         super().__init__(f"{problem}. Ask for fewer bins, or ask the curator to raise the quota.")
 
 
-class ServiceBusyError(HedgerowError, RuntimeError):
+class ServiceBusyError(RefusalError):
     """A curator's service cannot take a request now; the request itself added no charge."""
-
-    def __init__(self, message: str, *, charged: bool | None = False) -> None:
-        self.charged = charged  # as in `AccessError`; None if it is unknown
-        super().__init__(_line(message))
 
 
 class ServiceUnavailableError(HedgerowError, RuntimeError):

@@ -8,7 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.boundary.signatures import public_keys
-from hedgerow.client.answers import Asked
+from hedgerow.client.answers import SentQuestion
 from hedgerow.client.connect import _described
 from hedgerow.errors import ModelFormatError, ServiceError
 from hedgerow.evaluation import Evaluation
@@ -130,7 +130,7 @@ def asked():
     """Return the question that the stored answer is of."""
     body = question(epsilon="1/4", bins=BINS)
     schema, epoch = _described(EARLIER["description"], "wards")
-    return Asked("wards", epoch, schema, "marginals", json.loads(body), body, public_keys(EARLIER["key"]))
+    return SentQuestion("wards", epoch, schema, "marginals", json.loads(body), body, public_keys(EARLIER["key"]))
 
 
 def test_an_answer_of_an_earlier_service_is_believed_with_its_receipt():

@@ -37,3 +37,8 @@ def imported(line: str) -> tuple[dict[str, Any], str, str]:
 
 def digest(text: str | bytes) -> str:
     return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
+
+
+def question_digest(kind: str, body: bytes) -> str:
+    """Return the SHA-256 by which ledgers and receipts name a question to a curator's service."""
+    return digest(kind.encode() + b"\n" + body)

@@ -1,19 +1,19 @@
-"""Answers of a curator's service, checked against what it was asked: a learner takes none of them on trust."""
+"""Answers of a curator's service, charged and free, checked against the question: a learner trusts none of them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isclose, sqrt
+from math import isclose, isfinite, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hedgerow.boundary.arrays import Integers
-from hedgerow.boundary.canonical import digest
+from hedgerow.boundary.canonical import digest, question_digest
 from hedgerow.boundary.signatures import read_signed
-from hedgerow.client.question_files import digest_of
 from hedgerow.errors import ReceiptError, ServiceError
 from hedgerow.learn.learners import estimators_of
 from hedgerow.models.files import model_from_dict
@@ -33,6 +33,12 @@ MOST_ROWS = 2**43  # engines refuse tables of as many rows
 STAYS = "; if it was charged, the charge stays, and asking the same again on this connection adds nothing to it."
 _TAIL = 64  # standard deviations: noise is beyond with a chance below 10^-38
 _CLOSE = 1e-9  # of variances and ρ, which two machines may round differently
+_AMOUNT = re.compile(r"[0-9]{1,500}(/[1-9][0-9]{0,499})?", re.ASCII)
+_AMOUNTS = ("epsilon", "delta", "rho")
+_LONGEST_TEXT = 1000  # characters of a text
+_LARGEST_NUMBER = 10**30  # of a number
+_MOST = 100  # entries of a list or mapping
+_DEEPEST = 3  # lists and mappings in one another
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +62,7 @@ class Received:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class SentQuestion:
     """A question as it was sent, and what is known of any true answer to it."""
 
     dataset: str  # which rows were asked about
@@ -137,7 +143,7 @@ class Asked:
             "dataset": self.dataset,
             "epoch": self.epoch,
             "request": data["request"],
-            "question": digest_of(self.kind, self.body),
+            "question": question_digest(self.kind, self.body),
             "answer": digest(content),
             "model": data["model"]["digest"] if self.kind == "fits" else None,
             "epsilon": str(epsilon),
@@ -164,3 +170,54 @@ def _whole(bins: Schema, answer: Any, classes: int | None, deviation: float, mos
     within = all(type(one) is int and -tail <= one <= most + tail for row in rows for one in row)
     _require(within, "whole numbers that are counts of rows with noise")
     return np.array(lines, dtype=np.int64)
+
+
+def read_budget(found: Any) -> dict[str, Any]:
+    """Return caps, charges and what is left as exact text, and how they are accounted."""
+    if _is_budget(found):
+        return found
+    raise ServiceError("expected exact amounts of the budget from the service, got another answer.")
+
+
+def read_cost(found: Any, kind: str) -> dict[str, Any]:
+    """Return the cost of a question: exact amounts, whether they are left, and the public facts of its kind."""
+    if isinstance(found, dict) and set(found) == {*_AMOUNTS, "allowed", *_FACTS[kind]}:
+        amounts = all(found[name] is None or _is_amount(found[name]) for name in _AMOUNTS)
+        if amounts and isinstance(found["allowed"], bool) and all(_is_fact(found[name]) for name in _FACTS[kind]):
+            return found
+    raise ServiceError("expected the cost of the question from the service, got another answer.")
+
+
+_FACTS = {"fits": ("search",), "marginals": ("bins", "noise_sd"), "error-marginals": ("bins", "noise_sd")}
+
+
+def _is_budget(found: Any) -> bool:
+    if not isinstance(found, dict) or set(found) != {"accounting", *_AMOUNTS}:
+        return False
+    parts = [found[name] for name in _AMOUNTS if found[name] is not None]
+    return found["accounting"] in ("basic", "zcdp") and all(_is_part(part) for part in parts)
+
+
+def _is_part(part: Any) -> bool:
+    known = isinstance(part, dict) and set(part) == {"cap", "spent", "left"} and _is_amount(part["cap"])
+    return known and all(part[name] is None or _is_amount(part[name]) for name in ("spent", "left"))
+
+
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, str) and _AMOUNT.fullmatch(value) is not None
+
+
+def _is_fact(value: Any) -> bool:
+    """Return whether a value is printable text, or a number >= 0, within bounds."""
+    if isinstance(value, str):
+        return len(value) <= _LONGEST_TEXT and value.isprintable()
+    return type(value) in (int, float) and 0 <= value <= _LARGEST_NUMBER and isfinite(value)
+
+
+def is_public(value: Any, depth: int = _DEEPEST) -> bool:
+    """Return whether a part of a dataset's description is made of few printable texts, numbers and truth values."""
+    if isinstance(value, dict):
+        return all(_is_fact(name) for name in value) and is_public([*value.values()], depth)
+    if isinstance(value, list):
+        return depth > 0 and len(value) <= _MOST and all(is_public(part, depth - 1) for part in value)
+    return value is None or isinstance(value, bool) or _is_fact(value)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.signatures import public_keys
-from hedgerow.client.answers import STAYS, Asked, Counts, Received
-from hedgerow.client.free import is_public, read_budget, read_cost
+from hedgerow.client.answers import STAYS, Counts, Received, SentQuestion, is_public, read_budget, read_cost
 from hedgerow.client.http import RECEIPT, UNREACHABLE, Connection
 from hedgerow.client.question_files import body_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, OracleExhaustedError, ServiceError
@@ -239,7 +238,7 @@ class RemoteDataset(OfOneProcess):
     def _ask(self, kind: str, question: dict[str, Any], key: str | None = None) -> Received:
         """Return the checked answer to a question; one that does not pass can be asked for again at no charge."""
         body = body_of(question := {**question, "epoch": self.epoch})
-        asked = Asked(self.name, self.epoch, self.schema, kind, question, body, self._keys)
+        asked = SentQuestion(self.name, self.epoch, self.schema, kind, question, body, self._keys)
 
         def read(send: Callable[[], httpx2.Response]) -> Received:
             response = self._awaited(send) if kind == "fits" else send()

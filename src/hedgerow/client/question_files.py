@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from hedgerow.boundary.canonical import digest
+from hedgerow.boundary.canonical import question_digest
 from hedgerow.boundary.untrusted_text import parse_json, read_text
 from hedgerow.errors import ReceiptError, UnreadableError
 from hedgerow.privacy.charge import exact
 
 _FORMAT, _VERSION = "hedgerow/question", 1
 _LARGEST = 2**24
-
-
-def digest_of(kind: str, body: bytes) -> str:
-    return digest(kind.encode() + b"\n" + body)
 
 
 def body_of(question: Mapping[str, Any]) -> bytes:
@@ -49,7 +45,7 @@ class QuestionFile:
 
     def check_receipt(self, said: Mapping[str, Any]) -> None:
         cost = [str(exact(self.question.get(name, 0), name)) for name in ("epsilon", "delta")]
-        expected = [self.dataset, digest_of(self.kind, self.body), *cost]
+        expected = [self.dataset, question_digest(self.kind, self.body), *cost]
         if [said[name] for name in ("dataset", "question", "epsilon", "delta")] != expected:
             raise ReceiptError("expected a receipt of an answer to this question, got one of another.")
 

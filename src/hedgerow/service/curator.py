@@ -90,16 +90,6 @@ class Evaluation:
     due: float  # when it may be stored and sent, on the clock of `time.monotonic`
 
 
-REFUSALS = (
-    errors.AccessError,
-    errors.ApprovalError,
-    errors.QuestionError,
-    errors.QuotaExceededError,
-    errors.ServiceBusyError,
-)
-"""Errors raised before a charge. Their `charged` states whether the same question was charged earlier."""
-
-
 class Curator(OfOneProcess):
     """Holder of private datasets, who answers what their ledger allows."""
 
@@ -190,7 +180,7 @@ class Curator(OfOneProcess):
         try:
             form, question = self.check(request)
             found = self._reserve(request, form, question)
-        except REFUSALS as error:
+        except errors.RefusalError as error:
             known = self.known(request)
             if known is not None and known.state == "answered":
                 return self.stored(request.caller, known.request)  # it was paid for, whatever was refused since

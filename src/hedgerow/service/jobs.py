@@ -19,11 +19,12 @@ from anyio import CapacityLimiter, to_thread
 from hedgerow.boundary.canonical import digest
 from hedgerow.errors import (
     BudgetExceededError,
+    RefusalError,
     RequestConflictError,
     RequestFailedError,
     ServiceBusyError,
 )
-from hedgerow.service.curator import REFUSALS, Answer, Curator, Evaluation
+from hedgerow.service.curator import Answer, Curator, Evaluation
 from hedgerow.service.requests import Caller, Request, is_key
 
 _LOG = logging.getLogger(__name__)
@@ -93,7 +94,7 @@ class Jobs:
         try:
             self._curator.check(request)
             return self._queued(Job(name, request.caller, request.key), partial(self._curator.evaluate, request))
-        except REFUSALS as error:
+        except RefusalError as error:
             error.charged = self._curator.known(request) is not None
             raise
 
@@ -240,7 +241,7 @@ def _state_after(error: Exception) -> State:
     """Return the state of a job whose evaluation raised: refused only if it is known that nothing was charged."""
     if isinstance(error, RequestFailedError):
         return "failed"
-    uncharged = isinstance(error, (*REFUSALS, BudgetExceededError, RequestConflictError))
+    uncharged = isinstance(error, (RefusalError, BudgetExceededError, RequestConflictError))
     return "pending" if not uncharged or getattr(error, "charged", False) is not False else "refused"
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from hedgerow.boundary.canonical import digest
+from hedgerow.boundary.canonical import question_digest
 from hedgerow.errors import QuestionError
 from hedgerow.service.forms import QuestionKind
 
@@ -41,7 +41,7 @@ class Request:
     @cached_property
     def digest(self) -> str:
         """Return the SHA-256 of what is asked."""
-        return digest(self.kind.encode() + b"\n" + self.body)
+        return question_digest(self.kind, self.body)
 
 
 def is_key(key: str) -> bool:
