@@ -25,8 +25,7 @@ import hedgerow as hr
 from hedgerow.errors import HypothesisError
 from hedgerow.hypotheses import Always
 from hedgerow.hypotheses.graph import GraphClassifier, Input, Step
-from hedgerow.hypotheses.operators import Affine, BinaryTree, Clip, Encode, Pick, TreeScores
-from hedgerow.hypotheses.operators import Number as Constant
+from hedgerow.hypotheses.operators import Affine, BinaryTree, Clip, ConstantRow, Encode, Pick, TreeScores
 from hedgerow.hypotheses.read import check_data
 from hedgerow.models.files import rebuilt
 from hedgerow.oracle import choose_bins
@@ -435,7 +434,7 @@ def test_an_array_in_the_place_of_one_value_is_refused(name):
 
 def test_a_constant_is_the_same_for_each_row():
     with pytest.raises(ValueError, match="the same for each row"):
-        Constant(np.zeros((2, 1)))
+        ConstantRow(np.zeros((2, 1)))
     with pytest.raises(ValueError, match="a bias for each of its columns"):
         Affine(np.ones((1, 2)), np.zeros((2, 2)))
 

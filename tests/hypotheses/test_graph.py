@@ -8,7 +8,7 @@ import pytest
 from hedgerow.errors import ArgumentError, HypothesisError
 from hedgerow.hypotheses import read_classifier
 from hedgerow.hypotheses.graph import Graph, GraphClassifier, Input, Step
-from hedgerow.hypotheses.operators import Affine, Elementwise, Join, Number
+from hedgerow.hypotheses.operators import Affine, ConstantRow, Elementwise, Rowwise
 from tests.hypotheses.hypotheses import X, inputs, read
 
 ALL = (Input("x", "double", 5),)
@@ -47,12 +47,16 @@ def test_what_no_later_step_takes_is_dropped_and_what_nothing_takes_is_not_compu
         Graph(((0,),), ("double",), (unused,))
     last = Graph(((0, 1, 2),), ("double",), (Step(add, (0, 0), 10**9), Step(add, (0, 0), 3)))
     assert last.widest == 6
-    held = Graph(((0,),), ("double",), (Step(Join(), (0, 0), 2), Step(Join(), (1, 1), 4), Step(Join(), (1, 2), 6)))
+    held = Graph(
+        ((0,),),
+        ("double",),
+        (Step(Rowwise("join"), (0, 0), 2), Step(Rowwise("join"), (1, 1), 4), Step(Rowwise("join"), (1, 2), 6)),
+    )
     assert held.widest == 1 + 2 + 4 + 6 - 1
 
 
 def test_a_constant_score_is_that_of_every_row():
-    found = read(GraphClassifier(ALL, (Step(Number(np.array([[0.0, 1.0]])), (), 2),), None), X)()
+    found = read(GraphClassifier(ALL, (Step(ConstantRow(np.array([[0.0, 1.0]])), (), 2),), None), X)()
     assert found.tolist() == [1] * len(X)
 
 

@@ -17,7 +17,7 @@ from hedgerow.errors import HypothesisError, MissingPackageError
 from hedgerow.hypotheses import read_onnx
 from hedgerow.hypotheses.graph import GraphClassifier, Input, Step
 from hedgerow.hypotheses.onnx_write import hypothesis_data
-from hedgerow.hypotheses.operators import Elementwise, Softmax
+from hedgerow.hypotheses.operators import Elementwise, Rowwise
 from hedgerow.tables.frames import Table
 from tests.hypotheses.hypotheses import (
     GAPS,
@@ -164,7 +164,7 @@ def test_a_classifier_of_no_column_is_not_read_or_sent():
 
 
 def test_a_graph_of_other_operators_than_scikit_learn_needs_is_not_sent():
-    classifier = GraphClassifier((Input("x", "double", 5),), (Step(Softmax(), (0,), 5),), None)
+    classifier = GraphClassifier((Input("x", "double", 5),), (Step(Rowwise("softmax"), (0,), 5),), None)
     with pytest.raises(HypothesisError, match="that was read from scikit-learn"):
         sent(classifier, X, tuple("abcde"))
     classifier = GraphClassifier((Input("x0", "double", 1),), (Step(Elementwise("negative"), (0,), 1),), None)

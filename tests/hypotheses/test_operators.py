@@ -7,20 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import ArgumentError
-from hedgerow.hypotheses.operators import (
-    ELEMENTWISE,
-    Affine,
-    ArgMax,
-    Clip,
-    Elementwise,
-    Encode,
-    FillText,
-    Join,
-    Pick,
-    Softmax,
-    Text,
-    Total,
-)
+from hedgerow.hypotheses.operators import ELEMENTWISE, Affine, Clip, Elementwise, Encode, FillText, Pick, Rowwise, Text
 from hedgerow.tables.columns import Column
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -80,19 +67,21 @@ def test_a_function_is_that_of_each_number(name):
 def test_a_function_of_others_is_refused():
     with pytest.raises(ArgumentError, match=r"expected one of add, .* got 'eval'"):
         Elementwise("eval")
+    with pytest.raises(ArgumentError, match=r"expected one of join, .* got 'eval'"):
+        Rowwise("eval")
 
 
 def test_a_constant_and_a_column_count_for_all():
     rows = RNG.normal(size=(5, 3))
     assert (Elementwise("add")(rows, np.ones((1, 3))) == rows + 1).all()
     assert (Elementwise("multiply")(rows, rows[:, :1]) == rows * rows[:, :1]).all()
-    joined = Join()(rows, np.array([[7.0]]))
+    joined = Rowwise("join")(rows, np.array([[7.0]]))
     assert joined.shape == (5, 4)
     assert (joined[:, 3] == 7).all()
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 64, 1001])
-@pytest.mark.parametrize("operator", [Total(), Softmax(), ArgMax(), Clip(-1, 1), Pick((0, 0))])
+@pytest.mark.parametrize("operator", [*map(Rowwise, ("sum", "softmax", "arg max")), Clip(-1, 1), Pick((0, 0))])
 def test_a_row_has_the_same_result_in_any_batch(operator, width):
     rows = RNG.normal(size=(40, width)) * 10.0 ** RNG.integers(-9, 9, (40, width))
     whole = operator(rows)
@@ -103,11 +92,11 @@ def test_a_row_has_the_same_result_in_any_batch(operator, width):
 
 def test_sums_shares_and_places_are_those_of_the_numbers():
     rows = RNG.normal(size=(30, 9))
-    np.testing.assert_allclose(Total()(rows)[:, 0], [math.fsum(row) for row in rows], atol=1e-14)
+    np.testing.assert_allclose(Rowwise("sum")(rows)[:, 0], [math.fsum(row) for row in rows], atol=1e-14)
     powers = np.exp(rows)
-    np.testing.assert_allclose(Softmax()(rows), powers / powers.sum(axis=1, keepdims=True), rtol=1e-13)
-    assert (ArgMax()(rows)[:, 0] == rows.argmax(axis=1)).all()
-    assert np.isnan(ArgMax()(np.array([[1.0, NAN]]))).all()
+    np.testing.assert_allclose(Rowwise("softmax")(rows), powers / powers.sum(axis=1, keepdims=True), rtol=1e-13)
+    assert (Rowwise("arg max")(rows)[:, 0] == rows.argmax(axis=1)).all()
+    assert np.isnan(Rowwise("arg max")(np.array([[1.0, NAN]]))).all()
     product = Affine(RNG.normal(size=(9, 2)), np.array([1.0, -1.0]))
     np.testing.assert_allclose(product(rows), rows @ product.weights + product.bias, atol=1e-10)
 
@@ -126,4 +115,4 @@ def test_text_is_compared_and_filled_as_columns_are():
         assert Encode((word or None,))(text)[:, 0].tolist() == expected
     assert Encode(("b",))(FillText("b")(text))[:, 0].tolist() == [0, 1, 0, 1]
     assert Encode((None,))(FillText("b")(text))[:, 0].tolist() == [0, 0, 0, 0]
-    assert len(Pick((0, 0))(text)) == len(Join()(text, text)) == 2
+    assert len(Pick((0, 0))(text)) == len(Rowwise("join")(text, text)) == 2

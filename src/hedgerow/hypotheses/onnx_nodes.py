@@ -11,8 +11,8 @@ from hedgerow.boundary.arithmetic import LARGEST
 from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import HypothesisError
 from hedgerow.hypotheses.graph import GraphBuilder, Input, InputKind
-from hedgerow.hypotheses.onnx_plain import MOST_WIDE, Constant, Node
-from hedgerow.hypotheses.operators import Elementwise, Join, Number, Operator
+from hedgerow.hypotheses.onnx_plain import MOST_WIDE, OnnxNode, OnnxTensor
+from hedgerow.hypotheses.operators import ConstantRow, Elementwise, Operator, Rowwise
 from hedgerow.text.messages import shown
 
 MOST_WORK = 2**21  # the most numbers, products and comparisons for a row
@@ -36,13 +36,13 @@ class RowValue:
         return prod(self.shape)
 
 
-Operand = RowValue | Constant
+Operand = RowValue | OnnxTensor
 
 
 class OnnxBuilder(GraphBuilder):
     """Steps of bounded width and work, and the values of an ONNX graph that they compute, by name."""
 
-    def __init__(self, inputs: tuple[Input, ...], ranks: tuple[int, ...], constants: dict[str, Constant]) -> None:
+    def __init__(self, inputs: tuple[Input, ...], ranks: tuple[int, ...], constants: dict[str, OnnxTensor]) -> None:
         super().__init__(len(inputs))
         self.values: dict[str, Operand] = dict(constants)
         self._work = 0
@@ -66,13 +66,17 @@ class OnnxBuilder(GraphBuilder):
         shape = max((one.shape for one in values), key=prod)
         return self.step(Elementwise(name), values, kind or values[-1].kind, shape)
 
+    def softmax(self, value: RowValue) -> RowValue:
+        found = self.step(Rowwise("softmax"), (value,), value.kind, value.shape, 4 * value.width)
+        return replace(found, before=value)
+
     def numbers(self, values: Any, kind: InputKind = "double", shape: tuple[int, ...] | None = None) -> RowValue:
         row = finite(np.asarray(values, dtype=np.float64)).reshape(1, -1)
-        return self.step(Number(row), (), kind, (row.shape[1],) if shape is None else shape)
+        return self.step(ConstantRow(row), (), kind, (row.shape[1],) if shape is None else shape)
 
     def with_zero(self, value: RowValue, zero: float = 0.0) -> RowValue:
         """Return the scores of two classes of which the second has this score: the first has a constant."""
-        return self.step(Join(), (self.numbers([zero]), value), "double", (2,))
+        return self.step(Rowwise("join"), (self.numbers([zero]), value), "double", (2,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +84,7 @@ class Call:
     """A node with its operands: None where an optional one is left out."""
 
     builder: OnnxBuilder
-    node: Node
+    node: OnnxNode
     operands: tuple[Operand | None, ...]
 
     def refuse(self, expected: str) -> NoReturn:
@@ -113,8 +117,8 @@ class Call:
             self.refuse("rows of numbers")
         return found
 
-    def constant(self, operand: Any) -> Constant:
-        if not isinstance(operand, Constant):
+    def constant(self, operand: Any) -> OnnxTensor:
+        if not isinstance(operand, OnnxTensor):
             self.refuse("a constant")
         return operand
 
@@ -139,7 +143,7 @@ class Call:
             made.append(replace(known, shape=shape if prod(own) == prod(shape) else own))
         return tuple(made)
 
-    def _without_rows(self, constant: Constant, rank: int) -> tuple[int, ...]:
+    def _without_rows(self, constant: OnnxTensor, rank: int) -> tuple[int, ...]:
         """Return the shape of a constant beside values that have so many dimensions and that of the rows."""
         if len(constant.shape) <= rank or prod(constant.shape) == 1:
             return constant.shape[-rank:] if rank else ()

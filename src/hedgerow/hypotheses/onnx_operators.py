@@ -10,8 +10,8 @@ import numpy as np
 
 from hedgerow.hypotheses.graph import InputKind
 from hedgerow.hypotheses.onnx_nodes import Call, Operand, Reader, RowValue, finite
-from hedgerow.hypotheses.onnx_plain import KINDS, MOST_DIMENSIONS, Constant
-from hedgerow.hypotheses.operators import Affine, ArgMax, Clip, Encode, FillText, Join, Pick, Softmax, Total
+from hedgerow.hypotheses.onnx_plain import KINDS, MOST_DIMENSIONS, OnnxTensor
+from hedgerow.hypotheses.operators import Affine, Clip, Encode, FillText, Pick, Rowwise
 
 
 def _arithmetic(name: str, call: Call) -> RowValue:
@@ -29,7 +29,7 @@ def _comparison(name: str, call: Call) -> RowValue:
 
 
 def _equal(call: Call) -> RowValue:
-    words = [one for one in call.operands if isinstance(one, Constant) and one.kind == "text"]
+    words = [one for one in call.operands if isinstance(one, OnnxTensor) and one.kind == "text"]
     texts = [one for one in call.operands if isinstance(one, RowValue) and one.kind == "text"]
     if not (words or texts):
         return _comparison("equal", call)
@@ -50,7 +50,7 @@ def _where(call: Call) -> RowValue:
     condition, chosen, other = call.present()
     if "text" not in (chosen.kind, other.kind):
         return call.builder.elementwise("where", call.aligned([condition, chosen, other]))
-    word = chosen.items if isinstance(chosen, Constant) else ()
+    word = chosen.items if isinstance(chosen, OnnxTensor) else ()
     if not isinstance(condition, RowValue) or condition.missing is not other or len(word) != 1 or not word[0]:
         call.refuse("a word that replaces missing text (Where(Equal(x, ''), word, x))")
     assert isinstance(other, RowValue)
@@ -83,7 +83,7 @@ def _concat(call: Call) -> RowValue:
     if not rank or axis not in (rank, -1) or len(before) != 1 or prod(values[0].shape[:-1]) != 1:
         call.refuse("columns to put side by side")
     shape = (*values[0].shape[:-1], sum(one.shape[-1] for one in values))
-    return call.builder.step(Join(), tuple(values), values[0].kind, shape)
+    return call.builder.step(Rowwise("join"), tuple(values), values[0].kind, shape)
 
 
 def _clip(call: Call) -> RowValue:
@@ -114,7 +114,7 @@ def _reduce_sum(call: Call) -> RowValue:
     value = call.vector()
     if _axes(call) not in ((1,), (-1,)):
         call.refuse("axes=[1]")
-    found = call.builder.step(Total(), (value,), value.kind, (1,), value.width)
+    found = call.builder.step(Rowwise("sum"), (value,), value.kind, (1,), value.width)
     return found if call.attribute("keepdims", 1) else replace(found, shape=())
 
 
@@ -140,7 +140,7 @@ def _softmax(call: Call) -> RowValue:
     value = call.vector()
     if call.attribute("axis", -1) not in (1, -1):
         call.refuse("axis=1")
-    return replace(call.builder.step(Softmax(), (value,), value.kind, value.shape, 4 * value.width), before=value)
+    return call.builder.softmax(value)
 
 
 def _arg_max(call: Call) -> RowValue:
@@ -148,7 +148,7 @@ def _arg_max(call: Call) -> RowValue:
     if call.attribute("axis", 0) not in (1, -1) or call.attribute("select_last_index", 0):
         call.refuse("axis=1 and select_last_index=0")
     shape = (1,) if call.attribute("keepdims", 1) else ()
-    return replace(call.builder.step(ArgMax(), (value,), "whole", shape), scores=value)
+    return replace(call.builder.step(Rowwise("arg max"), (value,), "whole", shape), scores=value)
 
 
 def _flatten(call: Call) -> RowValue:
@@ -187,7 +187,7 @@ def _unsqueeze(call: Call) -> RowValue:
     return replace(value, shape=(*value.shape, 1))
 
 
-def _chosen(call: Call, value: Operand | None, places: Constant) -> RowValue:
+def _chosen(call: Call, value: Operand | None, places: OnnxTensor) -> RowValue:
     if not isinstance(value, RowValue) or len(value.shape) != 1 or places.kind != "whole" or len(places.shape) > 2:
         call.refuse("columns, and their numbers")
     width, wanted = value.width, tuple(places.items)
@@ -196,7 +196,7 @@ def _chosen(call: Call, value: Operand | None, places: Constant) -> RowValue:
     return call.builder.step(Pick(tuple(place % width for place in wanted)), (value,), value.kind, (len(wanted),))
 
 
-def _labelled(call: Call, labels: Constant, place: RowValue) -> RowValue:
+def _labelled(call: Call, labels: OnnxTensor, place: RowValue) -> RowValue:
     if place.scores is None or place.labels is not None or len(labels.items) != place.scores.width:
         call.refuse("a label for each score")
     return replace(place, number=-1, labels=labels.items)
@@ -204,7 +204,7 @@ def _labelled(call: Call, labels: Constant, place: RowValue) -> RowValue:
 
 def _gather(call: Call) -> RowValue:
     value, places = call.present()
-    if isinstance(value, Constant) and isinstance(places, RowValue) and len(value.shape) == 1:
+    if isinstance(value, OnnxTensor) and isinstance(places, RowValue) and len(value.shape) == 1:
         return _labelled(call, value, places)
     if call.attribute("axis", 0) not in (1, -1) or len(call.constant(places).shape) != 1:
         call.refuse("axis=1 and a list of columns")
@@ -213,7 +213,7 @@ def _gather(call: Call) -> RowValue:
 
 def _extract(call: Call) -> RowValue:
     value, places = call.present()
-    if isinstance(value, Constant) and isinstance(places, RowValue):
+    if isinstance(value, OnnxTensor) and isinstance(places, RowValue):
         return _labelled(call, value, places)
     return _chosen(call, value, call.constant(places))
 

@@ -30,7 +30,7 @@ MOST_DIMENSIONS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Constant:
+class OnnxTensor:
     """A constant tensor: numbers, or words."""
 
     kind: InputKind  # the type
@@ -40,7 +40,7 @@ class Constant:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class OnnxNode:
     """A node: which operator, on which values, with which attributes."""
 
     operator: str  # its name, after that of a domain other than ONNX's own and a dot
@@ -55,8 +55,8 @@ class PlainGraph:
 
     inputs: tuple[Input, ...]  # what is taken of a row
     ranks: tuple[int, ...]  # the number of dimensions of each input, with that of the rows
-    constants: Mapping[str, Constant]  # by name
-    nodes: tuple[Node, ...]  # in an order in which each takes earlier values only
+    constants: Mapping[str, OnnxTensor]  # by name
+    nodes: tuple[OnnxNode, ...]  # in an order in which each takes earlier values only
     outputs: tuple[str, ...]  # the names of the results
 
 
@@ -143,12 +143,12 @@ def _input(one: Any) -> Input:
     return Input(one.name, KINDS[one.type.tensor_type.elem_type], width)
 
 
-def _node(node: Any) -> Node:
+def _node(node: Any) -> OnnxNode:
     domain = f"{_domain(node)}." if _domain(node) else ""
     attributes = {one.name: _attribute(node.op_type, one) for one in node.attribute}
     if len(attributes) < len(node.attribute):
         raise HypothesisError(f"expected every attribute of {shown(node.op_type)} once, got one twice.")
-    return Node(f"{domain}{node.op_type}", tuple(node.input), tuple(node.output), attributes)
+    return OnnxNode(f"{domain}{node.op_type}", tuple(node.input), tuple(node.output), attributes)
 
 
 _ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
@@ -175,7 +175,7 @@ def _word(raw: bytes) -> str:
     raise HypothesisError("expected text in UTF-8 in an ONNX file, got other bytes.")
 
 
-def constant(tensor: Any) -> Constant:
+def constant(tensor: Any) -> OnnxTensor:
     if tensor.data_location != 0 or tensor.external_data or tensor.HasField("segment"):
         raise HypothesisError("expected an ONNX file with all its tensors, got one whose data are in another file.")
     shape, kind = tuple(tensor.dims), KINDS.get(tensor.data_type)
@@ -186,7 +186,7 @@ def constant(tensor: Any) -> Constant:
     if kind == "text":
         items = tuple(map(_word, tensor.string_data))
         _check_size(len(items), shape)
-        return Constant(kind, shape, np.empty(0), items)
+        return OnnxTensor(kind, shape, np.empty(0), items)
     field, stored = _STORED[tensor.data_type]
     if tensor.raw_data:
         _check_size(len(tensor.raw_data) / np.dtype(stored).itemsize, shape)
@@ -197,7 +197,7 @@ def constant(tensor: Any) -> Constant:
         values = np.array(given).astype(stored)
     values = (values != 0 if kind == "boolean" else values).reshape(shape)
     items = tuple(values.ravel().tolist()) if values.size <= MOST_WIDE else ()
-    return Constant(kind, shape, values.astype(np.float64), items)
+    return OnnxTensor(kind, shape, values.astype(np.float64), items)
 
 
 def _check_size(found: float, shape: tuple[int, ...]) -> None:

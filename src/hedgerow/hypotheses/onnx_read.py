@@ -15,8 +15,8 @@ from hedgerow.errors import ArgumentError, HypothesisError
 from hedgerow.hypotheses.graph import GraphClassifier
 from hedgerow.hypotheses.onnx_nodes import Call, OnnxBuilder, Operand, Reader, RowValue, finite
 from hedgerow.hypotheses.onnx_operators import READERS
-from hedgerow.hypotheses.onnx_plain import Constant, Node, PlainGraph, read_graph
-from hedgerow.hypotheses.operators import Affine, BinaryTree, Pick, Softmax, TreeScores
+from hedgerow.hypotheses.onnx_plain import OnnxNode, OnnxTensor, PlainGraph, read_graph
+from hedgerow.hypotheses.operators import Affine, BinaryTree, Pick, TreeScores
 from hedgerow.text.messages import shown
 
 BESIDE = ("ai.onnx.ml.Normalizer", "ai.onnx.ml.ZipMap")
@@ -43,14 +43,14 @@ def _trees(call: Call) -> RowValue:
     value, node, labels = call.vector(), call.node, _labels(call)
     ids, tensors = set(call.attribute("class_ids", ())), [call.attribute(f"{name}_as_tensor") for name in _TENSORS]
     summed = call.attribute("aggregate_function", "SUM") == "SUM"
-    if not summed or any(not isinstance(one, Constant | None) for one in tensors):
+    if not summed or any(not isinstance(one, OnnxTensor | None) for one in tensors):
         call.refuse("sums of numbers")
     one_score = len(labels) == 2 and len(ids) == 1
     if one_score:
         node = replace(node, attributes={**node.attributes, "class_ids": (0,) * len(call.attribute("class_ids"))})
     n_scores = 1 if one_score else len(labels)
     trees = read_trees(node, value.width, n_scores)
-    base = np.array(tensors[2].items if isinstance(tensors[2], Constant) else call.attribute("base_values", ()))
+    base = np.array(tensors[2].items if isinstance(tensors[2], OnnxTensor) else call.attribute("base_values", ()))
     base = finite(np.zeros(n_scores) if not base.size else base.astype(np.float64))
     if base.shape != (n_scores,):
         call.refuse("a base value for each score")
@@ -77,7 +77,7 @@ def _classified(call: Call, scores: RowValue, labels: tuple[Any, ...]) -> RowVal
     elif done == "LOGISTIC":
         made = replace(call.builder.elementwise("logistic", (scores,)), before=scores)
     elif done == "SOFTMAX":
-        made = replace(call.builder.step(Softmax(), (scores,), "double", scores.shape, 4 * scores.width), before=scores)
+        made = call.builder.softmax(scores)
     else:
         call.refuse("post_transform NONE, LOGISTIC or SOFTMAX")
     return RowValue(-1, "whole", (), scores=scores, labels=labels, before=made)
@@ -113,7 +113,7 @@ _SWAPPED = {"BRANCH_GTE": "BRANCH_LT", "BRANCH_GT": "BRANCH_LEQ"}
 _MODES = ("LEAF", "BRANCH_LEQ", "BRANCH_LT", *_SWAPPED)
 
 
-def read_trees(node: Node, width: int, n_scores: int) -> tuple[BinaryTree, ...]:
+def read_trees(node: OnnxNode, width: int, n_scores: int) -> tuple[BinaryTree, ...]:
     """Return the trees of a TreeEnsembleClassifier, each with its nodes numbered from the root downwards."""
     lists = _lists(node)
     keys = list(zip(lists["treeids"], lists["nodeids"], strict=True))
@@ -132,7 +132,7 @@ def read_trees(node: Node, width: int, n_scores: int) -> tuple[BinaryTree, ...]:
     return trees
 
 
-def _lists(node: Node) -> Mapping[str, Sequence[Any]]:
+def _lists(node: OnnxNode) -> Mapping[str, Sequence[Any]]:
     given = node.attributes
     names = ("treeids", "nodeids", "featureids", "modes", "truenodeids", "falsenodeids")
     lists: dict[str, Sequence[Any]] = {name: given.get(f"nodes_{name}", ()) for name in names}
@@ -146,15 +146,15 @@ def _lists(node: Node) -> Mapping[str, Sequence[Any]]:
     return lists
 
 
-def _numbers(node: Node, name: str) -> Floats:
+def _numbers(node: OnnxNode, name: str) -> Floats:
     """Return numbers that are in a list of float32, or in a tensor of any type."""
     tensor = node.attributes.get(f"{name}_as_tensor")
-    if isinstance(tensor, Constant):
+    if isinstance(tensor, OnnxTensor):
         return tensor.numbers.ravel()
     return np.array(node.attributes.get(name, ()), dtype=np.float64)
 
 
-def _weights(node: Node, places: Mapping[tuple[int, int], int], n_scores: int) -> Floats:
+def _weights(node: OnnxNode, places: Mapping[tuple[int, int], int], n_scores: int) -> Floats:
     given = [node.attributes.get(f"class_{name}", ()) for name in ("treeids", "nodeids", "ids")]
     values = _numbers(node, "class_weights")
     if {len(one) for one in given} != {len(values)} or len(places) * n_scores > _MOST_SHARES:
@@ -255,7 +255,7 @@ def _classifier(graph: PlainGraph) -> GraphClassifier:
 
 def _output(graph: PlainGraph) -> tuple[str, tuple[Any, ...] | None]:
     """Return the name of the output to read, a label if there is one; and the labels of a map of scores."""
-    makers, are_labels = dict[str, Node](), set[str]()
+    makers, are_labels = dict[str, OnnxNode](), set[str]()
     for node in graph.nodes:  # each takes earlier values only
         makers |= dict.fromkeys(node.outputs, node)
         if node.operator in _LABELLING or (node.operator in _PASSED and are_labels.issuperset(node.inputs[:1])):
@@ -295,7 +295,7 @@ def _first_output(reader: Reader, call: Call) -> Operand:
     return call.refuse("attributes of their types")
 
 
-def _read(builder: OnnxBuilder, node: Node) -> None:
+def _read(builder: OnnxBuilder, node: OnnxNode) -> None:
     reader, call = _READERS.get(node.operator), Call(builder, node, ())
     if reader is None:
         call.refuse("no use of its output")

@@ -36,7 +36,7 @@ def write_onnx(
     prefix = "_"
     while any(name.startswith(prefix) for name in names):
         prefix += "_"
-    file = _File(prefix, classifier.graph)
+    file = _OnnxFile(prefix, classifier.graph)
     for name, kind in zip(names, kinds, strict=True):
         file.add_input(name, kind)
     for step in classifier.graph.steps:
@@ -51,7 +51,7 @@ def _not_of_scikit_learn() -> HypothesisError:
 
 
 @dataclass
-class _File:
+class _OnnxFile:
     """An ONNX file in the making."""
 
     prefix: str  # what the names of its values begin with, and those of columns do not
@@ -99,6 +99,15 @@ class _File:
         if function.name not in _FUNCTIONS:
             raise _not_of_scikit_learn()
         return self.node(_FUNCTIONS[function.name], inputs)
+
+    def of_rows(self, function: operators.Rowwise, inputs: list[str], _: Any) -> str:
+        match function.name:
+            case "join":
+                return self.node("Concat", inputs, axis=1)
+            case "sum":
+                return self.node("ReduceSum", [*inputs, self.constant([1])], keepdims=1)
+            case _:
+                raise _not_of_scikit_learn()
 
     def filled(self, fill: operators.FillText, inputs: list[str], _: Any) -> str:
         """Add what replaces missing text; the empty text is as missing text is written."""
@@ -160,23 +169,22 @@ class _File:
         return model.SerializeToString(deterministic=True)
 
 
-_WRITERS: Mapping[type, Callable[[_File, Any, list[str], tuple[int, ...]], str]] = {
-    operators.Number: lambda file, number, _inputs, _: file.constant(number.values),
+_WRITERS: Mapping[type, Callable[[_OnnxFile, Any, list[str], tuple[int, ...]], str]] = {
+    operators.ConstantRow: lambda file, number, _inputs, _: file.constant(number.values),
     operators.Affine: lambda file, layer, inputs, _: file.node(
         "Gemm", [*inputs, file.constant(layer.weights), file.constant(layer.bias)]
     ),
     operators.Clip: lambda file, clip, inputs, _: file.node(
         "Clip", [*inputs, file.constant(clip.low), file.constant(clip.high)]
     ),
-    operators.Join: lambda file, _one, inputs, _: file.node("Concat", inputs, axis=1),
     operators.Pick: lambda file, pick, inputs, _: file.node(
         "Gather", [*inputs, file.constant(np.array(pick.places))], axis=1
     ),
-    operators.Total: lambda file, _one, inputs, _: file.node("ReduceSum", [*inputs, file.constant([1])], keepdims=1),
-    operators.Elementwise: _File.function,
-    operators.FillText: _File.filled,
-    operators.Encode: _File.encoded,
-    operators.TreeScores: _File.summed,
+    operators.Rowwise: _OnnxFile.of_rows,
+    operators.Elementwise: _OnnxFile.function,
+    operators.FillText: _OnnxFile.filled,
+    operators.Encode: _OnnxFile.encoded,
+    operators.TreeScores: _OnnxFile.summed,
 }
 """The operators that scikit-learn's classifiers and steps need."""
 

@@ -39,7 +39,7 @@ class Operator(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Number:
+class ConstantRow:
     """A constant, the same for each row."""
 
     values: Floats  # shape (1, width)
@@ -137,17 +137,6 @@ class Affine:
 
 
 @dataclass(frozen=True)
-class Join:
-    """Values side by side, all of numbers or all of text."""
-
-    def __call__(self, *values: Any) -> GraphValue:
-        if isinstance(values[0], tuple):
-            return tuple(text for value in values for text in value)
-        n_rows = max(len(value) for value in values)
-        return np.hstack([np.broadcast_to(value, (n_rows, value.shape[1])) for value in values])
-
-
-@dataclass(frozen=True)
 class Pick:
     """Some columns of a value."""
 
@@ -158,39 +147,55 @@ class Pick:
         return tuple(value[i] for i in self.places) if isinstance(value, tuple) else value[:, list(self.places)]
 
 
-@dataclass(frozen=True)
-class Total:
-    """The sum of a row's numbers, by halves: elementwise, so that no batch changes the order."""
+def _joined(*values: Any) -> GraphValue:
+    """Return values side by side, all of numbers or all of text."""
+    if isinstance(values[0], tuple):
+        return tuple(text for value in values for text in value)
+    n_rows = max(len(value) for value in values)
+    return np.hstack([np.broadcast_to(value, (n_rows, value.shape[1])) for value in values])
 
-    def __call__(self, *values: Any) -> GraphValue:
-        return _total(values[0])
 
-
-def _total(values: Floats) -> Floats:
+def _sum(values: Floats) -> Floats:
+    """Return the sum of each row's numbers, by halves: elementwise, so that no batch changes the order."""
     while values.shape[1] > 1:
         half = values.shape[1] // 2
         values = np.hstack([values[:, :half] + values[:, half : 2 * half], values[:, 2 * half :]])
     return values
 
 
+def _softmax(values: Floats) -> Floats:
+    rows = _within(values)
+    powers = exponential(rows - rows.max(axis=1, keepdims=True))
+    return powers / _sum(powers)
+
+
+def _arg_max(values: Floats) -> Floats:
+    """Return the number of the first of the largest numbers; missing where one is."""
+    found = values.argmax(axis=1, keepdims=True).astype(np.float64)
+    return np.where(np.isnan(values).any(axis=1, keepdims=True), np.nan, found)
+
+
+ROWWISE: Mapping[str, Callable[..., GraphValue]] = {
+    "join": _joined,
+    "sum": _sum,
+    "softmax": _softmax,
+    "arg max": _arg_max,
+}
+"""Functions of all numbers of a row."""
+
+
 @dataclass(frozen=True)
-class Softmax:
-    """``e^x`` of each number, as a share of their sum."""
+class Rowwise:
+    """A function of `ROWWISE`."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in ROWWISE:
+            raise ArgumentError(f"expected one of {', '.join(ROWWISE)}, got {shown(self.name)}")
 
     def __call__(self, *values: Any) -> GraphValue:
-        rows = _within(values[0])
-        powers = exponential(rows - rows.max(axis=1, keepdims=True))
-        return powers / _total(powers)
-
-
-@dataclass(frozen=True)
-class ArgMax:
-    """The number of the first of the largest numbers; missing where one is."""
-
-    def __call__(self, *values: Any) -> GraphValue:
-        (rows,) = values
-        found = rows.argmax(axis=1, keepdims=True).astype(np.float64)
-        return np.where(np.isnan(rows).any(axis=1, keepdims=True), np.nan, found)
+        return ROWWISE[self.name](*values)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from hedgerow.boundary.arrays import Floats, Integers, Mask, Whole
 from hedgerow.errors import ArgumentError, HypothesisError
-from hedgerow.hypotheses.graph import GraphClassifier
+from hedgerow.hypotheses.graph import BoundClassifier, Graph, GraphClassifier, Step
 from hedgerow.hypotheses.hypothesis import (
     NO_CLASS,
     Always,
@@ -19,6 +19,7 @@ from hedgerow.hypotheses.hypothesis import (
     class_codes,
     unwrap_hypothesis,
 )
+from hedgerow.hypotheses.operators import ConstantRow
 from hedgerow.hypotheses.scikit_learn import read_pipeline
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.models.files import KINDS, rebuilt
@@ -62,7 +63,8 @@ def read_classifier(hypothesis: Any, columns: TargetColumns, classes: Sequence[A
 def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> RowClassifier | None:
     hypothesis = unwrap_hypothesis(hypothesis)
     if type(hypothesis) is Always:
-        return ConstantClassifier(class_codes([hypothesis.label], classes)[0])
+        only = Graph((), (), (Step(ConstantRow(np.zeros((1, 1))), (), 1),))
+        return BoundClassifier(only, class_codes([hypothesis.label], classes))
     if type(hypothesis) is GraphClassifier:
         check_data(hypothesis)
         return hypothesis.bound(columns.names, columns.kinds, classes)
@@ -71,16 +73,6 @@ def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> Ro
         places = _places(model.schema, model.used_attributes, columns)
         return ModelClassifier(model, places, class_codes(model.outcomes, classes))
     return read_pipeline(hypothesis, columns, classes)
-
-
-@dataclass(frozen=True)
-class ConstantClassifier:
-    """A classifier that predicts one class."""
-
-    code: int  # its number
-
-    def __call__(self, columns: Sequence[Column], n_rows: int) -> Integers:  # noqa: ARG002 -- of any columns
-        return np.full(n_rows, self.code)
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,14 +27,13 @@ from hedgerow.hypotheses.operators import (
     Affine,
     BinaryTree,
     Clip,
+    ConstantRow,
     Elementwise,
     Encode,
     FillText,
-    Join,
-    Number,
     Operator,
     Pick,
-    Total,
+    Rowwise,
     TreeScores,
 )
 from hedgerow.pipelines import (
@@ -224,7 +223,7 @@ class FeatureBuilder(GraphBuilder):
         return self.add(Elementwise(name), inputs, width)
 
     def number(self, values: Sequence[float]) -> int:
-        return self.add(Number(np.array([values])), (), len(values))
+        return self.add(ConstantRow(np.array([values])), (), len(values))
 
     def matrix(self, features: GraphColumns) -> int:
         parts = list[int]()
@@ -233,7 +232,7 @@ class FeatureBuilder(GraphBuilder):
             places = tuple(one.place for one in columns)
             whole = places == tuple(range(columns[0].width))
             parts.append(value if whole else self.add(Pick(places), (value,), len(places)))
-        return parts[0] if len(parts) == 1 else self.add(Join(), tuple(parts), len(features))
+        return parts[0] if len(parts) == 1 else self.add(Rowwise("join"), tuple(parts), len(features))
 
 
 def _columns_of(value: int, width: int) -> GraphColumns:
@@ -294,7 +293,7 @@ def _one_hot(step: Encoding, builder: FeatureBuilder, features: GraphColumns) ->
         categories, codes = _categories(column, is_text=one.is_text), column.codes
         value = builder.add(Encode(categories), (one.value if one.is_text else builder.matrix([one]),), len(codes))
         if column.other is None:
-            known = builder.add(Total(), (value,), 1)
+            known = builder.add(Rowwise("sum"), (value,), 1)
             builder.refusals.append(builder.elementwise("divide", 1, known, known))
         found += [one for one, code in zip(_columns_of(value, len(codes)), codes, strict=True) if code >= 0]
     return found
