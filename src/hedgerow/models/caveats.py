@@ -57,7 +57,16 @@ def of_totals(outcomes: Sequence[Any], ends: Sequence[tuple[int, int]], *, has_c
             yield constant(outcomes[place])
 
 
-def no_better(release: LeafRelease) -> Iterator[Caveat]:
+def leaf_caveats(release: LeafRelease, schema: Schema, paths: Sequence[Path], *, exclusive: bool) -> Iterator[Caveat]:
+    if len(set(release.predictions)) == 1:
+        yield constant(release.predictions[0])
+    elif schema.target.as_number is None:
+        yield from _no_better(release)
+    yield from _unreachable(schema, paths, release.name, exclusive=exclusive)
+    yield from _empty(release)
+
+
+def _no_better(release: LeafRelease) -> Iterator[Caveat]:
     noise = release.noise
     if noise is None or not release.is_histogram or release.counts.sum() <= noise.spread(release.counts.size):
         return
@@ -69,7 +78,7 @@ def no_better(release: LeafRelease) -> Iterator[Caveat]:
         yield Caveat("no-better", f"{words.format(*shares)} It helps only where errors cost differently.")
 
 
-def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:
+def _unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:
     """Yield which leaves no row of the schema reaches: their literals contradict each other, or an earlier path.
 
     Of a model that is too large, yield that this was not examined.
@@ -91,7 +100,7 @@ def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: 
         yield Caveat("unreachable", f"No row that fits the schema reaches {_named(name, none)}.")
 
 
-def empty(release: LeafRelease) -> Iterator[Caveat]:
+def _empty(release: LeafRelease) -> Iterator[Caveat]:
     none = [place + 1 for place in range(len(release.leaves)) if release.is_too_few(place)]
     if none and release.is_noisy:
         where = _named(release.name, none)

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any, cast
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ModelFormatError
-from hedgerow.models import envelope
+from hedgerow.models.envelope import format_of, parse, read
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.scorecard import Scorecard
@@ -46,7 +46,7 @@ def load_model(path: str | PathLike[str]) -> Model:
     >>> load_model(path)
     <RuleList of 1 rule; guarantee: none (example)>
     """
-    return envelope.read(path, lambda text: model_from_dict(envelope.parse(text)))
+    return read(path, lambda text: model_from_dict(parse(text)))
 
 
 def read_model(path: str | PathLike[str], schema: Schema | None = None) -> Model:
@@ -96,7 +96,7 @@ def read_model(path: str | PathLike[str], schema: Schema | None = None) -> Model
     """
     if not (schema is None or isinstance(schema, Schema)):
         raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
-    return envelope.read(path, lambda text: _of_text(text, schema))
+    return read(path, lambda text: _of_text(text, schema))
 
 
 def _of_text(text: str, schema: Schema | None) -> Model:
@@ -104,7 +104,7 @@ def _of_text(text: str, schema: Schema | None) -> Model:
     if start.startswith(("{", "[")):
         if schema is not None:
             raise ModelFormatError("expected no schema beside hedgerow's own model, which has one; leave it out.")
-        return model_from_dict(envelope.parse(text))
+        return model_from_dict(parse(text))
     if start == "SELEC":
         raise ModelFormatError("expected SQL as Model.to_sql writes it, which begins with CASE; got a SELECT.")
     from hedgerow.models.readers.pmml import model_of_pmml  # with what they read by, they take long to import
@@ -121,7 +121,7 @@ def model_from_dict(data: Any) -> Model:
         if isinstance(data, dict) and data.get("format") == kind.format:
             return kind.from_dict(data)
     expected = ", ".join(kind.format for kind in KINDS)
-    raise ModelFormatError(f"expected one of the formats {expected}; got {envelope.format_of(data)}.")
+    raise ModelFormatError(f"expected one of the formats {expected}; got {format_of(data)}.")
 
 
 def rebuilt(model: object) -> Model | None:

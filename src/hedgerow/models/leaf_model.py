@@ -13,14 +13,15 @@ import pyarrow as pa
 
 from hedgerow.boundary.arrays import Array, Floats, Index, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning
-from hedgerow.models import caveats, pmml, python_source
-from hedgerow.models.caveats import Caveat
+from hedgerow.models.caveats import Caveat, leaf_caveats
 from hedgerow.models.conditions import Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
 from hedgerow.models.leaf import commented
 from hedgerow.models.leaf_groups import LeafGroup
 from hedgerow.models.leaf_release import LeafRelease, rows_text
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
+from hedgerow.models.pmml import leaf_node
+from hedgerow.models.python_source import python_conditions, python_module
 from hedgerow.schema import Literal, Number
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
@@ -75,13 +76,7 @@ class LeafModel(Model):
         return self.leaf_release.predictions
 
     def _caveats(self) -> Iterator[Caveat]:
-        said = self.predictions
-        if len(set(said)) == 1:
-            yield caveats.constant(said[0])
-        elif self._number is None:
-            yield from caveats.no_better(self.leaf_release)
-        yield from caveats.unreachable(self.schema, self.paths, self.leaf_name, exclusive=self.exclusive)
-        yield from caveats.empty(self.leaf_release)
+        return leaf_caveats(self.leaf_release, self.schema, self.paths, exclusive=self.exclusive)
 
     @property
     def has_probabilities(self) -> bool:
@@ -193,8 +188,8 @@ class LeafModel(Model):
 
     def to_python(self) -> str:
         """Return the source of a Python function ``predict(row)``; see `Model.to_python`."""
-        written = python_source.conditions(self.schema)
-        return python_source.source(self._python(written), self._guarantee, self.schema, written)
+        written = python_conditions(self.schema)
+        return python_module(self._python(written), self._guarantee, self.schema, written)
 
     @abstractmethod
     def _python(self, written: Pieces[Literal]) -> list[str]:
@@ -203,7 +198,7 @@ class LeafModel(Model):
     def _pmml_node(self, number: int) -> Element:
         release = self.leaf_release
         shares = release.probabilities[number].tolist() if release.has_all_shares else ()
-        return pmml.leaf_node(release.counts_of(number), release.predictions[number], shares, self.schema.target)
+        return leaf_node(release.counts_of(number), release.predictions[number], shares, self.schema.target)
 
     def _shown_levels(self, groups: Sequence[LeafGroup]) -> tuple[Any, ...]:
         """Return the classes, or the numbers that any of these groups predicts by itself."""

@@ -13,16 +13,17 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Array, Floats, Index, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
-from hedgerow.models import envelope, pmml
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.conditions import Path as DecisionPath
 from hedgerow.models.contents import Content
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
+from hedgerow.models.envelope import OURS, SealedFile, seal
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.model_card import model_card
 from hedgerow.models.plot import svg_of
+from hedgerow.models.pmml import pmml_document
 from hedgerow.models.size import ModelSize
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
@@ -61,7 +62,7 @@ class RowDecisions:
     explained: Callable[[], dict[str, Any]]  # returns the reasons in words, with what was released about them
 
 
-class Model(envelope.SealedFile):
+class Model(SealedFile):
     """A released model with its schema and privacy card, and all that other rooms ask of a model.
 
     Subclasses are dataclasses, which define its fields. A new family is a subclass that `hedgerow.models.files` lists.
@@ -84,7 +85,7 @@ class Model(envelope.SealedFile):
     @property
     def name(self) -> str:
         """The name of the kind in commands and questions, such as ``rule-list``."""
-        return self.format.removeprefix(envelope.OURS)
+        return self.format.removeprefix(OURS)
 
     @property
     @abstractmethod
@@ -262,7 +263,7 @@ class Model(envelope.SealedFile):
         """
 
     def _pmml_document(self, own: Element) -> str:
-        return pmml.document(own, self.schema, self.used_attributes, self._guarantee)
+        return pmml_document(own, self.schema, self.used_attributes, self._guarantee)
 
     @abstractmethod
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -385,7 +386,7 @@ class Model(envelope.SealedFile):
         """Return the model as JSON-ready data, sealed with a digest of its content."""
         schema = {"schema": self.schema.to_dict(), "schema_digest": self.schema.digest}
         data = {"format": self.format, "version": self._file_version, **schema, **self._structure()}
-        return envelope.seal(data | {"privacy": self.privacy.to_dict()})
+        return seal(data | {"privacy": self.privacy.to_dict()})
 
     @classmethod
     def _opened(cls, sealed: Mapping[str, Any]) -> Self:

@@ -38,7 +38,7 @@ WITHIN_NOISE = "(within the noise, {})"
 _SUM, _TOTAL = "sum of points", "total points"  # of a scorecard: the target, and its output, to which others refer
 
 
-def document(model: Element, schema: Schema, used: Sequence[str], description: str) -> str:
+def pmml_document(model: Element, schema: Schema, used: Sequence[str], description: str) -> str:
     """Return the document of a model's element, which gets its fields first; ArgumentError where XML cannot hold it."""
     for name in used:
         if schema[name].derived is not None:
@@ -46,17 +46,17 @@ def document(model: Element, schema: Schema, used: Sequence[str], description: s
             raise ArgumentError(f"{problem}; compute it beforehand, and declare it without `derived`.")
     target = _target_field(schema.target)
     if model.tag == "Scorecard":  # the total is its target, and what follows from it an output
-        target = made("DataField", name=_SUM, optype="continuous", dataType="double")
+        target = _made("DataField", name=_SUM, optype="continuous", dataType="double")
     fields = [*(_field(name, schema[name]) for name in used), target]
     wholes = [_whole_field(name) for name in used if _has_whole_bin(schema[name])]
     mining = [_mining_field(name, schema[name]) for name in used]
-    mining.append(made("MiningField", name=target.attrib["name"], usageType="target"))
-    model.insert(0, made("MiningSchema", *mining))
-    root = made(
+    mining.append(_made("MiningField", name=target.attrib["name"], usageType="target"))
+    model.insert(0, _made("MiningSchema", *mining))
+    root = _made(
         "PMML",
-        made("Header", made("Application", name="hedgerow", version=__version__), description=description),
-        made("DataDictionary", *fields, numberOfFields=str(len(fields))),
-        *([made("TransformationDictionary", *wholes)] if wholes else []),
+        _made("Header", _made("Application", name="hedgerow", version=__version__), description=description),
+        _made("DataDictionary", *fields, numberOfFields=str(len(fields))),
+        *([_made("TransformationDictionary", *wholes)] if wholes else []),
         model,
         xmlns="http://www.dmg.org/PMML-4_4",
         version="4.4",
@@ -75,7 +75,7 @@ def document(model: Element, schema: Schema, used: Sequence[str], description: s
     return text
 
 
-def made(tag: str, *parts: Element, **attributes: str) -> Element:
+def _made(tag: str, *parts: Element, **attributes: str) -> Element:
     element = Element(tag, attributes)
     element.extend(parts)
     return element
@@ -86,14 +86,27 @@ def tree_model(target: Target, root: Element, *, has_shares: bool) -> Element:
     shares = target.values if has_shares else ()
     outputs = [
         _output(_predicted(target), "predictedValue", _class_type(target)),
-        *(_output(f"probability({value_text(one)})", "probability", "double", value=text(one)) for one in shares),
+        *(_output(f"probability({value_text(one)})", "probability", "double", value=_text(one)) for one in shares),
     ]
     # Some child of every node holds, so that the last attribute says only that no row is left without a prediction.
     always_some = {"splitCharacteristic": "multiSplit", "noTrueChildStrategy": "returnLastPrediction"}
-    return made("TreeModel", made("Output", *outputs), root, functionName=function, **always_some)
+    return _made("TreeModel", _made("Output", *outputs), _always(root), functionName=function, **always_some)
 
 
-def always(node: Element) -> Element:
+def split_node(literal: Literal, attribute: Attribute, true: Element, false: Element) -> Element:
+    """Return the node of a split, which lacks its own predicate, from those of its branches."""
+    true.insert(0, _predicate(literal, attribute))
+    return _made("Node", true, _always(false))
+
+
+def first_match_node(nodes: Sequence[Element], cases: Cases, schema: Schema) -> Element:
+    """Return a node whose children are those of a model's cases, of which the first that holds decides."""
+    for node, (literals, _) in zip(nodes, cases, strict=True):
+        node.insert(0, _all_of([_predicate(one, schema[one.attribute]) for one in literals]))
+    return _made("Node", *nodes)
+
+
+def _always(node: Element) -> Element:
     """Return a node with the predicate that holds of every row."""
     node.insert(0, Element("True"))
     return node
@@ -103,30 +116,30 @@ def leaf_node(counts: Sequence[int] | None, prediction: Value, shares: Sequence[
     """Return the node of a leaf, which lacks its predicate, with the share of each class if there are `shares`."""
     written = shares if counts is None else [max(count, 0) for count in counts]
     distribution = [
-        made("ScoreDistribution", value=text(value), recordCount=text(count), probability=text(share))
+        _made("ScoreDistribution", value=_text(value), recordCount=_text(count), probability=_text(share))
         for value, count, share in zip(target.values, written, shares, strict=False)
     ]
-    return made("Node", *distribution, score=text(prediction))
+    return _made("Node", *distribution, score=_text(prediction))
 
 
-def rule_set(cases: Cases, shares: Sequence[float], schema: Schema) -> Element:
+def rule_set_model(cases: Cases, shares: Sequence[float], schema: Schema) -> Element:
     """Return a RuleSetModel of which the first rule that holds decides; the last holds of every row.
 
     `shares` are the probabilities of what the rules predict; none where there are labels alone.
     """
     target, rules = schema.target, list[Element]()
     for number, (literals, value) in enumerate(cases):
-        share = {"confidence": text(shares[number])} if shares else {}
-        holds = all_of([predicate(one, schema[one.attribute]) for one in literals])
-        rules.append(made("SimpleRule", holds, id=str(number + 1), score=text(value), **share))
+        share = {"confidence": _text(shares[number])} if shares else {}
+        holds = _all_of([_predicate(one, schema[one.attribute]) for one in literals])
+        rules.append(_made("SimpleRule", holds, id=str(number + 1), score=_text(value), **share))
     outputs = [_output(_predicted(target), "predictedValue", _class_type(target))]
     outputs += [_output("confidence", "confidence", "double")] if shares else []
-    first = made("RuleSelectionMethod", criterion="firstHit")
-    every = made("RuleSet", first, *rules, defaultScore=text(cases[-1][1]))
-    return made("RuleSetModel", made("Output", *outputs), every, functionName="classification")
+    first = _made("RuleSelectionMethod", criterion="firstHit")
+    every = _made("RuleSet", first, *rules, defaultScore=_text(cases[-1][1]))
+    return _made("RuleSetModel", _made("Output", *outputs), every, functionName="classification")
 
 
-def scorecard(
+def scorecard_model(
     parts: Sequence[AttributePoints],
     bins: Bins,
     base: Points,
@@ -151,50 +164,50 @@ def scorecard(
         attributes = list[Element]()
         for one in ordered_bins(ones):
             code = {} if one.points[0] in certain else {"reasonCode": WITHIN_NOISE.format(number)}
-            holds = predicate(bin_literal(one), schema[name])
-            attributes.append(made("Attribute", holds, partialScore=text(one.points[0]), **code))
-        best_score = text(baseline)
+            holds = _predicate(bin_literal(one), schema[name])
+            attributes.append(_made("Attribute", holds, partialScore=_text(one.points[0]), **code))
+        best_score = _text(baseline)
         characteristics.append(
-            made("Characteristic", *attributes, name=name, reasonCode=name, baselineScore=best_score)
+            _made("Characteristic", *attributes, name=name, reasonCode=name, baselineScore=best_score)
         )
-    inner = made("Output", *outputs), made("Characteristics", *characteristics)
+    inner = _made("Output", *outputs), _made("Characteristics", *characteristics)
     codes = {"useReasonCodes": "true", "reasonCodeAlgorithm": algorithm, "baselineMethod": method}
-    return made("Scorecard", *inner, functionName="regression", initialScore=text(base[0]), **codes)
+    return _made("Scorecard", *inner, functionName="regression", initialScore=_text(base[0]), **codes)
 
 
-def transformed(target: Target, expression: Element) -> Element:
+def pmml_output(target: Target, expression: Element) -> Element:
     output = _output(_predicted(target), "transformedValue", _class_type(target))
     output.append(expression)
     return output
 
 
-def applied(function: str, *arguments: Element | Value) -> Element:
-    return made("Apply", *(x if isinstance(x, Element) else _constant(x) for x in arguments), function=function)
+def pmml_call(function: str, *arguments: Element | Value) -> Element:
+    return _made("Apply", *(x if isinstance(x, Element) else _constant(x) for x in arguments), function=function)
 
 
 def _constant(value: Value) -> Element:
-    found = made("Constant", dataType=_TYPES[type(value)])
-    found.text = text(value)
+    found = _made("Constant", dataType=_TYPES[type(value)])
+    found.text = _text(value)
     return found
 
 
-def total_of_row() -> Element:
-    return made("FieldRef", field=_TOTAL)
+def pmml_total() -> Element:
+    return _made("FieldRef", field=_TOTAL)
 
 
-def text(value: Value) -> str:
+def _text(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return repr(value) if isinstance(value, float) else str(as_plain(value))
 
 
-def all_of(predicates: Sequence[Element], operator: str = "and") -> Element:
+def _all_of(predicates: Sequence[Element], operator: str = "and") -> Element:
     if len(predicates) < 2:
         return predicates[0] if predicates else Element("True")
-    return made("CompoundPredicate", *predicates, booleanOperator=operator)
+    return _made("CompoundPredicate", *predicates, booleanOperator=operator)
 
 
-def predicate(literal: Literal, attribute: Attribute) -> Element:
+def _predicate(literal: Literal, attribute: Attribute) -> Element:
     name, values = literal.attribute, attribute.values_of(literal)
     match literal.operator:
         case "missing" | "known" as state:
@@ -204,22 +217,22 @@ def predicate(literal: Literal, attribute: Attribute) -> Element:
         case "!=":
             return _none_of(name, values)
         case _ if values:
-            return all_of([_test(name, "equal", value) for value in values], "or")
+            return _all_of([_test(name, "equal", value) for value in values], "or")
         case "true" | "false":
             return _test(name, "equal", literal.operator)
         case operator:
             operands = zip(_COMPARED[operator], literal.operands, strict=True)
-            return all_of([*(_test(name, *one) for one in operands), *_inside(name, attribute)])
+            return _all_of([*(_test(name, *one) for one in operands), *_inside(name, attribute)])
 
 
 def _test(name: str, operator: str, value: Value | None = None) -> Element:
-    compared = {} if value is None else {"value": text(value)}
-    return made("SimplePredicate", field=name, operator=operator, **compared)
+    compared = {} if value is None else {"value": _text(value)}
+    return _made("SimplePredicate", field=name, operator=operator, **compared)
 
 
 def _none_of(name: str, values: Sequence[Value]) -> Element:
     # No SimpleSetPredicate: evaluators differ in how they read quotation marks within its values.
-    return all_of([_test(name, "notEqual", value) for value in values])
+    return _all_of([_test(name, "notEqual", value) for value in values])
 
 
 def _inside(name: str, attribute: Attribute) -> list[Element]:
@@ -236,7 +249,7 @@ def _outside(name: str, attribute: Attribute) -> Element:
     if number is None:
         return _none_of(name, attribute.listed)
     ends = [_test(name, "lessThan", number.low), _test(name, "greaterThan", number.high)]
-    return all_of([*ends, _test(_whole_name(name), "equal", False)] if _has_whole_bin(number) else ends, "or")
+    return _all_of([*ends, _test(_whole_name(name), "equal", False)] if _has_whole_bin(number) else ends, "or")
 
 
 def _has_whole_bin(attribute: Attribute) -> bool:
@@ -251,34 +264,34 @@ def _whole_name(name: str) -> str:
 
 def _whole_field(name: str) -> Element:
     # What is missing counts as whole, so that all comparisons with it stay unknown. Some have a floor of 32 bits.
-    rest = made("Apply", made("FieldRef", field=name), _constant(1.0), function="modulo", mapMissingTo="0.0")
-    equal = made("Apply", rest, _constant(0.0), function="equal", mapMissingTo="true")
-    return made("DerivedField", equal, name=_whole_name(name), optype="categorical", dataType="boolean")
+    rest = _made("Apply", _made("FieldRef", field=name), _constant(1.0), function="modulo", mapMissingTo="0.0")
+    equal = _made("Apply", rest, _constant(0.0), function="equal", mapMissingTo="true")
+    return _made("DerivedField", equal, name=_whole_name(name), optype="categorical", dataType="boolean")
 
 
 def _field(name: str, attribute: Attribute) -> Element:
     number, valid = as_number(attribute), list[Element]()
     if number is None and attribute.outside != "bin" and attribute.cell is not Cell.TRUTH:
-        valid = [made("Value", value=text(value)) for value, _ in attribute.spellings]
+        valid = [_made("Value", value=_text(value)) for value, _ in attribute.spellings]
     elif number is not None and number.outside == "error" and number.cell is Cell.NUMBER:  # intervals are of numbers
-        low, high = text(number.low), text(number.high)
-        valid = [made("Interval", closure="closedClosed", leftMargin=low, rightMargin=high)]
-    missing = [made("Value", value=text(value), property="missing") for value in attribute.missing_words]
+        low, high = _text(number.low), _text(number.high)
+        valid = [_made("Interval", closure="closedClosed", leftMargin=low, rightMargin=high)]
+    missing = [_made("Value", value=_text(value), property="missing") for value in attribute.missing_words]
     kind, optype = _CELL_TYPES.get(attribute.cell, "string"), "categorical" if number is None else "continuous"
-    return made("DataField", *valid, *missing, name=name, optype=optype, dataType=kind)
+    return _made("DataField", *valid, *missing, name=name, optype=optype, dataType=kind)
 
 
 def _mining_field(name: str, attribute: Attribute) -> Element:
     invalid = "asIs" if attribute.outside == "bin" else "returnInvalid"
     missing = {"missingValueTreatment": "returnInvalid"} if attribute.missing == "error" else {}
-    return made("MiningField", name=name, invalidValueTreatment=invalid, **missing)
+    return _made("MiningField", name=name, invalidValueTreatment=invalid, **missing)
 
 
 def _target_field(target: Target) -> Element:
     if target.as_number is not None:
-        return made("DataField", name=target.name, optype="continuous", dataType="double")
-    values = [made("Value", value=text(value)) for value in target.values]
-    return made("DataField", *values, name=target.name, optype="categorical", dataType=_class_type(target))
+        return _made("DataField", name=target.name, optype="continuous", dataType="double")
+    values = [_made("Value", value=_text(value)) for value in target.values]
+    return _made("DataField", *values, name=target.name, optype="categorical", dataType=_class_type(target))
 
 
 def _class_type(target: Target) -> str:
@@ -291,7 +304,7 @@ def _class_type(target: Target) -> str:
 
 def _output(name: str, feature: str, data_type: str, **attributes: str) -> Element:
     kind = "continuous" if data_type == "double" else "categorical"
-    return made("OutputField", name=name, feature=feature, optype=kind, dataType=data_type, **attributes)
+    return _made("OutputField", name=name, feature=feature, optype=kind, dataType=data_type, **attributes)
 
 
 def _predicted(target: Target) -> str:

@@ -13,8 +13,8 @@ import pyarrow as pa
 from hedgerow.boundary.arrays import Array, Whole
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.models import python_source
 from hedgerow.models.conditions import Dialect, Pieces
+from hedgerow.models.python_source import python_conditions, python_module
 from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.text.messages import shown
 from hedgerow.text.values import printable
@@ -172,7 +172,7 @@ def certain_losses(part: AttributePoints, *, highest_is_best: bool) -> set[int]:
     return {value for value, error in errors.items() if abs(best - value) > NORMAL_95 * hypot(error, errors[best])}
 
 
-def reasons(
+def reasons_by_points(
     parts: Sequence[AttributePoints], bins: Mapping[str, Whole], n_rows: int, *, highest_is_best: bool
 ) -> Array:
     """Return the attributes whose points are farthest from the best of their bins, shape ``(n_rows, 4)``, or None.
@@ -329,7 +329,7 @@ def bin_literal(one: PointBin) -> Literal:
 
 
 def python_functions(bins: Bins, base: Points, predicted: Sequence[str], schema: Schema, comment: str) -> str:
-    written, functions = python_source.conditions(schema), list[str]()
+    written, functions = python_conditions(schema), list[str]()
     for number, ones in enumerate(bins, 1):
         functions += [f"def _points_{number}(row):", f"    # {printable(ones[0].attribute)}"]
         for one in ordered_bins(ones):
@@ -344,4 +344,4 @@ def python_functions(bins: Bins, base: Points, predicted: Sequence[str], schema:
         total = [f"points = [{base!r}]", *(f"points.append({call})" for call in calls)]
         total.append("return tuple(map(sum, zip(*points)))")
     predict = ["", "", "def predict(row):", *(f"    {line}" for line in predicted)]
-    return python_source.source(total, comment, schema, written, name="total", before=functions, after=predict)
+    return python_module(total, comment, schema, written, name="total", before=functions, after=predict)

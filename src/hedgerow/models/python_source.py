@@ -124,7 +124,7 @@ _READERS = {
 }
 
 
-def first_case(cases: Cases, written: Pieces[Literal]) -> list[str]:
+def python_first_case(cases: Cases, written: Pieces[Literal]) -> list[str]:
     *conditional, (_, default) = cases
     lines: list[str] = []
     for literals, value in conditional:
@@ -132,18 +132,18 @@ def first_case(cases: Cases, written: Pieces[Literal]) -> list[str]:
     return [*lines, f"return {default!r}"]
 
 
-def conditions(schema: Schema) -> Pieces[Literal]:
+def python_conditions(schema: Schema) -> Pieces[Literal]:
     return Pieces(lambda literal: _expression(literal, schema[literal.attribute]), "Python")
 
 
-def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[str]:
+def python_choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[str]:
     head = [f"if {condition}:", *(f"    {line}" for line in true)]
     if len(false) > 1:  # another choice
         return [*head, f"el{false[0]}", *false[1:]]
     return [*head, "else:", *(f"    {line}" for line in false)]
 
 
-def source(
+def python_module(
     body: Sequence[str],
     comment: str,
     schema: Schema,

@@ -9,12 +9,14 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Array
 from hedgerow.errors import ArgumentError
-from hedgerow.models import plot, pmml, python_source
 from hedgerow.models.conditions import Cases, Dialect, Path, Pieces, check_literals
 from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.leaf_groups import MOST_BARS, MOST_LINES, LeafGroup, list_groups
 from hedgerow.models.leaf_model import LeafModel, Lines
+from hedgerow.models.plot import NO_BREAK, check_drawable, class_bars, leaf_bars, number_bars, shortened
+from hedgerow.models.pmml import first_match_node, rule_set_model, tree_model
+from hedgerow.models.python_source import python_first_case
 from hedgerow.models.size import RuleListSize
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
@@ -176,15 +178,13 @@ class RuleList(LeafModel):
             places = map(self.schema.classes.index, self.predictions)
             shares = [float(row[place]) for row, place in zip(self.probabilities, places, strict=True)]
             said = shares if self.leaf_release.has_all_shares else []
-            return self._pmml_document(pmml.rule_set(self._cases, said, self.schema))
+            return self._pmml_document(rule_set_model(self._cases, said, self.schema))
         nodes = list(map(self._pmml_node, range(len(self))))
-        for one, (literals, _) in zip(nodes, self._cases, strict=True):
-            one.insert(0, pmml.all_of([pmml.predicate(x, self.schema[x.attribute]) for x in literals]))
-        root = pmml.always(pmml.made("Node", *nodes))
-        return self._pmml_document(pmml.tree_model(self.schema.target, root, has_shares=False))
+        root = first_match_node(nodes, self._cases, self.schema)
+        return self._pmml_document(tree_model(self.schema.target, root, has_shares=False))
 
     def _python(self, written: Pieces[Literal]) -> list[str]:
-        return python_source.first_case(self._cases, written)
+        return python_first_case(self._cases, written)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw one bar a rule, and return the axes.
@@ -194,27 +194,27 @@ class RuleList(LeafModel):
         no rows, and those at the end, are folded into one.
         """
         groups, number = self._groups(MOST_BARS), self.schema.target.as_number
-        plot.check_drawable(len(groups), self.schema.target.n_levels if number is None else 1)
+        check_drawable(len(groups), self.schema.target.n_levels if number is None else 1)
         rules = [self._bar_name(group) for group in groups]
         caption = "; ".join([self._caption, *self._folding(groups)])
         said = [set(self.predictions[group.first : group.stop]) for group in groups]
         if number is not None:
             ends = [(min(one), max(one)) for one in said]
-            return plot.number_bars(rules, ends, number.low, printable(number.name), caption, ax)
+            return number_bars(rules, ends, number.low, printable(number.name), caption, ax)
         names = list(map(shown_text, self.schema.classes))
         if self.has_probabilities:
             none = np.full(len(names), np.nan)
             shares = np.array([none if one.size > 1 else self.probabilities[one.first] for one in groups])
-            return plot.leaf_bars(rules, shares, names, caption, ax, "probability")
+            return leaf_bars(rules, shares, names, caption, ax, "probability")
         if not self.has_counts:
             levels = [self.schema.classes.index(one.pop()) if len(one) == 1 else None for one in said]
-            return plot.class_bars(rules, levels, names, caption, ax)
+            return class_bars(rules, levels, names, caption, ax)
         unit, noise = "released rows", self.leaf_release.noise
         if noise is None:
             unit += ", with noise that the card does not state"
         elif not noise.is_exact:
             unit += f", of each class off by at most {noise.spread(1):,} ({100 * CONFIDENCE:g} % by the noise)"
-        return plot.leaf_bars(rules, self._bars(groups), names, caption, ax, unit)
+        return leaf_bars(rules, self._bars(groups), names, caption, ax, unit)
 
     def _bars(self, groups: Sequence[LeafGroup]) -> Array:
         """Return the counts of each group by class, not a number if no bar is drawn."""
@@ -231,10 +231,10 @@ class RuleList(LeafModel):
         if group.size > 1:
             name = f"{group.first + 1:,}–{group.stop:,}. any of these rules"
         elif self.rules[group.first].antecedent:
-            literals = (str(one).replace(" ", plot.NO_BREAK) for one in self.rules[group.first].antecedent)
-            name = f"{group.first + 1}. {plot.shortened(' and '.join(literals), 300)}"
+            literals = (str(one).replace(" ", NO_BREAK) for one in self.rules[group.first].antecedent)
+            name = f"{group.first + 1}. {shortened(' and '.join(literals), 300)}"
         note = self._note(group) or ("no counts were released" if self.leaf_release.has_rows else None)
-        return f"{name} →{plot.NO_BREAK}{plot.shortened(said)}" + (f" ({note})" if note else "")
+        return f"{name} →{NO_BREAK}{shortened(said)}" + (f" ({note})" if note else "")
 
     def _groups(self, most: int | None) -> list[LeafGroup]:
         return list_groups(len(self.rules), self.leaf_release, most)

@@ -10,16 +10,25 @@ import numpy as np
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.boundary.arrays import Array, Floats, Index, Integers, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models import pmml
-from hedgerow.models import points as point_sums
 from hedgerow.models.caveats import Caveat, of_totals
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import DialectName, Listing, Model, RowDecisions, class_titles
 from hedgerow.models.plot import DrawnAttribute, DrawnBin, points_plot, shortened
+from hedgerow.models.pmml import scorecard_model
 from hedgerow.models.point_lines import BY_NOISE, PointLine, point_lines
 from hedgerow.models.point_scale import PointScale, not_two_classes
-from hedgerow.models.points import AttributePoints, PointBin, Points
+from hedgerow.models.points import (
+    AttributePoints,
+    PointBin,
+    Points,
+    check_points,
+    one_row,
+    python_functions,
+    reasons_by_points,
+    total_sql,
+    whole_points,
+)
 from hedgerow.models.scorecard_form import card_text, draw_form, form_html, row_texts
 from hedgerow.models.size import ScorecardSize
 from hedgerow.models.totals import ClassTotals, Totals, totals_of
@@ -113,12 +122,12 @@ class Scorecard(Model):
     has_points: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "base", point_sums.whole_points(self.base))
+        object.__setattr__(self, "base", whole_points(self.base))
         object.__setattr__(self, "parts", tuple(self.parts))
         for part in self.parts:
             if not isinstance(part, AttributePoints):
                 raise ArgumentTypeError(f"expected AttributePoints as parts, got {type(part).__name__}.")
-        point_sums.check_points(self.base, self.parts, self.schema)
+        check_points(self.base, self.parts, self.schema)
         _ = self._totals
         object.__setattr__(self, "unit", float(self.unit))
         object.__setattr__(self, "error", None if self.error is None else float(self.error))
@@ -299,7 +308,7 @@ class Scorecard(Model):
         >>> found["points"], found["total"], found["prediction"]
         ([{'attribute': 'smoker', 'bin': 'true', 'points': 3}], 2, 'yes')
         """
-        bins, n_rows = self._encoded(point_sums.one_row(row, self.used_attributes))
+        bins, n_rows = self._encoded(one_row(row, self.used_attributes))
         if self.parts and n_rows != 1:
             raise ArgumentError("expected one row to explain, got none or several.")
         held = [
@@ -394,7 +403,7 @@ class Scorecard(Model):
         if output == "prediction":
             return super().to_sql(dialect)
         of = dialect_named(dialect)
-        lines = point_sums.total_sql(self._totals.bins, self.base, self.schema, of)
+        lines = total_sql(self._totals.bins, self.base, self.schema, of)
         return sql.expression(lines, of, self._guarantee)
 
     def _sql(self, dialect: Dialect) -> list[str]:
@@ -406,7 +415,7 @@ class Scorecard(Model):
         For more than two classes, ``total`` returns one a class. A value without a bin is a ValueError.
         """
         of = self._totals
-        return point_sums.python_functions(of.bins, self.base, of.python, self.schema, self._guarantee)
+        return python_functions(of.bins, self.base, of.python, self.schema, self._guarantee)
 
     def reasons(self, X: Any, *, favourable: Value | None = None) -> Array:
         """Return the attributes that cost each row most points, shape ``(n_rows, 4)``: reason codes.
@@ -429,7 +438,7 @@ class Scorecard(Model):
         """
         is_high = self._is_high(favourable)
         codes, n_rows = self._encoded(X)
-        return point_sums.reasons(self.parts, codes, n_rows, highest_is_best=is_high)
+        return reasons_by_points(self.parts, codes, n_rows, highest_is_best=is_high)
 
     def _is_high(self, favourable: Value | None) -> bool:
         if not self.has_one_total or not self.parts:
@@ -453,7 +462,7 @@ class Scorecard(Model):
         """
         is_high, bins, said = self._is_high(favourable), self._totals.bins, self._totals.pmml
         return self._pmml_document(
-            pmml.scorecard(self.parts, bins, self.base, self.schema, said, highest_is_best=is_high)
+            scorecard_model(self.parts, bins, self.base, self.schema, said, highest_is_best=is_high)
         )
 
     @property

@@ -12,11 +12,22 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.errors import ArgumentError
-from hedgerow.models import pmml, points
 from hedgerow.models.conditions import Dialect
+from hedgerow.models.pmml import pmml_call, pmml_output, pmml_total
 from hedgerow.models.point_lines import PointTable, point_lines
 from hedgerow.models.point_scale import PointScale, check_amount, not_two_classes
-from hedgerow.models.points import NORMAL_95, AttributePoints, PointBin, Points, extreme_totals, point_bins
+from hedgerow.models.points import (
+    MOST_POINTS,
+    NORMAL_95,
+    AttributePoints,
+    PointBin,
+    Points,
+    extreme_totals,
+    indented,
+    point_bins,
+    prediction_sql,
+    total_sql,
+)
 from hedgerow.schema import Number, Schema
 from hedgerow.text.messages import describe_argument, shown
 from hedgerow.text.values import Value, listed, printable, shown_text
@@ -230,8 +241,8 @@ class ClassTotals(_Totals):
 
         def scaled(amount: float, start: float = 0.0) -> int:
             whole = round(start + ratio * amount)
-            if abs(whole) > points.MOST_POINTS:
-                expected = f"expected a scale with points of at most {points.MOST_POINTS:,} in size"
+            if abs(whole) > MOST_POINTS:
+                expected = f"expected a scale with points of at most {MOST_POINTS:,} in size"
                 raise ArgumentError(f"{expected}, got {whole:,}; use a smaller pdo.")
             return whole
 
@@ -319,7 +330,7 @@ class ClassTotals(_Totals):
 
     def sql(self, dialect: Dialect) -> list[str]:
         """Return the lines of an expression for what is predicted; NULL for a row with a value without a bin."""
-        return points.prediction_sql(self.bins, self.base, self.schema, dialect, self.comparison)
+        return prediction_sql(self.bins, self.base, self.schema, dialect, self.comparison)
 
     @property
     def python(self) -> list[str]:
@@ -334,8 +345,8 @@ class ClassTotals(_Totals):
         """The output of what is predicted, from the one total."""
         first, second = self.schema.classes
         compared = "greaterThan" if self.sign > 0 else "lessThan"
-        decided = pmml.applied("if", pmml.applied(compared, pmml.total_of_row(), self.limit), second, first)
-        return pmml.transformed(self.schema.target, decided)
+        decided = pmml_call("if", pmml_call(compared, pmml_total(), self.limit), second, first)
+        return pmml_output(self.schema.target, decided)
 
 
 class NumberTotals(_Totals):
@@ -432,7 +443,7 @@ class NumberTotals(_Totals):
     def sql(self, dialect: Dialect) -> list[str]:
         from hedgerow.models import sql  # sqlglot takes long to import
 
-        total = points.indented(points.total_sql(self.bins, self.base, self.schema, dialect))
+        total = indented(total_sql(self.bins, self.base, self.schema, dialect))
         low, high, unit = (sql.constant(value, dialect) for value in (self.number.low, self.number.high, self.unit))
         return [
             *("CASE", "  WHEN (", *total, f"  ) < 0 THEN {low}"),
@@ -449,10 +460,10 @@ class NumberTotals(_Totals):
     @property
     def pmml(self) -> Element:
         low, high = map(float, (self.number.low, self.number.high))
-        value = pmml.applied("+", low, pmml.applied("*", self.unit, pmml.total_of_row()))
-        most = pmml.applied("if", pmml.applied("greaterThan", pmml.total_of_row(), self.most), high, value)
-        least = pmml.applied("if", pmml.applied("lessThan", pmml.total_of_row(), 0), low, most)
-        return pmml.transformed(self.schema.target, least)
+        value = pmml_call("+", low, pmml_call("*", self.unit, pmml_total()))
+        most = pmml_call("if", pmml_call("greaterThan", pmml_total(), self.most), high, value)
+        least = pmml_call("if", pmml_call("lessThan", pmml_total(), 0), low, most)
+        return pmml_output(self.schema.target, least)
 
 
 Totals = ClassTotals | NumberTotals

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self, TypeVar
 from xml.etree.ElementTree import Element
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models import pmml, python_source
 from hedgerow.models.conditions import Dialect, Path, Pieces, check_literals, conditions
 from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.leaf_groups import MOST_BOXES, MOST_LINES, LeafGroup, ShownNode, groups_of, tree_outline
 from hedgerow.models.leaf_model import LeafModel, Lines
 from hedgerow.models.plot import NO_BREAK, check_drawable, shade
+from hedgerow.models.pmml import split_node, tree_model
+from hedgerow.models.python_source import python_choice
 from hedgerow.models.size import TreeSize
 from hedgerow.models.tree_plot import DrawnLeaf, DrawnNode, tree_diagram
 from hedgerow.privacy.card import PrivacyCard
@@ -180,16 +181,15 @@ class Tree(LeafModel):
 
     def to_pmml(self) -> str:
         def split(literal: Literal, true: Element, false: Element) -> Element:
-            true.insert(0, pmml.predicate(literal, self.schema[literal.attribute]))
-            return pmml.made("Node", true, pmml.always(false))
+            return split_node(literal, self.schema[literal.attribute], true, false)
 
-        root = pmml.always(self.fold(split, self._pmml_node))
+        root = self.fold(split, self._pmml_node)
         has_shares = self.leaf_release.has_all_shares
-        return self._pmml_document(pmml.tree_model(self.schema.target, root, has_shares=has_shares))
+        return self._pmml_document(tree_model(self.schema.target, root, has_shares=has_shares))
 
     def _python(self, written: Pieces[Literal]) -> list[str]:
         return self.fold(
-            lambda literal, true, false: python_source.choice(written(literal), true, false),
+            lambda literal, true, false: python_choice(written(literal), true, false),
             lambda i: [f"return {self.predictions[i]!r}"],
         )
 
