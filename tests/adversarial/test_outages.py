@@ -1,6 +1,6 @@
 """Claim: an outage charges a question once at most, and the question is answered after it, under the same key.
 
-The whole matrix, with the outages of PostgreSQL, is a committed file of which docs/service.md has a table.
+The whole matrix, with the outages of PostgreSQL, is a committed file of which docs/studies/outages.md has a table.
 """
 
 import csv
