@@ -14,13 +14,15 @@ and the bound. The band is from the optimum of the largest size to the least of 
 takes about two minutes of one core.
 """
 
+from fractions import Fraction
+
 import numpy as np
 from measure import report
 
 import hedgerow as hr
 from hedgerow.learn.search.lattice import Stop
 from hedgerow.learn.search.sampler import ModelSampler
-from hedgerow.planning.bounds import whole_draw
+from hedgerow.planning.bounds import WholeDraw
 from hedgerow.privacy.exponential_mechanism import seeded_choice
 
 DATASETS = ("breast_cancer", "ctg", "compas", "compas_binary", "german", "german_binary")
@@ -53,7 +55,7 @@ def main():
 
 def drawn_errors(estimator, tally):
     """Return the errors of draws with seeded noise, whose states are computed once."""
-    draw, mechanism = whole_draw(estimator, tally.schema)
+    draw, mechanism = WholeDraw.of(estimator, tally.schema).at(Fraction(estimator.epsilon))
     weight, choose = float(mechanism.weight), seeded_choice(np.random.default_rng(0))
     models = ModelSampler(tally, draw, draw.states(), lambda _: None)._models(weight)
     totals = np.array([models.total(size) for size in draw.sizes])

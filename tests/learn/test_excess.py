@@ -11,7 +11,7 @@ import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.lattice import Take
-from hedgerow.planning.bounds import bounds, models_of
+from hedgerow.planning.bounds import WholeDraw, models_of
 from hedgerow.schema import Boolean, Categorical
 from tests.learn.draws import plan_of
 from tests.learn.enumerate_models import coarse_grid, models, schema_of, tables
@@ -59,6 +59,10 @@ def excesses(estimator, schema=TWO):
     return [one.excess(Fraction(estimator.epsilon)) for one in bounds(estimator, schema)]
 
 
+def bounds(estimator, schema):
+    return WholeDraw.of(estimator, schema).bounds(Fraction(estimator.epsilon))
+
+
 def test_the_bound_by_hand():
     """Of two tests, one is taken with a chance of .9; each of two leaves has one of two labels."""
     one = log(2 / 0.9) + 2 * log(2)
@@ -88,14 +92,14 @@ def test_larger_models_lose_more_and_greedy_ones_have_no_bound(make):
     assert sorted(drawn) == drawn
     twice = [one.excess(Fraction(2)) for one in bounds(make(epsilon=1), MORE)]
     assert twice == pytest.approx(excesses(make(epsilon=2), MORE), rel=0.01)
-    assert bounds(make(epsilon=1, search="greedy"), MORE) == ()
+    assert WholeDraw.of(make(epsilon=1, search="greedy"), MORE) is None
     blocks = (
         make(1, max_depth=2, lookahead=1) if make is hr.PrivateTreeClassifier else make(1, max_rules=3, lookahead=1)
     )
-    assert bounds(blocks, MORE) == ()
+    assert WholeDraw.of(blocks, MORE) is None
 
 
 def test_a_search_that_is_too_large_is_refused():
     wide = hr.Schema({f"x{n}": hr.Boolean() for n in range(400)}, TWO.label)
     with pytest.raises(SearchTooLargeError):
-        bounds(hr.PrivateTreeClassifier(epsilon=1, max_depth=6, search="exact"), wide)
+        WholeDraw.of(hr.PrivateTreeClassifier(epsilon=1, max_depth=6, search="exact"), wide)

@@ -9,8 +9,9 @@ import pytest
 import hedgerow as hr
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.lattice import Stop
-from hedgerow.planning.bounds import whole_draw
-from hedgerow.planning.expected import SAVED, SHARES, chance_of_constant, constants
+from hedgerow.planning.bounds import WholeDraw
+from hedgerow.planning.constant import SAVED, SHARES, chances_of_constant
+from hedgerow.planning.expected import DefaultDraws
 from hedgerow.tally import Tally
 from tests.planning.draws import drawn_models
 
@@ -36,14 +37,14 @@ def test_the_chance_is_that_of_draws_and_of_no_other_epsilon(make):
     models = drawn_models(make(EPSILON), the_table(), 1500)
     real = sum(len(said(model)) == 1 for model in models) / len(models)
     for factor, is_right in ((Fraction(1), True), (Fraction(7, 10), False), (Fraction(13, 10), False)):
-        draw, mechanism = whole_draw(make(EPSILON * factor), SCHEMA)
-        found = chance_of_constant(draw, float(mechanism.weight), 800, 0.2, 0.5)
-        assert (abs(found - real) < 0.033) is is_right
+        draw, mechanism = WholeDraw.of(make(EPSILON), SCHEMA).at(EPSILON * factor)
+        (found,) = chances_of_constant(draw, float(mechanism.weight), 800, np.array([0.2]), np.array([0.5]))
+        assert (abs(float(found) - real) < 0.033) is is_right
 
 
 def test_the_chance_falls_with_the_rarer_class_its_rows_that_are_saved_rows_and_epsilon():
     def of(rows, epsilon):
-        found = constants(SCHEMA, rows, Fraction(epsilon))
+        found = DefaultDraws.of(SCHEMA).constants(rows, Fraction(epsilon))
         assert [(one.kind, one.share, one.saved) for one in found] == [
             (kind, share, saved) for kind in ("tree", "rule list") for share in SHARES for saved in SAVED
         ]
@@ -58,9 +59,10 @@ def test_the_chance_falls_with_the_rarer_class_its_rows_that_are_saved_rows_and_
 
 
 def test_numbers_and_greedy_models_have_no_such_chance(monkeypatch):
-    assert constants(hr.Schema(SCHEMA.attributes, hr.Number("days", 0, 9)), 100, Fraction(1)) == []
+    numbers = hr.Schema(SCHEMA.attributes, hr.Number("days", 0, 9))
+    assert DefaultDraws.of(numbers).constants(100, Fraction(1)) == ()
     monkeypatch.setattr(cost, "MOST_SECONDS", 0)
-    assert constants(SCHEMA, 100, Fraction(1)) == []
+    assert DefaultDraws.of(SCHEMA).constants(100, Fraction(1)) == ()
 
 
 def test_the_table_is_printed_by_the_rarer_class():

@@ -12,9 +12,9 @@ from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search import cost
 from hedgerow.planning import expected
 from hedgerow.planning.expected import (
+    DefaultDraws,
     bin_noise,
     cut_points_noise,
-    expected_draws,
     leaf_noise,
     least_epsilon,
     round_up,
@@ -45,7 +45,7 @@ def test_draws_lose_no_more_than_the_bound_on_average(epsilon):
     ):
         models = [make(epsilon, schema=SCHEMA, random_state=seed).fit(data, ill) for seed in range(30)]
         mean = np.mean([np.sum(model.predict(data) != ill) for model in models])
-        for one in expected_draws(SCHEMA, epsilon):
+        for one in DefaultDraws.of(SCHEMA).expected(epsilon):
             if one.kind == kind and (kind != "tree" or one.size in (2, 4, 8)):
                 size = {"max_depth": one.size.bit_length() - 1} if kind == "tree" else {"max_rules": one.size + 1}
                 optimum = best(**size, schema=SCHEMA, min_support=0, regularization=0).fit(data, ill)
@@ -53,12 +53,14 @@ def test_draws_lose_no_more_than_the_bound_on_average(epsilon):
 
 
 def test_bounds_fall_as_epsilon_rises_and_say_from_where_they_are_met():
-    draws = expected_draws(SCHEMA, Fraction(1))
+    draws = DefaultDraws.of(SCHEMA).expected(Fraction(1))
     for one in draws:
         enough = one.epsilon_for(0.02, 10_000)
         assert one.excess(Fraction(enough)) == pytest.approx(200, rel=0.01)
         same = next(
-            two for two in expected_draws(SCHEMA, Fraction(enough)) if (two.kind, two.size) == (one.kind, one.size)
+            two
+            for two in DefaultDraws.of(SCHEMA).expected(Fraction(enough))
+            if (two.kind, two.size) == (one.kind, one.size)
         )
         assert same.excess(Fraction(enough)) == pytest.approx(200, rel=0.01)
         values = [one.excess(Fraction(epsilon)) for epsilon in (0.01, 0.1, 1, 10, 100)]
@@ -68,7 +70,7 @@ def test_bounds_fall_as_epsilon_rises_and_say_from_where_they_are_met():
 
 def test_no_epsilon_is_enough_if_the_tests_of_a_tree_save_too_few_rows():
     """The least likely shape of 4 leaves has tests at depths 0, 1 and 2, which have to save rows at any epsilon."""
-    four = expected_draws(SCHEMA, Fraction(1))[1]
+    four = DefaultDraws.of(SCHEMA).expected(Fraction(1))[1]
     prior = STOP_RULE.prior(Fraction(100))
     saved = (prior.log_odds(1) + prior.log_odds(2)) / 100
     assert four.excess(Fraction(100)) == pytest.approx(saved, rel=0.05)
@@ -84,7 +86,7 @@ def test_no_epsilon_is_enough_if_the_tests_of_a_tree_save_too_few_rows():
 
 def test_where_nothing_is_drawn_as_a_whole_there_is_no_bound(monkeypatch):
     monkeypatch.setattr(cost, "MOST_SECONDS", 0)
-    assert expected_draws(SCHEMA, Fraction(1)) == []
+    assert DefaultDraws.of(SCHEMA).expected(Fraction(1)) == ()
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 7, 100])

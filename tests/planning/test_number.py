@@ -11,8 +11,8 @@ from sklearn.metrics import mean_absolute_error, r2_score
 import hedgerow as hr
 from hedgerow.learn import OptimalTreeRegressor, PrivateTreeClassifier, PrivateTreeRegressor
 from hedgerow.learn.search.lattice import Take
-from hedgerow.planning.bounds import bounds
-from hedgerow.planning.expected import expected_draws
+from hedgerow.planning.bounds import WholeDraw
+from hedgerow.planning.expected import DefaultDraws
 from hedgerow.tally import Tally
 from tests.planning.draws import drawn_models
 
@@ -32,7 +32,8 @@ def test_bounds_are_in_units_of_variance_and_of_the_target():
     epsilon, rows, spread = Fraction(1, 2), 500, 6.0
     forecast = hr.plan(SCHEMA, rows, epsilon, spread=spread)
     squared, absolute = (
-        bounds(PrivateTreeRegressor(epsilon, objective=name), SCHEMA) for name in ("squared", "absolute")
+        WholeDraw.of(PrivateTreeRegressor(epsilon, objective=name), SCHEMA).bounds(epsilon)
+        for name in ("squared", "absolute")
     )
     shown = [one for one in forecast.to_dict()["draws"] if one["model"] == "tree"]
     unit = 16**2 / rows / spread**2
@@ -52,7 +53,7 @@ def test_r2_of_draws_is_no_lower_than_the_bound_on_average_and_in_95_of_100(epsi
     data, days = a_table(200)
     models = [PrivateTreeRegressor(epsilon, schema=SCHEMA, random_state=seed).fit(data, days) for seed in range(60)]
     scores = np.array([model.score(data, days) for model in models])
-    for one in expected_draws(SCHEMA, epsilon, float(days.std())):
+    for one in DefaultDraws.of(SCHEMA).expected(epsilon, float(days.std())):
         if one.kind == "tree" and one.size in (2, 4):
             best = OptimalTreeRegressor(
                 max_depth=one.size.bit_length() - 1, schema=SCHEMA, min_support=0, regularization=0
@@ -69,7 +70,7 @@ def test_the_bound_of_95_of_100_draws_is_near_what_some_table_does(scale, holds)
     1,000 draws: three standard deviations of a share of .05 are .02.
     """
     schema = hr.Schema({"x": hr.Boolean()}, hr.Label("y", ("no", "yes")))
-    bound = bounds(PrivateTreeClassifier(1), schema)[0].excess(Fraction(1), 0.05)
+    bound = WholeDraw.of(PrivateTreeClassifier(1), schema).bounds(Fraction(1))[0].excess(Fraction(1), 0.05)
     half = int(scale * bound) + 1
     models = drawn_models(
         PrivateTreeClassifier(1), Tally(schema, np.array([[0], [1]]), half * np.eye(2, dtype=int)), 1000

@@ -47,7 +47,7 @@ def exactly(counts, mechanism, weight=None):
 
 def as_drawn(counts, mechanism):
     """The log-probability of every tuple as it is drawn, to 60 digits: from what is offered at every choice."""
-    found = list(executions(lambda choose: mechanism.positions(np.array(counts, dtype=np.int64), choose)))
+    found = list(executions(lambda choose: mechanism.sampler(np.array(counts, dtype=np.int64), choose)()))
     chances = {positions: exact_chance(path) for positions, path in found}
     assert len(chances) == len(found)
     return chances
@@ -133,7 +133,7 @@ def test_the_steps_of_a_draw_do_not_depend_on_the_rows():
             found.append(log_weights)
             return places[len(found) - 1]
 
-        mechanism.positions(np.array(counts), choose)
+        mechanism.sampler(np.array(counts), choose)()
         assert all(np.isfinite(one).all() for one in found)
         return [len(one) for one in found]
 

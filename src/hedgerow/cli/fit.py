@@ -27,7 +27,7 @@ from hedgerow.learn.ssrl.greedy import PUBLISHED, DPGreedyRLEstimator
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.planning.expected import rows_needed
-from hedgerow.planning.forecast import ACCURACY_LOSS
+from hedgerow.planning.planner import ACCURACY_LOSS
 from hedgerow.privacy.charge import exact
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes

@@ -11,7 +11,7 @@ from hedgerow.cli.output import check_outputs, check_pictures, draw, say, stage
 from hedgerow.cli.rows import read_labelled
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
-from hedgerow.planning.forecast import ACCURACY_LOSS, plan
+from hedgerow.planning.planner import ACCURACY_LOSS, plan
 
 app = typer.Typer(add_completion=False)
 _CURVE_RUNS = 3  # about half a minute for 5,000 rows

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from math import prod
 
 import numpy as np
 
 from hedgerow.boundary.arrays import Mask
 from hedgerow.learn.learned import divided, grafted
-from hedgerow.learn.search.cost import Cost, Outline, draw_cost, total_cost
+from hedgerow.learn.search.cost import Cost, Outline, total_cost
 from hedgerow.learn.search.lattice import Stop, Take, value_of
 from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
@@ -70,25 +69,19 @@ def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
 def list_costs(schema: Schema, max_literals: int, *, negations: bool, objective: Objective = "errors") -> CostOf:
     """Return a function that bounds the cost of drawing a list in some blocks; of several sizes, if that is drawn."""
     outline = Outline.of_lists(schema, max_literals, negations=negations)
-
-    @cache
-    def jointly(size: int, draws_size: bool) -> Cost:
-        return draw_cost(outline, min(size, outline.n_options), objective, draws_size=draws_size)
-
-    return lambda blocks, draws_size: total_cost([jointly(size, draws_size) for size in blocks])
+    return lambda blocks, draws_size: total_cost(
+        [outline.draw_cost(size, objective, draws_size=draws_size) for size in blocks]
+    )
 
 
 def tree_costs(outline: Outline, objective: Objective = "errors") -> CostOf:
     """Return a function that bounds the cost of drawing a tree in some blocks; of several depths, if that is drawn."""
     leaves = prod(attribute.n_bins for _, attribute in outline.schema.attributes)
 
-    @cache
-    def jointly(depth: int, draws_size: bool) -> Cost:
-        return draw_cost(outline, min(depth, outline.n_options), objective, draws_size=draws_size)
-
     def cost(blocks: tuple[int, ...], draws_size: bool) -> Cost:
         roots = [min(2 ** sum(blocks[:number]), leaves) for number in range(len(blocks))]
-        return total_cost([jointly(depth, draws_size).times(n) for depth, n in zip(blocks, roots, strict=True)])
+        each = [outline.draw_cost(depth, objective, draws_size=draws_size) for depth in blocks]
+        return total_cost([one.times(n) for one, n in zip(each, roots, strict=True)])
 
     return cost
 

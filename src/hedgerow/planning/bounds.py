@@ -1,9 +1,11 @@
 """Bounds on what drawn models lose beyond the best model of a size, from public numbers, for any ε."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cached_property
 from math import inf, log
+from typing import Self
 
 import numpy as np
 
@@ -11,9 +13,9 @@ from hedgerow.learn.plans import DrawPlan
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchEstimator
-from hedgerow.privacy.charge import exact
 from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.stop_prior import StopPrior, StopRule
+from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Schema
 
 LEAVES = (2, 4, 6, 8, 12, 16)
@@ -57,33 +59,29 @@ class Models:
         the model ends there at no cost.
         """
         held = [depth for depth in self.depths if (2**depth if self.is_tree else depth) >= size]
-        found = [log(len(self.depths)) + self._of_depth(prior, depth, size) for depth in held]
+        log_stop, log_go = (list(map(of_level, range(max(held)))) for of_level in (prior.log_stop, prior.log_go))
+        found = [log(len(self.depths)) + self._of_depth(log_stop, log_go, depth, size) for depth in held]
         return max(found) if self.is_tree else min(found)  # a tree has an unknown depth, a list as many as rules
 
-    def _of_depth(self, prior: StopPrior, depth: int, size: int) -> float:
+    def _of_depth(self, log_stop: Sequence[float], log_go: Sequence[float], depth: int, size: int) -> float:
         log_values, log_options = log(self.n_values), log(self.n_options)
-
-        @cache
-        def alike(level: int) -> float:
-            """Return ln of the probability, at least, that all leaves from a level on have a certain value."""
-            if level == depth:
-                return -log_values
-            caught = alike(level + 1) if self.is_tree else -log_values
-            taken = prior.log_go(level) + caught + alike(level + 1)
-            return float(np.logaddexp(prior.log_stop(level) - log_values, taken))
-
-        @cache
-        def most(level: int, parts: int) -> float:
-            if parts == (1 if self.is_tree else 0):
-                return -alike(level)
-            taken = log_options - prior.log_go(level)
-            if not self.is_tree:
-                return taken + log_values + most(level + 1, parts - 1)
-            room = 2 ** (depth - level - 1)
-            left = range(max(1, parts - room), min(room, parts - 1) + 1)
-            return taken + max(most(level + 1, n) + most(level + 1, parts - n) for n in left)
-
-        return most(0, size)
+        alike = [-log_values]  # from each level on: ln of the probability, at least, that all leaves have one value
+        for level in reversed(range(depth)):
+            caught = alike[0] if self.is_tree else -log_values
+            alike.insert(0, float(np.logaddexp(log_stop[level] - log_values, log_go[level] + caught + alike[0])))
+        if not self.is_tree:
+            rules = -alike[size]
+            for level in reversed(range(size)):
+                rules = log_options - log_go[level] + log_values + rules
+            return rules
+        parts = {1: -alike[depth]}  # by the number of leaves from a level on: the surprise, at most
+        for level in reversed(range(depth)):
+            taken = {1: -alike[level]}
+            for leaves in range(2, min(size, 2 ** (depth - level)) + 1):
+                pairs = [parts[n] + parts[leaves - n] for n in parts if leaves - n in parts]
+                taken[leaves] = log_options - log_go[level] + max(pairs)
+            parts = taken
+        return parts[size]
 
 
 @dataclass(frozen=True)
@@ -139,28 +137,54 @@ class Bound:
         return high
 
 
+@dataclass(frozen=True)
+class WholeDraw:
+    """The draw of a model as a whole: it is the same for every ε, except for its prior and its weight.
+
+    Attributes
+    ----------
+    plan : DrawPlan
+        The plan of a fit.
+    rule : StopRule
+        The rule that makes the prior from the ε of the draw.
+    rows : int
+        The rows that one protected unit counts as.
+    """
+
+    plan: DrawPlan
+    rule: StopRule
+    rows: int
+
+    @classmethod
+    def of(cls, estimator: SearchEstimator, schema: Schema) -> Self | None:
+        """Return the draw of a fit; None if the model is not drawn as a whole."""
+        estimator.check_public()
+        plan = estimator._plan(schema)  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
+        rule = estimator._prior_rule  # pyright: ignore[reportPrivateUsage]
+        if not isinstance(plan, DrawPlan) or len(plan.draw.blocks) > 1:
+            return None
+        return cls(plan, rule, rows_of(schema.unit) * schema.steps)
+
+    def at(self, epsilon: Fraction) -> tuple[Draw, ModelDraw]:
+        """Return the draw at an ε, and its mechanism."""
+        of_row, leaves = epsilon / self.rows, self.plan.of_leaves
+        prior = self.rule.prior(of_row - (Fraction(0) if leaves is None else of_row * leaves.share))
+        plan = replace(self.plan, epsilon=of_row, draw=replace(self.plan.draw, prior=prior))
+        return plan.draw.block(0), plan.mechanism
+
+    @cached_property
+    def models(self) -> Models:
+        """The models as numbers."""
+        return models_of(self.plan.draw.block(0))
+
+    def bounds(self, epsilon: Fraction, scale: float = 1.0) -> tuple[Bound, ...]:
+        """Return the bounds on the loss by size, with the weight that a draw has at this ε."""
+        mechanism = self.at(epsilon)[1]
+        share, weight = mechanism.epsilon / epsilon, float(mechanism.weight / epsilon)
+        return tuple(Bound(self.models, size, self.rule, share, weight, scale) for size in self.models.sizes)
+
+
 def models_of(draw: Draw) -> Models:
     """Return the models of a draw."""
     is_tree = CAUGHT in draw.space.branches
     return Models(is_tree, tuple(draw.sizes), len(draw.loss.values), max(draw.space.n_options, 1))
-
-
-def bounds(estimator: SearchEstimator, schema: Schema, scale: float = 1.0) -> tuple[Bound, ...]:
-    """Return the bounds of a fit, by size; none if its model is not drawn as a whole."""
-    planned = whole_draw(estimator, schema)
-    if planned is None:
-        return ()
-    draw, mechanism = planned
-    models, epsilon = models_of(draw), exact(estimator.epsilon or 0, "epsilon")
-    rule = estimator._prior_rule  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
-    share, weight = mechanism.epsilon / epsilon, float(mechanism.weight / epsilon)
-    return tuple(Bound(models, size, rule, share, weight, scale) for size in models.sizes)
-
-
-def whole_draw(estimator: SearchEstimator, schema: Schema) -> tuple[Draw, ModelDraw] | None:
-    """Return the draw of a fit and its mechanism; None if the model is not drawn as a whole."""
-    estimator.check_public()
-    plan = estimator._plan(schema)  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
-    if not isinstance(plan, DrawPlan) or len(plan.draw.blocks) > 1:
-        return None
-    return plan.draw.block(0), plan.mechanism

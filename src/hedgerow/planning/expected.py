@@ -1,33 +1,32 @@
 """What is known of each kind and size of model beforehand: average loss, noise, seconds, the chance of a constant."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from math import exp, inf, log, sqrt
-from typing import Any, Literal
+from typing import Any, Self
 
 import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import learners
 from hedgerow.learn.chosen_attributes import Choice, ChosenPlan, number_chosen
+from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LEAF_SHARE
 from hedgerow.learn.scorecard.spending import PARTS, TOTALS, Spending
 from hedgerow.learn.search.cost import TYPICAL_PATTERNS
-from hedgerow.learn.search.sampler import Draw
-from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchEstimator
-from hedgerow.planning.bounds import Bound, bounds, whole_draw
+from hedgerow.planning.bounds import Bound, WholeDraw
+from hedgerow.planning.constant import SAVED, SHARES, Constant, Kind, chances_of_constant
 from hedgerow.privacy.charge import exact
+from hedgerow.privacy.exponential_mechanism import seeded_choice
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Number, Schema
-from hedgerow.schema.private_cuts import plan_cuts
+from hedgerow.schema.private_cuts import cut_mechanism, open_numbers
 
-Kind = Literal["tree", "rule list"]
 PARTS_OF: dict[Kind, str] = {"tree": "leaves", "rule list": "rules"}
 CONFIDENCE = 0.95
 LEAF = 0.05  # the share of the rows of the leaf that is to be told from noise
@@ -78,30 +77,69 @@ class Expected:
         return f"{self.kind}, {self.size} {parts}"
 
 
-def expected_draws(
-    schema: Schema, epsilon: Fraction, spread: float | None = None, rows: int = TYPICAL_PATTERNS
-) -> list[Expected]:
-    """Return what default trees and rule lists lose at most, by size; none of a greedy kind or a monotone schema."""
-    number, found = schema.target.as_number, list[Expected]()
-    for kind in PARTS_OF if not schema.monotone else ():
-        with suppress(SearchTooLargeError):
-            if number is None:
-                estimator = _CLASSIFIERS[kind](epsilon)
-                of_sizes = [(bound, None) for bound in bounds(estimator, schema)]
-            else:
-                estimator = _REGRESSORS[kind](epsilon)
-                of_sizes = _bounds_of_number(kind, epsilon, schema, (spread or even_spread(number)) ** 2)
-            cost = estimator.search_cost(schema)
+@dataclass(frozen=True)
+class DefaultDraws:
+    """The draws of default trees and rule lists that are drawn as a whole, and what they can be expected to do.
+
+    Attributes
+    ----------
+    schema : Schema
+        The schema.
+    by_kind : mapping of str to tuple of WholeDraw
+        For each kind, the draw by errors; of a number the draw by squared errors, and by absolute errors. A kind that
+        is greedy or chooses attributes first is left out, and all are if the schema declares a monotone attribute.
+    """
+
+    schema: Schema
+    by_kind: Mapping[Kind, tuple[WholeDraw, ...]]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Self:
+        """Return the draws for a schema; SchemaError if no model can be learned with it."""
+        found = dict[Kind, tuple[WholeDraw, ...]]()
+        for kind in PARTS_OF if not schema.monotone else ():
+            with suppress(SearchTooLargeError):
+                if schema.target.as_number is None:
+                    estimators = [_CLASSIFIERS[kind](1)]
+                else:
+                    estimators = [_REGRESSORS[kind](1, objective=name) for name in ("squared", "absolute")]
+                draws = [WholeDraw.of(one, schema) for one in estimators]
+                check_learnable(estimators[0], schema)
+                if whole := tuple(one for one in draws if one is not None):
+                    found[kind] = whole
+        return cls(schema, found)
+
+    def expected(
+        self, epsilon: Fraction, spread: float | None = None, rows: int = TYPICAL_PATTERNS
+    ) -> tuple[Expected, ...]:
+        """Return what default trees and rule lists lose at most, by size."""
+        number, found = self.schema.target.as_number, list[Expected]()
+        for kind, (draw, *others) in self.by_kind.items():
+            cost = draw.plan.cost
             seconds = 0.0 if cost is None else cost.seconds(min(rows, TYPICAL_PATTERNS))
-            found += [Expected(kind, bound.size, seconds, bound, absolute) for bound, absolute in of_sizes]
-    return found
+            if number is None:
+                found += [Expected(kind, bound.size, seconds, bound) for bound in draw.bounds(epsilon)]
+                continue
+            squared, absolute = (_REGRESSORS[kind](1, objective=name) for name in ("squared", "absolute"))
+            variance = (spread or even_spread(number)) ** 2
+            pairs = zip(
+                draw.bounds(epsilon, squared.largest_loss(number) / variance),
+                others[0].bounds(epsilon, absolute.largest_loss(number)),
+                strict=True,
+            )
+            found += [Expected(kind, bound.size, seconds, bound, each) for bound, each in pairs]
+        return tuple(found)
 
-
-def _bounds_of_number(kind: Kind, epsilon: Fraction, schema: Schema, variance: float) -> list[tuple[Bound, Bound]]:
-    squared, absolute = _REGRESSORS[kind](epsilon), _REGRESSORS[kind](epsilon, objective="absolute")
-    most = [estimator.largest_loss(schema.target.as_number) for estimator in (squared, absolute)]
-    pairs = bounds(squared, schema, most[0] / variance), bounds(absolute, schema, most[1])
-    return list(zip(*pairs, strict=True))
+    def constants(self, rows: int, epsilon: Fraction) -> tuple[Constant, ...]:
+        """Return the chance of a constant model, by the share of the rarer class; none of numbers."""
+        found = list[Constant]()
+        for kind, (whole, *_) in self.by_kind.items() if self.schema.target.as_number is None else ():
+            draw, mechanism = whole.at(epsilon)
+            cases = list(product(SHARES, SAVED))
+            shares, saved = np.array(cases).T
+            chances = chances_of_constant(draw, float(mechanism.weight), rows, shares, saved)
+            found += [Constant(kind, *case, chance) for case, chance in zip(cases, chances.tolist(), strict=True)]
+        return tuple(found)
 
 
 def even_spread(number: Number) -> float:
@@ -112,8 +150,9 @@ def rows_needed(estimator: SearchEstimator, schema: Schema, loss: float) -> floa
     """Return with how many rows the smallest model drawn by errors loses a share of them at most, on average."""
     if not estimator.has_default_objective:
         return None
-    smallest = next(iter(bounds(estimator, schema)), None)
-    return None if smallest is None else round_up(smallest.excess(exact(estimator.epsilon or 0, "epsilon")) / loss)
+    whole, epsilon = WholeDraw.of(estimator, schema), exact(estimator.epsilon or 0, "epsilon")
+    smallest = () if whole is None else whole.bounds(epsilon)[:1]
+    return round_up(smallest[0].excess(epsilon) / loss) if smallest else None
 
 
 def leaf_noise(epsilon: float) -> int:
@@ -173,11 +212,12 @@ def cut_points_noise(schema: Schema, epsilon: Fraction, rows: int) -> tuple[int,
     number is without cut points, or ε is too small.
     """
     try:
-        planned = plan_cuts(dict(schema.attributes), epsilon / rows_of(schema.unit), CUT_BINS)
+        numbers = open_numbers(dict(schema.attributes), CUT_BINS)
+        each = epsilon / rows_of(schema.unit) / len(numbers)
+        mechanisms = {cut_mechanism(number, each, CUT_BINS) for number in numbers.values()}
     except ValueError:
         return None
-    mechanisms = {plan.mechanism.candidates: plan.mechanism for plan in planned}
-    return len(planned), max(_rows_off(one, rows) for one in mechanisms.values())
+    return len(numbers), max(_rows_off(one, rows) for one in mechanisms)
 
 
 def _rows_off(mechanism: JointQuantiles, rows: int) -> float:
@@ -185,125 +225,9 @@ def _rows_off(mechanism: JointQuantiles, rows: int) -> float:
     places = mechanism.candidates + 1
     counts = np.diff(np.linspace(0, rows, places + 1).round().astype(np.int64))
     cumulated = np.concatenate([[0], np.cumsum(counts)])
-    rng = np.random.default_rng(_SEED)
+    draw = mechanism.sampler(counts, seeded_choice(np.random.default_rng(_SEED)))
     off = list[float]()
     for _ in range(_DRAWS):
-        ends = [0, *(place + 1 for place in mechanism.simulate(counts, rng)), places]
+        ends = [0, *(place + 1 for place in mechanism.places(draw())), places]
         off.append(float(np.abs(np.diff(cumulated[ends]) - rows / mechanism.bins).sum()))
     return float(np.mean(off))
-
-
-SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
-"""The shares of the rarer class for which the chance of a constant model is forecast."""
-SAVED = (0.1, 0.25, 0.5)
-"""The shares of the rarer class's rows that the one informative test saves from error, in these forecasts."""
-_PURITY = 0.75  # of the rarer class where that test finds it
-
-
-@dataclass(frozen=True)
-class Constant:
-    """Chance that a default model predicts one class for every row.
-
-    It is exact for a table where one test finds rows of which three in four are of the rarer class, so that a model
-    with this test saves the share `saved` of the rarer class's rows from error, every other test tells nothing and
-    halves the rows, and each attribute has as many tests. With several good tests the chance is less.
-
-    Attributes
-    ----------
-    kind : {"tree", "rule list"}
-        The model.
-    share : float
-        The share of the rarer class among the rows.
-    saved : float
-        The share of its rows that the best test saves from error.
-    chance : float
-        The probability.
-    """
-
-    kind: Kind
-    share: float
-    saved: float
-    chance: float
-
-
-def constants(schema: Schema, rows: int, epsilon: Fraction) -> list[Constant]:
-    """Return the chance of a constant model, by the share of the rarer class; none of numbers, or of greedy models."""
-    found = list[Constant]()
-    known = _CLASSIFIERS if schema.target.as_number is None and not schema.monotone else {}
-    for kind, make in known.items():
-        with suppress(SearchTooLargeError):
-            if planned := whole_draw(make(epsilon), schema):
-                draw, weight = planned[0], float(planned[1].weight)
-                cases = product(SHARES, SAVED)
-                found += [Constant(kind, *case, chance_of_constant(draw, weight, rows, *case)) for case in cases]
-    return found
-
-
-def chance_of_constant(draw: Draw, weight: float, rows: float, share: float, saved: float) -> float:
-    """Return the chance that a draw predicts one class for every row; see `Constant` for the rows."""
-    # `weigh` is the recursion of all draws over three kinds of rows: those that the informative test finds, those that
-    # it leaves, and both, in which its attribute is `open`. `agreed` is the prior of models whose leaves agree.
-    space, prior = draw.space, draw.prior  # if the size is drawn, the prior is constant
-    is_tree, attributes = CAUGHT in space.branches, len(space.candidates.schema)
-    each = space.n_options / attributes  # options of an attribute, of which none is open once one is taken
-    classes, found = len(draw.loss.values), saved * share / (2 * _PURITY - 1)
-    rarer = {"found": _PURITY, "left": (share - found * _PURITY) / (1 - found), "open": share}
-    ways = [("found", "left", found), *([] if is_tree else [("left", "found", 1 - found)])]  # a list has its complement
-
-    def leaf(rows_of: str, size: float) -> float:
-        missed = [rarer[rows_of], 1 - rarer[rows_of], *[1.0] * (classes - 2)]
-        return float(np.logaddexp.reduce([-weight * size * one for one in missed])) - log(classes)
-
-    @cache
-    def weigh(rows_of: str, depth: int, size: float, unused: int) -> float:
-        if not depth or not unused:
-            return leaf(rows_of, size)
-
-        def taken(caught: str, left: str, part: float) -> float:
-            first = weigh(caught, depth - 1, part * size, unused - 1) if is_tree else leaf(caught, part * size)
-            return first + weigh(left, depth - 1, size - part * size, unused - 1)
-
-        informative = ways if rows_of == "open" else []
-        log_stop, log_go = prior.log_stop(draw.depth - depth), prior.log_go(draw.depth - depth)
-        useless, log_each = each * unused - len(informative), log_go - log(each * unused)
-        weights = [log_stop + leaf(rows_of, size), *(log_each + taken(*way) for way in informative)]
-        weights += [log_each + log(useless) + taken(rows_of, rows_of, 0.5)] if useless > 0 else []
-        return float(np.logaddexp.reduce(weights))
-
-    def agreed(depth: int, unused: int) -> float:
-        if not depth or not unused:
-            return -log(classes)
-        log_stop, log_go = prior.log_stop(draw.depth - depth), prior.log_go(draw.depth - depth)
-        below = agreed(depth - 1, unused - 1)
-        return float(np.logaddexp(log_stop - log(classes), log_go + below + (below if is_tree else -log(classes))))
-
-    whole = np.logaddexp.reduce([weigh("open", depth, float(rows), attributes) for depth in draw.sizes])
-    same = np.logaddexp.reduce([agreed(depth, attributes) for depth in draw.sizes])
-    return min(1.0, exp(same + leaf("open", float(rows)) + log(classes) - whole))
-
-
-_LEAST_CHANCE = 0.01
-
-
-def constant_lines(found: Sequence[Constant]) -> list[str]:
-    """Return the chances of constant models as a table by the share of the rarer class, where there is any."""
-    if not found:
-        return []
-
-    def text(chance: float) -> str:
-        return "< 1 %" if chance < _LEAST_CHANCE else "> 99 %" if chance > 0.99 else f"{100 * chance:.0f} %"
-
-    chances = {(one.kind, one.share, one.saved): one.chance for one in found}
-    columns = [(kind, saved) for kind in dict.fromkeys(one.kind for one in found) for saved in SAVED]
-    heads = ["rarer class", *(f"{kind}: {100 * saved:g} %" for kind, saved in columns)]
-    rows = [
-        [f"{100 * share:g} %", *(text(chances[kind, share, saved]) for kind, saved in columns)]
-        for share in SHARES
-        if max(chances[kind, share, saved] for kind, saved in columns) >= _LEAST_CHANCE
-    ]
-    what = "chance of one class for every row, if one test saves so much of the rarer class from error"
-    if not rows:
-        what = f"one class for every row is unlikely if one test saves {100 * min(SAVED):g} % of the rarer class"
-    lines = ["  ".join(cell.rjust(len(head)) for cell, head in zip(row, heads, strict=True)) for row in [heads, *rows]]
-    last = "if none saves any, one class is the best answer by errors: declare what these cost"
-    return ["", what, *(lines if rows else []), last]

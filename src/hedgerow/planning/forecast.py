@@ -1,4 +1,4 @@
-"""Forecasts of private fits from public numbers: the schema, about how many rows there are, and ε."""
+"""Forecasts of private fits from public numbers, and their text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,23 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.boundary.arguments import check_integer, check_probability
-from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.plot import axes_of, colour
-from hedgerow.planning import expected
-from hedgerow.planning.expected import CUT_BINS, Constant, Expected, round_up
-from hedgerow.planning.simulation import ByEpsilon, Simulated, draw_accuracies, simulate, simulate_others
-from hedgerow.privacy.charge import Amount, amount_text, exact
-from hedgerow.privacy.exponential_mechanism import MOST_ROWS, MOST_WHOLE
-from hedgerow.privacy.unit import rows_of
-from hedgerow.schema.numbers import Numeric
+from hedgerow.planning.constant import Constant, constant_lines
+from hedgerow.planning.expected import (
+    CONFIDENCE,
+    CUT_BINS,
+    Expected,
+    chosen_first,
+    round_up,
+)
+from hedgerow.planning.simulation import ByEpsilon, Simulated, draw_accuracies
+from hedgerow.privacy.charge import amount_text
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
 from hedgerow.text.messages import aligned, number_of
-from hedgerow.text.values import printable, quoted_text
+from hedgerow.text.values import printable
 
-ACCURACY_LOSS = 0.05
-_SHARE_FOR_CUTS = Fraction(1, 5)
 _MOST_SIZES = 4  # lines of a plot, for each kind of model
 _WIDTH = 100  # of the text
 
@@ -114,7 +113,7 @@ class Forecast:
     @property
     def enough_epsilon(self) -> float | None:
         """The ε from which one test loses no more than `accuracy_loss`; None where nothing is drawn as a whole."""
-        return _least(self.draws, self.accuracy_loss, self.rows)
+        return least_epsilon_for(self.draws, self.accuracy_loss, self.rows)
 
     @property
     def recommendation(self) -> str:
@@ -220,7 +219,7 @@ class Forecast:
                 f"cut points of {number_of(numbers, 'number')}, for a fifth of epsilon: {CUT_BINS} bins of "
                 f"{rows / CUT_BINS:,.0f} rows are off by about {off:,.0f} rows in all"
             )
-        lines += expected.constant_lines(self.constants)
+        lines += constant_lines(self.constants)
         if self.simulated:
             what = "right of 100 rows" if self.spread is None else "R², and mean absolute error"
             lines += ["", f"on the public table, {what}: mean (5th to 95th percentile)"]
@@ -231,175 +230,15 @@ class Forecast:
         return f"<Forecast for {self.rows:,} rows, epsilon={amount_text(self.epsilon)}>"
 
 
-def plan(
-    schema: Schema,
-    rows: int,
-    epsilon: Amount | None = None,
-    *,
-    units: int | None = None,
-    delta: Amount = 0,
-    accuracy_loss: float = ACCURACY_LOSS,
-    spread: float | None = None,
-    public: tuple[Any, Any] | None = None,
-    runs: int = 20,
-    curve_runs: int = 0,
-    verbose: bool = False,
-) -> Forecast:
-    """Forecast what private fits do to a table, before anything is spent. No private row is looked at.
-
-    Parameters
-    ----------
-    schema : Schema
-        The schema with its label.
-    rows : int
-        About how many rows there are, as somebody who does not look knows it: their exact number is private.
-    epsilon : float, Fraction, Decimal or str, optional
-        The ε of a model. Default: the smallest, to two digits, at which one test loses no more than `accuracy_loss`.
-    units : int, optional
-        About how many units there are. Required if the schema has a unit, since at most `max_rows` rows of each are
-        counted. The forecast assumes that units have about the same number of rows.
-    delta : float, Fraction, Decimal or str, default=0
-        The δ of a scorecard.
-    accuracy_loss : float, default=0.05
-        The share of rows that may be in error besides those that the best model gets wrong; of a number, by how much R²
-        may be lower than the best model's.
-    spread : float, optional
-        About the standard deviation of a number that is predicted, as somebody who does not look knows it, for R².
-        Default: that of numbers that are spread evenly between the bounds, which is rather large: R² is then
-        lower by more than is said.
-    public : tuple of (data, labels), optional
-        A **public** table like the private one: default models are fitted to as many of its rows, and tried on others;
-        if the schema has a unit, to as many of its units.
-    runs : int, default=20
-        How often.
-    curve_runs : int, default=0
-        How often at each of five other ε, from a twentieth to eight times `epsilon`, for the plot; 0 for not at all.
-    verbose : bool, default=False
-        Whether to show progress on stderr.
-
-    Returns
-    -------
-    Forecast
-        Print it, plot it, or read its numbers.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or `epsilon` is below the supported minimum.
-    TypeError
-        If `schema` is no schema.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> schema = hr.Schema({f"x{n}": hr.Boolean() for n in range(8)}, hr.Label("ill", ("no", "yes")))
-    >>> forecast = plan(schema, rows=400, epsilon=1)
-    >>> forecast.leaf_noise, forecast.least_epsilon
-    (15, 0.77)
-    >>> print(forecast.recommendation)
-    A private tree misclassifies, on average, at most 5 % of the rows more than the best tree with up to 4 leaves; ...
-    """
-    if not isinstance(schema, Schema):
-        raise ArgumentTypeError(f"schema must be a Schema, got {type(schema).__name__}.")
-    if schema.label is None or not len(schema):
-        raise ArgumentError("expected a schema with attributes and a label to forecast for, got one without.")
-    if schema.weight is not None:
-        problem = "leave the weight out of the schema: the sum of all weights is private"
-        raise ArgumentError(f"{problem}. Forecast at epsilon times the usual weight over the largest.")
-    table_rows = check_integer("rows", rows, 1)
-    rows = _counted_rows(schema, table_rows, units)
-    numbers = [one for _, one in schema.attributes if isinstance(one, Numeric)]
-    most = MOST_ROWS if any(one.has_default_cuts or not one.cuts for one in numbers) else MOST_WHOLE
-    if rows >= most:
-        raise ArgumentError(f"rows must be below {most:,}, the most that draws of models or, first, cut points take.")
-    check_integer("runs", runs, 1)
-    if check_integer("curve_runs", curve_runs, 0) and public is None:
-        raise ArgumentError("curve_runs needs public, the rows that models are tried on.")
-    check_probability("accuracy_loss", accuracy_loss)
-    slack, about = exact(delta, "delta"), _spread(schema, spread)
-    spent = _enough(schema, rows, float(accuracy_loss), about) if epsilon is None else exact(epsilon, "epsilon")
-    if not spent:
-        raise ArgumentError("epsilon must be a number > 0, got 0.")
-    if not slack < 1:
-        raise ArgumentError("delta must be a number from 0 to 1, 1 excluded.")
-    drawn = rows if units is None else int(units)
-    simulated = () if public is None else simulate(schema, drawn, spent, slack, public, runs, verbose=verbose)
-    others: ByEpsilon = ()
-    if public is not None and curve_runs:
-        others = simulate_others(schema, drawn, spent, slack, public, curve_runs, verbose=verbose)
-    attributes, noise = expected.bin_noise(schema, spent, slack, rows)
-    return Forecast(
-        schema=schema,
-        rows=rows,
-        table_rows=table_rows,
-        units=None if units is None else int(units),
-        epsilon=spent,
-        delta=slack,
-        accuracy_loss=float(accuracy_loss),
-        draws=tuple(expected.expected_draws(schema, spent, about, rows)),
-        leaf_noise=expected.leaf_noise(float(spent) / rows_of(schema.unit)),
-        bin_noise=inf if about else noise,
-        rows_in_a_bin=expected.rows_in_a_bin(schema, rows),
-        attributes=attributes,
-        least_epsilon=expected.least_epsilon(rows) * rows_of(schema.unit),
-        cut_points=expected.cut_points_noise(schema, spent * _SHARE_FOR_CUTS, rows),
-        simulated=simulated,
-        spread=about,
-        constants=tuple(expected.constants(schema, rows, spent)),
-        by_epsilon=tuple(sorted([*others, (spent, simulated)], key=lambda point: point[0])) if others else (),
-    )
-
-
-def _counted_rows(schema: Schema, rows: int, units: int | None) -> int:
-    """Return how many rows of the table are counted if all units have about the same number of rows."""
-    unit = schema.unit
-    if unit is None:
-        if units is not None:
-            raise ArgumentError("units is for a schema with a unit, and this schema has none; leave units out.")
-        return rows
-    name = quoted_text(unit.column)
-    if units is None:
-        counted = number_of(unit.max_rows, "row")
-        problem = f"give units (--units): about how many different values of {name} there are"
-        raise ArgumentError(f"{problem}. At most {counted} of each unit (max_rows) are counted, not all {rows:,} rows.")
-    if check_integer("units", units, 1) > rows:
-        raise ArgumentError(f"units must be at most rows ({rows:,}), as each unit has a row; got {units:,}.")
-    return min(rows, int(units) * unit.max_rows)
-
-
 def _finite(number: float) -> float | None:
     return number if isfinite(number) else None
 
 
-def _least(draws: Sequence[Expected], loss: float, rows: int) -> float | None:
-    needed = min((one.epsilon_for(loss, rows) for one in draws), default=inf)
+def least_epsilon_for(draws: Sequence[Expected], loss: float, rows: int) -> float | None:
+    """Return the smallest ε, to two digits, at which a model loses a share of the rows at most; None if none does."""
+    smallest = {one.kind: one for one in reversed(draws)}  # larger models lose more
+    needed = min((one.epsilon_for(loss, rows) for one in smallest.values()), default=inf)
     return round_up(needed) if isfinite(needed) else None
-
-
-def _spread(schema: Schema, given: float | None) -> float | None:
-    """Return about the standard deviation of a number, checked; None of classes."""
-    number = schema.target.as_number
-    if number is None:
-        if given is not None:
-            raise ArgumentError("spread must be left out: the label has classes, and spread is of a number.")
-        return None
-    if given is None:
-        return expected.even_spread(number)
-    most = (number.high - number.low) / 2
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given <= most:
-        raise ArgumentError(f"spread must be a number > 0 and <= {most:g}, half the bounds' distance, got another.")
-    return float(given)
-
-
-def _enough(schema: Schema, rows: int, loss: float, spread: float | None) -> Fraction:
-    draws = expected.expected_draws(schema, Fraction(1), spread)
-    found = _least(draws, loss, rows)
-    if found is None:
-        problem = "give epsilon: with this schema models are not drawn as a whole, and no loss is known beforehand"
-        if draws:
-            problem = f"give epsilon: with {rows:,} rows no epsilon up to 100 is known to be enough"
-        raise ArgumentError(f"{problem}.")
-    return exact(found, "epsilon")
 
 
 def _counted_lines(forecast: Forecast) -> list[str]:
@@ -419,7 +258,7 @@ def _draws(forecast: Forecast) -> list[str]:
     if forecast.schema.monotone:
         return ["no tree or rule list: they do not keep what the schema declares as monotone", ""]
     if not forecast.draws:
-        few = expected.chosen_first(forecast.schema, forecast.epsilon, forecast.rows)
+        few = chosen_first(forecast.schema, forecast.epsilon, forecast.rows)
         why = "defaults are greedy here" if few is None else "these are too few rows to choose attributes by"
         if few:
             why = f"{few} of {len(forecast.schema):,} attributes are chosen first"
@@ -464,7 +303,7 @@ def _of_number(forecast: Forecast, one: Expected) -> dict[str, float]:
     assert one.absolute is not None
     return {
         "r2_below": one.excess(epsilon) / rows,
-        "r2_usually_below": one.excess(epsilon, 1 - expected.CONFIDENCE) / rows,
+        "r2_usually_below": one.excess(epsilon, 1 - CONFIDENCE) / rows,
         "mae_above": one.absolute.excess(epsilon) / rows,
     }
 

@@ -70,17 +70,19 @@ class JointQuantiles:
 
     def build(self) -> Callable[[Integers], tuple[int, ...]]:
         choose = em.gumbel_choice()
-        return lambda counts: self.places(self.positions(counts, choose))
+        return lambda counts: self.places(self.sampler(counts, choose)())
 
     def simulate(self, values: Integers, rng: np.random.Generator) -> tuple[int, ...]:
-        return self.places(self.positions(values, em.seeded_choice(rng)))
+        return self.places(self.sampler(values, em.seeded_choice(rng))())
 
-    def positions(self, counts: Integers, choose: em.Choose) -> tuple[int, ...]:
-        """Draw a tuple of positions, which never fall, every choice by `choose`."""
+    def sampler(self, counts: Integers, choose: em.Choose) -> Callable[[], tuple[int, ...]]:
+        """Return a function that draws a tuple of positions, which never fall, every choice by `choose`."""
         if counts.sum() >= em.MOST_ROWS:
             raise TooManyRowsError("Expected fewer than 2^32 rows for joint private quantiles, got 2^32 or more.")
         spread = np.append(np.repeat(counts[:-1], self.parts), self.parts * counts[-1])
-        return _draw(Intervals(np.cumsum(spread), self.bins, float(self.weight)), self.bins - 1, choose)
+        intervals = Intervals(np.cumsum(spread), self.bins, float(self.weight))
+        following = _following(intervals, self.bins - 1)
+        return lambda: _draw(intervals, following, choose)
 
     def places(self, positions: tuple[int, ...]) -> tuple[int, ...]:
         """Return the nearer candidate of each position; the first for those below it."""
@@ -140,13 +142,12 @@ class Intervals:
         return -self.weight * np.abs(self.bins * rows - self.ends[-1])
 
 
-def _draw(intervals: Intervals, quantiles: int, choose: em.Choose) -> tuple[int, ...]:
+def _draw(intervals: Intervals, following: Floats, choose: em.Choose) -> tuple[int, ...]:
     """Draw positions, each from the one before it on, in proportion to the exponential of their intervals' sum."""
     # The steps depend on the numbers of positions and of quantiles alone, and on the positions that were drawn.
-    following = _following(intervals, quantiles)
     first, below, drawn = 0, np.zeros(1, dtype=np.int64), []
-    for level in range(quantiles):
-        first += choose(intervals.after(below, first)[0, :-1] + following[level, first:])
+    for after in following:
+        first += choose(intervals.after(below, first)[0, :-1] + after[first:])
         below = intervals.ends[first : first + 1]
         drawn.append(first)
     return tuple(drawn)
@@ -156,11 +157,12 @@ def _following(intervals: Intervals, quantiles: int) -> Floats:
     """Return the log-sum over all that may follow a quantile at a position, shape ``(quantiles, n_positions)``."""
     # From the last positions to the first, a block at a time, and from the last quantile to the first.
     positions = len(intervals.ends) - 1
-    found = np.empty((quantiles, positions))
+    found, earlier = np.empty((quantiles, positions)), np.tri(_BLOCK, k=-1, dtype=bool)
     for first in range((positions - 1) // _BLOCK * _BLOCK, -1, -_BLOCK):
         block = slice(first, min(first + _BLOCK, positions))
         after = intervals.after(intervals.ends[block], first)
-        after[np.tri(*after.shape, k=-1, dtype=bool)] = -np.inf  # no interval ends below its start
+        size = len(after)
+        after[:, :size][earlier[:size, :size]] = -np.inf  # no interval ends below its start
         found[-1, block] = after[:, -1]
         for level in range(quantiles - 2, -1, -1):
             found[level, block] = _log_sums(after[:, :-1] + found[level + 1, first:])

@@ -49,12 +49,17 @@ class PlannedCuts:
     def of(cls, name: str, declared: Numeric, epsilon: Fraction, bins: int) -> Self:
         """Return the release for `epsilon`; raises ValueError if that is below the supported minimum."""
         candidates = tuple(map(declared.scalar, _candidates(declared)))
-        return cls(name, replace(declared, cuts=candidates), JointQuantiles(epsilon, bins, len(candidates)))
+        return cls(name, replace(declared, cuts=candidates), cut_mechanism(declared, epsilon, bins))
 
     def counts(self, column: Column) -> Integers:
         """Return the rows inside the domain by the schema's own intervals between candidates, after its policies."""
         codes = self.number.encode(column)
         return np.bincount(codes[codes < self.number.n_known], minlength=self.number.n_known)
+
+
+def cut_mechanism(declared: Numeric, epsilon: Fraction, bins: int) -> JointQuantiles:
+    """Return what chooses the cut points of a number; raises ValueError if `epsilon` is below the supported minimum."""
+    return JointQuantiles(epsilon, bins, len(_candidates(declared)))
 
 
 def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, Numeric]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb
@@ -61,6 +61,7 @@ class Outline:
     longest: int  # the most literals of an option
     lines: Mapping[Line, int] | None  # how many attributes are divided alike; None where states are no boxes, or large
     literals: Mapping[tuple[int, int], int]  # how many attributes have so many literals and bins
+    _draw_costs: dict[tuple[int, Objective, bool], Cost] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, space: Space) -> Self:
@@ -71,6 +72,7 @@ class Outline:
         return cls(candidates.schema, space.branches, space.n_options, len(candidates.members), lines, literals)
 
     @classmethod
+    @lru_cache(maxsize=4)  # it follows from the schema, and a fit or a plan asks for it several times
     def of_trees(cls, schema: Schema) -> Self:
         """Return that of all trees over a schema's tests."""
         check_candidates(schema, 1, negations=False)
@@ -80,6 +82,7 @@ class Outline:
         return cls(schema, (CAUGHT, LEFT), n_options, 1, _lines(tests, n_options), literals)
 
     @classmethod
+    @lru_cache(maxsize=4)
     def of_lists(cls, schema: Schema, max_literals: int, *, negations: bool) -> Self:
         """Return that of all rule lists over a schema's candidates."""
         n = count_candidates(schema, max_literals, negations=negations)
@@ -91,6 +94,16 @@ class Outline:
             rules = [(form, form.reachable.literals("", negations=negations)) for form in by_form(schema).values()]
             lines = _lines([(form, list(map(form.attribute.extent, some))) for form, some in rules], n)
         return cls(schema, (LEFT,), n, longest, lines, _literals(schema, negations=negations))
+
+    def draw_cost(self, depth: int, objective: Objective, *, draws_size: bool) -> Cost:
+        """Return the cost of one draw; by masks, each size that is drawn is searched anew."""
+        key = min(depth, self.n_options), objective, draws_size
+        if key not in self._draw_costs:
+            cost = space_cost(self, *key[:2])
+            if cost.method == "masks" and draws_size:
+                cost = total_cost([masks_cost(self, size, objective) for size in range(key[0] + 1)])
+            self._draw_costs[key] = cost
+        return self._draw_costs[key]
 
     def sizes(self, depth: int) -> Sizes | None:
         """Return the sizes of a search through boxes; None where states are no boxes, or are too many."""
@@ -325,14 +338,6 @@ def space_cost(outline: Outline, depth: int, objective: Objective = "errors", pa
     else:
         return masks
     return min(masks, other, key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))
-
-
-def draw_cost(outline: Outline, depth: int, objective: Objective, *, draws_size: bool) -> Cost:
-    """Return the cost of one draw; by masks, each size that is drawn is searched anew."""
-    cost = space_cost(outline, depth, objective)
-    if cost.method != "masks" or not draws_size:
-        return cost
-    return total_cost([masks_cost(outline, size, objective) for size in range(depth + 1)])
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:

@@ -17,7 +17,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.errors import ArgumentError, SearchTooLargeError, TooManyRowsError
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, Outline, draw_cost, masks_cost
+from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, Outline, masks_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import ExhaustiveLevel, Masks, PatternMatrix, Search, Stop, Take, exhaustive_levels
 from hedgerow.learn.search.losses import Loss, Objective
@@ -60,7 +60,7 @@ class Draw:
 
     @cached_property
     def cost(self) -> Cost:
-        return draw_cost(Outline.of(self.space), self.depth, self.objective, draws_size=self.draws_size)
+        return Outline.of(self.space).draw_cost(self.depth, self.objective, draws_size=self.draws_size)
 
     @cached_property
     def loss(self) -> Loss:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
@@ -137,7 +137,8 @@ def meet(sets: Mask, parts: Mask) -> Mask:
     return product(sets.astype(np.float32), parts.T.astype(np.float32)) > 0
 
 
-def divisions(form: Form) -> dict[int, Extent]:
+@lru_cache(maxsize=64)  # a search asks for those of a form several times
+def divisions(form: Form) -> Mapping[int, Extent]:
     """Return which of the literals on an attribute divide rows differently: of two complements the first."""
     # Numbers and ordered values have no test "between" or "=", which are equivalent to two nested ones.
     found: dict[int, Extent] = {}
