@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from hedgerow.errors import LedgerError, UselessModelWarning
-from hedgerow.service.monitoring import Lines, log_to_stderr
+from hedgerow.service.monitoring import JsonLines, log_to_stderr
 from tests.service.wards import ANA, BINS, MARGINALS, WatchedRows, question
 from tests.service.web import JSON, web
 
@@ -115,6 +115,6 @@ def test_no_exception_and_no_end_of_line_comes_into_a_line():
     record = logging.LogRecord(
         "x", logging.ERROR, "", 1, "a\n%s", ("b\u2028",), (ValueError, ValueError("CANARY"), None)
     )
-    line = Lines().format(record)
+    line = JsonLines().format(record)
     assert len(line.splitlines()) == 1
     assert "CANARY" not in line

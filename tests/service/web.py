@@ -11,7 +11,7 @@ import uvicorn
 from hedgerow.service.app import create_app
 from hedgerow.service.jobs import Jobs
 from hedgerow.service.keys import Keys
-from hedgerow.service.server import Connection, Connections
+from hedgerow.service.server import ServedConnection, ServedConnections
 from tests.service.wards import curator_of
 
 JSON = {"Content-Type": "application/json"}
@@ -49,7 +49,7 @@ def web(folder, rows=None, url=None, **more):
 @contextmanager
 def served(app, most=1000, tls=None):
     """Serve an app at a port of this machine, with so many connections at most, and yield its URL."""
-    protocol = partial(Connection, Connections(most), tls)
+    protocol = partial(ServedConnection, ServedConnections(most), tls)
     server = uvicorn.Server(uvicorn.Config(app, http=protocol, ws="none", port=0, log_config=None, access_log=False))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

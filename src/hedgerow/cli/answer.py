@@ -8,7 +8,7 @@ import typer
 from hedgerow.cli.ask import answer_files, write_answer
 from hedgerow.cli.options import option
 from hedgerow.cli.output import check_outputs, say
-from hedgerow.cli.serve import CONFIG, ConfigPath, require_service
+from hedgerow.cli.serve import CONFIG, ConfigFile, require_service
 from hedgerow.client.question_files import QuestionFile
 
 app = typer.Typer(add_completion=False)
@@ -19,7 +19,7 @@ def answer(
     question: Annotated[Path, typer.Argument(help="The question, as `hedgerow ask --to` wrote it.")],
     analyst: Annotated[str, option("Who asks: whose cap is charged. You vouch for it.")],
     output: Annotated[Path, option("File for the answer; its receipt beside it.", "--output", "-o")],
-    config: ConfigPath = CONFIG,
+    config: ConfigFile = CONFIG,
 ) -> None:
     """Answer a question that was carried to you as a file: same ledger, same caps, same receipts.
 

@@ -38,7 +38,7 @@ app = typer.Typer(
 )
 Url = Annotated[str | None, typer.Option(envvar="HEDGEROW_URL", help="URL of the service.")]
 Name = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the dataset.")]
-Bins = Annotated[Path, option("Schema file with the bins of each column asked about.")]
+BinsFile = Annotated[Path, option("Schema file with the bins of each column asked about.")]
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def fit(
 def marginals(
     dataset: Name,
     *,
-    bins: Bins,
+    bins: BinsFile,
     by: Annotated[str, option("rows, classes, or levels of a number.")] = "rows",
     asking: Asking,
 ) -> None:
@@ -148,7 +148,7 @@ def marginals(
 def errors(
     dataset: Name,
     *,
-    bins: Bins,
+    bins: BinsFile,
     hypothesis: Annotated[Path | None, option("Model file: whose errors.")] = None,
     always: Annotated[str | None, option("Or the class that is always predicted.")] = None,
     asking: Asking,

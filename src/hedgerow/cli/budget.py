@@ -21,7 +21,7 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Keep one privacy budget over several runs, in a file."
 )
 
-Table = Annotated[str | None, option("A name for the table, entered with each charge.", metavar="NAME")]
+TableName = Annotated[str | None, option("A name for the table, entered with each charge.", metavar="NAME")]
 
 
 @app.command("new")
@@ -31,7 +31,7 @@ def new(
     delta: Annotated[str, number("The same for delta.")] = "0",
     rho: Annotated[str | None, number("A cap on rho (zCDP); alone, or beside epsilon.")] = None,
     accounting: Annotated[Accounting, option("How charges add up; zcdp (by rho) needs a delta.")] = "basic",
-    table: Table = None,
+    table: TableName = None,
 ) -> None:
     """Start a budget. Later runs charge it with --budget FILE and are refused when it is spent.
 
@@ -65,7 +65,7 @@ def show(
 
 
 @app.command("chain")
-def chain(file: Annotated[Path, typer.Argument(help="Budget of an earlier version.")], table: Table = None) -> None:
+def chain(file: Annotated[Path, typer.Argument(help="Budget of an earlier version.")], table: TableName = None) -> None:
     """Start the chain of hashes in a budget file of an earlier version, whose charges are entered as they are found.
 
     [bold]Example[/bold]: hedgerow budget chain patients.budget.json
@@ -87,16 +87,16 @@ class Released(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
-Kind = TypeVar("Kind", bound=Released)
+_ReleasedT = TypeVar("_ReleasedT", bound=Released)
 
 
 def write_release(
     write: Callable[[str], None],
-    learn: Callable[[], Kind],
-    text: Callable[[Kind], str],
+    learn: Callable[[], _ReleasedT],
+    text: Callable[[_ReleasedT], str],
     epsilon: Fraction,
     budget: FileBudget | None,
-) -> Kind:
+) -> _ReleasedT:
     """Return what `learn` releases, once its text is written, or else printed with what was charged."""
     before, released = Fraction(0) if budget is None else budget.spent_here, None
     try:

@@ -32,7 +32,7 @@ def evaluate(
     by: Annotated[str | None, option("Groups: NAME, or NAME=VALUE,VALUE of no attribute.", metavar="NAME")] = None,
     schema: Annotated[Path | None, option("More attributes, or a unit; of others' models.  \\[the model's]")] = None,
     unit: UnitOptions,
-    budget: options.Budget = None,
+    budget: options.BudgetOption = None,
     output: Annotated[Path, option("File for the evaluation.", "-o", "--output")] = Path("evaluation.json"),
     force: options.Force = False,
     as_json: options.AsJson = False,

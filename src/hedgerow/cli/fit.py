@@ -36,7 +36,7 @@ from hedgerow.text.values import printable
 
 app = typer.Typer(add_completion=False)
 MANY_ROWS = 1_000  # a fit that may need more says so first
-Kind = Literal["rule-list", "tree", "scorecard", "dp-greedyrl"]
+ModelKind = Literal["rule-list", "tree", "scorecard", "dp-greedyrl"]
 _hints = cache(get_type_hints)
 
 
@@ -106,10 +106,10 @@ def fit(
     target: Annotated[str | None, option("Column to predict.  \\[the schema's label]", metavar="NAME")] = None,
     schema: Annotated[Path | None, option("YAML or JSON; not needed where all columns are boolean.")] = None,
     epsilon: Annotated[str | None, number("Privacy loss of the whole model, such as 1, 0.1 or 1/10.")] = None,
-    model: Annotated[Kind, option(f"{', '.join(CLASSIFIERS)}.", metavar="KIND")] = "rule-list",
+    model: Annotated[ModelKind, option(f"{', '.join(CLASSIFIERS)}.", metavar="KIND")] = "rule-list",
     *,
     unit: UnitOptions,
-    budget: options.Budget = None,
+    budget: options.BudgetOption = None,
     output: Annotated[Path, option("File for the model.", "-o", "--output")] = Path("model.json"),
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -153,7 +153,7 @@ def fit(
         say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else model_text(released))
 
 
-def _given(model: Kind, parameters: dict[str, Any], makers: Learners, schema: Schema | None) -> dict[str, Any]:
+def _given(model: ModelKind, parameters: dict[str, Any], makers: Learners, schema: Schema | None) -> dict[str, Any]:
     if model not in makers:
         raise ArgumentError(f"the label is a number: expected --model {' or '.join(makers)}, got --model {model}.")
     given = {name: value for name, value in parameters.items() if value not in (None, [])}

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from hedgerow.service.ledger.log import Log
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Read and verify the ledger of a curator's service.")
-Address = Annotated[
+LedgerAddress = Annotated[
     str | None, typer.Argument(metavar="[LEDGER]", help="SQLite file or PostgreSQL URL.  \\[the configuration's]")
 ]
-ConfigPath = Annotated[
+OptionalConfigFile = Annotated[
     Path | None,
     option("Configuration of the service: names the ledger, and the head to compare.  \\[curator.yaml]", "--config"),
 ]
@@ -32,7 +32,7 @@ Head = Annotated[str | None, option("Hash of an entry that must be there, as an 
 
 
 @app.command("verify")
-def verify(ledger: Address = None, config: ConfigPath = None, head: Head = None) -> None:
+def verify(ledger: LedgerAddress = None, config: OptionalConfigFile = None, head: Head = None) -> None:
     """Check that no entry was edited, removed or inserted, and that caps, totals and answers follow from the entries.
 
     A ledger that was restored from an older copy is consistent, too. Only a head outside the database shows that its
@@ -55,7 +55,7 @@ def verify(ledger: Address = None, config: ConfigPath = None, head: Head = None)
 
 
 @app.command("show")
-def show(ledger: Address = None, config: ConfigPath = None, head: Head = None) -> None:
+def show(ledger: LedgerAddress = None, config: OptionalConfigFile = None, head: Head = None) -> None:
     """Show what was declared, charged and answered, an entry a line, checked along the way.
 
     Compares the ledger with its head first, as `verify` does; without a head, a warning says so.
@@ -69,8 +69,8 @@ def show(ledger: Address = None, config: ConfigPath = None, head: Head = None) -
 @app.command("export")
 def export(
     output: Annotated[Path, option("File to write: an entry a line, as JSON.", "--output", "-o")],
-    ledger: Address = None,
-    config: ConfigPath = None,
+    ledger: LedgerAddress = None,
+    config: OptionalConfigFile = None,
     head: Head = None,
     force: Force = False,
 ) -> None:

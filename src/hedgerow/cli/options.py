@@ -39,8 +39,8 @@ def advanced(text: str, *names: str, metavar: str | None = None) -> Any:
 MODEL = "Model file written by `hedgerow fit`; or rules as text, PMML, or SQL as `hedgerow show` writes it."
 ModelFile = Annotated[Path, typer.Argument(help=MODEL)]
 OthersSchema = Annotated[Path | None, option("Schema of the rows, for a model that is not hedgerow's own file.")]
-Target = Annotated[str | None, option("Column to predict.")]
-Budget = Annotated[Path | None, option("Budget file to charge (`hedgerow budget`); a spent one refuses.")]
+TargetOption = Annotated[str | None, option("Column to predict.")]
+BudgetOption = Annotated[Path | None, option("Budget file to charge (`hedgerow budget`); a spent one refuses.")]
 SchemaOutput = Annotated[Path, option("File for the schema (.yaml or .json).", "-o", "--output")]
 TextOutput = Annotated[Path | None, option("Write to a file, not the screen.", "-o", "--output")]
 Force = Annotated[bool, option("Replace output files if they exist.", "--force")]

@@ -111,7 +111,7 @@ app.command("wizard")(with_groups(wizard))
 def from_public(
     data: Annotated[str, typer.Argument(help=f"PUBLIC rows, all that is read off them becomes public: {FILE}.")],
     *,
-    target: options.Target = None,
+    target: options.TargetOption = None,
     bins: Annotated[int, option("Intervals of about as many rows each, for numbers.")] = 5,
     missing: Annotated[list[str] | None, option("Word that means missing, such as ?. Repeatable.")] = None,
     drop: Annotated[list[str] | None, option("Column to leave out, such as an id; may be repeated.")] = None,
@@ -168,7 +168,7 @@ def learn(
     bins: Annotated[int, option("Intervals of about as many rows each.")] = 5,
     unit: UnitOptions,
     text: options.TextOptions,
-    budget: options.Budget = None,
+    budget: options.BudgetOption = None,
     output: options.SchemaOutput = Path("schema.yaml"),
     force: options.Force = False,
 ) -> None:

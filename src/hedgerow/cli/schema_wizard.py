@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self
 import typer
 
 from hedgerow.boundary.durable import write_whole
-from hedgerow.cli.options import FILE, AsJson, Force, SchemaOutput, Target, TextOptions, option
+from hedgerow.cli.options import FILE, AsJson, Force, SchemaOutput, TargetOption, TextOptions, option
 from hedgerow.cli.output import check_output, say
 from hedgerow.cli.rows import ONLY_TEXT
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
@@ -47,7 +47,7 @@ _IN_ORDER = "its values from the first to the last, with commas between them"
 def wizard(
     data: Annotated[str, typer.Argument(help="Table whose columns are asked about: a CSV file, Parquet, a database.")],
     *,
-    target: Target = None,
+    target: TargetOption = None,
     public_sample: Annotated[Path | None, option(f"PUBLIC rows, read for proposals: {FILE}.")] = None,
     text: TextOptions,
     output: SchemaOutput = Path("schema.yaml"),
@@ -337,7 +337,7 @@ def import_draft(
             "postgresql://USER@HOST/DATABASE::TABLE, whose catalogue is.",
         ),
     ],
-    target: Target = None,
+    target: TargetOption = None,
     output: SchemaOutput = Path("schema.yaml"),
     force: Force = False,
     as_json: AsJson = False,

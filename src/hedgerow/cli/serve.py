@@ -34,7 +34,7 @@ app.add_typer(keys_app, name="key")
 _NEEDED = ("cryptography", "fastapi", "jinja2", "jwt", "matplotlib", "prometheus_client", "sqlalchemy", "uvicorn")
 AcceptRollback = Annotated[bool, option("Continue with a ledger that lost entries and record it.", "--accept-rollback")]
 NewLedger = Annotated[bool, option("Begin a ledger if there is none: every budget is whole.", "--new-ledger")]
-ConfigPath = Annotated[Path, option("Configuration, as `hedgerow serve init` writes one.", "--config")]
+ConfigFile = Annotated[Path, option("Configuration, as `hedgerow serve init` writes one.", "--config")]
 CONFIG = Path("curator.yaml")
 _TEMPLATE = """\
 # The configuration of a curator's service. Paths count from this file. Amounts mean what is written.
@@ -125,7 +125,7 @@ def init(
 
 
 @app.command("check")
-def check(config: ConfigPath = CONFIG, new_ledger: NewLedger = False, accept_rollback: AcceptRollback = False) -> None:
+def check(config: ConfigFile = CONFIG, new_ledger: NewLedger = False, accept_rollback: AcceptRollback = False) -> None:
     """Open all tables, check every row, declare new datasets and analysts, and verify the ledger."""
     found = read_config(config)
     with found.open(new_ledger=new_ledger, accept_rollback=accept_rollback).ledger as ledger:
@@ -141,7 +141,7 @@ def check(config: ConfigPath = CONFIG, new_ledger: NewLedger = False, accept_rol
 def epoch(
     dataset: Annotated[str, typer.Argument(help="Name of the dataset, as in the configuration.")],
     reason: Annotated[str, option("Which rows are new; it is in the ledger for good.")],
-    config: ConfigPath = CONFIG,
+    config: ConfigFile = CONFIG,
     yes: Annotated[bool, option("Do not ask: for scripts.", "--yes")] = False,
 ) -> None:
     """Declare a new epoch of a dataset, with the caps of the configuration: for new rows alone.
@@ -170,7 +170,7 @@ def epoch(
 
 
 @app.command("rotate")
-def rotate(config: ConfigPath = CONFIG) -> None:
+def rotate(config: ConfigFile = CONFIG) -> None:
     """Replace the signing key, and enter this in the ledger.
 
     The public file gets the new key and keeps the earlier ones, so that it still checks earlier receipts.
@@ -196,7 +196,7 @@ def approvals(
     refuse: Annotated[list[int] | None, option("Refuse the question of this number. Repeatable.")] = None,
     withdraw: Annotated[list[int] | None, option("Withdraw the approval of this number. Repeatable.")] = None,
     approved: Annotated[bool, option("List the newest approvals in force instead.", "--approved")] = False,
-    config: ConfigPath = CONFIG,
+    config: ConfigFile = CONFIG,
 ) -> None:
     """List the questions that wait for you, and approve or refuse some. The ledger has an entry of each decision.
 
@@ -227,7 +227,7 @@ def add_key(
     name: Annotated[str, typer.Argument(help="Who asks: an analyst of the configuration, or an auditor.")],
     role: Annotated[str, option("analyst, auditor or curator.")] = "analyst",
     days: Annotated[int | None, option("For how many days.  \\[until it is revoked]")] = None,
-    config: ConfigPath = CONFIG,
+    config: ConfigFile = CONFIG,
 ) -> None:
     """Make an API key, and print it: it is shown this once."""
     checked: Any = role
@@ -236,14 +236,14 @@ def add_key(
 
 
 @keys_app.command("revoke")
-def revoke_key(name: Annotated[str, typer.Argument(help="Whose key.")], config: ConfigPath = CONFIG) -> None:
+def revoke_key(name: Annotated[str, typer.Argument(help="Whose key.")], config: ConfigFile = CONFIG) -> None:
     """Revoke a key. What it was charged stays charged."""
     with _keys(config) as keys:
         keys.revoke(name)
 
 
 @keys_app.command("list")
-def list_keys(config: ConfigPath = CONFIG) -> None:
+def list_keys(config: ConfigFile = CONFIG) -> None:
     """List who has a key, with the role, and when it ends."""
     with _keys(config) as keys:
         for caller, ends in keys.callers().items():

@@ -22,7 +22,7 @@ from hedgerow.models.model import DialectName, Model
 from hedgerow.text.values import listed
 
 app = typer.Typer(add_completion=False)
-Form = Literal["text", "json", "sql", "python", "pmml", "html", "card"]
+OutputForm = Literal["text", "json", "sql", "python", "pmml", "html", "card"]
 
 
 @app.command("show")
@@ -30,7 +30,9 @@ def show(  # noqa: PLR0913 -- one an option
     model: ModelFile,
     *,
     schema: OthersSchema = None,
-    form: Annotated[Form | None, option("Output format.  \\[by the file's ending, else text]", "--format")] = None,
+    form: Annotated[
+        OutputForm | None, option("Output format.  \\[by the file's ending, else text]", "--format")
+    ] = None,
     dialect: Annotated[DialectName | None, option("SQL dialect, with --format sql.  \\[duckdb]")] = None,
     full: Annotated[bool, option("Show every leaf, rule and tree, however many there are.", "--full")] = False,
     plot: Annotated[Path | None, option("Draw the model into this PNG, SVG or PDF file.")] = None,
@@ -80,7 +82,7 @@ def _scaled(model: Model, pdo: float | None, score: float | None, odds: float | 
     return model.scaled(pdo=pdo, score=score, odds=odds, favourable=class_named(model, favourable))
 
 
-_FORMS: Mapping[str, Form] = {
+_FORMS: Mapping[str, OutputForm] = {
     ".html": "html",
     ".md": "card",
     ".json": "json",
@@ -90,7 +92,7 @@ _FORMS: Mapping[str, Form] = {
 }
 
 
-def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
+def _form(given: OutputForm | None, output: Path | None, *, as_json: bool) -> OutputForm:
     if as_json and given not in (None, "json"):
         raise ArgumentError(f"expected one format, got --json and --format {given}; leave one of them out.")
     if as_json or given is not None:
@@ -101,7 +103,7 @@ def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
     return _FORMS.get(ending, "text")
 
 
-def _render(model: Model, form: Form, dialect: DialectName, *, is_full: bool) -> str:
+def _render(model: Model, form: OutputForm, dialect: DialectName, *, is_full: bool) -> str:
     if form == "text":
         return model_text(model, is_full=is_full)
     if form == "sql":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import httpx2
 
 RECEIPT = "Hedgerow-Receipt"
-Answer = TypeVar("Answer")
+_AnswerT = TypeVar("_AnswerT")
 _TRIES = 6
 _FIRST_PAUSE = 0.25  # seconds, then twice as long each time
 _LARGEST = 2**26  # bytes of an answer
@@ -61,8 +61,8 @@ class Connection(OfOneProcess):
         return self.json(self._until_answered("POST", path, json=question))
 
     def ask(
-        self, path: str, body: bytes, read: Callable[[Callable[[], httpx2.Response]], Answer], key: str | None = None
-    ) -> Answer:
+        self, path: str, body: bytes, read: Callable[[Callable[[], httpx2.Response]], _AnswerT], key: str | None = None
+    ) -> _AnswerT:
         """Return what `read` makes of a charged question: it is given a function that sends it, always with one key.
 
         While the service reports a fault of its own, the question is sent again after the time that it asks for, until

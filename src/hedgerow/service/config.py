@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from hedgerow.boundary.durable import check_closed
 from hedgerow.engines.files import has_password, is_address
@@ -21,6 +21,7 @@ from hedgerow.schema.files import read_mapping
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval
 from hedgerow.service.curator import Curator, HostedDataset
+from hedgerow.service.forms import StrictModel
 from hedgerow.service.ledger.accounts import WHOLE
 from hedgerow.service.ledger.database import LEDGER_LIMITS, head_beside
 from hedgerow.service.ledger.ledger import Ledger
@@ -35,11 +36,7 @@ from hedgerow.text.messages import PlaceNote, shown
 AmountValue = str | int | float
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Cap(_Part):
+class Cap(StrictModel):
     """A cap, as `hedgerow.Budget` takes it."""
 
     epsilon: AmountValue | None = None
@@ -52,7 +49,7 @@ class Cap(_Part):
         return account_of(self.epsilon, self.delta, self.rho, self.accounting)
 
 
-class DatasetConfig(_Part):
+class DatasetConfig(StrictModel):
     """A dataset."""
 
     table: str = Field(min_length=1)
@@ -69,7 +66,7 @@ class DatasetConfig(_Part):
     delimiter: str | None = DEFAULT_FORMAT.delimiter
 
 
-class QuotaConfig(_Part):
+class QuotaConfig(StrictModel):
     """Limits of an analyst. None: those of all analysts."""
 
     questions: int | None = Field(None, ge=0)
@@ -80,24 +77,24 @@ class QuotaConfig(_Part):
         return Quota(default.questions if self.questions is None else self.questions, stored)
 
 
-class Subject(_Part):
+class TokenSubject(StrictModel):
     """Caller that a subject of the identity provider is here."""
 
     name: str = Field(min_length=1, max_length=200)
     role: Role = "analyst"
 
 
-class TokensConfig(_Part):
+class TokensConfig(StrictModel):
     """Tokens of an identity provider."""
 
     issuer: str = Field(min_length=1)
     audience: str = Field(min_length=1)
     keys: str = Field(min_length=1)
     claim: str = "sub"
-    callers: dict[str, Subject]
+    callers: dict[str, TokenSubject]
 
 
-class TimeoutsConfig(_Part):
+class TimeoutsConfig(StrictModel):
     """Seconds after which something that hangs is given up."""
 
     connect: float | int = Field(default=10, gt=0, le=600)  # to connect to the database of a table
@@ -115,7 +112,7 @@ class TimeoutsConfig(_Part):
         return TimeLimits(min(self.ledger, LEDGER_LIMITS.connect), self.ledger, min(self.ledger, LEDGER_LIMITS.lock))
 
 
-class _File(_Part):
+class _ConfigFile(StrictModel):
     ledger: str = Field(min_length=1)
     head: str | None = None
     signing_key: str | None = None
@@ -151,7 +148,7 @@ class Config:
     def read(cls, path: str | Path) -> "Config":
         folder, found, problem = Path(path).absolute().parent, None, ""
         try:
-            found = _File.model_validate(read_mapping(path))
+            found = _ConfigFile.model_validate(read_mapping(path))
         except ValidationError as error:
             problem = f"{path}: {_first_problem(error)}."
         if found is None:
@@ -217,7 +214,7 @@ def _first_problem(error: ValidationError) -> str:
     place, key = shown(".".join(map(str, first["loc"]))), first["loc"][-1]
     if first["type"] != "extra_forbidden":
         return f"{place}: {first['msg']}"
-    if key in _File.model_fields and len(first["loc"]) > 1:
+    if key in _ConfigFile.model_fields and len(first["loc"]) > 1:
         return (
             f"{place} is not a key of this part; move it to the top level of the file, where it holds for all datasets"
         )
@@ -236,7 +233,7 @@ def _noting(dataset: str) -> Generator[None]:
         raise
 
 
-def _check_analysts(path: str | Path, found: _File) -> None:
+def _check_analysts(path: str | Path, found: _ConfigFile) -> None:
     known = {name for dataset in found.datasets.values() for name in dataset.analysts}
     for name in found.analyst_quotas:
         if name not in known:

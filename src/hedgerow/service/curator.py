@@ -28,12 +28,12 @@ from hedgerow.service.forms import FORMS, QuestionForm, QuestionKind, read_form,
 from hedgerow.service.ledger.accounts import WHOLE, amounts_data
 from hedgerow.service.ledger.history import History
 from hedgerow.service.ledger.ledger import Answered, ChargeRequest, KnownRequest, Ledger, Reserved
-from hedgerow.service.questions import Question, read_question
+from hedgerow.service.questions import CheckedQuestion, read_question
 from hedgerow.service.quotas import Quotas
 from hedgerow.service.receipts import Signer
 from hedgerow.service.requests import Caller, Request
 from hedgerow.service.resources import has_room
-from hedgerow.service.rows import Rows
+from hedgerow.service.rows import HostedRows
 from hedgerow.text.messages import shown
 
 _LOG = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class HostedDataset:
     """A dataset that a curator holds."""
 
     schema: Schema  # what is public of it, with the label
-    rows: Rows  # the private rows
+    rows: HostedRows  # the private rows
     # Answers leave so many seconds after the charge, or a multiple of it where they take longer, so that run
     # time tells little of the rows. None: as soon as they are there, which the cards say.
     answer_after: float | None = None
@@ -81,7 +81,7 @@ class Answer:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Evaluation:
+class EvaluatedQuestion:
     """What became of the evaluation of a charged question. Nothing of it may be seen before it is due."""
 
     reserved: Reserved
@@ -117,7 +117,7 @@ class Curator(OfOneProcess):
         self.approvals, self._quotas = Approvals(ledger.log), quotas or Quotas()
         self._history = History(ledger.log)
         self._signer, self._noise = signer, noise
-        self._unstored = dict[str, Evaluation]()  # by request: results, which are not evaluated again
+        self._unstored = dict[str, EvaluatedQuestion]()  # by request: results, which are not evaluated again
         self._rows = {name: Probe(f"dataset {name}", held.rows.probe) for name, held in self._datasets.items()}
         self._ledger = Probe("the ledger", ledger.probe)
 
@@ -175,7 +175,7 @@ class Curator(OfOneProcess):
         time.sleep(max(0.0, found.due - time.monotonic()))
         return self.finish(found)
 
-    def evaluate(self, request: Request) -> Answer | Evaluation:
+    def evaluate(self, request: Request) -> Answer | EvaluatedQuestion:
         """Check, charge and evaluate a question; return the stored answer of a question that was answered before."""
         try:
             form, question = self.check(request)
@@ -197,7 +197,7 @@ class Curator(OfOneProcess):
             self.ledger.put_down(found)  # else it would be taken for one that is still being answered
             raise
 
-    def _reserve(self, request: Request, form: QuestionForm, question: Question) -> Reserved | Answered:
+    def _reserve(self, request: Request, form: QuestionForm, question: CheckedQuestion) -> Reserved | Answered:
         """Charge a question that was checked, if it may be charged now, unless it was charged before."""
         held, size = self._datasets[request.dataset], question.largest_answer
         charging = ChargeRequest(
@@ -228,7 +228,7 @@ class Curator(OfOneProcess):
         if self._datasets[request.dataset].approval != "off":
             self.approvals.check(connection, request.dataset, request.analyst, subject)
 
-    def check(self, request: Request) -> tuple[QuestionForm, Question]:
+    def check(self, request: Request) -> tuple[QuestionForm, CheckedQuestion]:
         """Return the form of a question, and the question, which can be asked; raises as `ask` does before a charge."""
         held = self._held(request.caller, request.dataset)
         if request.caller.role != "analyst":
@@ -256,11 +256,11 @@ class Curator(OfOneProcess):
         page, following = found[:limit], found[limit - 1].hash if len(found) > limit else None
         return [entry.own_line if is_own else entry.line for entry in page], following
 
-    def abandon(self, evaluation: Evaluation) -> None:
+    def abandon(self, evaluation: EvaluatedQuestion) -> None:
         """Leave an evaluation that is not stored: asked again, the question is evaluated or stored under its charge."""
         self.ledger.put_down(evaluation.reserved)
 
-    def _evaluate(self, request: Request, question: Question, reserved: Reserved) -> Evaluation:
+    def _evaluate(self, request: Request, question: CheckedQuestion, reserved: Reserved) -> EvaluatedQuestion:
         dataset, began = request.dataset, time.monotonic()
         held = self._datasets[dataset]
 
@@ -285,12 +285,12 @@ class Curator(OfOneProcess):
         due = time.monotonic()
         if (step := held.answer_after) is not None:  # at a multiple of it after the charge
             due += step - (due - began) % step
-        evaluation = Evaluation(reserved, answer, cause, due)
+        evaluation = EvaluatedQuestion(reserved, answer, cause, due)
         if cause is None:
             self._unstored[reserved.request] = evaluation
         return evaluation
 
-    def finish(self, evaluation: Evaluation) -> Answer:
+    def finish(self, evaluation: EvaluatedQuestion) -> Answer:
         """Store the answer of an evaluation that is due, and return it; raises if there is none."""
         try:
             return self._finished(evaluation.reserved, evaluation.answer, evaluation.cause)
@@ -318,7 +318,7 @@ class Curator(OfOneProcess):
         if cause is not None:  # which is in the log of the check
             raise errors.ServiceUnavailableError(charged=is_charged, retry_after=_PAUSE)
 
-    def _receipt(self, request: Request, question: Question, reserved: Reserved, body: bytes, found: Any) -> str:
+    def _receipt(self, request: Request, question: CheckedQuestion, reserved: Reserved, body: bytes, found: Any) -> str:
         if self._signer is None:
             return ""
         charge = question.charge
@@ -337,7 +337,7 @@ class Curator(OfOneProcess):
             }
         )
 
-    def _approve(self, request: Request, question: Question, subject: str, text: str) -> None:
+    def _approve(self, request: Request, question: CheckedQuestion, subject: str, text: str) -> None:
         charge = question.charge
         delta = f", delta {charge.delta}" if charge.delta else ""
         purpose = f"{charge.purpose}, epsilon {charge.epsilon}{delta}"
@@ -349,7 +349,7 @@ class Curator(OfOneProcess):
             raise errors.AccessError(f"expected a dataset that you may ask about, got {shown(dataset)}.")
         return held
 
-    def _allows(self, dataset: str, caller: Caller, question: Question) -> bool:
+    def _allows(self, dataset: str, caller: Caller, question: CheckedQuestion) -> bool:
         try:
             for owner in (caller.name, WHOLE):
                 self.ledger.account(dataset, owner).check(replace(question.charge, unit=None))
@@ -357,7 +357,7 @@ class Curator(OfOneProcess):
             return False
         return True
 
-    def _question(self, held: HostedDataset, kind: QuestionKind, body: bytes) -> tuple[QuestionForm, Question]:
+    def _question(self, held: HostedDataset, kind: QuestionKind, body: bytes) -> tuple[QuestionForm, CheckedQuestion]:
         problem = "the question cannot be read"
         try:
             form = read_form(kind, body)

@@ -36,7 +36,7 @@ AmountText = Annotated[
     Field(description="An exact amount as text: a decimal or a fraction.", examples=["1/4", "0.25"]),
     pydantic.WrapValidator(_amount),
 ]
-Bins = Annotated[
+BinsOfColumns = Annotated[
     dict[str, Any],
     Field(
         description="The bins of each column asked about, as `attributes` of a schema file; every value needs a bin.",
@@ -44,7 +44,6 @@ Bins = Annotated[
         max_length=MOST_ATTRIBUTES,
     ),
 ]
-Value = str | int | bool
 
 
 def _one_of(value: Any, check: pydantic.ValidatorFunctionWrapHandler) -> Any:
@@ -60,13 +59,13 @@ Parameter = Annotated[
 ]
 
 
-class Form(BaseModel):
-    """A form whose entries are all known, and of exactly the types named."""
+class StrictModel(BaseModel):
+    """Data whose entries are all known, and of exactly the types named."""
 
     model_config = pydantic.ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Priced(Form):
+class Priced(StrictModel):
     """Entries of every question."""
 
     epsilon: AmountText
@@ -77,23 +76,23 @@ class Priced(Form):
 class Marginals(Priced):
     """Number of rows in each bin, or of each class in each bin; of a number, the sums of levels in each bin."""
 
-    bins: Bins
+    bins: BinsOfColumns
     by: Literal["rows", "classes", "levels"] = "rows"
 
 
-class AlwaysForm(Form):
+class AlwaysForm(StrictModel):
     """The hypothesis that predicts one class for every row."""
 
-    always: Value
+    always: str | int | bool
 
 
-class ModelForm(Form):
+class ModelForm(StrictModel):
     """A rule list, tree or scorecard, as its file holds it."""
 
     model: dict[str, Any]
 
 
-class OnnxForm(Form):
+class OnnxForm(StrictModel):
     """A classifier as ONNX in base64, of the operators that `docs/marginals.md` lists."""
 
     onnx: str
@@ -102,7 +101,7 @@ class OnnxForm(Form):
 class ErrorMarginals(Priced):
     """Number of rows, or steps of a number, of each bin that a hypothesis gets wrong, and of those it gets right."""
 
-    bins: Bins
+    bins: BinsOfColumns
     hypothesis: AlwaysForm | ModelForm | OnnxForm
 
 

@@ -24,12 +24,12 @@ from hedgerow.errors import (
     RequestFailedError,
     ServiceBusyError,
 )
-from hedgerow.service.curator import Answer, Curator, Evaluation
+from hedgerow.service.curator import Answer, Curator, EvaluatedQuestion
 from hedgerow.service.requests import Caller, Request, is_key
 
 _LOG = logging.getLogger(__name__)
-Evaluate = Callable[[], Answer | Evaluation]
-State = Literal["queued", "running", "pending", "answered", "refused", "failed", "cancelled"]
+Evaluate = Callable[[], Answer | EvaluatedQuestion]
+JobState = Literal["queued", "running", "pending", "answered", "refused", "failed", "cancelled"]
 MOST_RUNNING = 4  # the most fits that are evaluated at once, of all analysts
 MOST_RUNNING_OF_ONE = 1  # the most fits of one analyst that are evaluated, or wait until they may leave
 MOST_WAITING = 32  # the most questions that wait, of all analysts; beyond it everybody may have one
@@ -48,7 +48,7 @@ class Job:
     name: str
     caller: Caller  # who asked
     key: str  # the idempotency key
-    state: State = "queued"  # nothing is charged before it is running
+    state: JobState = "queued"  # nothing is charged before it is running
     error: Exception | None = None  # why there is no answer
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -69,7 +69,7 @@ class Jobs:
         self._queues = defaultdict[str, deque[tuple[Job, Evaluate]]](deque)  # by analyst
         self._turns, self._turn = Counter[str](), 0  # when each analyst had a worker last, as the number of that turn
         self._running = set[Job]()  # those that wait until their answers may leave included
-        self._due = dict[Job, tuple[threading.Timer, Evaluation]]()
+        self._due = dict[Job, tuple[threading.Timer, EvaluatedQuestion]]()
 
     def close(self) -> None:
         """Cancel the jobs that wait, finish evaluations, and drop answers that may not leave yet."""
@@ -172,7 +172,7 @@ class Jobs:
     def _run(self, job: Job, evaluate: Evaluate) -> None:
         try:
             found = evaluate()
-            if isinstance(found, Evaluation):
+            if isinstance(found, EvaluatedQuestion):
                 self._finish_when_due(job, found)
             else:
                 self._finish(job, lambda: found)
@@ -183,7 +183,7 @@ class Jobs:
                 self._free += 1
                 self._dispatch()
 
-    def _finish_when_due(self, job: Job, evaluation: Evaluation) -> None:
+    def _finish_when_due(self, job: Job, evaluation: EvaluatedQuestion) -> None:
         """Finish an evaluation, outside the workers if it has to wait."""
         wait, finish = evaluation.due - time.monotonic(), partial(self._curator.finish, evaluation)
         if wait <= 0:
@@ -214,7 +214,7 @@ class Jobs:
             with self._lock:
                 self._end(job, _state_after(error))
 
-    def _end(self, job: Job, state: State) -> None:
+    def _end(self, job: Job, state: JobState) -> None:
         job.state = state
         self._running.discard(job)
         if state in ("answered", "failed"):
@@ -237,7 +237,7 @@ def _key_of(name: str) -> str | None:
     return None
 
 
-def _state_after(error: Exception) -> State:
+def _state_after(error: Exception) -> JobState:
     """Return the state of a job whose evaluation raised: refused only if it is known that nothing was charged."""
     if isinstance(error, RequestFailedError):
         return "failed"

@@ -83,13 +83,13 @@ class Metrics:
 def log_to_stderr() -> None:
     warnings.simplefilter("ignore", UselessModelWarning)  # it says what an answer says
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines())
+    handler.setFormatter(JsonLines())
     logger = logging.getLogger("hedgerow.service")
     logger.handlers, logger.propagate = [handler], False
     logger.setLevel(logging.INFO)
 
 
-class Lines(logging.Formatter):
+class JsonLines(logging.Formatter):
     """Records as JSON: the time, the level, the event, and its data. ASCII, so that no name ends a line."""
 
     def format(self, record: logging.LogRecord) -> str:

@@ -28,7 +28,7 @@ from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import loss_of, rows_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.forms import AlwaysForm, ErrorMarginals, Fit, Marginals, ModelForm, QuestionForm
-from hedgerow.service.rows import Rows
+from hedgerow.service.rows import HostedRows
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import listed
 
@@ -47,7 +47,7 @@ _OURS = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
 
 def read_question(
     form: QuestionForm, schema: Schema, target: OracleRows, noise: NoiseSource | None = None
-) -> "Question":
+) -> "CheckedQuestion":
     """Check a question against what is public of a dataset; no row is touched, and nothing is charged."""
     if isinstance(form, Fit):
         return _fit_question(form, schema)
@@ -104,7 +104,7 @@ class MarginalQuestion:
         counts = self.public["bins"] * (self.columns * _DIGITS + 2)
         return len(PARTS[self.asked.by]) * (counts + 2 * len(json.dumps(self.asked.bins.names))) + _HEAD
 
-    def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
+    def answer(self, rows: HostedRows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
         budget = Budget(self.epsilon, self.delta)
         unit, release = self.charge.unit, _release(self.delta)
         with rows.opened() as target:
@@ -138,7 +138,7 @@ class FitQuestion:
         """The most bytes that a model is expected to have: it holds the schema, and names of its attributes."""
         return 4 * len(json.dumps(self.schema.to_dict())) + _LARGEST_MODEL
 
-    def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
+    def answer(self, rows: HostedRows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
         estimator = self.estimator.set_params(random_state=noise)
         with suppress(UselessModelWarning):  # an error under `python -W error`; the model is paid for, and says it
             estimator.fit_tally(rows.tally(self.schema))
@@ -146,7 +146,7 @@ class FitQuestion:
         return {"model": replace(model, privacy=noted(model.privacy)).to_dict()}
 
 
-Question = MarginalQuestion | FitQuestion
+CheckedQuestion = MarginalQuestion | FitQuestion
 """A question that was checked: its `charge`, what is `public` of its answer, and the `answer`, once it is charged."""
 
 

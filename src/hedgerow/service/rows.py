@@ -137,12 +137,12 @@ class TableRows:
             yield table
 
 
-Rows = FrameRows | TableRows
+HostedRows = FrameRows | TableRows
 
 
 def open_rows(
     table: str, schema: Schema, text_format: TextFormat = DEFAULT_FORMAT, limits: TimeLimits = DEFAULT_LIMITS
-) -> Rows:
+) -> HostedRows:
     """Open the rows of a file of text, written as `text_format` says, or at an address, and check all of them."""
     check_no_spreadsheet(table)
     if not is_address(table):

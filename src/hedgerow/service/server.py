@@ -84,32 +84,32 @@ SECONDS = {h11.IDLE: 10.0, h11.SEND_BODY: 60.0, h11.DONE: 60.0}
 """How long a client may take: with TLS, and then the header; for the body; until it takes more of an answer."""
 
 
-class Connections:
+class ServedConnections:
     """The open connections of all ports."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._open = dict[Connection, None]()  # first those in whose state nothing has changed for longest
+        self._open = dict[ServedConnection, None]()  # first those in whose state nothing has changed for longest
 
-    def add(self, connection: Connection) -> None:
+    def add(self, connection: ServedConnection) -> None:
         """Take in a connection; where there are too many, end one whose client is waited for, or a stranger's."""
         self.changed(connection)
         if len(self._open) > self._most:
             next((one for one in self._open if not one.is_served), connection).abort()
 
-    def changed(self, connection: Connection) -> None:
+    def changed(self, connection: ServedConnection) -> None:
         """Note that something else is waited for, from now on."""
         self._open.pop(connection, None)
         self._open[connection] = None
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: ServedConnection) -> None:
         self._open.pop(connection, None)
 
 
-class Connection(H11Protocol):
+class ServedConnection(H11Protocol):
     """A connection whose client must send a whole request, and take its answer, in time."""
 
-    def __init__(self, connections: Connections, tls: ssl.SSLContext | None, **given: Any) -> None:
+    def __init__(self, connections: ServedConnections, tls: ssl.SSLContext | None, **given: Any) -> None:
         super().__init__(**given)
         self._connections, self._tls = connections, tls
         self._raw: asyncio.Transport | None = None
@@ -234,7 +234,7 @@ def serve(
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its records can hold the text of an exception
     sys.setswitchinterval(_SWITCH)
     public, private = _bound(address.host, address.port), _bound(own_address.host, own_address.port)
-    connections = Connections(allowed_connections())
+    connections = ServedConnections(allowed_connections())
     servers = [
         (_server(app, connections, _tls(address), seconds, behind_proxy=address.behind_proxy), public),
         (_server(own, connections, None, seconds, behind_proxy=False), private),
@@ -272,9 +272,9 @@ def _later(seconds: float, call: Callable[[], object]) -> None:
 
 
 def _server(
-    app: ASGIApp, connections: Connections, tls: ssl.SSLContext | None, seconds: float, *, behind_proxy: bool
+    app: ASGIApp, connections: ServedConnections, tls: ssl.SSLContext | None, seconds: float, *, behind_proxy: bool
 ) -> _Server:
-    protocol: Any = partial(Connection, connections, tls)
+    protocol: Any = partial(ServedConnection, connections, tls)
     return _Server(
         uvicorn.Config(
             app,

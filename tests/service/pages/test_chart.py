@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hedgerow.service.pages.session_auth import FOLDER
-from hedgerow.service.pages.views import DARK, LIGHT, NARROW, WIDE, Chart, draw
+from hedgerow.service.pages.views import DARK, LIGHT, NARROW, WIDE, draw
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 GROUNDS = {LIGHT: "#ffffff", DARK: "#1a211e"}
@@ -52,7 +52,7 @@ def test_texts_of_the_pages_stand_out_from_their_grounds(dark):
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_the_picture_is_svg_that_loads_nothing(size, count):
     spent = tuple((BEGAN + timedelta(hours=number), (number + 1) / 4) for number in range(count))
-    text = draw(Chart(spent, 1.0, "epsilon spent"), LIGHT, size).decode()
+    text = draw(spent, 1.0, "epsilon spent", LIGHT, size).decode()
     assert text.rstrip().endswith("</svg>")
     assert (LIGHT.line in text) == bool(count)
     assert LIGHT.cap in text

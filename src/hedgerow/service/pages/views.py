@@ -35,7 +35,7 @@ _PATIENCE = 1.0  # seconds for which a page waits for a verification that it sta
 
 
 @dataclass(frozen=True)
-class Part:
+class SpentCap:
     """A cap, and what became of it. What is spent is None where it is not known."""
 
     name: str
@@ -113,8 +113,9 @@ class Views:
         currency: Currency = "rho" if part.name == "rho" else "epsilon"
         cap = part.cap if currency == part.name else _parts(account)[0].cap
         points = tuple(self._history.spending(declared, own, currency))
-        chart, query = Chart(points, float(cap), f"{currency} spent"), visit.request.query_params
-        picture = draw(chart, DARK if "dark" in query else LIGHT, NARROW if "narrow" in query else WIDE)
+        query = visit.request.query_params
+        palette, size = DARK if "dark" in query else LIGHT, NARROW if "narrow" in query else WIDE
+        picture = draw(points, float(cap), f"{currency} spent", palette, size)
         return Response(picture, media_type="image/svg+xml", headers=PICTURE)
 
     def answer(self, visit: Visit) -> Response:
@@ -181,15 +182,15 @@ def _queried(visit: Visit, name: str) -> str | None:
     return visit.request.query_params.get(name, "").replace("\0", "") or None
 
 
-def _parts(account: Account) -> list[Part]:
+def _parts(account: Account) -> list[SpentCap]:
     """Return the caps of an account: those on ε, with δ, then that on ρ."""
-    parts: list[Part] = []
+    parts: list[SpentCap] = []
     if account.epsilon is not None:
-        parts.append(Part("epsilon", account.epsilon, account.spent, account.remaining))
+        parts.append(SpentCap("epsilon", account.epsilon, account.spent, account.remaining))
     if account.delta and account.accounting == "basic":
-        parts.append(Part("delta", account.delta, account.spent_delta, account.remaining_delta))
+        parts.append(SpentCap("delta", account.delta, account.spent_delta, account.remaining_delta))
     if account.largest_rho is not None and account.remaining_rho is not None:
-        parts.append(Part("rho", account.largest_rho, account.spent_rho, account.remaining_rho))
+        parts.append(SpentCap("rho", account.largest_rho, account.spent_rho, account.remaining_rho))
     return parts
 
 
@@ -217,27 +218,22 @@ LIGHT = Palette("#4d5753", "#1f6f54", "#9a3412", "#e3e6e2")
 DARK = Palette("#a9b4ae", "#6fcf9f", "#f0a36b", "#2c3431")
 
 
-@dataclass(frozen=True)
-class Chart:
-    """A chart of spending over time."""
-
-    points: tuple[tuple[datetime, float], ...]  # when something was charged, and what was spent by then, in order
-    cap: float  # the cap
-    label: str  # what the amounts are
+Points = tuple[tuple[datetime, float], ...]  # when something was charged, and what was spent by then, in order
 
 
 @lru_cache(64)
-def draw(chart: Chart, palette: Palette, size: Size = WIDE) -> bytes:
+def draw(points: Points, cap: float, label: str, palette: Palette, size: Size = WIDE) -> bytes:
+    """Return the picture of spending over time, as SVG."""
     with _LOCK, mpl.rc_context({"svg.hashsalt": "hedgerow", "font.size": 8, "font.family": "DejaVu Sans"}):
         figure = Figure(figsize=size, layout="constrained", facecolor="none")  # the page's ground shows through
         axes = figure.add_subplot(facecolor="none")
-        _draw_steps(axes, chart.points, palette.line)
-        axes.axhline(chart.cap, color=palette.cap, linewidth=1.2, linestyle=(0, (5, 3)))
+        _draw_steps(axes, points, palette.line)
+        axes.axhline(cap, color=palette.cap, linewidth=1.2, linestyle=(0, (5, 3)))
         place: Any = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "va": "top"}
-        axes.annotate("cap", (0, chart.cap), (4, -3), color=palette.cap, **place)
-        axes.set_ylim(0, chart.cap * 1.06)
+        axes.annotate("cap", (0, cap), (4, -3), color=palette.cap, **place)
+        axes.set_ylim(0, cap * 1.06)
         axes.locator_params(axis="y", nbins=5)
-        axes.set_ylabel(chart.label, color=palette.text)
+        axes.set_ylabel(label, color=palette.text)
         axes.tick_params(colors=palette.text, length=0)
         axes.grid(axis="y", color=palette.grid, linewidth=0.8)
         axes.set_axisbelow(True)
@@ -248,7 +244,7 @@ def draw(chart: Chart, palette: Palette, size: Size = WIDE) -> bytes:
     return made.getvalue()
 
 
-def _draw_steps(axes: Axes, points: tuple[tuple[datetime, float], ...], colour: str) -> None:
+def _draw_steps(axes: Axes, points: Points, colour: str) -> None:
     times: Any = [when for when, _ in points[:1] + points]
     amounts = [0.0, *(amount for _, amount in points)]
     axes.set_xticks(times[:1] + times[-1:] if times and times[0] < times[-1] else times[:1])
