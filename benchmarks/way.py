@@ -3,7 +3,7 @@
 Commands that lead from tables of different makes to a report that can be signed: how many, how many of them refused,
 how many lines of the schema were edited, and seconds. [docs/report.md](../docs/report.md) shows the reports.
 
-{results/way.csv}
+{ways}
 
 Each way is what a person types, who has the table and what is known of it: cardiotocographs with a list of ranges (an
 empty schema is filled in), Adult with a Frictionless Table Schema of its publisher, and made-up visits of a hospital,

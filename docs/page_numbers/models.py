@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from page_numbers.marks import NAMES, TUNED_NOTE, Row, figures, markdown, number, records, short, sized, table, tuned
+from page_numbers.marks import (
+    NAMES,
+    TUNED_NOTE,
+    Row,
+    between,
+    figures,
+    markdown,
+    number,
+    records,
+    short,
+    sized,
+    table,
+    tuned,
+)
 
 
 @table
@@ -125,6 +138,12 @@ def ways() -> str:
     )
     head = ("table", "columns", "rows", "known of it", "commands", "refused", "schema lines edited")
     return markdown(head, (tuple(row[key] for key in keys) for row in rows))
+
+
+@number
+def way_commands() -> str:
+    """Fewest and most commands from a table to a signed report."""
+    return between((int(row["commands"]) for row in records("way.csv")), 0)
 
 
 @table
