@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hedgerow.models import AttributePoints, Scorecard
-from hedgerow.models.totals import Totals, totals_of
+from hedgerow.models.point_totals import PointTotals
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
@@ -44,6 +44,6 @@ THREE = Scorecard(
 )
 
 
-def sheet(model: Scorecard) -> Totals:
+def sheet(model: Scorecard) -> PointTotals:
     """Return what a scorecard shows."""
-    return totals_of(model.schema, model.base, model.parts, model.unit, model.error, model.scale)
+    return model._totals

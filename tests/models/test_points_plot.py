@@ -9,13 +9,21 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
-from hedgerow.models.plot import DrawnAttribute, DrawnBin, colour, points_plot
+from hedgerow.models import AttributePoints
+from hedgerow.models.plot import colour, points_plot
+from hedgerow.models.point_lines import PointLine, point_lines
+from hedgerow.models.points import point_bins
+from hedgerow.schema import Categorical
 from tests.models.scorecards import NOISY, THREE, TWO
 
-GROUPS = [
-    DrawnAttribute("a", [DrawnBin("low", (1,)), DrawnBin("high", (3,))]),
-    DrawnAttribute("$b_$", [DrawnBin("no", (0,)), DrawnBin("yes", (-5,))]),
-]
+
+def lines(name: str, points: dict[str, int]) -> tuple[PointLine, ...]:
+    """Return the lines of an attribute of categories."""
+    part = AttributePoints(name, tuple((one,) for one in points.values()))
+    return point_lines(part, point_bins(part, Categorical(tuple(points))))
+
+
+GROUPS = [lines("a", {"low": 1, "high": 3}), lines("$b_$", {"no": 0, "yes": -5})]
 
 
 @pytest.fixture(autouse=True)
@@ -89,8 +97,8 @@ def test_intervals_are_bands_along_an_order_and_error_bars_elsewhere() -> None:
         (patch.get_x(), patch.get_width()) for patch in axes.patches if patch.get_alpha() and patch.get_height() == 1
     }
     assert bands == {(-16, 8), (-4, 2), (9, 4)}
-    lines = [bar.lines[0].get_xdata()[0] for bar in axes.containers if isinstance(bar, ErrorbarContainer)]
-    assert sorted(lines) == [-2, 0, 0, 1, 6, 7]
+    starts = [bar.lines[0].get_xdata()[0] for bar in axes.containers if isinstance(bar, ErrorbarContainer)]
+    assert sorted(starts) == [-2, 0, 0, 1, 6, 7]
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert "missing (too few rows)" in labels
     assert axes.get_xlabel() == "points: below 0 for no, above 0 for yes (95 % by noise)"
@@ -107,7 +115,7 @@ def test_without_attributes_there_are_no_bars() -> None:
 
 
 def test_too_many_bars_are_refused() -> None:
-    group = DrawnAttribute("x", [DrawnBin(str(i), (i,)) for i in range(501)])
+    group = lines("x", {str(i): i for i in range(501)})
     with pytest.raises(
         ValueError, match=r"^expected at most 500 bars to draw, got 501; print the model, or export it\.$"
     ):
@@ -115,10 +123,8 @@ def test_too_many_bars_are_refused() -> None:
 
 
 def test_long_names_leave_room_for_bars_and_are_on_the_page() -> None:
-    bins = [DrawnBin(f"{'between this and that ' * 9}{i}", (i,)) for i in range(4)]
-    axes = points_plot(
-        [DrawnAttribute("household income before tax " * 9, bins)], ["x"], "points " * 40, "caption " * 60
-    )
+    group = lines("household income before tax " * 9, {f"{'between this and that ' * 9}{i}": i for i in range(4)})
+    axes = points_plot([group], ["x"], "points " * 40, "caption " * 60)
     axes.figure.canvas.draw()
     page, tight = axes.figure.bbox, axes.figure.get_tightbbox().transformed(axes.figure.dpi_scale_trans)
     assert page.x0 <= tight.x0

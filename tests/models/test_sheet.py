@@ -10,7 +10,7 @@ def test_a_sheet_has_the_bins_points_and_risks_of_its_scorecard() -> None:
         found = sheet(model)
         named = [(one.attribute, one.name) for bins in found.bins for one in bins]
         assert named == [(record["attribute"], record["bin"]) for record in model.get_points()]
-    assert [vars(one) for one in sheet(TWO).risks] == TWO.risks()
+    assert [one.record() for one in sheet(TWO).risks] == TWO.risks()
     assert sheet(THREE).risks == ()
     assert (sheet(TWO).columns, sheet(THREE).columns) == (("points",), ("home", "intensive care", "ward"))
     assert risk_lines(sheet(TWO))[:2] == [["total", "P(ill = yes)", "95 % by noise"], ["-21", "11 %", "7.0 % to 17 %"]]

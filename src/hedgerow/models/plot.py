@@ -1,7 +1,6 @@
 """Plots of released models: bars for rule lists and points, elements that all plots share, and plots as SVG."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from io import StringIO
@@ -14,8 +13,10 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Array
 from hedgerow.errors import ArgumentError, MissingPackageError
+from hedgerow.models.point_lines import PointLine
 from hedgerow.text.axes import Axes
 from hedgerow.text.markup import Html, element, joined
+from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -174,52 +175,21 @@ _LONGEST = 40  # characters of a name
 _BAND, _NO_ROWS = 0.25, "0.85"  # the opacity of intervals, and the shade of bins with too few rows
 
 
-@dataclass(frozen=True)
-class DrawnBin:
-    """A line of a plot of points.
-
-    Attributes
-    ----------
-    label : str
-        Its name.
-    points : tuple of int
-        Its points: one number for two classes or a number, else one for each class.
-    margins : tuple of int or None
-        Half the length of the interval of each of these points; None if it is unknown.
-    has_rows : bool
-        False if its points say nothing, as it has too few rows.
-    """
-
-    label: str
-    points: Sequence[int]
-    margins: Sequence[int] | None = None
-    has_rows: bool = True
-
-
-@dataclass(frozen=True)
-class DrawnAttribute:
-    """An attribute in a plot of points; the first `n_ordered` of its bins are in an order."""
-
-    name: str
-    bins: Sequence[DrawnBin]
-    n_ordered: int = 0
-
-    @property
-    def span(self) -> float:
-        return float(np.ptp([one.points for one in self.bins], axis=0).max())
-
-
 def points_plot(
-    attributes: Sequence[DrawnAttribute], names: Sequence[str], title: str, caption: str, ax: Axes | None = None
+    attributes: Sequence[Sequence[PointLine]], names: Sequence[str], title: str, caption: str, ax: Axes | None = None
 ) -> Axes:
     """Draw points by bin: steps along bins in an order, bars for others, each with its interval.
 
     `names` are those of the columns of points, for more than two classes.
     """
-    ranked = sorted(attributes, key=lambda one: -one.span)[:MOST_ATTRIBUTES]
+
+    def span(lines: Sequence[PointLine]) -> float:
+        return float(np.ptp([one.points for one in lines], axis=0).max())
+
+    ranked = sorted(attributes, key=lambda lines: -span(lines))[:MOST_ATTRIBUTES]
     if len(ranked) < len(attributes):
         caption = f"the {len(ranked)} of {len(attributes)} attributes whose points differ most; {caption}"
-    lines = [one for attribute in ranked for one in attribute.bins]
+    lines = [one for attribute in ranked for one in attribute]
     n_columns = max((len(one.points) for one in lines), default=1)
     if len(lines) * n_columns > MOST_DRAWN:
         got = f"{len(lines) * n_columns:,}; print the model, or export it"
@@ -234,7 +204,7 @@ def points_plot(
     for attribute in ranked:
         for column in range(n_columns):
             _draw(ax, attribute, first, column, n_columns)
-        first += len(attribute.bins)
+        first += len(attribute)
     ax.axvline(0, color="0.3", lw=1)
     if n_names:
         shown = [shortened(name, 20) for name in names]
@@ -243,12 +213,13 @@ def points_plot(
     return ax
 
 
-def _draw(ax: Axes, attribute: DrawnAttribute, first: int, column: int, n_columns: int) -> None:
+def _draw(ax: Axes, attribute: Sequence[PointLine], first: int, column: int, n_columns: int) -> None:
     """Draw one column of an attribute's points, which begin in line `first`."""
-    n = attribute.n_ordered if attribute.n_ordered > 1 else 0
+    n_ordered = sum(one.is_ordered for one in attribute)
+    n = n_ordered if n_ordered > 1 else 0
     if n:
-        _draw_steps(ax, attribute.bins[:n], first, column, "0.2" if n_columns == 1 else colour(column))
-    bars = attribute.bins[n:]
+        _draw_steps(ax, attribute[:n], first, column, "0.2" if n_columns == 1 else colour(column))
+    bars = attribute[n:]
     thickness = 0.8 / n_columns
     places = first + n + np.arange(len(bars)) - 0.4 + thickness * (column + 0.5)
     points = [one.points[column] for one in bars]
@@ -259,7 +230,7 @@ def _draw(ax: Axes, attribute: DrawnAttribute, first: int, column: int, n_column
             ax.errorbar(one.points[column], place, xerr=one.margins[column], color="0.2", lw=1, capsize=2)
 
 
-def _draw_steps(ax: Axes, bins: Sequence[DrawnBin], first: int, column: int, line: str) -> None:
+def _draw_steps(ax: Axes, bins: Sequence[PointLine], first: int, column: int, line: str) -> None:
     """Draw points along bins in an order as steps, with a band for their intervals."""
     from matplotlib.patches import Rectangle
 
@@ -272,21 +243,22 @@ def _draw_steps(ax: Axes, bins: Sequence[DrawnBin], first: int, column: int, lin
     ax.stairs(values, edges, orientation="horizontal", baseline=None, color=line, lw=1.5)
 
 
-def _labels(attribute: DrawnAttribute) -> list[str]:
+def _labels(attribute: Sequence[PointLine]) -> list[str]:
     """Return the names of the lines of an attribute: its own at the first of its bins."""
-    labels = [shortened(one.label, _LONGEST) + ("" if one.has_rows else " (too few rows)") for one in attribute.bins]
-    return [f"{shortened(attribute.name, _LONGEST)}: {labels[0]}", *labels[1:]]
+    marks = ["" if one.is_supported else " (too few rows)" for one in attribute]
+    labels = [shortened(one.label(_LONGEST), _LONGEST) + mark for one, mark in zip(attribute, marks, strict=True)]
+    return [f"{shortened(printable(attribute[0].attribute), _LONGEST)}: {labels[0]}", *labels[1:]]
 
 
-def _label(ax: Axes, attributes: Sequence[DrawnAttribute], labels: Sequence[str]) -> None:
+def _label(ax: Axes, attributes: Sequence[Sequence[PointLine]], labels: Sequence[str]) -> None:
     first = 0
     for number, attribute in enumerate(attributes):
         if number % 2 == 0:
-            ax.axhspan(first - 0.5, first + len(attribute.bins) - 0.5, color="0.95", lw=0, zorder=0)
-        for place, one in enumerate(attribute.bins, first):
-            if not one.has_rows:
+            ax.axhspan(first - 0.5, first + len(attribute) - 0.5, color="0.95", lw=0, zorder=0)
+        for place, one in enumerate(attribute, first):
+            if not one.is_supported:
                 ax.axhspan(place - 0.5, place + 0.5, color=_NO_ROWS, lw=0, zorder=0)
-        first += len(attribute.bins)
+        first += len(attribute)
     ax.set_yticks(range(len(labels)), list(map(plain, labels)), fontsize="small")
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(len(labels), 1) - 0.5, -0.5)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import hypot
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -78,6 +78,18 @@ class AttributePoints:
         if self.errors is not None:
             object.__setattr__(self, "errors", _standard_errors(self.errors, self.points))
         object.__setattr__(self, "unsupported", _rising_places(self.unsupported, len(self.points)))
+
+    def to_dict(self, bins: Sequence[str]) -> dict[str, Any]:
+        """Return the points as JSON-ready data, with the names of the bins for readers."""
+        errors = {} if self.errors is None else {"errors": list(map(list, self.errors))}
+        unsupported = {"unsupported": list(self.unsupported)} if self.unsupported else {}
+        named = {"attribute": self.attribute, "bins": list(bins), "points": list(map(list, self.points))}
+        return {**named, **errors, **unsupported}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read back what `to_dict` wrote."""
+        return cls(data["attribute"], data["points"], data.get("errors"), data.get("unsupported", ()))
 
 
 def whole_points(values: Any) -> Points:

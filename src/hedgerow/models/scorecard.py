@@ -1,6 +1,6 @@
 """Scorecards: released models that add up points by bin, public by construction. No learning code."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
@@ -11,13 +11,16 @@ from hedgerow.boundary.arguments import check_choice
 from hedgerow.boundary.arrays import Array, Floats, Index, Integers, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.caveats import Caveat, of_totals
+from hedgerow.models.class_totals import ClassTotals
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import DialectName, Listing, Model, RowDecisions, class_titles
-from hedgerow.models.plot import DrawnAttribute, DrawnBin, points_plot, shortened
+from hedgerow.models.number_totals import NumberTotals
+from hedgerow.models.plot import points_plot
 from hedgerow.models.pmml import scorecard_model
 from hedgerow.models.point_lines import BY_NOISE, PointLine, point_lines
-from hedgerow.models.point_scale import PointScale, not_two_classes
+from hedgerow.models.point_scale import PointScale
+from hedgerow.models.point_totals import PointTotals
 from hedgerow.models.points import (
     AttributePoints,
     PointBin,
@@ -31,7 +34,6 @@ from hedgerow.models.points import (
 )
 from hedgerow.models.scorecard_form import card_text, draw_form, form_html, row_texts
 from hedgerow.models.size import ScorecardSize
-from hedgerow.models.totals import ClassTotals, Totals, totals_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
@@ -39,7 +41,6 @@ from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, printable, shown_text
 
-_LONGEST_LABEL = 40  # characters of the names of bins in a plot
 _UNKNOWN_NOISE = "the noise on the points is unknown: totals and what they mean are not known to be exact"
 
 
@@ -133,8 +134,11 @@ class Scorecard(Model):
         object.__setattr__(self, "error", None if self.error is None else float(self.error))
 
     @cached_property
-    def _totals(self) -> Totals:
-        return totals_of(self.schema, self.base, self.parts, self.unit, self.error, self.scale)
+    def _totals(self) -> PointTotals:
+        kind = ClassTotals if self.schema.target.as_number is None else NumberTotals
+        totals = kind(self.schema, self.base, self.parts, self.unit, self.error, self.scale)
+        totals.check()
+        return totals
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -215,11 +219,8 @@ class Scorecard(Model):
           555             8.7 %
           557             8.2 %
         """
-        totals = self._totals
-        if not isinstance(totals, ClassTotals) or not self.has_one_total:
-            raise not_two_classes(self.schema)
         scale = PointScale(pdo, score, odds, favourable)
-        base, parts = totals.on_scale(scale)
+        base, parts = self._totals.on_scale(scale)
         return replace(self, base=base, parts=parts, unit=scale.unit, scale=scale)
 
     @property
@@ -375,7 +376,7 @@ class Scorecard(Model):
         if not self.has_one_total:
             got = f"{len(self.base)}, for each of which a row has a total"
             raise ArgumentError(f"expected two classes, got {got}; use predict_proba.")
-        return [vars(one).copy() for one in self._totals.risks]
+        return [one.record() for one in self._totals.risks]
 
     def to_sql(self, dialect: DialectName = "duckdb", *, output: Literal["prediction", "total"] = "prediction") -> str:
         """Return an expression in an engine's SQL that gives what is predicted, or the total, from the raw columns.
@@ -447,12 +448,7 @@ class Scorecard(Model):
         choices = self.schema.classes if self.has_shares else ("low", "high")
         if favourable is not None and favourable not in choices:
             raise ArgumentError(f"favourable must be one of {listed(choices)}, got {shown(favourable)}.")
-        return favourable is None or favourable == choices[self._points_for]
-
-    @property
-    def _points_for(self) -> int:
-        """The place of the class for which points speak, of two classes; 1 of a number."""
-        return self._totals.favourable if isinstance(self._totals, ClassTotals) else 1
+        return favourable is None or favourable == choices[self._totals.points_for]
 
     def to_pmml(self, *, favourable: Value | None = None) -> str:
         """Return the scorecard as PMML with total, prediction and `reasons`.
@@ -476,16 +472,9 @@ class Scorecard(Model):
         too few rows are grey.
         """
         of = self._totals
-        drawn = [DrawnAttribute(printable(x[0].attribute), *_drawn_bins(x)) for x in of.table.lines]
-        if not self.has_shares:
-            title = f"points for {of.label}"
-        elif not self.has_one_total:
-            title = "points"
-        else:
-            against, favour = (shortened(of.classes[place], 20) for place in (1 - self._points_for, self._points_for))
-            title = f"points: below 0 for {against}, above 0 for {favour}"
-        has_intervals = any(one.margins for attribute in drawn for one in attribute.bins)
-        return points_plot(drawn, of.columns, title + f" ({BY_NOISE})" * has_intervals, self._caption, ax)
+        has_intervals = any(one.margins for lines in of.table.lines for one in lines)
+        title = of.plot_title + f" ({BY_NOISE})" * has_intervals
+        return points_plot(of.table.lines, of.columns, title, self._caption, ax)
 
     def form(self, ax: Axes | None = None) -> Axes:
         """Draw a form to print and to fill in by hand; ValueError if it has more than 150 bins, or 6 classes."""
@@ -523,29 +512,15 @@ class Scorecard(Model):
         return 2 if has_noise or self.scale is not None else 1
 
     def _structure(self) -> dict[str, Any]:
-        parts = list[dict[str, Any]]()
-        for part in self.parts:
-            bins, points = list(self.schema[part.attribute].bins), list(map(list, part.points))
-            errors = {} if part.errors is None else {"errors": list(map(list, part.errors))}
-            unsupported = {"unsupported": list(part.unsupported)} if part.unsupported else {}
-            parts.append({"attribute": part.attribute, "bins": bins, "points": points, **errors, **unsupported})
+        parts = [part.to_dict(self.schema[part.attribute].bins) for part in self.parts]
         scale = {} if self.scale is None else {"scale": asdict(self.scale)}
         return {"base": list(self.base), "parts": parts, "unit": self.unit, "error": self.error, **scale}
 
     @classmethod
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
-        parts = tuple(
-            AttributePoints(part["attribute"], part["points"], part.get("errors"), part.get("unsupported", ()))
-            for part in data["parts"]
-        )
+        parts = tuple(map(AttributePoints.from_dict, data["parts"]))
         scale = PointScale(**data["scale"]) if "scale" in data else None
         return cls(schema, data["base"], parts, data["unit"], data["error"], privacy, scale)
-
-
-def _drawn_bins(lines: Sequence[PointLine]) -> tuple[list[DrawnBin], int]:
-    """Return the lines of an attribute for a plot, and how many of them are in an order."""
-    bins = [DrawnBin(one.label(_LONGEST_LABEL), one.points, one.margins, one.is_supported) for one in lines]
-    return bins, sum(one.is_ordered for one in lines)
 
 
 def _cell(value: str | float | None) -> str | float | None:

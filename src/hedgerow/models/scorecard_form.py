@@ -11,7 +11,7 @@ from hedgerow.boundary.arrays import Whole
 from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import check_matplotlib, plain, shortened
 from hedgerow.models.point_lines import BY_NOISE, TOO_FEW, PointLine
-from hedgerow.models.totals import Totals
+from hedgerow.models.point_totals import PointTotals
 from hedgerow.text.axes import Axes
 from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import aligned
@@ -29,7 +29,7 @@ _BREAKS = re.compile(r"(\s+)|(?<=[_-])")  # where a name that is too long may be
 _INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
 
 
-def card_text(totals: Totals) -> str:
+def card_text(totals: PointTotals) -> str:
     table = totals.table
     titles = table.titles(totals.columns)
     blank = [""] * len(titles)
@@ -48,13 +48,13 @@ def card_text(totals: Totals) -> str:
     return "\n".join([*aligned(rows, 2, _WIDEST), "", *below, *notes])
 
 
-def risk_lines(totals: Totals) -> list[list[str]]:
+def risk_lines(totals: PointTotals) -> list[list[str]]:
     titles = ["total", totals.meaning, *([BY_NOISE] if totals.has_intervals else [])]
     rows = ([str(x.total), x.shown, *([" to ".join(x.ends)] if totals.has_intervals else [])] for x in totals.risks)
     return [titles, *rows]
 
 
-def row_texts(totals: Totals, codes: Mapping[str, Whole], classes: Whole) -> list[str]:
+def row_texts(totals: PointTotals, codes: Mapping[str, Whole], classes: Whole) -> list[str]:
     """Return how the total of each row comes about: the base, then the points of its bin of each attribute."""
     texts = [np.array([f"base: {points:+d}" for points in totals.base], dtype=object)[classes]]
     for bins in totals.bins:
@@ -66,7 +66,7 @@ def row_texts(totals: Totals, codes: Mapping[str, Whole], classes: Whole) -> lis
     return ["; ".join(row) for row in zip(*texts, strict=True)]
 
 
-def draw_form(totals: Totals, caption: str, ax: Axes | None) -> Axes:
+def draw_form(totals: PointTotals, caption: str, ax: Axes | None) -> Axes:
     """Draw the points with a box to fill in for each attribute, the total, and the probabilities of totals."""
     check_matplotlib()
     import matplotlib.pyplot as plt
@@ -94,7 +94,7 @@ class _Form:
 
     ax: Axes
 
-    def __init__(self, totals: Totals, caption: str, scale: float) -> None:
+    def __init__(self, totals: PointTotals, caption: str, scale: float) -> None:
         self.totals, self.scale = totals, scale
         notes = [shortened(note, 400) for note in [*totals.notes, caption]]
         self.below = [text for note in notes for text in wrap(note, int(105 / scale))]
@@ -222,7 +222,7 @@ class _Form:
         self._rule(self.y)
 
 
-def _strip(totals: Totals) -> list[tuple[str, list[str]]]:
+def _strip(totals: PointTotals) -> list[tuple[str, list[str]]]:
     risks = totals.risks
     lines = [("total", [str(one.total) for one in risks]), (totals.meaning, [one.shown for one in risks])]
     if totals.has_intervals:
@@ -246,7 +246,7 @@ _NUMBER = "text-align:right;padding:0.15em 1em"
 _BOX = "border:2px solid;min-width:4em;height:1.6em;text-align:center"
 
 
-def form_html(totals: Totals) -> Html:
+def form_html(totals: PointTotals) -> Html:
     boxes = ["your points"] if totals.has_one_total else totals.columns
     titles = [element("th", name, style=_LEFT) for name in ("attribute", "bin")]
     titles += [element("th", title, style=_NUMBER) for title in totals.table.titles(totals.columns)]
@@ -261,7 +261,7 @@ def form_html(totals: Totals) -> Html:
     return Html("".join(parts))
 
 
-def _rows(lines: Sequence[PointLine], totals: Totals) -> list[Html]:
+def _rows(lines: Sequence[PointLine], totals: PointTotals) -> list[Html]:
     found = list[Html]()
     for place, one in enumerate(lines):
         cells = [element("td", one.words, style=_LEFT)]
@@ -277,7 +277,7 @@ def _boxes(n_rows: int, n_columns: int) -> list[Html]:
     return [element("td", rowspan=str(n_rows), style=_BOX)] * n_columns
 
 
-def _risks(totals: Totals) -> Html:
+def _risks(totals: PointTotals) -> Html:
     head, *rows = (
         element("tr", *(element("td" if place else "th", entry, style=_NUMBER) for entry in line))
         for place, line in enumerate(risk_lines(totals))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.models.totals import percent, risk_of, tabulated_totals
+from hedgerow.models.point_totals import percent, risk_of, tabulated_totals
 
 
 @given(
@@ -33,13 +33,13 @@ def test_between_the_ends_are_round_totals_where_the_probability_changes() -> No
 
 def test_the_risk_of_a_total_is_the_logistic_function_with_a_normal_interval() -> None:
     found = risk_of(3, 1.5, 0.4)
-    assert found.probability == pytest.approx(1 / (1 + math.exp(-1.5)))
+    assert found.value == pytest.approx(1 / (1 + math.exp(-1.5)))
     assert found.low == pytest.approx(1 / (1 + math.exp(-1.5 + 1.959964 * 0.4)))
     assert found.high == pytest.approx(1 / (1 + math.exp(-1.5 - 1.959964 * 0.4)))
     assert (found.shown, found.ends) == ("82 %", ("67 %", "90.8 %"))
     assert risk_of(3, 0.5, None).ends == ()
     certain = risk_of(10**9, 1e15, 1e6)
-    assert (certain.low, certain.probability, certain.high) == (1, 1, 1)
+    assert (certain.low, certain.value, certain.high) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,184 @@
+"""Totals of a scorecard for classes: log-odds of the second of two, or one total for each class."""
+
+from dataclasses import replace
+from math import ceil, floor, isclose, log
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from hedgerow.boundary.arrays import Floats, Index, Integers
+from hedgerow.errors import ArgumentError
+from hedgerow.models.conditions import Dialect
+from hedgerow.models.plot import shortened
+from hedgerow.models.pmml import pmml_call, pmml_output, pmml_total
+from hedgerow.models.point_scale import PointScale, check_amount, not_two_classes
+from hedgerow.models.point_totals import MOST_TOTALS, ListedTotal, PointTotals, risk_of, tabulated_totals
+from hedgerow.models.points import MOST_POINTS, AttributePoints, Points, extreme_totals, prediction_sql
+from hedgerow.text.messages import describe_argument, shown
+from hedgerow.text.values import Value, listed
+
+_LARGEST = 1e6  # log-odds of a point, and of its standard error: totals of them are finite
+
+
+class ClassTotals(PointTotals):
+    """Totals of two classes, or of more: one for each."""
+
+    def check(self) -> None:
+        check_amount("unit", self.unit, _LARGEST)
+        check_amount("error", self.error, _LARGEST, zero=True)
+        if self.scale is None:
+            return
+        if not self.has_one_total:
+            raise not_two_classes(self.schema)
+        if not any(_is_same(self.scale.favourable, one) for one in self.schema.classes):
+            got = shown(self.scale.favourable)
+            raise ArgumentError(f"favourable must be one of {listed(self.schema.classes)}, got {got}.")
+        if not isclose(self.unit, self.scale.unit, rel_tol=1e-12):
+            raise ArgumentError(f"unit must be ln 2 / pdo, {self.scale.unit}, got {describe_argument(self.unit)}.")
+
+    @property
+    def points_for(self) -> int:
+        return 1 if self.scale is None else self.schema.classes.index(self.scale.favourable)
+
+    @property
+    def sign(self) -> int:
+        """1 if points speak for the second of two classes, -1 if for the first."""
+        return 1 if self.points_for else -1
+
+    @property
+    def even(self) -> float:
+        """The total at which two classes are as likely."""
+        return 0.0 if self.scale is None else self.scale.even
+
+    @property
+    def limit(self) -> int:
+        """The total above which the second of two classes is predicted, or below which, if points speak for the first.
+
+        It is `even` rounded so that the comparison of whole totals is the same.
+        """
+        return floor(self.even) if self.sign > 0 else ceil(self.even)
+
+    @property
+    def comparison(self) -> str:
+        """The comparison of a total that holds when the second of two classes is predicted."""
+        return f"{'>' if self.sign > 0 else '<'} {self.limit}"
+
+    def on_scale(self, scale: PointScale) -> tuple[Points, tuple[AttributePoints, ...]]:
+        after = ClassTotals(self.schema, self.base, (), scale.unit, None, scale)
+        after.check()
+        ratio = self.sign * after.sign * self.unit / scale.unit
+
+        def scaled(amount: float, start: float = 0.0) -> int:
+            whole = round(start + ratio * amount)
+            if abs(whole) > MOST_POINTS:
+                expected = f"expected a scale with points of at most {MOST_POINTS:,} in size"
+                raise ArgumentError(f"{expected}, got {whole:,}; use a smaller pdo.")
+            return whole
+
+        def scaled_part(part: AttributePoints) -> AttributePoints:
+            errors = None if part.errors is None else tuple((abs(ratio) * error,) for (error,) in part.errors)
+            return replace(part, points=tuple((scaled(amount),) for (amount,) in part.points), errors=errors)
+
+        base = (scaled(self.base[0] - self.even, scale.even),)
+        return base, tuple(map(scaled_part, self.parts))
+
+    def log_odds(self, totals: Any) -> Any:
+        """Return the log-odds of the second of two classes."""
+        return self.sign * self.unit * (totals - self.even)
+
+    @property
+    def outcomes(self) -> tuple[Any, ...]:
+        return self.schema.classes
+
+    def places(self, totals: Integers) -> Index:
+        if not self.has_one_total:
+            return totals.argmax(axis=1)
+        return (self.sign * (totals - self.limit) > 0).astype(np.intp)
+
+    def shares(self, totals: Integers) -> Floats:
+        from scipy.special import expit, softmax  # takes long to import
+
+        if not self.has_one_total:
+            return softmax(self.unit * totals, axis=1)
+        odds = self.log_odds(totals)
+        return np.column_stack([expit(-odds), expit(odds)])
+
+    @property
+    def risks(self) -> tuple[ListedTotal, ...]:
+        if not self.has_one_total:
+            return ()
+        ((low, high),) = extreme_totals(self.base, self.parts)
+        totals = tabulated_totals(low, high, self.unit, MOST_TOTALS, self.even)
+        return tuple(risk_of(total, self.log_odds(total), self.error) for total in totals)
+
+    @property
+    def leads(self) -> list[tuple[int, int]]:
+        """The ends of the totals of each class; of two classes, the ends of how far totals are beyond `limit`."""
+        if not self.has_one_total:
+            return super().leads
+        low, high = sorted(self.sign * (end - self.limit) for end in super().leads[0])
+        return [(low, high)]
+
+    @property
+    def meaning(self) -> str:
+        """The title of what totals mean: the event whose probabilities are listed."""
+        return f"P({self.label} = {self.classes[1]})"
+
+    @property
+    def title(self) -> str:
+        return f"Points for {self.label}" + (f" = {self.classes[self.points_for]}" if self.has_one_total else "")
+
+    @property
+    def plot_title(self) -> str:
+        if not self.has_one_total:
+            return "points"
+        against, favour = (shortened(self.classes[place], 20) for place in (1 - self.points_for, self.points_for))
+        return f"points: below 0 for {against}, above 0 for {favour}"
+
+    @property
+    def lead_text(self) -> str:
+        """The scale in words; empty if there is none."""
+        if self.scale is None:
+            return ""
+        pdo, score, odds = (f"{one:.10g}" for one in (self.scale.pdo, self.scale.score, self.scale.odds))
+        event = f"{self.label} = {self.classes[self.points_for]}"
+        return f"A total of {score} means odds of {odds} to 1 for {event}; every {pdo} points more double the odds."
+
+    @property
+    def notes(self) -> list[str]:
+        unit = f"{self.unit:.6g}"
+        if not self.has_one_total:
+            odds = (
+                f"P(class) is proportional to exp({unit} * its total): {log(2) / self.unit:.3g} points double its odds."
+            )
+            return [f"The class with the largest total is predicted. {odds}", *self.error_notes("log-odds")]
+        side, minus = ("above", "-") if self.sign > 0 else ("below", "")
+        total = "total" if self.scale is None else f"(total - {self.even:.6f})"
+        return [
+            *([self.lead_text] if self.scale else []),
+            f"{self.classes[1]} is predicted for totals {side} {self.limit}, else {self.classes[0]}.",
+            f"{self.meaning} = 1 / (1 + exp({minus}{unit} * {total})).",
+            *self.error_notes("log-odds"),
+        ]
+
+    def sql(self, dialect: Dialect) -> list[str]:
+        return prediction_sql(self.bins, self.base, self.schema, dialect, self.comparison)
+
+    @property
+    def python(self) -> list[str]:
+        classes = tuple(self.schema.classes)
+        if self.has_one_total:
+            return [f"return {classes[1]!r} if total(row) {self.comparison} else {classes[0]!r}"]
+        return ["totals = total(row)", f"return {classes!r}[totals.index(max(totals))]"]
+
+    @property
+    def pmml(self) -> Element:
+        first, second = self.schema.classes
+        compared = "greaterThan" if self.sign > 0 else "lessThan"
+        decided = pmml_call("if", pmml_call(compared, pmml_total(), self.limit), second, first)
+        return pmml_output(self.schema.target, decided)
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    return type(one) is type(other) and one == other
