@@ -20,7 +20,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from hedgerow.pipelines import Encoding, Imputation, SideBySide, Unread, flat_steps, read_steps, split_pipeline
+from hedgerow.pipelines import CategoryEncoding, Imputation, SideBySide, Unread, flat_steps, read_steps, split_pipeline
 
 KINDS = (StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler, SimpleImputer)
 KINDS += (OneHotEncoder, OrdinalEncoder, KBinsDiscretizer)
@@ -98,7 +98,7 @@ def test_encoders_have_the_codes_that_they_compute_themselves(encoder, chosen):
     table = WORDS[chosen]
     encoder.fit(table)
     step = read_one(encoder)
-    assert (type(step), step.name) == (Encoding, type(encoder).__name__)
+    assert (type(step), step.name) == (CategoryEncoding, type(encoder).__name__)
     columns = []
     for name, own in zip(chosen, step.columns, strict=True):
         codes = dict(zip(keys(own.categories), own.codes, strict=True))

@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.audit.entropy.domain import Domain, Marginals, Prior
+from hedgerow.audit.entropy.domain import AttributeMarginals, Domain, RowPrior
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.encoders import last_step
@@ -38,7 +38,7 @@ def reconstruct(
     *,
     rows: int | tuple[int, int] | None = None,
     noise: float | tuple[float, ...] | None = None,
-    prior: Marginals | None = None,
+    prior: AttributeMarginals | None = None,
     features: Features | None = None,
     seconds: float = 60,
     n_jobs: int = -1,
@@ -117,7 +117,7 @@ def reconstruct(
     classes = classes_of(evidence, known)
     size = rows_of(evidence, rows, has_prior=prior is not None)
     domain = Domain.of(known, chain.from_iterable(one.paths.literals for one in evidence))
-    masses = domain.weights if prior is None else Prior.of(prior, known, domain).masses
+    masses = domain.weights if prior is None else RowPrior.of(prior, known, domain).masses
     cells = Cells.of(domain, [one.paths for one in evidence], masses, len(classes or (None,)))
     found = most_likely(cells, evidence, classes, size, settings, has_prior=prior is not None)
     bins = np.repeat(cells.bins, found.rows.sum(axis=1), axis=0)

@@ -70,7 +70,7 @@ class CategoryCodes:
 
 
 @dataclass(frozen=True)
-class Encoding:
+class CategoryEncoding:
     """Categories as numbers."""
 
     name: str  # of the encoder
@@ -100,8 +100,8 @@ class SideBySide:
     parts: tuple[tuple[tuple[int, ...], "Steps"], ...]  # the places of each group, and its steps
 
 
-Step = Scaling | Imputation | Encoding | Binning | SideBySide | Unread
-Steps = tuple[Step, ...]
+PipelineStep = Scaling | Imputation | CategoryEncoding | Binning | SideBySide | Unread
+Steps = tuple[PipelineStep, ...]
 _ARITHMETIC = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide}
 
 
@@ -129,7 +129,7 @@ def read_steps(steps: Sequence[Any], kinds: Collection[type], names: Names = Non
     Pipelines and column transformers are always read; `kinds` are the other types that the caller reads. Scalers
     compute differently if the first step takes a sparse array.
     """
-    found, before = list[Step](), list[Any]()
+    found, before = list[PipelineStep](), list[Any]()
     for step in (inner for outer in steps for inner in flat_steps(outer)):
         for last in before:
             names, is_sparse = None, _gives_sparse(last, is_sparse=is_sparse)
@@ -235,7 +235,7 @@ def _imputer(step: Any, _is_sparse: bool) -> Imputation:
     return Imputation(tuple(plain_values(step.statistics_)))
 
 
-def _one_hot(step: Any, _is_sparse: bool) -> Encoding:
+def _one_hot(step: Any, _is_sparse: bool) -> CategoryEncoding:
     categories = [plain_values(values) for values in step.categories_]
     groups = _infrequent(step)
     given = [None] * len(categories) if step.drop_idx_ is None else plain_values(step.drop_idx_)
@@ -251,7 +251,7 @@ def _one_hot(step: Any, _is_sparse: bool) -> Encoding:
         width = len({*codes} - {-1})
         other = rest[0] if rest and unknown in ("infrequent_if_exist", "warn") else -1
         columns.append(CategoryCodes(tuple(values), tuple(codes), None if unknown == "error" else other, width))
-    return Encoding("OneHotEncoder", tuple(columns))
+    return CategoryEncoding("OneHotEncoder", tuple(columns))
 
 
 def _check_categories(categories: list[list[Plain]], dropped: list[int]) -> None:
@@ -263,7 +263,7 @@ def _check_categories(categories: list[list[Plain]], dropped: list[int]) -> None
         raise ArgumentError("expected one category or more for each column")
 
 
-def _ordinal(step: Any, _is_sparse: bool) -> Encoding:
+def _ordinal(step: Any, _is_sparse: bool) -> CategoryEncoding:
     dtype, columns = np.dtype(step.dtype), list[CategoryCodes]()
     other = float(step.unknown_value) if plain_text(step.handle_unknown) == "use_encoded_value" else None
     for raw, group in zip(step.categories_, _infrequent(step), strict=True):
@@ -274,7 +274,7 @@ def _ordinal(step: Any, _is_sparse: bool) -> Encoding:
         if any(gaps):
             codes[gaps] = step.encoded_missing_value
         columns.append(CategoryCodes(tuple(values), tuple(codes.astype(np.float64).tolist()), other))
-    return Encoding("OrdinalEncoder", tuple(columns), _is_narrow(dtype))
+    return CategoryEncoding("OrdinalEncoder", tuple(columns), _is_narrow(dtype))
 
 
 def _infrequent(step: Any) -> list[Any]:
@@ -302,7 +302,7 @@ def _is_narrow(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" and dtype.itemsize < 8
 
 
-_READERS: Mapping[type, Callable[[Any, bool], Step]] = {
+_READERS: Mapping[type, Callable[[Any, bool], PipelineStep]] = {
     **dict.fromkeys(_SCALES, _scaler),
     SimpleImputer: _imputer,
     preprocessing.OneHotEncoder: _one_hot,

@@ -38,7 +38,7 @@ from hedgerow.hypotheses.operators import (
 )
 from hedgerow.pipelines import (
     CategoryCodes,
-    Encoding,
+    CategoryEncoding,
     Imputation,
     Scaling,
     SideBySide,
@@ -285,7 +285,7 @@ def _imputed(step: Imputation, builder: FeatureBuilder, features: GraphColumns) 
     return found
 
 
-def _one_hot(step: Encoding, builder: FeatureBuilder, features: GraphColumns) -> GraphColumns:
+def _one_hot(step: CategoryEncoding, builder: FeatureBuilder, features: GraphColumns) -> GraphColumns:
     if len(features) != len(step.columns):
         raise ArgumentError(f"it has categories for {len(step.columns)} columns, and there are {len(features)}")
     found: GraphColumns = []
@@ -315,6 +315,6 @@ def _categories(column: CategoryCodes, *, is_text: bool) -> tuple[str | float | 
 _ADDED: Mapping[type, Callable[[Any, FeatureBuilder, GraphColumns], GraphColumns]] = {
     Scaling: _scaled,
     Imputation: _imputed,
-    Encoding: _one_hot,
+    CategoryEncoding: _one_hot,
     SideBySide: _side_by_side,
 }

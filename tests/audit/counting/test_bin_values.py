@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting.bin_values import Grid, Mark, bin_weights, values_of_bins
+from hedgerow.audit.counting.bin_values import NumberGrid, Unspecified, bin_weights, values_of_bins
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
 from hedgerow.tables.columns import Column
 from tests.models.strategies import attributes
@@ -58,7 +58,7 @@ def test_every_value_encodes_to_its_bin_and_as_many_are_counted(attribute, step)
     assert bin_weights(Schema({"a": attribute}), resolution=step and {"a": step}) == (tuple(map(len, bins)),)
     found = [(value, bin) for bin, held in enumerate(bins) for value in held]
     for value, bin in found:
-        if not isinstance(value, (Mark, pd.Interval)):
+        if not isinstance(value, (Unspecified, pd.Interval)):
             assert encoded(attribute, [value]) == [bin]
 
 
@@ -83,8 +83,8 @@ def test_values_of_each_kind():
     ] == [
         [0, 1, 2, 3, 4],
         [5, 6, 8, 9],
-        [Mark.MISSING],
-        [Mark.OUTSIDE],
+        [Unspecified.MISSING],
+        [Unspecified.OUTSIDE],
     ]
     assert values_of_bins(Boolean()) == ((False,), (True,))
     assert values_of_bins(Categorical(("red", "blue"))) == (("red",), ("blue",))
@@ -102,7 +102,7 @@ def test_values_of_each_kind():
 )
 def test_mean_distance_is_that_over_the_list(low, step, first, size, tokens, numbers):
     places = range(first, first + size)
-    grid = Grid(Fraction(low), step, places, tuple(sorted(tokens & set(places))))
+    grid = NumberGrid(Fraction(low), step, places, tuple(sorted(tokens & set(places))))
     if len(grid):
         expected = [np.mean([abs(value - x) for value in grid]) for x in numbers]
         np.testing.assert_allclose(grid.mean_distance(np.array(numbers)), expected, atol=1e-9)

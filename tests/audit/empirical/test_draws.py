@@ -2,12 +2,13 @@
 
 import json
 import os
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.audit.empirical.learner import RunCache, Runner, outcome_of, run
+from hedgerow.audit.empirical.learner import RunCache, outcome_of, run, run_part
 
 SIDES = (np.zeros((3, 1)), np.array([0, 1, 1])), (np.zeros((2, 1)), np.array([0, 1]))
 RNG = np.random.default_rng(0)
@@ -26,7 +27,7 @@ def first_seed(tree):
 
 
 def runner(fit=noisy):
-    return Runner(fit, SIDES, of_value)
+    return partial(run_part, fit, SIDES, of_value)
 
 
 def test_both_tables_are_run_as_often_and_nothing_is_run_again(tmp_path):
@@ -105,7 +106,7 @@ def test_runs_of_other_settings_are_not_mixed(tmp_path):
 
 @pytest.mark.xdist_group("processes")
 def test_a_seed_decides_each_run_whatever_the_number_of_them_and_of_processes():
-    seeded = Runner(DecisionTreeClassifier(), SIDES, first_seed)
+    seeded = partial(run_part, DecisionTreeClassifier(), SIDES, first_seed)
     one = run(seeded, RunCache.open(None, {}), 12, 5, None, verbose=False)
     assert len({*one[0], *one[1]}) == 24
     more = run(seeded, RunCache.open(None, {}), 30, 5, None, verbose=False)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.audit.counting.regions import Region, count_rows
-from hedgerow.audit.entropy.domain import Domain, Prior
+from hedgerow.audit.entropy.domain import Domain, RowPrior
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
 from tests.audit.counting.boxes import contains
@@ -44,7 +44,7 @@ def cases(draw):
 @given(cases())
 def test_entropy_is_that_of_enumeration(case):
     marginals, region = case
-    prior = Prior.of(marginals, SCHEMA, DOMAIN)
+    prior = RowPrior.of(marginals, SCHEMA, DOMAIN)
     expected = enumerated(region, list(marginals.values()), DOMAIN.weights)
     assert prior.entropy_bits(region) == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
@@ -54,27 +54,27 @@ def test_no_prior_knowledge_is_the_logarithm_of_the_worlds(case):
     region = case[1]
     count = count_rows(region, DOMAIN.weights)
     expected = log2(count) if count else nan
-    assert Prior.of({}, SCHEMA, DOMAIN).entropy_bits(region) == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    assert RowPrior.of({}, SCHEMA, DOMAIN).entropy_bits(region) == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
 @given(cases())
 def test_knowing_more_never_leaves_more_than_all_worlds_alike(case):
     marginals, region = case
     count = count_rows(region, DOMAIN.weights)
-    bits = Prior.of(marginals, SCHEMA, DOMAIN).entropy_bits(region)
+    bits = RowPrior.of(marginals, SCHEMA, DOMAIN).entropy_bits(region)
     assert not bits > log2(count) + 1e-9 if count else True
 
 
 def test_entropy_before_the_model_by_hand():
     # a: -(.25 log2 .25 + .75 log2 .75) = 0.8113; c: one of two = 1; i: six values alike = 2.585
-    prior = Prior.of({"a": [0.25, 0.75], "c": {"u": 0.5, "w": 0.5}}, SCHEMA, DOMAIN)
+    prior = RowPrior.of({"a": [0.25, 0.75], "c": {"u": 0.5, "w": 0.5}}, SCHEMA, DOMAIN)
     assert prior.bits == pytest.approx(0.8112781 + 1 + log2(6))
     assert prior.entropy_bits(Region((0b11, 0b111, 0b111))) == pytest.approx(prior.bits)
 
 
 def test_cut_points_of_a_model_share_out_a_bin_by_its_values():
     finer = Domain.of(SCHEMA, [Literal("i", "<=", (4,))])  # bins of 2, 2, 1 and 1 values
-    prior = Prior.of({"i": [0.2, 0.2, 0.6]}, SCHEMA, finer)
+    prior = RowPrior.of({"i": [0.2, 0.2, 0.6]}, SCHEMA, finer)
     shares = [mass / sum(prior.masses[2]) for mass in prior.masses[2]]
     assert shares == pytest.approx([0.2, 0.2, 0.3, 0.3])
 
@@ -91,13 +91,13 @@ def test_finer_bins_change_no_entropy(data):
     assert rest < 2
     assert low < 4
     wide = Region(widened(region.box), tuple(map(widened, region.earlier)))
-    ours, theirs = Prior.of(marginals, SCHEMA, DOMAIN), Prior.of(marginals, SCHEMA, finer)
+    ours, theirs = RowPrior.of(marginals, SCHEMA, DOMAIN), RowPrior.of(marginals, SCHEMA, finer)
     assert ours.entropy_bits(region) == pytest.approx(theirs.entropy_bits(wide), abs=1e-9, nan_ok=True)
 
 
 def test_missing_bins_keep_their_probability_where_numbers_are_cut_further():
     schema = Schema({"r": Real(0, 1, cuts=(), missing="bin")})
-    prior = Prior.of({"r": [0.5, 0.5]}, schema, Domain.of(schema, [Literal("r", "<=", (0.3,))]))
+    prior = RowPrior.of({"r": [0.5, 0.5]}, schema, Domain.of(schema, [Literal("r", "<=", (0.3,))]))
     assert [mass / sum(prior.masses[0]) for mass in prior.masses[0]] == [0.25, 0.25, 0.5]
 
 
@@ -116,14 +116,14 @@ def test_missing_bins_keep_their_probability_where_numbers_are_cut_further():
 )
 def test_bad_priors_are_refused(marginals, message):
     with pytest.raises(SchemaError, match=message):
-        Prior.of(marginals, SCHEMA, DOMAIN)
+        RowPrior.of(marginals, SCHEMA, DOMAIN)
 
 
 def test_a_prior_needs_attributes_and_values():
     with pytest.raises(TypeError, match=r"^prior must map attributes to probabilities, got list\.$"):
-        Prior.of([0.5, 0.5], SCHEMA, DOMAIN)  # type: ignore[arg-type]
+        RowPrior.of([0.5, 0.5], SCHEMA, DOMAIN)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="expected no prior with independent bits"):
-        Prior.of({}, SCHEMA, Domain.of(SCHEMA, independent_bits=True))
+        RowPrior.of({}, SCHEMA, Domain.of(SCHEMA, independent_bits=True))
     empty = Schema({"i": Integer(0, 1, cuts=(0,), missing="bin", missing_values=(1,))})
     with pytest.raises(SchemaError, match="expected probability 0 for each bin without values"):
-        Prior.of({"i": [0.5, 0.5, 0.0]}, empty, Domain.of(empty))
+        RowPrior.of({"i": [0.5, 0.5, 0.0]}, empty, Domain.of(empty))

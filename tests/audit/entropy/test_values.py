@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting.bin_values import Mark
+from hedgerow.audit.counting.bin_values import Unspecified
 from hedgerow.audit.entropy.values import Values
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Integer, Real
@@ -52,7 +52,9 @@ def test_listed_numbers_are_as_far_as_they_differ_and_words_at_1():
 
 
 def test_marks_and_intervals_are_read_back():
-    frame = pd.DataFrame({"age": [3, Mark.OUTSIDE, None, 7], "r": [pd.Interval(0, 4, closed="both"), 8.0, 9.5, 0.5]})
+    frame = pd.DataFrame(
+        {"age": [3, Unspecified.OUTSIDE, None, 7], "r": [pd.Interval(0, 4, closed="both"), 8.0, 9.5, 0.5]}
+    )
     values, reals = Values.of("age", AGE), Values.of("r", Real(0, 10, cuts=(4,)))
     for table in (Table.of(frame), Table.of(frame.to_numpy(dtype=object))):
         assert values.codes(table, 0).tolist() == [0, 3, 2, 2]

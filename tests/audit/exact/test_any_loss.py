@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.audit import exact_inference, exact_membership
 from hedgerow.audit.exact import inference, outcomes
-from hedgerow.audit.exact.outcomes import Outcomes
+from hedgerow.audit.exact.outcomes import DrawOutcomes
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.learn.search.lattice import exhaustive_levels
@@ -66,7 +66,7 @@ def test_the_risk_is_that_of_all_models_and_of_no_mechanism_with_another_weight(
         seen = chances(found, inside, used, exhaustive_levels(found.space, found.depth))
         loss, added = plan_of(found).loss, np.zeros((len(found.schema.classes), 0), dtype=int)
         draw = DrawProbabilities(seen, loss, used, "any loss", Fraction(0), added, found.space.antecedents)
-        outcomes = Outcomes.of(draw, patterns, levels, np.array([True]))
+        outcomes = DrawOutcomes.of(draw, patterns, levels, np.array([True]))
         there, away = outcomes.membership(levels)
         told = np.abs(there - away).sum(axis=1) / 2, outcomes.largest_ratio(levels)
         expected = np.abs(one - other).sum() / 2, ratio

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.audit.exact.outcomes import Outcomes, number_chances, ratio_chances
+from hedgerow.audit.exact.outcomes import DrawOutcomes, number_chances, ratio_chances
 from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES
@@ -54,7 +54,7 @@ def test_the_distance_is_that_of_all_models(examples, objective):
         logs = [found.log_probabilities(table, weight) for table in (inside, without)]
         ratio = max(abs(float(logs[0][model] - logs[1][model])) for model in logs[0])
         for table, is_member in ((inside, True), (without, False)):
-            outcomes = Outcomes.of(known(found, table, weight), patterns, classes, np.array([is_member]))
+            outcomes = DrawOutcomes.of(known(found, table, weight), patterns, classes, np.array([is_member]))
             there, away = outcomes.membership(classes)
             assert np.abs(there - away).sum(axis=1) / 2 == pytest.approx(expected, rel=1e-7, abs=1e-12)
             assert outcomes.largest_ratio(classes) == pytest.approx(ratio, rel=1e-7)
@@ -75,7 +75,7 @@ def test_labels_are_told_apart_as_by_all_models(examples, objective):
         without, inside = data.draw(neighbours(found.schema))
         world, label, _ = inside.rows[-1]
         patterns, classes = index(found.schema, world, label)
-        outcomes = Outcomes.of(known(found, inside, weight), patterns, classes, np.array([True]))
+        outcomes = DrawOutcomes.of(known(found, inside, weight), patterns, classes, np.array([True]))
         for other in range(len(found.schema.classes)):
             one, two = (model_chances(found, without.plus(world, k), weight) for k in (label, other))
             seen = outcomes.label_distance(classes, other)
@@ -100,7 +100,7 @@ def test_a_noisy_count_composes_as_its_whole_distribution_does(examples, for_cou
         more, fewer = laplace(for_counts, 1), laplace(for_counts, 0)
         joint = np.abs(np.multiply.outer(one, more) - np.multiply.outer(other, fewer)).sum() / 2
         draw = known(found, inside, weight, for_counts, np.eye(len(found.schema.classes), dtype=int))
-        outcomes = Outcomes.of(draw, patterns, classes, np.array([True]))
+        outcomes = DrawOutcomes.of(draw, patterns, classes, np.array([True]))
         there, away = outcomes.membership(classes)
         assert np.abs(there - away).sum() / 2 == pytest.approx(joint, rel=1e-7)
         loss = np.abs(np.log(one / other)).max() + float(for_counts)

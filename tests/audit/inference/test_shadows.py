@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 import hedgerow as hr
 from hedgerow.audit import Shadows
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.audit.inference.targets import Target, confidence, shadow_fits
+from hedgerow.audit.inference.targets import AttackTarget, confidence, shadow_fits
 from hedgerow.errors import LabelsOnlyWarning
 
 X = np.random.default_rng(0).normal(size=(31, 3))
@@ -31,7 +31,7 @@ class Recorder:
 
 def test_each_row_is_in_one_fit_of_each_split():
     names = np.arange(21)[:, None]
-    target = Target(Recorder, LabelledRows.of(names, np.ones(21, dtype=int)), seeded=True)
+    target = AttackTarget(Recorder, LabelledRows.of(names, np.ones(21, dtype=int)), seeded=True)
     Recorder.fitted = ()
     found = shadow_fits(target, np.random.default_rng(0).spawn(5), None, verbose=False)
     assert len(found) == 5

@@ -98,28 +98,28 @@ def test_a_factory_a_class_and_an_estimator_agree():
 def test_the_seed_of_a_target_is_kept():
     seeds = []
 
-    class Target(DecisionTreeClassifier):
+    class AttackTarget(DecisionTreeClassifier):
         def fit(self, X, y):
             seeds.append(self.random_state)
             return super().fit(X, y)
 
-    membership(lambda: Target(random_state=7), X, Y, repeats=2, attack=FEW_TREES, random_state=0)
+    membership(lambda: AttackTarget(random_state=7), X, Y, repeats=2, attack=FEW_TREES, random_state=0)
     assert seeds == [7, 7]
-    membership(lambda: Target(), X, Y, repeats=2, attack=FEW_TREES)
+    membership(lambda: AttackTarget(), X, Y, repeats=2, attack=FEW_TREES)
     assert seeds[2:] == [None, None]
-    membership(lambda: Target(), X, Y, repeats=2, attack=FEW_TREES, random_state=0)
+    membership(lambda: AttackTarget(), X, Y, repeats=2, attack=FEW_TREES, random_state=0)
     assert len({None, *seeds[4:]}) == 3
 
 
 def test_secure_noise_stays_where_no_seed_is_given():
     noise = []
 
-    class Target(hr.PrivateRuleListClassifier):
+    class AttackTarget(hr.PrivateRuleListClassifier):
         def fit(self, X, y):
             noise.append(self.random_state)
             return super().fit(X, y)
 
-    membership(lambda: Target(1.0, max_rules=2), X, Y, repeats=1)
+    membership(lambda: AttackTarget(1.0, max_rules=2), X, Y, repeats=1)
     assert noise == [None]
 
 

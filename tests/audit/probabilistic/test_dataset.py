@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import hedgerow as hr
-from hedgerow.audit.counting.bin_values import Mark
+from hedgerow.audit.counting.bin_values import Unspecified
 from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
@@ -137,7 +137,7 @@ def test_rows_drawn_come_to_their_leaves(model, data):
     if not any(supports) or domain.possible_rows < 2:
         return
     drawn = ProbabilisticDataset.of(model, supports=supports, resolution=resolution).sample(1)
-    kept = np.array([Mark.OUTSIDE not in row for row in drawn.itertuples(index=False, name=None)])
+    kept = np.array([Unspecified.OUTSIDE not in row for row in drawn.itertuples(index=False, name=None)])
     if kept.any():
         expected = np.repeat(np.arange(len(supports)), supports)
         assert model.apply(drawn[kept].convert_dtypes()).tolist() == expected[kept].tolist()
@@ -257,7 +257,7 @@ def test_worlds_in_a_schema_are_those_of_its_values():
     schema = Schema({"n": Integer(0, 9, cuts=(7,), missing="bin", missing_values=(9,)), "b": Boolean()}, LABEL)
     model = Tree(schema, Split(Literal("n", "<=", (7,)), Leaf((0, 0)), Leaf((2, 0))), CARD)
     known = ProbabilisticDataset.of(model)
-    rows = list(product([8, Mark.MISSING], [False, True]))
+    rows = list(product([8, Unspecified.MISSING], [False, True]))
     assert set(worlds(known)) == set(product(rows, rows))
     assert known.is_compatible(pd.DataFrame({"n": [8, None], "b": [True, False]}))
 

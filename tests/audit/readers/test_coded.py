@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from hedgerow.audit.readers.encoders import Coded, Rescaled
+from hedgerow.audit.readers.encoders import EncodedFeature, ScaledFeature
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Integer, Literal, Real, Schema
 
@@ -21,7 +21,7 @@ def changes(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_the_last_value_is_found_to_the_last_digit(seed):
     steps, rng = changes(seed)
-    column, schema = Rescaled("a", steps), Schema({"a": Real(-100, 100, cuts=())})
+    column, schema = ScaledFeature("a", steps), Schema({"a": Real(-100, 100, cuts=())})
     number = float(steps[1](steps[0](rng.normal(0, 20, 1)))[0])
     last = column.last_at_most(number, schema)
 
@@ -35,7 +35,7 @@ def test_the_last_value_is_found_to_the_last_digit(seed):
 
 
 def test_numbers_that_part_nothing_are_outside_the_bounds():
-    column = Rescaled("a", (lambda x: 2 * x,))
+    column = ScaledFeature("a", (lambda x: 2 * x,))
     for attribute, below in (
         (Integer(0, 9, cuts=()), -1),
         (Real(0, 9, cuts=()), -5e-324),
@@ -50,7 +50,7 @@ def test_numbers_that_part_nothing_are_outside_the_bounds():
 
 
 def test_bins_lie_where_their_numbers_do():
-    column = Coded("hue", ((RED, 2.0), (BLUE, 0.0), (MISSING, math.nan)))
+    column = EncodedFeature("hue", ((RED, 2.0), (BLUE, 0.0), (MISSING, math.nan)))
     assert column.at_most(1, holds=True, missing_holds=False) == ((BLUE, True),)
     assert column.at_most(1, holds=False, missing_holds=False) == ((BLUE, False),)
     assert column.at_most(1, holds=True, missing_holds=True) == ((RED, False),)

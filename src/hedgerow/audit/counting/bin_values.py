@@ -26,7 +26,7 @@ from hedgerow.text.days import Day, as_day
 from hedgerow.text.messages import describe_argument
 
 
-class Mark(Enum):
+class Unspecified(Enum):
     """Placeholder of the unspecified value of a ``missing`` or ``outside`` bin."""
 
     MISSING = "missing"
@@ -37,7 +37,7 @@ class Mark(Enum):
 
 
 @dataclass(frozen=True)
-class Grid(Sequence[float]):
+class NumberGrid(Sequence[float]):
     """The numbers ``low + k · step`` for all k of a range except a few."""
 
     low: Fraction
@@ -96,10 +96,10 @@ def values_of_bins(attribute: Attribute, step: float | None = None) -> tuple[Seq
     else:
         edges = pairwise(number.edges)
         known = [(pd.Interval(*edge, closed="right" if i else "both"),) for i, edge in enumerate(edges)]
-    return (*known, *((Mark(word),) for word in attribute.bins[len(known) :]))
+    return (*known, *((Unspecified(word),) for word in attribute.bins[len(known) :]))
 
 
-def _grids(attribute: Numeric, step: Fraction) -> Iterator[Grid]:
+def _grids(attribute: Numeric, step: Fraction) -> Iterator[NumberGrid]:
     """Yield the numbers of each interval on the grid of the step, without those that mean "missing"."""
     low = _as_written(attribute.low)
     missing = _missing_places(attribute, low, step)
@@ -108,7 +108,7 @@ def _grids(attribute: Numeric, step: Fraction) -> Iterator[Grid]:
         after = floor((_as_written(edge) - low) / step) + 1
         after += _number(low + after * step, step) <= edge  # as a decimal it is above, as float64 it may be equal
         without = tuple(place for place in missing if first <= place < after)
-        yield Grid(low, step, range(first, after), without, Day if attribute.cell is Cell.DATE else int)
+        yield NumberGrid(low, step, range(first, after), without, Day if attribute.cell is Cell.DATE else int)
         first = after
 
 

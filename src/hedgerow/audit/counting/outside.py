@@ -11,7 +11,7 @@ from math import prod
 
 PerBin = tuple[tuple[int, ...], ...]
 """For each attribute, a whole number for each of its bins, such as the number of values in the bin."""
-Box = tuple[int, ...]  # for each attribute, the mask of allowed bins
+BinMasks = tuple[int, ...]  # for each attribute, the mask of allowed bins
 Clauses = frozenset[int]
 
 
@@ -22,13 +22,13 @@ class BoxCounter:
         self._weights = weights
         self._bins = max(map(len, weights), default=0)
         self._width = self._bins + max(most.bit_length(), 1)  # flags can be added up
-        self._packed: dict[Box, int] = {}
+        self._packed: dict[BinMasks, int] = {}
         self._flags = self._pack((1 << self._bins,) * len(weights))
         self._full = self._bins_of(self._flags)
         self._values_of: dict[int, int] = {}
         self._solved: dict[tuple[int, Clauses], int] = {}
 
-    def outside(self, box: Box, others: Iterable[Box]) -> int:
+    def outside(self, box: BinMasks, others: Iterable[BinMasks]) -> int:
         """Count the rows of a box that lie in none of the others."""
         packed = self._pack(box)
         if self._used(packed) != self._flags:
@@ -41,7 +41,7 @@ class BoxCounter:
                 clauses.add(packed & ~other)
         return self._narrow(packed, self._flags, {clause: self._used(clause) for clause in smallest(clauses)})
 
-    def _pack(self, masks: Box) -> int:
+    def _pack(self, masks: BinMasks) -> int:
         if masks not in self._packed:
             self._packed[masks] = sum(mask << (i * self._width) for i, mask in enumerate(masks))
         return self._packed[masks]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.counting.outside import Box, BoxCounter, PerBin, bits
+from hedgerow.audit.counting.outside import BinMasks, BoxCounter, PerBin, bits
 from hedgerow.boundary.arrays import Array, Index
 from hedgerow.errors import ArgumentError
 
@@ -27,8 +27,8 @@ from hedgerow.errors import ArgumentError
 class Region:
     """The rows of a box in none of the earlier boxes; a box has for each attribute a mask, in which bit i is bin i."""
 
-    box: Box
-    earlier: tuple[Box, ...] = ()
+    box: BinMasks
+    earlier: tuple[BinMasks, ...] = ()
 
     def __post_init__(self) -> None:
         if any(len(other) != len(self.box) for other in self.earlier):
@@ -214,7 +214,7 @@ _GAIN_BY_LEFT = {1: 3.0, 2: 1.0}
 _GAIN_OF_FIRST = -0.25
 
 
-def first_matches(boxes: Sequence[Box], weights: PerBin) -> tuple[int, ...]:
+def first_matches(boxes: Sequence[BinMasks], weights: PerBin) -> tuple[int, ...]:
     """Count the rows whose first match is each box, a tuple of masks of allowed bins; #P-complete in the worst case."""
     found = [0] * (len(boxes) + 1)
     if not (domain := prod(map(sum, weights))):
@@ -252,7 +252,7 @@ class _Unassigned:
                 self.users.setdefault(attribute, set()).add(box)
 
     @classmethod
-    def of(cls, boxes: Sequence[Box], weights: PerBin) -> "_Unassigned":
+    def of(cls, boxes: Sequence[BinMasks], weights: PerBin) -> "_Unassigned":
         full = [(1 << len(bins)) - 1 for bins in weights]
         restrictions = ({a: mask for a, mask in enumerate(box) if mask != full[a]} for box in boxes)
         return cls(dict(enumerate(restrictions)), dict(enumerate(weights)), set())

@@ -16,14 +16,15 @@ from sklearn.base import BaseEstimator
 
 from hedgerow.audit.empirical.learner import (
     LossBound,
-    Outcome,
+    Outcomes,
     RunCache,
-    Runner,
+    RunOutcome,
     check_settings,
     learner_name,
     outcome_of,
     reduced,
     run,
+    run_part,
 )
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.plot import trade_off_bounds
@@ -32,7 +33,6 @@ from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError
 from hedgerow.text.axes import Axes
 
-Outcomes = Sequence[Hashable]
 _LEVELS = 200  # counts of the unlikely side that the power is computed at, the others taken as the next larger
 _FIRST = 0.25  # the share of the runs that an event is chosen on; it is counted on the others
 _CORNERS = 12  # of the trade-off curve, each with its share of the alarm
@@ -116,13 +116,14 @@ def empirical_epsilon(
     sides = LabelledRows.of_pair("table", table), LabelledRows.of_pair("neighbour", neighbour)
     seed = None if random_state is None else int(generator(random_state).integers(2**31))
     reduce = partial(outcome_of, rows=max(sides, key=len).table.data) if outcome is None else partial(_reduced, outcome)
-    runner = Runner(fit, ((sides[0].table.data, sides[0].labels), (sides[1].table.data, sides[1].labels)), reduce)
+    tables = (sides[0].table.data, sides[0].labels), (sides[1].table.data, sides[1].labels)
+    runner = partial(run_part, fit, tables, reduce)
     kept = RunCache.open(file, _settings(fit, sides, seed, outcome))
     draws = run(runner, kept, runs, seed, n_jobs, verbose=bool(verbose))
     return measured(learner_name(fit), draws, claim, float(delta), 1 - float(confidence))
 
 
-def _reduced(outcome: Callable[[Any], Any], result: Any) -> Outcome:
+def _reduced(outcome: Callable[[Any], Any], result: Any) -> RunOutcome:
     return outcome_of(outcome(result), None)
 
 
@@ -136,16 +137,16 @@ def _settings(fit: Any, sides: tuple[LabelledRows, LabelledRows], seed: int | No
 
 
 def measured(
-    learner: str, draws: tuple[list[Outcome], list[Outcome]], claim: float | None, delta: float, alarm: float
+    learner: str, draws: tuple[list[RunOutcome], list[RunOutcome]], claim: float | None, delta: float, alarm: float
 ) -> "EmpiricalEpsilon":
     """Return what outcomes on two tables refute, with one false alarm in 1/`alarm`."""
     cut = max(int(len(draws[0]) * _FIRST), 1)
     first, rest = reduced((draws[0][:cut], draws[1][:cut]), (draws[0][cut:], draws[1][cut:]))
-    tested = len(rest.table)
-    event = choose(first.table, first.neighbour, tested, delta, alarm)
-    likely, unlikely = event.count(rest.table, rest.neighbour)
-    corners = spread_events(first.table, first.neighbour, _CORNERS)
-    curve = [(*one.count(rest.table, rest.neighbour), one.on_neighbour) for one in corners]
+    tested = len(rest[0])
+    event = choose(*first, tested, delta, alarm)
+    likely, unlikely = event.count(*rest)
+    corners = spread_events(*first, _CORNERS)
+    curve = [(*one.count(*rest), one.on_neighbour) for one in corners]
     return EmpiricalEpsilon(
         learner=learner,
         epsilon=max(float(epsilon_bounds(likely, unlikely, tested, delta, alarm)), 0.0),
@@ -247,46 +248,37 @@ def choose(table: Outcomes, neighbour: Outcomes, tested: int, delta: float, alar
     # The shares seen here are expected again, with half a draw more for the unlikely table. By Neyman and Pearson 1933
     # no events can be better on these draws than those that take one outcome more each, by falling likelihood ratio.
     share, best, event = tested / max(len(table), 1), 0.0, Event(frozenset(), on_neighbour=False)
-    for nested in _both(table, neighbour):
-        likely, unlikely = nested.likely * share, np.minimum((nested.unlikely + 0.5) * share, tested)
-        bounds = epsilon_bounds(likely, unlikely, tested, delta, alarm)
+    for event_at, likely, unlikely in _both(table, neighbour):
+        bounds = epsilon_bounds(likely * share, np.minimum((unlikely + 0.5) * share, tested), tested, delta, alarm)
         place = int(np.argmax(bounds))
         if bounds[place] > best:
-            best, event = float(bounds[place]), nested.event(place)
+            best, event = float(bounds[place]), event_at(place)
     return event
 
 
 def spread_events(table: Outcomes, neighbour: Outcomes, most: int) -> list[Event]:
     """Return up to so many events, half of each direction, spread over the false positive rates seen here."""
     found: list[Event] = []
-    for nested in _both(table, neighbour):
+    for event_at, _, unlikely in _both(table, neighbour):
         targets = np.geomspace(1 / max(len(table), 2), 1, most // 2 + 1)[:-1] * len(table)
-        places = {int(np.abs(nested.unlikely - target).argmin()) for target in targets}
-        found += [nested.event(place) for place in sorted(places)]
+        places = {int(np.abs(unlikely - target).argmin()) for target in targets}
+        found += [event_at(place) for place in sorted(places)]
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Nested:
-    """Events that take one outcome more each, and how often each came under the likely and the unlikely table."""
-
-    order: Sequence[Hashable]
-    likely: Floats
-    unlikely: Floats
-    on_neighbour: bool
-
-    def event(self, place: int) -> Event:
-        return Event(frozenset(self.order[: place + 1]), self.on_neighbour)
-
-
-def _both(table: Outcomes, neighbour: Outcomes) -> Iterator[_Nested]:
+def _both(table: Outcomes, neighbour: Outcomes) -> Iterator[tuple[Callable[[int], Event], Floats, Floats]]:
+    """Yield, for each direction, events that take one outcome more each, and how often each came under either table."""
     sides = Counter(table), Counter(neighbour)
     for on_neighbour in (False, True):
         likely, unlikely = sides[::-1] if on_neighbour else sides
         order = sorted(likely, key=lambda one: (unlikely[one] + 0.5) / (likely[one] + 0.5))
         p, q = (np.cumsum([float(counts[one]) for one in order]) for counts in (likely, unlikely))
         if order:
-            yield _Nested(order, p, q, on_neighbour)
+            yield partial(_first_outcomes, order, on_neighbour), p, q
+
+
+def _first_outcomes(order: Sequence[Hashable], on_neighbour: bool, place: int) -> Event:
+    return Event(frozenset(order[: place + 1]), on_neighbour)
 
 
 def chances(likely: Any, unlikely: Any, draws: int, alarm: float) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from hedgerow.audit.counting.bin_values import Mark, values_of_bins
+from hedgerow.audit.counting.bin_values import Unspecified, values_of_bins
 from hedgerow.audit.inference.targets import unset_seeds
 from hedgerow.boundary.arguments import check_integer, check_probability, check_share
 from hedgerow.boundary.arrays import Floats, Mask
@@ -110,8 +110,8 @@ class LossBound(ABC):
         return f"<{type(self).__name__} of {self.learner}: {self.epsilon:.4g} or more>"
 
 
-Outcome = str | float | list[float]
-Draws = tuple[list[Outcome], list[Outcome]]
+RunOutcome = str | float | list[float]
+Draws = tuple[list[RunOutcome], list[RunOutcome]]
 _Table = tuple[pd.DataFrame, pd.Series]
 _EXACT = 2**53  # whole numbers below are numbers, others text
 _BINS = 40  # of numbers, by quantiles of the draws that events are chosen on
@@ -120,16 +120,19 @@ _NOT_DRAWN = ("privacy", "digest", "schema", "schema_digest", "format", "version
 _PARTS = 200  # of the runs, at most: each is written, and shown, once
 
 
-@dataclass(frozen=True, eq=False)
-class Runner:
-    """A run of the learner on each side: picklable where its parts are."""
+def run_part(
+    fit: Any,
+    tables: tuple[tuple[Any, Any], tuple[Any, Any]],
+    reduce: Callable[[Any], RunOutcome],
+    side: int,
+    places: range,
+    seed: int | None,
+) -> tuple[int, list[RunOutcome]]:
+    """Run a learner on one of two tables; return which, and the outcomes of the runs, as `reduce` makes them."""
+    return side, [reduce(output_of(fit, *tables[side], _own(seed, side, place))) for place in places]
 
-    fit: Any  # the learner
-    sides: tuple[tuple[Any, Any], tuple[Any, Any]]  # the table, and its neighbour
-    reduce: Callable[[Any], Outcome]  # from what a fit returns, its outcome
 
-    def part(self, side: int, places: range, seed: int | None) -> tuple[int, list[Outcome]]:
-        return side, [self.reduce(output_of(self.fit, *self.sides[side], _own(seed, side, place))) for place in places]
+Runner = Callable[[int, range, int | None], tuple[int, list[RunOutcome]]]  # `run_part` of a learner
 
 
 def _own(seed: int | None, side: int, place: int) -> int | None:
@@ -168,7 +171,7 @@ class RunCache:
             os.truncate(kept.path, len(whole))
         return kept
 
-    def add(self, side: int, outcomes: list[Outcome]) -> None:
+    def add(self, side: int, outcomes: list[RunOutcome]) -> None:
         start = len(self.draws[side])
         self.draws[side].extend(outcomes)
         if self.path is not None:
@@ -219,13 +222,13 @@ def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int
         for side in (0, 1)
         if (at := done[side] + step) < runs
     ]
-    found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(runner.part)(*one) for one in parts)
+    found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(runner)(*one) for one in parts)
     for side, outcomes in tracked(found, "empirical epsilon", len(parts), verbose=verbose):
         kept.add(side, outcomes)
     return kept.draws[0][:runs], kept.draws[1][:runs]
 
 
-def outcome_of(result: Any, rows: Any) -> Outcome:
+def outcome_of(result: Any, rows: Any) -> RunOutcome:
     """Return the outcome of a fit: a model's content or predictions on `rows`; numbers and arrays are themselves."""
     model = released_model(result)
     if model is not None and model.leaves:  # the released numbers of each row's leaf, else its content less the card
@@ -241,7 +244,7 @@ def outcome_of(result: Any, rows: Any) -> Outcome:
     return _of_value(result)
 
 
-def _of_value(value: Any) -> Outcome:
+def _of_value(value: Any) -> RunOutcome:
     if isinstance(value, np.ndarray) and value.dtype.kind not in "biuf":
         return repr(value.tolist())
     if isinstance(value, (float, np.floating, np.ndarray)):
@@ -259,27 +262,20 @@ def _vector(values: Any) -> list[float]:
     return np.nan_to_num(np.asarray(values, dtype=np.float64).ravel(), nan=0.0).tolist()
 
 
-@dataclass(frozen=True)
-class Sides:
-    """Outcomes on the table and on its neighbour."""
-
-    table: Sequence[Hashable]
-    neighbour: Sequence[Hashable]
+Outcomes = Sequence[Hashable]  # of runs on one table
 
 
-def reduced(
-    first: tuple[list[Outcome], list[Outcome]], rest: tuple[list[Outcome], list[Outcome]]
-) -> tuple[Sides, Sides]:
+def reduced(first: Draws, rest: Draws) -> tuple[tuple[Outcomes, Outcomes], tuple[Outcomes, Outcomes]]:
     """Return outcomes reduced to finitely many: those that an event is chosen on, and those that it is counted on."""
     # The reduction is learned on the first ones alone. Texts stay as they are. Numbers fall into bins of about as many
     # draws each; of vectors, the score of a random forest that separates the tables does.
     both, others = [*first[0], *first[1]], [*rest[0], *rest[1]]
     cut, end = len(first[0]), len(rest[0])
     one, other = _compared(both, others, cut)
-    return Sides(one[:cut], one[cut:]), Sides(other[:end], other[end:])
+    return (one[:cut], one[cut:]), (other[:end], other[end:])
 
 
-def _compared(first: list[Outcome], rest: list[Outcome], cut: int) -> tuple[list[Hashable], list[Hashable]]:
+def _compared(first: list[RunOutcome], rest: list[RunOutcome], cut: int) -> tuple[list[Hashable], list[Hashable]]:
     """Return outcomes as text if a first one is; else as bins, and a text among the others, never seen, as itself."""
     if any(isinstance(one, str) for one in first):
         return list(map(str, first)), list(map(str, rest))
@@ -288,7 +284,7 @@ def _compared(first: list[Outcome], rest: list[Outcome], cut: int) -> tuple[list
     return list(seen), [one if isinstance(one, str) else next(bins) for one in rest]
 
 
-def _binned(first: list[Outcome], rest: list[Outcome], cut: int) -> tuple[list[int], list[int]]:
+def _binned(first: list[RunOutcome], rest: list[RunOutcome], cut: int) -> tuple[list[int], list[int]]:
     lines = [one if isinstance(one, list) else [one] for one in (*first, *rest)]
     if len({len(line) for line in lines}) > 1:
         raise ArgumentError("expected outcomes of the same length, got several; pass outcome= to reduce them.")
@@ -358,7 +354,9 @@ def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, 
 def _row(schema: Schema, end: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, attribute in schema.attributes:
-        known = [values for values in values_of_bins(attribute) if len(values) and not isinstance(values[0], Mark)]
+        known = [
+            values for values in values_of_bins(attribute) if len(values) and not isinstance(values[0], Unspecified)
+        ]
         value = known[end][end]
         found[name] = (value.left if end == 0 else value.right) if isinstance(value, pd.Interval) else value
     return found

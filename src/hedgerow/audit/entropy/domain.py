@@ -8,7 +8,7 @@ from math import isfinite, lcm, log2, nan, prod
 from typing import Self
 
 from hedgerow.audit.counting.bin_values import Resolution, bin_weights
-from hedgerow.audit.counting.outside import Box, PerBin
+from hedgerow.audit.counting.outside import BinMasks, PerBin
 from hedgerow.audit.counting.regions import Region, count_rows_by_bin
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.boundary.foreign_code import guarded
@@ -19,7 +19,7 @@ from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import Value, quoted_text
 
 _Bit = tuple[str, str, Value | None]
-Marginals = Mapping[str, Sequence[float] | Mapping[str, float]]
+AttributeMarginals = Mapping[str, Sequence[float] | Mapping[str, float]]
 """For some attributes, the probability of each bin of the schema, in order or under the bin's name."""
 
 
@@ -83,10 +83,10 @@ class Domain:
         before = tuple(box for box, _ in boxes)
         return tuple(Region(box, (*before[:i], *others)) for i, (box, others) in enumerate(boxes))
 
-    def _box(self, path: Path) -> tuple[Box, tuple[Box, ...]]:
+    def _box(self, path: Path) -> tuple[BinMasks, tuple[BinMasks, ...]]:
         """Return the rows of a decision path: a box, and boxes removed from it."""
         box = list(self._everything)
-        others: list[Box] = []
+        others: list[BinMasks] = []
         for literal, holds in path:
             masks = self._masks(literal)
             if holds or len(masks) == 1:
@@ -97,7 +97,7 @@ class Domain:
         return tuple(box), tuple(others)
 
     @cached_property
-    def _everything(self) -> Box:
+    def _everything(self) -> BinMasks:
         return tuple((1 << len(bins)) - 1 for bins in self.weights)
 
     @cached_property
@@ -171,7 +171,7 @@ def _bits_in(literal: Literal, attribute: Attribute) -> dict[_Bit, bool]:
 
 
 @dataclass(frozen=True)
-class Prior:
+class RowPrior:
     """A distribution of rows in which attributes are independent, and the values of a bin equally likely."""
 
     masses: PerBin  # the probability of each bin of each attribute, times a whole number
@@ -179,7 +179,7 @@ class Prior:
     surprisals: tuple[tuple[float, ...], ...]
 
     @classmethod
-    def of(cls, marginals: Marginals, schema: Schema, domain: Domain) -> Self:
+    def of(cls, marginals: AttributeMarginals, schema: Schema, domain: Domain) -> Self:
         """Return the prior of public marginals; attributes without one have all values equally likely."""
         if domain.independent_bits:
             raise ArgumentError("expected no prior with independent bits, got one; set `independent_bits=False`.")

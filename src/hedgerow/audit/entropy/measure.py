@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from hedgerow.audit.counting.bin_values import Resolution, bin_weights
 from hedgerow.audit.counting.regions import Region, count_rows_each
-from hedgerow.audit.entropy.domain import Domain, Marginals, Prior, normalised
+from hedgerow.audit.entropy.domain import AttributeMarginals, Domain, RowPrior, normalised
 from hedgerow.audit.entropy.result import Reconstruction, count_text
 from hedgerow.audit.inference.labelled import predicts_numbers
 from hedgerow.audit.readers.columns import Features
@@ -39,7 +39,7 @@ def reconstruction(
     data: Any = None,
     independent_bits: bool = False,
     resolution: Resolution | None = None,
-    prior: Marginals | None = None,
+    prior: AttributeMarginals | None = None,
     features: Features | None = None,
 ) -> Reconstruction:
     """Measure how much a model discloses about its training rows, by counting the possible rows of its regions.
@@ -116,7 +116,7 @@ def reconstruction_of(
     *,
     supports: Sequence[int] | None = None,
     data: Any = None,
-    prior: Marginals | None = None,
+    prior: AttributeMarginals | None = None,
     steps: bool | None,
 ) -> Reconstruction:
     """Measure as `reconstruction` does, of paths in a domain; `steps` is as `are_steps_read` says of their model."""
@@ -142,7 +142,7 @@ def joint_reconstruction(
     *,
     independent_bits: bool = False,
     resolution: Resolution | None = None,
-    prior: Marginals | None = None,
+    prior: AttributeMarginals | None = None,
 ) -> Reconstruction:
     """Measure how much several models of the same table disclose together, if their rows are linked across models.
 
@@ -196,13 +196,13 @@ def _intersection(regions: Sequence[Region]) -> Region:
 
 
 def _entropies(
-    regions: Sequence[Region], schema: Schema, domain: Domain, prior: Marginals | None
+    regions: Sequence[Region], schema: Schema, domain: Domain, prior: AttributeMarginals | None
 ) -> tuple[tuple[int, ...], tuple[float, ...], float | None]:
     """Return the possible rows of each region, the entropy of a row there, and under the prior alone, if any."""
     possible = count_rows_each(regions, domain.weights)
     if prior is None:
         return possible, tuple(log2(count) if count else nan for count in possible), None
-    known = Prior.of(prior, schema, domain)
+    known = RowPrior.of(prior, schema, domain)
     return possible, tuple(map(known.entropy_bits, regions)), known.bits
 
 
@@ -286,7 +286,7 @@ def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:
 
 
 MOST_TOTALS = 2**20  # the most different totals that are counted
-Total = tuple[int, ...]
+PointTotal = tuple[int, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -311,7 +311,7 @@ class TotalEntropy:
     """
 
     scorecard: Scorecard
-    rows_by_total: Mapping[Total, int]
+    rows_by_total: Mapping[PointTotal, int]
 
     @cached_property
     def possible_rows(self) -> int:
@@ -364,17 +364,17 @@ def totals(scorecard: Any, *, resolution: Resolution | None = None) -> TotalEntr
     """
     card = released_scorecard(scorecard)
     points = {part.attribute: part.points for part in card.parts}
-    counts: dict[Total, int] = {tuple(card.base): 1}
+    counts: dict[PointTotal, int] = {tuple(card.base): 1}
     for name, weights in zip(card.schema.names, bin_weights(card.schema, resolution=resolution), strict=True):
-        by_points = Counter[Total]()
+        by_points = Counter[PointTotal]()
         for row, weight in zip(points.get(name, [(0,) * len(card.base)] * len(weights)), weights, strict=True):
             by_points[row] += weight
         counts = _convolved(counts, by_points)
     return TotalEntropy(card, {total: counts[total] for total in sorted(counts)})
 
 
-def _convolved(counts: Mapping[Total, int], by_points: Mapping[Total, int]) -> dict[Total, int]:
-    found = Counter[Total]()
+def _convolved(counts: Mapping[PointTotal, int], by_points: Mapping[PointTotal, int]) -> dict[PointTotal, int]:
+    found = Counter[PointTotal]()
     for points, weight in by_points.items():
         if not weight:
             continue  # a bin without values

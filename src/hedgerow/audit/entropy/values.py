@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from hedgerow.audit.counting.bin_values import Grid, Mark, values_of_bins
+from hedgerow.audit.counting.bin_values import NumberGrid, Unspecified, values_of_bins
 from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import DomainError, SchemaError
@@ -26,7 +26,7 @@ from hedgerow.text.days import Day
 class Values:
     """The values that one attribute can have, bin by bin, in order: one a bin if they were listed.
 
-    Of a schema's `attribute` bins are its own, with a `Mark` for missing or outside, or an interval of real numbers.
+    Of a schema's `attribute` bins are its own, with `Unspecified` for missing or outside, or an interval of numbers.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Values:
 
     @cached_property
     def _single(self) -> Mapping[Any, int]:
-        return {values[0]: bin for bin, values in enumerate(self.bins) if not isinstance(values, Grid)}
+        return {values[0]: bin for bin, values in enumerate(self.bins) if not isinstance(values, NumberGrid)}
 
     def bin_of(self, value: Any) -> int:
         """Return the bin of a value; -1 if the value is not in the domain."""
@@ -77,7 +77,7 @@ class Values:
             found = self._single.get(value, -1)
         except TypeError:  # not hashable
             return -1
-        grids = (bin for bin, values in enumerate(self.bins) if isinstance(values, Grid) and value in values)
+        grids = (bin for bin, values in enumerate(self.bins) if isinstance(values, NumberGrid) and value in values)
         return next(grids, -1) if found < 0 else found
 
     def drawn(self, bins: Index, rng: np.random.Generator) -> list[Any]:
@@ -85,12 +85,12 @@ class Values:
         ranks = rng.integers(np.array(self.weights)[bins]).tolist()
         found = (self.bins[bin][rank] for bin, rank in zip(bins.tolist(), ranks, strict=True))
         found = (value.date if isinstance(value, Day) else value for value in found)
-        return [None if value is Mark.MISSING else value for value in found]
+        return [None if value is Unspecified.MISSING else value for value in found]
 
     def raw(self, table: Table, position: int) -> list[Any]:
         """Return the values of a table's column by name, or of an array's by position; missing ones are marked."""
         table.require([self.name])
-        missing = None if self.attribute is None else Mark.MISSING
+        missing = None if self.attribute is None else Unspecified.MISSING
 
         def read() -> list[Any]:
             of_frame = table.names is not None
@@ -124,7 +124,7 @@ class Values:
             table.require([self.name])
             is_mixed = table.data.get_column(self.name).dtype in (nw.Object, nw.Unknown)
         values = self.raw(table, position) if is_mixed else []
-        marked = {i: value for i, value in enumerate(values) if isinstance(value, (Mark, pd.Interval))}
+        marked = {i: value for i, value in enumerate(values) if isinstance(value, (Unspecified, pd.Interval))}
         if not marked:
             return table.column(self.name, position), {}
         others = np.array([value for i, value in enumerate(values) if i not in marked], dtype=object)
@@ -160,7 +160,7 @@ def _others(marked: Mapping[int, Any], n: int) -> Index:
 
 
 def _mean_distance(values: Sequence[Any], numbers: Floats) -> Floats:
-    if isinstance(values, Grid):
+    if isinstance(values, NumberGrid):
         return values.mean_distance(numbers)
     low, high = values[0].left, values[0].right
     inside = ((numbers - low) ** 2 + (high - numbers) ** 2) / (2 * (high - low))

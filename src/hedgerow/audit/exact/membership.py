@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from hedgerow.audit.exact.outcomes import Cells, Outcomes, repeated
+from hedgerow.audit.exact.outcomes import Cells, DrawOutcomes, repeated
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.audit.plot import risk_curve
@@ -151,7 +151,7 @@ def cells_of(estimator: Any, X: Any, y: Any, others: LabelledRows | None) -> Cel
 def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells) -> "ExactMembership":
     levels, target = cells.levels, cells.tally.schema.target
     is_member = np.arange(len(levels)) < cells.n_members
-    outcomes = Outcomes.of(draw, cells.patterns, levels, is_member, cells.steps)
+    outcomes = DrawOutcomes.of(draw, cells.patterns, levels, is_member, cells.steps)
     is_wrong = np.array(draw.loss.labels) != levels[:, None]
     inside, outside = outcomes.membership(levels)
     now = np.exp(outcomes.inside(levels))[is_member]

@@ -33,7 +33,7 @@ _MOST_REPEATED = 2**22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Outcomes:
+class DrawOutcomes:
     """The chances of a row's outcomes, for each of some rows. **Private**."""
 
     draw: DrawProbabilities  # the draw
@@ -43,7 +43,7 @@ class Outcomes:
     @classmethod
     def of(
         cls, draw: DrawProbabilities, patterns: Index, levels: Index, is_member: Mask, steps: Index | None = None
-    ) -> "Outcomes":
+    ) -> "DrawOutcomes":
         """Return the outcomes of rows of these patterns and levels, those of members being in the table now."""
         many = np.ones((len(levels), 1), dtype=np.intp) if steps is None else steps[:, None]
         with np.errstate(divide="ignore"):

@@ -62,30 +62,12 @@ class OfflineLira:
     def scores(self, shadows: Shadows) -> tuple[Floats, Floats]:
         """Return the scores of members and of non-members."""
         inside, outside = _logits(shadows.inside), _logits(shadows.outside)
-        found = _Moments.of(outside, np.ones(outside.shape, dtype=bool))
-        members, others = (_log_rarity(at, found) for at in (inside, outside))
+        found = _moments(outside, np.ones(outside.shape, dtype=bool))
+        members, others = (_log_rarity(at, *found) for at in (inside, outside))
         return members, others
 
     def __str__(self) -> str:
         return "likelihood ratio, offline"
-
-
-@dataclass(frozen=True, eq=False)
-class _Moments:
-    """For each split and row, the number, the mean and the squared deviations of logits of the *other* splits."""
-
-    number: Floats
-    mean: Floats
-    squares: Floats
-
-    @classmethod
-    def of(cls, logits: Floats, used: Mask) -> Self:
-        """Return the moments of those that are used; 0 of none."""
-        centre = logits.mean(axis=0)
-        values = np.where(used, logits - centre, 0.0)
-        number, total, squares = (part.sum(axis=0) - part for part in (used.astype(np.float64), values, values**2))
-        mean = total / np.maximum(number, 1)
-        return cls(number, centre + mean, np.maximum(squares - number * mean**2, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,33 +101,45 @@ class _Side:
         return self.rare.sum(axis=0) - self.rare
 
 
+def _moments(logits: Floats, used: Mask) -> tuple[Floats, Floats, Floats]:
+    """Return the number, mean and squared deviations of the used logits of the other splits, for each split and row."""
+    centre = logits.mean(axis=0)
+    values = np.where(used, logits - centre, 0.0)
+    number, total, squares = (part.sum(axis=0) - part for part in (used.astype(np.float64), values, values**2))
+    mean = total / np.maximum(number, 1)
+    return number, centre + mean, np.maximum(squares - number * mean**2, 0.0)
+
+
 def _log_ratio(inside: Index, outside: Index) -> Floats:
     return np.log(inside + 0.5) - np.log(outside + 0.5)
 
 
 def _log_densities(at: Floats, inside: _Side, outside: _Side) -> Floats:
     """Return the log-ratio of the densities of logits by the rare ones of the other splits; 0 where there are none."""
-    found = [_Moments.of(side.logits, side.rare) for side in (inside, outside)]
-    degrees = np.maximum(found[0].number + found[1].number - 2, 1)
-    variance = (found[0].squares + found[1].squares) / degrees
-    known = (np.minimum(found[0].number, found[1].number) >= _FEWEST) & (variance > _FLAT)
-    scales = [np.where(known, variance, 1.0) * (1 + 1 / np.maximum(one.number, 1)) for one in found]
-    inside_log, outside_log = (
-        -np.log(scale) / 2 - (degrees + 1) / 2 * np.log1p((at - one.mean) ** 2 / (scale * degrees))
-        for one, scale in zip(found, scales, strict=True)
+    (n_inside, mean_inside, squares_inside), (n_outside, mean_outside, squares_outside) = (
+        _moments(side.logits, side.rare) for side in (inside, outside)
     )
-    return np.where(known, inside_log - outside_log, 0.0)
+    degrees = np.maximum(n_inside + n_outside - 2, 1)
+    variance = (squares_inside + squares_outside) / degrees
+    known = (np.minimum(n_inside, n_outside) >= _FEWEST) & (variance > _FLAT)
+    variance = np.where(known, variance, 1.0)
+
+    def log_density(number: Floats, mean: Floats) -> Floats:
+        scale = variance * (1 + 1 / np.maximum(number, 1))
+        return -np.log(scale) / 2 - (degrees + 1) / 2 * np.log1p((at - mean) ** 2 / (scale * degrees))
+
+    return np.where(known, log_density(n_inside, mean_inside) - log_density(n_outside, mean_outside), 0.0)
 
 
-def _log_rarity(at: Floats, found: _Moments) -> Floats:
+def _log_rarity(at: Floats, number: Floats, mean: Floats, squares: Floats) -> Floats:
     """Return minus the log of the chance of a logit that is at least this one."""
-    degrees = found.number - 1
-    variance = found.squares / degrees
+    degrees = number - 1
+    variance = squares / degrees
     known = variance > _FLAT
-    scale = np.sqrt(np.where(known, variance, 1.0) * (1 + 1 / found.number))
-    equal = np.abs(at - found.mean) < _FLAT
-    counted = (np.where(equal, 0.5, found.mean > at) * found.number + 0.5) / (found.number + 1)
-    return np.where(known, -student.logsf((at - found.mean) / scale, degrees), -np.log(counted))
+    scale = np.sqrt(np.where(known, variance, 1.0) * (1 + 1 / number))
+    equal = np.abs(at - mean) < _FLAT
+    counted = (np.where(equal, 0.5, mean > at) * number + 0.5) / (number + 1)
+    return np.where(known, -student.logsf((at - mean) / scale, degrees), -np.log(counted))
 
 
 def _counts(codes: Index, size: int) -> Index:

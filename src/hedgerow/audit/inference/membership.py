@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack, chosen_attack
 from hedgerow.audit.inference.labelled import label_values, predicts_numbers
-from hedgerow.audit.inference.targets import Target, check_known
+from hedgerow.audit.inference.targets import AttackTarget, check_known
 from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import RandomState, check_integer, generator
 from hedgerow.boundary.arrays import Floats
@@ -94,7 +94,7 @@ def membership(
     """
     how = chosen_attack(attack, ATTACKS, "an Attack", "attempt")
     check_integer("repeats", repeats, 1)
-    learner = Target.of(target, X, y, seeded=random_state is not None)
+    learner = AttackTarget.of(target, X, y, seeded=random_state is not None)
     sizes = _sizes(len(learner.rows))
     generators = generator(random_state).spawn(repeats)
     curves, aucs = learner.repeated(partial(_trial, how, sizes), generators, n_jobs, verbose=verbose)
@@ -102,7 +102,7 @@ def membership(
 
 
 def _trial(
-    attack: Attack, sizes: tuple[int, int, int, int], target: Target, rng: np.random.Generator
+    attack: Attack, sizes: tuple[int, int, int, int], target: AttackTarget, rng: np.random.Generator
 ) -> tuple[Floats, float]:
     rows = target.rows
     known, known_others, members, others = np.split(rng.permutation(len(rows)), np.cumsum(sizes)[:-1])

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from hedgerow.audit.inference.attacks import chosen_attack
 from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, OnlineLira, Rmia
 from hedgerow.audit.inference.membership import FPR, PRIVATE, check_rate, curve
-from hedgerow.audit.inference.targets import ShadowAttack, Shadows, Target, shadow_fits
+from hedgerow.audit.inference.targets import AttackTarget, ShadowAttack, Shadows, shadow_fits
 from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import RandomState, check_integer, check_probability, generator
 from hedgerow.boundary.arrays import Floats
@@ -274,7 +274,7 @@ def lira(
     """
     how = chosen_attack(attack, SHADOW_ATTACKS, "a ShadowAttack", "shadows")
     check_integer("repeats", repeats, _FEWEST)
-    learner = Target.of(target, X, y, seeded=random_state is not None)
+    learner = AttackTarget.of(target, X, y, seeded=random_state is not None)
     if len(learner.rows) < _FEWEST_ROWS:
         raise ArgumentError(f"expected {_FEWEST_ROWS} rows or more, got {len(learner.rows)}: a fit could have none.")
     shadows = shadow_fits(learner, generator(random_state).spawn(repeats), n_jobs, verbose=verbose)

@@ -4,6 +4,7 @@ import copy
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ _DIGITS = 9  # of confidences: the same sum in another order is the same confide
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Target:
+class AttackTarget:
     """A learner, and the rows that it is fitted on parts of."""
 
     make: Callable[[], Any]  # returns an unfitted estimator
@@ -50,7 +51,7 @@ class Target:
 
     def repeated(
         self,
-        split: "Callable[[Target, np.random.Generator], tuple[Any, ...]]",
+        split: "Callable[[AttackTarget, np.random.Generator], tuple[Any, ...]]",
         generators: Sequence[np.random.Generator],
         n_jobs: int | None,
         *,
@@ -67,7 +68,7 @@ class Target:
 
 def _factory(target: Any) -> Callable[[], Any]:
     if not isinstance(target, type) and hasattr(target, "fit") and hasattr(target, "predict"):
-        return _Clones(target)
+        return partial(_copied, target)
     if callable(target):
         made = target()
         if hasattr(made, "fit") and hasattr(made, "predict"):
@@ -76,14 +77,8 @@ def _factory(target: Any) -> Callable[[], Any]:
     raise ArgumentTypeError(f"target must be or return an estimator with fit and predict, got {type(target).__name__}.")
 
 
-@dataclass(frozen=True)
-class _Clones:
-    """Factory of unfitted copies of an estimator; unlike a closure, it can be pickled."""
-
-    estimator: Any
-
-    def __call__(self) -> Any:
-        return clone(self.estimator) if isinstance(self.estimator, BaseEstimator) else copy.deepcopy(self.estimator)
+def _copied(estimator: Any) -> Any:
+    return clone(estimator) if isinstance(estimator, BaseEstimator) else copy.deepcopy(estimator)
 
 
 def check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
@@ -150,12 +145,12 @@ class ShadowAttack(Protocol):
 
 
 def shadow_fits(
-    target: Target, generators: Sequence[np.random.Generator], n_jobs: int | None, *, verbose: bool
+    target: AttackTarget, generators: Sequence[np.random.Generator], n_jobs: int | None, *, verbose: bool
 ) -> Shadows:
     return Shadows(*target.repeated(_split, generators, n_jobs, verbose=verbose))
 
 
-def _split(target: Target, rng: np.random.Generator) -> tuple[Floats, Floats, Mask]:
+def _split(target: AttackTarget, rng: np.random.Generator) -> tuple[Floats, Floats, Mask]:
     """Split the rows by independent coins, so that a row's side tells nothing of the others, and fit on each side."""
     first = rng.integers(2, size=len(target.rows)) == 1
     one, other = (confidence(target.fitted(np.flatnonzero(side), rng), target.rows) for side in (first, ~first))

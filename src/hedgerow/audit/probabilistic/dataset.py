@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import optimize, sparse
 
 from hedgerow.audit.counting.bin_values import Resolution
-from hedgerow.audit.entropy.domain import Marginals, Prior
+from hedgerow.audit.entropy.domain import AttributeMarginals, RowPrior
 from hedgerow.audit.entropy.measure import reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.entropy.values import Values
@@ -107,7 +107,7 @@ class ProbabilisticDataset:
         *,
         supports: Sequence[int] | None = None,
         resolution: Resolution | None = None,
-        prior: Marginals | None = None,
+        prior: AttributeMarginals | None = None,
         features: Features | None = None,
     ) -> Self:
         """Return the probabilistic dataset that a model discloses (PDR, Sections II-B and III-A), a row a training row.
@@ -142,7 +142,7 @@ class ProbabilisticDataset:
             problem = "expected attributes, got independent bits, which are not columns of a table"
             raise ArgumentError(f"{problem}; set `independent_bits=False`.")
         refined, weights = found.domain.schema, found.domain.weights
-        masses = weights if prior is None else Prior.of(prior, found.schema, found.domain).masses
+        masses = weights if prior is None else RowPrior.of(prior, found.schema, found.domain).masses
         domains = tuple(Values.of(name, a, (resolution or {}).get(name)) for name, a in refined.attributes)
         known = [
             RowDistribution(factors_of(region, weights, masses)) if support else None
@@ -270,10 +270,10 @@ _LINES = 200  # maximum number of lines
 _WIDTH = 120  # maximum length of a line with unconstrained attributes
 _LONGEST = 10_000  # of an entry: none stands out
 
-_Line = list[str]
+_DatasetLine = list[str]
 
 
-def _page(dataset: ProbabilisticDataset) -> tuple[list[_Line], list[str]]:
+def _page(dataset: ProbabilisticDataset) -> tuple[list[_DatasetLine], list[str]]:
     domains, labels = dataset.domains, dataset.labels
     names = [values.name for values in domains]
     entries = {id(row): texts_of(row, domains) for row, _ in dataset.groups}
@@ -295,7 +295,7 @@ def _page(dataset: ProbabilisticDataset) -> tuple[list[_Line], list[str]]:
     return [head, *lines], notes
 
 
-def _numbered(written: Sequence[tuple[str, ...]]) -> Iterator[_Line]:
+def _numbered(written: Sequence[tuple[str, ...]]) -> Iterator[_DatasetLine]:
     """Yield a line for each row, or, if there are many, for equal adjacent rows."""
     apart = len(written) <= _APART
     for _, same in groupby(enumerate(written, start=1), key=lambda item: item[0] if apart else item[1]):

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from hedgerow.audit.counting.outside import Box, BoxCounter, PerBin, bits, components
+from hedgerow.audit.counting.outside import BinMasks, BoxCounter, PerBin, bits, components
 from hedgerow.audit.counting.regions import Region, count_rows, count_rows_by_bin
 from hedgerow.audit.entropy.values import Values
 from hedgerow.boundary.arrays import Index, Mask
@@ -162,7 +162,7 @@ class BoxFactor:
             found &= ~self._inside(other, codes)
         return found
 
-    def _inside(self, box: Box, codes: Index) -> Mask:
+    def _inside(self, box: BinMasks, codes: Index) -> Mask:
         allowed = [[bool(mask >> bin & 1) for bin in range(len(w))] for mask, w in zip(box, self.weights, strict=True)]
         return np.logical_and.reduce([np.array(bins)[codes[:, k]] for k, bins in enumerate(allowed)])
 
@@ -215,7 +215,7 @@ def _factors(region: Region, places: tuple[int, ...], weights: PerBin, masses: P
         raise ArgumentError("expected a region with a possible row, got an empty one.")
     box = tuple(sum(1 << i for i, count in enumerate(counts) if count) for counts in bins)
 
-    def factor(indexes: Sequence[int], others: Sequence[Box]) -> BoxFactor:
+    def factor(indexes: Sequence[int], others: Sequence[BinMasks]) -> BoxFactor:
         def own(everything: Sequence[Any]) -> tuple[Any, ...]:
             return tuple(everything[k] for k in indexes)
 
@@ -237,16 +237,16 @@ def _factors(region: Region, places: tuple[int, ...], weights: PerBin, masses: P
             yield from _factors(one.region, one.attributes, one.weights, one.masses)
 
 
-def _largest(boxes: Iterable[Box]) -> list[Box]:
+def _largest(boxes: Iterable[BinMasks]) -> list[BinMasks]:
     """Drop boxes that are empty or lie within another."""
-    kept: list[Box] = []
+    kept: list[BinMasks] = []
     for box in dict.fromkeys(boxes):
         if all(box) and not any(_within(box, other) for other in kept):
             kept = [other for other in kept if not _within(other, box)] + [box]
     return kept
 
 
-def _within(box: Box, other: Box) -> bool:
+def _within(box: BinMasks, other: BinMasks) -> bool:
     return all(not a & ~b for a, b in zip(box, other, strict=True))
 
 

@@ -7,7 +7,7 @@ from typing import Self
 
 from sklearn.base import BaseEstimator
 
-from hedgerow.audit.readers.encoders import Coded, Feature, Rescaled, made_by
+from hedgerow.audit.readers.encoders import EncodedFeature, Feature, ScaledFeature, made_by
 from hedgerow.audit.readers.names import finite_number, meaning, meanings
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
@@ -42,7 +42,9 @@ class Columns:
             raise ArgumentError(f"{problem}, got {len(chosen)} {given}; {advice}")
         if features is None:
             return cls(schema, meanings(known, schema))
-        return cls(schema, tuple(x if isinstance(x, (Coded, Rescaled)) else meaning(x, schema) for x in chosen))
+        return cls(
+            schema, tuple(x if isinstance(x, (EncodedFeature, ScaledFeature)) else meaning(x, schema) for x in chosen)
+        )
 
     @classmethod
     def of_bits(cls, schema: Schema, features: Features | None) -> Self:
@@ -64,12 +66,12 @@ class Columns:
         feature, number = self.features[column], float(number)
         if not isfinite(number) and (number != inf or missing_holds is not False):
             raise SchemaError(f"expected a finite cut of column {column} ({feature}), got {number}; check the model.")
-        if isinstance(feature, Coded):
+        if isinstance(feature, EncodedFeature):
             return feature.at_most(number, holds=holds, missing_holds=missing_holds)
         if isinstance(feature, Literal):
             _check_splits_bit(feature.attribute, str(feature), number)
             return ((feature, not holds),)
-        if isinstance(feature, Rescaled):
+        if isinstance(feature, ScaledFeature):
             number, feature = feature.last_at_most(number, self.schema), feature.attribute
         attribute = self.schema[feature]
         _check_determined(feature, attribute, number, missing_holds)

@@ -19,10 +19,10 @@ from hedgerow.models.conditions import Path
 from hedgerow.pipelines import (
     Binning,
     CategoryCodes,
-    Encoding,
+    CategoryEncoding,
+    PipelineStep,
     Scaling,
     SideBySide,
-    Step,
     Steps,
     Unread,
     flat_steps,
@@ -41,7 +41,7 @@ _AT_ONCE = 64  # values that are transformed at once
 
 
 @dataclass(frozen=True)
-class Coded:
+class EncodedFeature:
     """A column that has one number for each bin of an attribute."""
 
     attribute: str
@@ -61,19 +61,19 @@ class Coded:
             raise SchemaError(f"{problem}; declare the values of the training rows.", attribute=self.attribute)
         return ((here[0], True),) if len(here) == 1 else tuple((literal, False) for literal in there)
 
-    def mapped(self, change: Map) -> "Coded":
+    def mapped(self, change: Map) -> "EncodedFeature":
         codes = change(np.array([code for _, code in self.numbers], dtype=np.float64))
         pairs = zip(self.numbers, codes.tolist(), strict=True)
-        return Coded(self.attribute, tuple((literal, code) for (literal, _), code in pairs))
+        return EncodedFeature(self.attribute, tuple((literal, code) for (literal, _), code in pairs))
 
 
 @dataclass(frozen=True)
-class Rescaled:
+class ScaledFeature:
     """A column of numbers computed from an attribute by monotone transformers."""
 
     attribute: str  # of numbers
     changes: tuple[Map, ...]  # the transformations, in order
-    narrow: bool = False  # as of `Coded`
+    narrow: bool = False  # as of `EncodedFeature`
 
     def last_at_most(self, number: float, schema: Schema) -> float:
         """Return the largest value mapped to at most a number; if there is none, one below its bounds."""
@@ -109,7 +109,7 @@ def _value(place: int) -> float:
     return float(np.int64(place).view(np.float64)) if place >= 0 else -float(np.int64(-place - 1).view(np.float64))
 
 
-Feature = str | Literal | Coded | Rescaled
+Feature = str | Literal | EncodedFeature | ScaledFeature
 """Meaning of a column: an attribute's values, 1 where a literal holds and else 0, or computed from an attribute."""
 
 
@@ -149,13 +149,13 @@ def _after(steps: Steps, schema: Schema, given: _Given) -> _Given:
     return given
 
 
-def _after_one(step: Step, schema: Schema, given: _Given) -> _Given:
+def _after_one(step: PipelineStep, schema: Schema, given: _Given) -> _Given:
     match step:
         case SideBySide(width, parts):
             _check_width("ColumnTransformer", width, given)
             chosen = [(steps, tuple(given[i] for i in places)) for places, steps in parts]
             return tuple(x for steps, own in chosen for x in _after(steps, schema, own))
-        case Encoding(name, columns, is_narrow):
+        case CategoryEncoding(name, columns, is_narrow):
             _check_width(name, len(columns), given)
             pairs = zip(given, columns, strict=True)
             return tuple(x for one, codes in pairs for x in _encoded(name, codes, schema, one, is_narrow=is_narrow))
@@ -208,11 +208,13 @@ def _encoded(name: str, codes: CategoryCodes, schema: Schema, given: Feature, *,
     if not np.array_equal(numbers[places], block, equal_nan=True):
         problem = "has values that the encoder distinguishes and the schema does not"
         raise SchemaError(f"{problem}; declare them as different values.", attribute=given)
-    return [Coded(given, tuple(zip(literals, column.tolist(), strict=True)), is_narrow) for column in numbers.T]
+    return [
+        EncodedFeature(given, tuple(zip(literals, column.tolist(), strict=True)), is_narrow) for column in numbers.T
+    ]
 
 
 def _scaled(step: Scaling, schema: Schema, given: Feature, place: int) -> Feature:
-    if not isinstance(given, Coded) and step.is_narrow:
+    if not isinstance(given, EncodedFeature) and step.is_narrow:
         problem = f"expected a {step.name} fitted on float64"
         raise SchemaError(f"{problem}, got one of lower precision, which rounds differently; fit it on float64.")
     return _mapped(schema, given, partial(_column, step, step.name, place))
@@ -232,7 +234,7 @@ def _binned(step: Binning, schema: Schema, given: Feature, place: int) -> list[F
         return [_mapped(schema, given, is_in) for is_in in numbered]
     if not isinstance(given, str):
         raise SchemaError("is discretised after another step, which is not supported.", attribute=name)
-    rescaled = Rescaled(given, (number,))
+    rescaled = ScaledFeature(given, (number,))
     cuts = [rescaled.last_at_most(i, schema) for i in range(width - 1)]  # the edges are in float64, it may not be
     return [_between(given, low, high) for low, high in zip([-inf, *cuts], [*cuts, inf], strict=True)]
 
@@ -249,18 +251,18 @@ def _column(step: Scaling | Binning, name: str, place: int, values: Floats) -> F
 def _between(name: str, low: float, high: float) -> Feature:
     """Return a column that is 1 for numbers above `low`, up to `high`."""
     if low == -inf:
-        return Coded(name, ()) if high == inf else Literal(name, "<=", (high,))
+        return EncodedFeature(name, ()) if high == inf else Literal(name, "<=", (high,))
     return Literal(name, ">", (low,)) if high == inf else Literal(name, "between", (low, high))
 
 
-def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
-    if isinstance(given, (Coded, Rescaled)) and given.narrow:
+def _mapped(schema: Schema, given: Feature, change: Map) -> EncodedFeature | ScaledFeature:
+    if isinstance(given, (EncodedFeature, ScaledFeature)) and given.narrow:
         problem = "is encoded in lower precision than float64, so later steps round differently"
         raise SchemaError(f"{problem}; fit with dtype=np.float64.", attribute=given.attribute)
-    if isinstance(given, Coded):
+    if isinstance(given, EncodedFeature):
         return given.mapped(change)
-    if isinstance(given, Rescaled):
-        return Rescaled(given.attribute, (*given.changes, change))
+    if isinstance(given, ScaledFeature):
+        return ScaledFeature(given.attribute, (*given.changes, change))
     name = given.attribute if isinstance(given, Literal) else given
     attribute = schema[name]
     if isinstance(given, Literal):
@@ -272,10 +274,10 @@ def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
         advice = "fit it with NaN for them, and declare it without these `missing_values`."
         raise SchemaError(f"{problem}, but the transformer reads them as numbers; {advice}", attribute=name)
     elif not attribute.listed:
-        return Rescaled(name, (change,))
+        return ScaledFeature(name, (change,))
     else:
         codes = [float(value) for value in attribute.number_codes if value is not None]
         if len(codes) < attribute.n_known:
             raise SchemaError("is text, but the transformer expects numbers; encode it first.", attribute=name)
         codes += [nan] * (attribute.missing == "bin")
-    return Coded(name, tuple(zip(bins(name, attribute), codes, strict=True))).mapped(change)
+    return EncodedFeature(name, tuple(zip(bins(name, attribute), codes, strict=True))).mapped(change)

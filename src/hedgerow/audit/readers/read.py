@@ -211,7 +211,7 @@ def _as_in_forest(tree: Any, forest: Any, drawn: Any) -> Any:
 
 
 _WHOLE_TO = 1e-6  # by which a number of rows that a share gives may be off a whole number
-_Reader = Callable[[Any, Schema, Features | None], Paths]
+_PathReader = Callable[[Any, Schema, Features | None], Paths]
 _Test = Callable[..., Path]  # with `holds`: the literals of "a column of 0 and 1 is 1", or of its negation
 
 
@@ -345,7 +345,7 @@ def _given(binarizer: Any, schema: Schema, features: Features | None) -> tuple[C
     return Columns.of(schema, features, None, len(keys)), {key: key for key in keys}
 
 
-_READERS: dict[tuple[str, str], _Reader] = {
+_READERS: dict[tuple[str, str], _PathReader] = {
     ("imodels", "BayesianRuleListClassifier"): _bayesian,
     ("imodels", "GreedyRuleListClassifier"): partial(_thresholds, strict=True),  # and OneRClassifier, derived from it
     ("imodels", "FastFrugalTreeClassifier"): partial(_thresholds, strict=False),
