@@ -107,18 +107,18 @@ def _empty(release: LeafRelease) -> Iterator[Caveat]:
         yield Caveat("empty", f"There may be no rows in {where}: noise alone can make such counts.")
 
 
-Box = dict[str, Mask]  # the bins of some attributes; of others, all
+AllowedBins = dict[str, Mask]  # the bins of some attributes; of others, all
 
 
-def box_of(schema: Schema, path: Path) -> Box:
-    box: Box = {}
+def box_of(schema: Schema, path: Path) -> AllowedBins:
+    box: AllowedBins = {}
     for literal, holds in path:
         bins = schema[literal.attribute].truth(literal) == holds
         box[literal.attribute] = box.get(literal.attribute, bins) & bins
     return box
 
 
-def _is_inside(box: Box, other: Box) -> bool:
+def _is_inside(box: AllowedBins, other: AllowedBins) -> bool:
     return all(name in box and not (box[name] & ~bins).any() for name, bins in other.items() if not bins.all())
 
 

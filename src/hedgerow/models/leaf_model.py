@@ -30,7 +30,7 @@ _TWO_RELEASES = "probabilities were drawn with the model; counts are another, no
 _NO_COUNTS = "probabilities were drawn with the model, for a leaf of hardly any row too: no counts were released"
 _UNKNOWN_NOISE = "the privacy card does not state the noise on the counts: none is known to be exact"
 _MOST_NAMED = 3  # classes that the line of a folded group names
-Lines = list[tuple[str, LeafGroup | None]]
+NotedLines = list[tuple[str, LeafGroup | None]]
 """Lines of text, each with the group of leaves that it predicts, if it does."""
 _ENDS = (0.05, 0.95)  # quantiles of a number that an explanation has
 
@@ -147,7 +147,7 @@ class LeafModel(Model):
     def _condition(self, group: LeafGroup) -> str:
         """Return the condition of a group in words."""
 
-    def _noted(self, lines: Lines) -> str:
+    def _noted(self, lines: NotedLines) -> str:
         """Return lines with the notes on their groups, and remarks below them."""
         notes = [group and self._note(group) for _, group in lines]
         remarks = self._remarks([group for _, group in lines if group is not None])
@@ -216,7 +216,7 @@ class LeafModel(Model):
         return self._noted(self._lines(is_full=True))
 
     @abstractmethod
-    def _lines(self, *, is_full: bool) -> Lines:
+    def _lines(self, *, is_full: bool) -> NotedLines:
         """Return lines of text, each with the group that it predicts, if it does."""
 
     def apply(self, X: Any) -> Index:

@@ -13,8 +13,8 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import MOST_CHARACTERS, Cases
 from hedgerow.models.points import (
     MOST_REASONS,
+    AttributeBins,
     AttributePoints,
-    Bins,
     Points,
     bin_literal,
     certain_losses,
@@ -141,7 +141,7 @@ def rule_set_model(cases: Cases, shares: Sequence[float], schema: Schema) -> Ele
 
 def scorecard_model(
     parts: Sequence[AttributePoints],
-    bins: Bins,
+    bins: AttributeBins,
     base: Points,
     schema: Schema,
     said: Element,

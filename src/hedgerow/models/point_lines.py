@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
-from hedgerow.models.points import NORMAL_95, AttributePoints, Errors, PointBin, Points
+from hedgerow.models.points import NORMAL_95, AttributePoints, PointBin, PointErrors, Points
 from hedgerow.text.values import printable, quoted_text
 
 TOO_FEW = "too few rows"
@@ -29,7 +29,7 @@ class PointLine:
     """
 
     bins: tuple[PointBin, ...]
-    errors: Errors | None
+    errors: PointErrors | None
     has_rows: tuple[bool, ...]
 
     @property

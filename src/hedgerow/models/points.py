@@ -26,7 +26,7 @@ NORMAL_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal dist
 MOST_REASONS = 4  # the most reasons of a row: what lenders state at most
 Points = tuple[int, ...]
 """Whole points: one number for two classes, that of the second, or for a number; or else one for each class."""
-Errors = tuple[float, ...]
+PointErrors = tuple[float, ...]
 """Standard errors of `Points`."""
 
 
@@ -65,7 +65,7 @@ class AttributePoints:
 
     attribute: str
     points: tuple[Points, ...]
-    errors: tuple[Errors, ...] | None = None
+    errors: tuple[PointErrors, ...] | None = None
     unsupported: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -101,7 +101,7 @@ def whole_points(values: Any) -> Points:
     return tuple(map(int, found))
 
 
-def _standard_errors(rows: Any, points: Sequence[Points]) -> tuple[Errors, ...]:
+def _standard_errors(rows: Any, points: Sequence[Points]) -> tuple[PointErrors, ...]:
     problem = ArgumentError(
         "errors must have one number of at least 0, at most 1,000,000,000, for each number of points, such as "
         f"((0.2,), (0.5,)); got {shown(rows)} for points of {len(points)} bins."
@@ -275,18 +275,18 @@ def one_row(row: Any, names: Sequence[str]) -> Any:
     return guarded(lambda: pa.table({name: pa.array([x], from_pandas=True) for name, x in values.items()}), problem)
 
 
-Bins = Sequence[Sequence[PointBin]]  # the bins of each attribute that is used
+AttributeBins = Sequence[Sequence[PointBin]]  # the bins of each attribute that is used
 _MOST_TERMS = 100
 
 
-def total_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -> list[str]:
+def total_sql(bins: AttributeBins, base: Points, schema: Schema, dialect: Dialect) -> list[str]:
     """Return a row's one total: the base plus a CASE for each attribute, NULL for a value without a bin."""
     from hedgerow.models import sql  # sqlglot takes long to import
 
     return _sum(bins, 0, base, sql.conditions(schema, dialect))
 
 
-def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect, comparison: str) -> list[str]:
+def prediction_sql(bins: AttributeBins, base: Points, schema: Schema, dialect: Dialect, comparison: str) -> list[str]:
     """Return what is predicted; the second of two classes if a comparison such as ``> 0`` holds of the total."""
     from hedgerow.models import sql  # sqlglot takes long to import
 
@@ -306,7 +306,7 @@ def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect, c
     return [*lines, "END"]
 
 
-def _sum(bins: Bins, column: int, base: Points, written: Pieces[tuple[Literal, bool]]) -> list[str]:
+def _sum(bins: AttributeBins, column: int, base: Points, written: Pieces[tuple[Literal, bool]]) -> list[str]:
     terms = [[str(base[column])]]
     for ones in bins:
         cases = [f"  WHEN {written((bin_literal(one), True))} THEN {one.points[column]}" for one in ordered_bins(ones)]
@@ -340,7 +340,7 @@ def bin_literal(one: PointBin) -> Literal:
     return declared.run_literal(name, one.start, one.stop)
 
 
-def python_functions(bins: Bins, base: Points, predicted: Sequence[str], schema: Schema, comment: str) -> str:
+def python_functions(bins: AttributeBins, base: Points, predicted: Sequence[str], schema: Schema, comment: str) -> str:
     written, functions = python_conditions(schema), list[str]()
     for number, ones in enumerate(bins, 1):
         functions += [f"def _points_{number}(row):", f"    # {printable(ones[0].attribute)}"]

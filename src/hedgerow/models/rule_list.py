@@ -13,7 +13,7 @@ from hedgerow.models.conditions import Cases, Dialect, Path, Pieces, check_liter
 from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.leaf_groups import MOST_BARS, MOST_LINES, LeafGroup, list_groups
-from hedgerow.models.leaf_model import LeafModel, Lines
+from hedgerow.models.leaf_model import LeafModel, NotedLines
 from hedgerow.models.plot import NO_BREAK, check_drawable, class_bars, leaf_bars, number_bars, shortened
 from hedgerow.models.pmml import first_match_node, rule_set_model, tree_model
 from hedgerow.models.python_source import python_first_case
@@ -249,7 +249,7 @@ class RuleList(LeafModel):
             return f"any of rules {group.first + 1:,} to {group.stop:,}"
         return self.rules[group.first].condition or "otherwise"
 
-    def _lines(self, *, is_full: bool) -> Lines:
+    def _lines(self, *, is_full: bool) -> NotedLines:
         return [(self._line(group), group) for group in self._shown_groups(is_full=is_full)]
 
     def _line(self, group: LeafGroup) -> str:

@@ -203,7 +203,7 @@ class _Derived(_Raw):
         derived = self.attribute.derived
         assert derived is not None
         cells = [_Raw(name, derived.read_as, self.dialect) for name in derived.columns]
-        return self.dialect.prewritten(exp.paren(derived.made(_Expressions, cells)))
+        return self.dialect.prewritten(exp.paren(derived.made(_SqlExpressions, cells)))
 
     @property
     def ordered(self) -> exp.Condition:  # pyright: ignore[reportIncompatibleVariableOverride] -- a number as it is
@@ -217,7 +217,7 @@ class _Derived(_Raw):
         return self._spelled([plain_word(value) for value in values])
 
 
-class _Expressions:
+class _SqlExpressions:
     """Derivations of raw columns as expressions; NULL where a cell is missing or refused."""
 
     @staticmethod

@@ -11,7 +11,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.conditions import Dialect, Path, Pieces, check_literals, conditions
 from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.leaf_groups import MOST_BOXES, MOST_LINES, LeafGroup, ShownNode, groups_of, tree_outline
-from hedgerow.models.leaf_model import LeafModel, Lines
+from hedgerow.models.leaf_model import LeafModel, NotedLines
 from hedgerow.models.plot import NO_BREAK, check_drawable, shade
 from hedgerow.models.pmml import split_node, tree_model
 from hedgerow.models.python_source import python_choice
@@ -247,8 +247,8 @@ class Tree(LeafModel):
         shared = takewhile(lambda pair: pair[0] == pair[1], zip(above, last, strict=False))
         return next(conditions([tuple(test for test, _ in shared)], self.schema, "always"))
 
-    def _lines(self, *, is_full: bool) -> Lines:
-        def lines_of(part: ShownNode) -> Lines:
+    def _lines(self, *, is_full: bool) -> NotedLines:
+        def lines_of(part: ShownNode) -> NotedLines:
             if isinstance(part, LeafGroup):
                 return [(self._prediction_text(part), part)]
             head, below = _under(f"if {part.literal}:", lines_of(part.true)), lines_of(part.false)
@@ -263,7 +263,7 @@ class Tree(LeafModel):
         return f"<Tree of {number_of(len(self), 'leaf', 'leaves')}; {self._guarantee}>"
 
 
-def _under(head: str, lines: Lines) -> Lines:
+def _under(head: str, lines: NotedLines) -> NotedLines:
     """Return a head with its branch below it, or a single leaf beside it."""
     if len(lines) == 1:
         return [(f"{head} {lines[0][0]}", lines[0][1])]

@@ -81,7 +81,7 @@ class _Refused(Exception):  # noqa: N818 -- the reason of the parser's end
     pass
 
 
-class _Reader:
+class _XmlReader:
     """The parser's target: the elements of a document of bounded size and depth."""
 
     def __init__(self, parser: Any) -> None:
@@ -121,7 +121,7 @@ class _Reader:
 def document(text: str) -> Document:
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
-    reader = _Reader(parser)
+    reader = _XmlReader(parser)
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler, parser.CommentHandler = reader.words, reader.comment
     parser.StartNamespaceDeclHandler = reader.namespace

@@ -19,7 +19,7 @@ from hedgerow.models.readers import questions as asking
 from hedgerow.models.readers.documents import Document, Element, document
 from hedgerow.models.readers.pmml_contents import contents_of
 from hedgerow.models.readers.pmml_counts import leaf_counts
-from hedgerow.models.readers.pmml_fields import Field, fields_of
+from hedgerow.models.readers.pmml_fields import PmmlField, fields_of
 from hedgerow.models.readers.pmml_forms import MODELS, listed
 from hedgerow.models.readers.pmml_predicates import (
     PREDICATES,
@@ -31,7 +31,7 @@ from hedgerow.models.readers.pmml_predicates import (
     question_of,
     questions_of,
 )
-from hedgerow.models.readers.questions import MOST_PARTS, Asked, Choice, Question
+from hedgerow.models.readers.questions import MOST_PARTS, AttributeTest, BinChoice, TestedSchema
 from hedgerow.models.readers.rules_text import literals_of
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
@@ -65,11 +65,11 @@ class _Pmml:
     counts_are_read: bool = False
 
     @cached_property
-    def fields(self) -> Mapping[str, Field]:
+    def fields(self) -> Mapping[str, PmmlField]:
         return fields_of(self.document.root.all("DataDictionary"), self.model)
 
     @cached_property
-    def target(self) -> Field | None:
+    def target(self) -> PmmlField | None:
         """The field that is predicted, if the document names it."""
         found = [
             one
@@ -101,7 +101,7 @@ class _Pmml:
         found = target.spelled_value(text, place)
         if target.valid and found not in target.valid:
             place.refuse(f"expected one of the target's Values as a score, got {shown(text)}")
-        number = Question(target.name, "=", (found,), place.line).number if self.is_number else None
+        number = AttributeTest(target.name, "=", (found,), place.line).number if self.is_number else None
         if number is not None and target.type == "integer" and not number.is_integer():
             place.refuse(f"expected a whole number as the score of an integer target, got {shown(text)}")
         if number is not None and target.type == "float":
@@ -116,7 +116,7 @@ class _Pmml:
             return self._tree(card)
         return self._rule_set(card) if self.model.tag == "RuleSetModel" else self._scorecard(card)
 
-    def asked(self, parts: Sequence[Element], scores: Sequence[str]) -> Asked:
+    def asked(self, parts: Sequence[Element], scores: Sequence[str]) -> TestedSchema:
         """Return the given schema, or a schema built from the model's tests, with all cut points of the model."""
         predicates = [one for part in parts for one in part.all(*PREDICATES)]
         questions = [self.spelled(one) for predicate in predicates for one in questions_of(predicate)]
@@ -132,10 +132,10 @@ class _Pmml:
             narrowed = ((name, self.fields[name].narrowed(x) if name in used else x) for name, x in schema.attributes)
             narrow = replace(schema, attributes=tuple(narrowed))
             schema = schema if narrow == schema else replace(narrow, no_guarantee_reason=_NARROWED)
-        found = Asked.of(schema, questions)
+        found = TestedSchema.of(schema, questions)
         return replace(found, absent={name: self.fields[name].absent(found.schema[name]) for name in tested})
 
-    def spelled(self, one: Question) -> Question:
+    def spelled(self, one: AttributeTest) -> AttributeTest:
         """Return a question with its constants as the type of its field spells them."""
         found = self.fields.get(one.attribute)
         if found is None:
@@ -144,10 +144,10 @@ class _Pmml:
             found.mining.refuse(f"expected an active field, as the model tests it: {shown(one.attribute)}")
         return found.spelled(one)
 
-    def answers(self, asked: Asked, predicate: Element) -> tuple[Mask, Mask]:
+    def answers(self, asked: TestedSchema, predicate: Element) -> tuple[Mask, Mask]:
         return answers(lambda one: asked.told(self.spelled(one)), predicate)
 
-    def _never_missing(self, parts: Sequence[Element], questions: Sequence[Question]) -> set[str]:
+    def _never_missing(self, parts: Sequence[Element], questions: Sequence[AttributeTest]) -> set[str]:
         """Return the fields whose missing values have no prediction, or one by other fields."""
         refused = {name for name, one in self.fields.items() if one.refuses_missing}
         surrogate = [x for part in parts for x in part.all("CompoundPredicate") if is_surrogate(x)]
@@ -164,7 +164,7 @@ class _Pmml:
         given = self.model.given
         return given.get("missingValueStrategy", "none"), given.get("noTrueChildStrategy", "returnNullPrediction")
 
-    def _attribute(self, name: str, questions: Sequence[Question], *, never_missing: bool) -> Attribute:
+    def _attribute(self, name: str, questions: Sequence[AttributeTest], *, never_missing: bool) -> Attribute:
         own = [one for one in questions if one.attribute == name]
         return self.fields[name].attribute(own, never_missing=never_missing)
 
@@ -224,7 +224,9 @@ class _Pmml:
         _check_used(found, {field_of(predicate_of(one)): one for one in bins if predicate_of(one).tag != "True"})
         return found
 
-    def _points(self, asked: Asked, number: Number, parts: Sequence[Element], start: Fraction, card: Any) -> Scorecard:
+    def _points(
+        self, asked: TestedSchema, number: Number, parts: Sequence[Element], start: Fraction, card: Any
+    ) -> Scorecard:
         """Return the scorecard of a number: its unit is the greatest common divisor of all scores."""
         found: dict[str, list[Fraction]] = {}
         for part in parts:
@@ -239,7 +241,7 @@ class _Pmml:
         rows = [AttributePoints(name, tuple((int(x / unit),) for x in scores)) for name, scores in found.items()]
         return Scorecard(asked.schema, (int(amounts[0] / unit),), tuple(rows), float(unit), None, card)
 
-    def _bin_scores(self, asked: Asked, part: Element) -> tuple[str, list[Fraction]]:
+    def _bin_scores(self, asked: TestedSchema, part: Element) -> tuple[str, list[Fraction]]:
         """Return the field of a Characteristic, and the score of each bin of it."""
         names = {one.attribute for each in part.all("Attribute") for one in questions_of(predicate_of(each))}
         if len(names) != 1:
@@ -282,7 +284,7 @@ _LONGEST_AMOUNT = 60  # characters of a score
 class _Growth:
     """A tree that grows from the nodes of a document, by what it says about missing values."""
 
-    asked: Asked
+    asked: TestedSchema
     reader: _Pmml
     counts: Mapping[Element, Mapping[str, int]]  # of the leaves, by class
     tested: dict[str, Element] = field(default_factory=dict[str, Element])  # the fields of the tests that are reached
@@ -292,7 +294,7 @@ class _Growth:
     def missing(self) -> str:
         return self.reader.strategy[0]
 
-    def grown(self, node: Element) -> Choice | Leaf:
+    def grown(self, node: Element) -> BinChoice | Leaf:
         self.seen.append(node)
         if len(self.seen) > MOST_PARTS:
             node.refuse(f"expected a tree of at most {MOST_PARTS:,} Nodes, got a larger one")
@@ -301,7 +303,7 @@ class _Growth:
             node.refuse(f"expected at most {_MOST_CHILDREN} children of a Node, got more")
         return self._choice(node, children, children) if children else self._leaf(node)
 
-    def _choice(self, node: Element, children: Sequence[Element], left: Sequence[Element]) -> Choice | Leaf:
+    def _choice(self, node: Element, children: Sequence[Element], left: Sequence[Element]) -> BinChoice | Leaf:
         """Return where rows go that none of the children before those left has taken."""
         if not left:
             return self._leaf(node) if self.reader.strategy[1] == "returnLastPrediction" else self._nothing(node)
@@ -311,7 +313,7 @@ class _Growth:
         self.tested.setdefault(name, left[0])
         same = [*takewhile(lambda one: predicate_of(one).tag != "True" and field_of(predicate_of(one)) == name, left)]
         targets = self._targets(node, same, name)
-        made: dict[int, Choice | Leaf] = {}
+        made: dict[int, BinChoice | Leaf] = {}
         for target in dict.fromkeys(targets):
             if target >= 0:
                 made[target] = self.grown(same[target])
@@ -319,7 +321,7 @@ class _Growth:
                 made[target] = self._choice(node, children, left[len(same) :])
             else:
                 made[target] = self._of_missing(node, children)
-        return Choice.of(self.asked, name, targets, made)
+        return BinChoice.of(self.asked, name, targets, made)
 
     def _targets(self, node: Element, same: Sequence[Element], name: str) -> list[int]:
         """Return for each bin of a field the place of the child that takes it, `_NONE` or `_MISSING`."""
@@ -340,7 +342,7 @@ class _Growth:
                     targets[at] = place if yes[at] else default
         return targets
 
-    def _of_missing(self, node: Element, children: Sequence[Element]) -> Choice | Leaf:
+    def _of_missing(self, node: Element, children: Sequence[Element]) -> BinChoice | Leaf:
         if self.missing == "lastPrediction":
             return self._leaf(node)
         default = node.given.get("defaultChild")

@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Mask
 from hedgerow.models.readers.documents import Element
-from hedgerow.models.readers.questions import LARGEST, LARGEST_SINGLE, SOURCE, Question, bounded, largest_as_single
+from hedgerow.models.readers.questions import LARGEST, LARGEST_SINGLE, SOURCE, AttributeTest, bounded, largest_as_single
 from hedgerow.schema import Attribute, Boolean, Categorical, Ordered
 from hedgerow.schema.numbers import Integer, Numeric, Real, as_number
 from hedgerow.text.messages import shown
@@ -23,7 +23,7 @@ _ORDERED = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)
-class Field:
+class PmmlField:
     """A DataField with its MiningField, if it has one."""
 
     data: Element
@@ -112,7 +112,7 @@ class Field:
         if self.type == "boolean" and self.valid and len(self.valid) != 2:
             data.refuse(f"expected the Values true and false of the boolean field {name}, or none")
 
-    def spelled_value(self, text: str, place: Element | Question) -> str:
+    def spelled_value(self, text: str, place: Element | AttributeTest) -> str:
         """Return a constant of this field as the field's type spells it, so that equal constants are equal texts."""
         if self.type == "boolean":
             word = {"1": "true", "0": "false"}.get(text, text.lower())
@@ -134,7 +134,7 @@ class Field:
     def _shown(self) -> str:
         return shown(self.name)
 
-    def spelled(self, one: Question) -> Question:
+    def spelled(self, one: AttributeTest) -> AttributeTest:
         """Return a question with its constants as the type of the field spells them."""
         if not self.is_number and one.operator in _ORDERED and self.data.need("optype") != "ordinal":
             raise one.problem(f"expected a test that fits {self._shown}, which is categorical and has no order.")
@@ -146,7 +146,7 @@ class Field:
             raise one.problem(f"expected a test of {self._shown} with one of its valid Values; no other is predicted.")
         return replace(one, values=values, single=self.type == "float")
 
-    def attribute(self, questions: Sequence[Question], *, never_missing: bool) -> Attribute:
+    def attribute(self, questions: Sequence[AttributeTest], *, never_missing: bool) -> Attribute:
         """Return the attribute of a schema that is made of the file alone."""
         missing = "error" if never_missing else "bin"
         outside = "error" if self.invalid == "returnInvalid" or never_missing else "bin"
@@ -251,18 +251,18 @@ class Field:
         return found
 
 
-def fields_of(parts: Iterable[Element], model: Element) -> dict[str, Field]:
+def fields_of(parts: Iterable[Element], model: Element) -> dict[str, PmmlField]:
     """Return the fields of a document by their names."""
     mining = dict[str, Element]()
     for one in (one for part in model.all("MiningSchema") for one in part.all("MiningField")):
         if one.need("name") in mining:
             one.refuse(f"expected one MiningField {shown(one.need('name'))}, got a second")
         mining[one.need("name")] = one
-    found = dict[str, Field]()
+    found = dict[str, PmmlField]()
     for one in (one for part in parts for one in part.all("DataField")):
         if one.need("name") in found:
             one.refuse(f"expected one DataField {shown(one.need('name'))}, got a second")
-        found[one.need("name")] = Field(one, mining.get(one.need("name")))
+        found[one.need("name")] = PmmlField(one, mining.get(one.need("name")))
     for name in (name for name in mining if name not in found):
         mining[name].refuse(f"expected a DataField {shown(name)} for this MiningField")
     for one in found.values():
@@ -281,7 +281,7 @@ def _ends(number: Numeric, interval: tuple[float, float]) -> tuple[float, float]
     return (math.ceil(interval[0]), math.floor(interval[1])) if number.whole else interval
 
 
-def _inside(number: Numeric, interval: tuple[float, float], field: Field, changes: dict[str, object]) -> Attribute:
+def _inside(number: Numeric, interval: tuple[float, float], field: PmmlField, changes: dict[str, object]) -> Attribute:
     """Return a number within an interval; values outside of it are refused."""
     first, last = _ends(number, interval)
     low, high = max(number.low, first), min(number.high, last)
@@ -291,7 +291,7 @@ def _inside(number: Numeric, interval: tuple[float, float], field: Field, change
     return replace(number, low=number.scalar(low), high=number.scalar(high), cuts=kept, outside="error", **changes)
 
 
-def _refuse(place: Element | Question, text: str) -> str:
+def _refuse(place: Element | AttributeTest, text: str) -> str:
     if isinstance(place, Element):
         place.refuse(text)
     raise place.problem(f"{text}.")

@@ -27,7 +27,7 @@ _SCHEMA_LOCATION = "http://www.w3.org/2001/XMLSchema-instance schemaLocation"
 
 
 @dataclass(frozen=True)
-class Form:
+class ElementForm:
     """The attributes, with the allowed values of each, and the children of an element."""
 
     attributes: Mapping[str, Allowed]
@@ -36,19 +36,19 @@ class Form:
     is_open: bool = False  # whether anything may be in it: it is only reported
 
 
-def _form(children: str = "", *, has_text: bool = False, is_open: bool = False, **attributes: Allowed) -> Form:
-    return Form(attributes, tuple(children.split()), has_text, is_open)
+def _form(children: str = "", *, has_text: bool = False, is_open: bool = False, **attributes: Allowed) -> ElementForm:
+    return ElementForm(attributes, tuple(children.split()), has_text, is_open)
 
 
-def _model(children: str, *functions: str, **attributes: Allowed) -> Form:
+def _model(children: str, *functions: str, **attributes: Allowed) -> ElementForm:
     common: dict[str, Allowed] = {"modelName": TEXT, "algorithmName": TEXT, "functionName": functions}
     common |= {"isScorable": ("true", "1"), "x-mathContext": ("double",)}
     parts = ("MiningSchema", "Output", "ModelStats", "LocalTransformations", "ModelVerification", children)
-    return Form(common | attributes, parts)
+    return ElementForm(common | attributes, parts)
 
 
-FORMS: Mapping[str, Form] = {
-    "PMML": Form(
+FORMS: Mapping[str, ElementForm] = {
+    "PMML": ElementForm(
         {"version": re.compile("[34][.][0-9]([.][0-9])?"), _SCHEMA_LOCATION: TEXT},
         ("Header", "MiningBuildTask", "DataDictionary", "TransformationDictionary", *MODELS),
     ),
@@ -195,7 +195,7 @@ def listed(root: Element) -> Iterator[Element]:
         yield element
 
 
-def _check(element: Element, form: Form, space: str) -> None:
+def _check(element: Element, form: ElementForm, space: str) -> None:
     for name, value in element.given.items():
         allowed = form.attributes.get(name)
         if allowed is None:

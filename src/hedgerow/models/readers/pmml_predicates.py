@@ -8,7 +8,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Mask
 from hedgerow.models.readers.documents import Element
-from hedgerow.models.readers.questions import Question
+from hedgerow.models.readers.questions import AttributeTest
 
 PREDICATES = ("True", "False", "SimplePredicate", "SimpleSetPredicate", "CompoundPredicate")
 _OPERATORS = {"equal": "=", "notEqual": "!=", "lessThan": "<", "lessOrEqual": "<=", "greaterThan": ">"}
@@ -36,7 +36,7 @@ def _parts(one: Element) -> list[Element]:
     return found[:1] if is_surrogate(one) else found
 
 
-def questions_of(one: Element) -> Iterator[Question]:
+def questions_of(one: Element) -> Iterator[AttributeTest]:
     """Yield the questions of a predicate; of surrogates those that are used."""
     if one.tag == "CompoundPredicate":
         for part in _parts(one):
@@ -45,18 +45,18 @@ def questions_of(one: Element) -> Iterator[Question]:
         yield question_of(one)
 
 
-def question_of(one: Element) -> Question:
+def question_of(one: Element) -> AttributeTest:
     name = one.need("field")
     if one.tag == "SimplePredicate":
         operator = _OPERATORS[one.need("operator")]
         if operator not in ("missing", "known"):
-            return Question(name, operator, (one.need("value"),), one.line)
+            return AttributeTest(name, operator, (one.need("value"),), one.line)
         if "value" in one.given:
             one.refuse(f"expected {one.path} with the operator {one.given['operator']} and without a value")
-        return Question(name, operator, (), one.line)
+        return AttributeTest(name, operator, (), one.line)
     operator = {"isIn": "in", "isNotIn": "not in"}[one.need("booleanOperator")]
     array = one.first("Array") or one.refuse("expected a SimpleSetPredicate with an Array, got none")
-    return Question(name, operator, _values(array), one.line)
+    return AttributeTest(name, operator, _values(array), one.line)
 
 
 def _values(array: Element) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ def conjuncts(one: Element) -> Iterator[Element]:
         one.refuse(f"{one.tag} {one.given.get('booleanOperator', '')[:20]} in a rule is not supported; use `and` alone")
 
 
-def answers(told: Callable[[Question], tuple[Mask, Mask]], one: Element) -> tuple[Mask, Mask]:
+def answers(told: Callable[[AttributeTest], tuple[Mask, Mask]], one: Element) -> tuple[Mask, Mask]:
     """Return for each bin whether a predicate about one field is true, and whether it is unknown."""
     if one.tag in ("True", "False"):
         one.refuse(f"{one.path} is not supported here; delete it")

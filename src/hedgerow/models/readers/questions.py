@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Question:
+class AttributeTest:
     """A question about one attribute: an operator, and the constants as they are written."""
 
     attribute: str
@@ -78,16 +78,16 @@ def largest_as_single(threshold: float) -> float:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TestedSchema:
     """A schema in which every question of a model can be told from the bins."""
 
     schema: Schema
     absent: Mapping[str, Mask] = field(default_factory=dict[str, Mask])  # the bins that count as missing, by attribute
 
     @classmethod
-    def of(cls, schema: Schema, questions: Iterable[Question]) -> Asked:
+    def of(cls, schema: Schema, questions: Iterable[AttributeTest]) -> TestedSchema:
         """Return the schema with cut points at all constants that numbers are compared with."""
-        by_name = defaultdict[str, dict[Question, None]](dict)
+        by_name = defaultdict[str, dict[AttributeTest, None]](dict)
         for one in questions:
             if one.attribute not in schema:
                 raise one.problem(f"expected an attribute of the schema, got {shown(one.attribute)}.")
@@ -101,10 +101,10 @@ class Asked:
         return cls(replace(schema, attributes=tuple(found.items())))
 
     @cached_property
-    def _told(self) -> dict[Question, tuple[Mask, Mask]]:
+    def _told(self) -> dict[AttributeTest, tuple[Mask, Mask]]:
         return {}
 
-    def told(self, one: Question) -> tuple[Mask, Mask]:
+    def told(self, one: AttributeTest) -> tuple[Mask, Mask]:
         """Return for each bin whether the answer is yes, and whether it is unknown, since the value is missing."""
         if one not in self._told:
             self._told[one] = _answers(one, self.schema[one.attribute], self.absent.get(one.attribute))
@@ -113,7 +113,7 @@ class Asked:
     def leaf(self, score: str, counts: Mapping[str, int] | None, line: int) -> Leaf:
         target = self.schema.target
         if target.as_number is not None:
-            return Leaf(mean=Question(target.name, "=", (score,), line).number)
+            return Leaf(mean=AttributeTest(target.name, "=", (score,), line).number)
         classes = {value_text(value): value for value in target.values}
         unknown = [text for text in (score, *(counts or ())) if text not in classes]
         if unknown:
@@ -125,7 +125,7 @@ class Asked:
         return Leaf(rows, None if is_first and max(rows) else classes[score])
 
 
-def _refined(attribute: Attribute, asked: Iterable[Question]) -> Attribute:
+def _refined(attribute: Attribute, asked: Iterable[AttributeTest]) -> Attribute:
     number = as_number(attribute)
     if number is None:
         return attribute
@@ -147,7 +147,7 @@ def _refined(attribute: Attribute, asked: Iterable[Question]) -> Attribute:
     return replace(number, cuts=tuple(sorted(cuts)))
 
 
-def _answers(one: Question, attribute: Attribute, absent: Mask | None) -> tuple[Mask, Mask]:
+def _answers(one: AttributeTest, attribute: Attribute, absent: Mask | None) -> tuple[Mask, Mask]:
     known, place = attribute.n_known, attribute.n_known + (attribute.missing == "bin")
     unknown = np.zeros(attribute.n_bins, dtype=bool) if absent is None else absent.copy()
     unknown[known:place] = True
@@ -164,7 +164,7 @@ def _answers(one: Question, attribute: Attribute, absent: Mask | None) -> tuple[
     return yes & ~unknown, unknown
 
 
-def _of_known(one: Question, attribute: Attribute) -> Mask:
+def _of_known(one: AttributeTest, attribute: Attribute) -> Mask:
     number = as_number(attribute)
     if number is not None and one.values:
         below, upto = (np.searchsorted(number.cuts, limit, "right") for limit in one.limits(whole=number.whole))
@@ -180,7 +180,7 @@ def _of_known(one: Question, attribute: Attribute) -> Mask:
     return found
 
 
-def _of_bit(one: Question, attribute: Boolean) -> Mask | None:
+def _of_bit(one: AttributeTest, attribute: Boolean) -> Mask | None:
     words = dict(attribute.spellings) if attribute.true_values else {"false": 0, "true": 1, "0": 0, "1": 1}
     codes = {plain_word(word): code for word, code in words.items()}
     chosen = {"true": {1}, "false": {0}}.get(one.operator) or {
@@ -192,7 +192,7 @@ def _of_bit(one: Question, attribute: Boolean) -> Mask | None:
     return ~found if one.operator in ("!=", "not in") else found
 
 
-def _of_listed(one: Question, attribute: Attribute) -> Mask | None:
+def _of_listed(one: AttributeTest, attribute: Attribute) -> Mask | None:
     places = {plain_word(value): place for place, value in enumerate(attribute.listed)}
     missing = [value for value in one.values if plain_word(value) not in places]
     if missing and places:
@@ -243,19 +243,21 @@ def _literal_on(name: str, attribute: Attribute, wanted: Mask) -> Literal | None
 
 
 @dataclass(frozen=True)
-class Choice:
+class BinChoice:
     """A way to go from a node: bins of an attribute, each with what follows; the first that holds is taken."""
 
     attribute: str
-    ways: tuple[tuple[tuple[Literal, ...], Choice | Leaf], ...]
+    ways: tuple[tuple[tuple[Literal, ...], BinChoice | Leaf], ...]
 
     @classmethod
-    def of(cls, asked: Asked, attribute: str, targets: Sequence[T], made: Mapping[T, Choice | Leaf]) -> Choice | Leaf:
+    def of(
+        cls, asked: TestedSchema, attribute: str, targets: Sequence[T], made: Mapping[T, BinChoice | Leaf]
+    ) -> BinChoice | Leaf:
         kind, masks = asked.schema[attribute], dict[T, Mask]()
         for target in dict.fromkeys(targets):
             masks[target] = np.array([one is target or one == target for one in targets])
         left = sorted(masks, key=lambda target: (bool(masks[target][kind.n_known :].any()), int(masks[target].sum())))
-        ways: list[tuple[tuple[Literal, ...], Choice | Leaf]] = []
+        ways: list[tuple[tuple[Literal, ...], BinChoice | Leaf]] = []
         for place in range(kind.n_known, kind.n_bins) if len(left) > 1 else ():  # a leaf without rows may come twice
             leaf = made[targets[place]]
             if isinstance(leaf, Leaf) and leaf.counts is None and masks[targets[place]].sum() > 1:
@@ -276,7 +278,7 @@ class Choice:
         return ways[0][1] if len(ways) == 1 else cls(attribute, tuple(ways))
 
 
-def model_of(asked: Asked, root: Choice | Leaf, card: PrivacyCard) -> Model:
+def model_of(asked: TestedSchema, root: BinChoice | Leaf, card: PrivacyCard) -> Model:
     """Return the tree of choices; a rule list where a branch has more than one literal."""
     if _is_plain(root):
         return Tree(asked.schema, _node(root), card)
@@ -289,11 +291,11 @@ def model_of(asked: Asked, root: Choice | Leaf, card: PrivacyCard) -> Model:
     return RuleList(asked.schema, tuple(rules), card)
 
 
-def _is_plain(node: Choice | Leaf) -> bool:
+def _is_plain(node: BinChoice | Leaf) -> bool:
     return isinstance(node, Leaf) or all(len(path) <= 1 and _is_plain(after) for path, after in node.ways)
 
 
-def _node(node: Choice | Leaf) -> TreeNode:
+def _node(node: BinChoice | Leaf) -> TreeNode:
     if isinstance(node, Leaf):
         return node
     *ways, (_, last) = node.ways
@@ -303,7 +305,7 @@ def _node(node: Choice | Leaf) -> TreeNode:
     return found
 
 
-def _rules(node: Choice | Leaf, path: tuple[Literal, ...]) -> Iterator[tuple[tuple[Literal, ...], Leaf]]:
+def _rules(node: BinChoice | Leaf, path: tuple[Literal, ...]) -> Iterator[tuple[tuple[Literal, ...], Leaf]]:
     if isinstance(node, Leaf):
         yield path, node
         return
@@ -312,9 +314,12 @@ def _rules(node: Choice | Leaf, path: tuple[Literal, ...]) -> Iterator[tuple[tup
 
 
 def derived(
-    questions: Sequence[Question], target: Target, given: Mapping[str, Attribute] | None = None, missing: str = "bin"
+    questions: Sequence[AttributeTest],
+    target: Target,
+    given: Mapping[str, Attribute] | None = None,
+    missing: str = "bin",
 ) -> Schema:
-    by_name = defaultdict[str, list[Question]](list)
+    by_name = defaultdict[str, list[AttributeTest]](list)
     for one in questions:
         by_name[one.attribute].append(one)
     found = {name: (given or {}).get(name) or _attribute(asked, missing) for name, asked in by_name.items()}
@@ -324,7 +329,7 @@ def derived(
 SOURCE = "made of the model's tests; it is not the domain of the rows"
 
 
-def _attribute(asked: Sequence[Question], missing: Any) -> Attribute:
+def _attribute(asked: Sequence[AttributeTest], missing: Any) -> Attribute:
     operators = {one.operator for one in asked} - {"missing", "known"}
     if operators <= {"true", "false"}:
         return Boolean(missing=missing, source=SOURCE)
@@ -344,7 +349,7 @@ def bounded(low: float, high: float, **missing: Any) -> Numeric:
 def target_of(name: str, scores: Sequence[str], *, is_number: bool) -> Target:
     if not is_number:
         return Label(name, tuple(dict.fromkeys(scores)))
-    numbers = [Question(name, "=", (score,)).number for score in scores]
+    numbers = [AttributeTest(name, "=", (score,)).number for score in scores]
     low, high = min(numbers), max(numbers)
     return Number(name, low, high if low < high else low + max(1.0, abs(low)))
 

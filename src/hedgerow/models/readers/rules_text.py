@@ -9,7 +9,15 @@ import numpy as np
 from hedgerow.errors import ModelFormatError
 from hedgerow.models.contents import Content, comments_content
 from hedgerow.models.model import Model
-from hedgerow.models.readers.questions import MOST_PARTS, Asked, Question, conjunction, derived, no_guarantee, target_of
+from hedgerow.models.readers.questions import (
+    MOST_PARTS,
+    AttributeTest,
+    TestedSchema,
+    conjunction,
+    derived,
+    no_guarantee,
+    target_of,
+)
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.schema import Literal, Schema
 from hedgerow.text.messages import shown
@@ -22,7 +30,7 @@ _FORM = "expected a line such as: if age <= 40 and sex = f then yes (yes 12, no 
 
 
 @dataclass
-class _Line:
+class _RuleLine:
     """The tokens of a line: texts, each with whether it is plain, so that it can be a word of the grammar."""
 
     number: int
@@ -31,7 +39,7 @@ class _Line:
     place: int = 0
 
     @classmethod
-    def of(cls, number: int, text: str) -> "_Line":
+    def of(cls, number: int, text: str) -> "_RuleLine":
         line = cls(number, [])
         if len(text) > _LONGEST_LINE:
             raise line.problem(f"expected at most {_LONGEST_LINE:,} characters a line, got more")
@@ -67,29 +75,29 @@ class _Line:
                 return text
         raise self.problem(_FORM)
 
-    def condition(self) -> Iterator[Question]:
+    def condition(self) -> Iterator[AttributeTest]:
         """Yield the questions of one condition: two for ``30 < age <= 45``."""
         if self.took("not"):
-            yield Question(self.term(), "false", (), self.number)
+            yield AttributeTest(self.term(), "false", (), self.number)
             return
         name = self.term()
         if self.took("is"):
             operator = "known" if self.took("not") else "missing"
             if not self.took("missing"):
                 raise self.problem(_FORM)
-            yield Question(name, operator, (), self.number)
+            yield AttributeTest(name, operator, (), self.number)
             return
         mark = self.took("<=", ">=", "!=", "<", ">", "=")
         if mark is None:
-            yield Question(name, "true", (), self.number)
+            yield AttributeTest(name, "true", (), self.number)
             return
         value = self.term()
         other = self.took("<=", "<") if mark in ("<", "<=") and re.fullmatch(NUMBER, name) else None
         if other is None:
-            yield Question(name, mark, (value,), self.number)
+            yield AttributeTest(name, mark, (value,), self.number)
             return
-        yield Question(value, {"<": ">", "<=": ">="}[mark], (name,), self.number)
-        yield Question(value, other, (self.term(),), self.number)
+        yield AttributeTest(value, {"<": ">", "<=": ">="}[mark], (name,), self.number)
+        yield AttributeTest(value, other, (self.term(),), self.number)
 
     def rest(self) -> tuple[str, dict[str, int] | None]:
         found = self.term(), self.counts()
@@ -112,16 +120,16 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Rule:
-    conditions: tuple[Question, ...]
+    conditions: tuple[AttributeTest, ...]
     score: str
     counts: dict[str, int] | None
     line: int
 
 
-def _lines(text: str, comments: list[tuple[int, str]]) -> Iterator[_Line]:
+def _lines(text: str, comments: list[tuple[int, str]]) -> Iterator[_RuleLine]:
     """Yield the lines that are not blank, and append the comments with their lines to `comments`."""
     for number, written in enumerate(text.splitlines(), 1):
-        line = _Line.of(number, written)
+        line = _RuleLine.of(number, written)
         if line.comment:
             comments.append((number, line.comment.lstrip("#")))
         if line.tokens:
@@ -136,7 +144,7 @@ def _rules(text: str) -> tuple[list[_Rule], tuple[Content, ...]]:
             raise line.problem(f"expected at most {MOST_PARTS:,} rules, got more")
         if found and not found[-1].conditions:
             raise line.problem("expected `else` on the last line, got a line after it")
-        is_else, conditions = line.took("else"), list[Question]()
+        is_else, conditions = line.took("else"), list[AttributeTest]()
         if line.took("if"):
             conditions += line.condition()
             while line.took("and"):
@@ -158,7 +166,7 @@ def rules_of_text(text: str, schema: Schema | None) -> Model:
         scores = [name for rule in rules for name in (rule.score, *(rule.counts or ()))]
         is_number = all(re.fullmatch(NUMBER, one.score) and one.counts is None and "." in one.score for one in rules)
         schema = derived(questions, target_of("prediction", scores, is_number=is_number))
-    asked = Asked.of(schema, questions)
+    asked = TestedSchema.of(schema, questions)
     made = list[Rule]()
     for rule in rules:
         literals = dict.fromkeys(x for one in rule.conditions for x in literals_of(asked, one))
@@ -166,7 +174,7 @@ def rules_of_text(text: str, schema: Schema | None) -> Model:
     return RuleList(asked.schema, tuple(made), no_guarantee("rules as text")).with_contents(comments)
 
 
-def literals_of(asked: Asked, one: Question) -> tuple[Literal, ...]:
+def literals_of(asked: TestedSchema, one: AttributeTest) -> tuple[Literal, ...]:
     yes, _ = asked.told(one)
     attribute = asked.schema[one.attribute]
     if yes.all() or not yes.any():

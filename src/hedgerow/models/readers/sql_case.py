@@ -43,7 +43,7 @@ def model_of_sql(text: str, schema: Schema | None) -> Model:
     body = text.strip()[head.end() :].rstrip("; \n")
     if len(body) > _LARGEST or body.count("CASE") + body.count("WHEN") > MOST_PARTS:
         raise ModelFormatError(f"expected SQL of at most {_LARGEST:,} characters and {MOST_PARTS:,} cases, got more.")
-    reader = _Reader(schema, dialects[head[1]])
+    reader = _CaseReader(schema, dialects[head[1]])
     found = None
     with suppress(RecursionError, SqlglotError, HedgerowError, KeyError, AttributeError, ValueError):
         found = reader.read(body)
@@ -53,7 +53,7 @@ def model_of_sql(text: str, schema: Schema | None) -> Model:
     return found if comment is None else found.with_contents((comment,))
 
 
-class _Reader:
+class _CaseReader:
     """A reader of SQL in a dialect, with the attributes that it has cut where the model compares."""
 
     def __init__(self, schema: Schema, dialect: Dialect) -> None:
