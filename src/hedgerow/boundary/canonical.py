@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hedgerow.boundary.untrusted_text import parse_json
@@ -21,6 +22,23 @@ def _refuse_floats(data: Any) -> None:
         raise LedgerError("expected exact amounts, got a float.")
     for part in data.values() if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else ():
         _refuse_floats(part)
+
+
+def link_hash(entry: Mapping[str, Any]) -> str:
+    """Return the hash of an entry, which has that of the entry before as `previous`."""
+    return digest(canonical(entry))
+
+
+def broken_link(entries: Iterable[tuple[Mapping[str, Any], str]], previous: str = FIRST) -> int | None:
+    """Return the number, from 1, of the first entry that is not what was written after the one before; None if each is.
+
+    Each entry comes with the hash that is stated for it. `previous` is the hash of the entry before the first.
+    """
+    for number, (entry, stated) in enumerate(entries, 1):
+        if entry["previous"] != previous or link_hash(entry) != stated:
+            return number
+        previous = stated
+    return None
 
 
 def exported(content: str, hashed: str) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Self
 
-from hedgerow.boundary.canonical import FIRST, canonical, digest
+from hedgerow.boundary.canonical import FIRST, broken_link, link_hash
 from hedgerow.boundary.untrusted_text import check_plain, parse_amount, parse_json
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Account
@@ -74,7 +74,7 @@ class Record:
     @cached_property
     def hashes(self) -> tuple[str, ...]:
         """The hash of every entry."""
-        return (*(entry["previous"] for entry in self.entries[1:]), self.head) if self.entries else ()
+        return _hashes(self.entries, self.head) if self.entries else ()
 
     @property
     def table(self) -> str | None:
@@ -110,7 +110,7 @@ class Record:
     def _with(self, entry: Mapping[str, Any]) -> Self:
         whole = {**entry, "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "previous": self.head}
         check_plain(whole)
-        record = replace(self, entries=(*self.entries, whole), head=digest(canonical(whole)))
+        record = replace(self, entries=(*self.entries, whole), head=link_hash(whole))
         if self.entries:
             vars(record)["_lines"] = f"{self._lines},\n{_line(whole)}"
         return record
@@ -156,7 +156,10 @@ class Record:
             _check_same(_unchained(account), data)
             return cls(account)
         entries = data["entries"]
-        _check_chain(entries, data["head"])
+        number = broken_link(zip(entries, _hashes(entries, data["head"]), strict=False))
+        if number is not None:
+            problem = f"entry {number} of its record, or one beside it, was edited, removed or put in after it was"
+            raise ModelFormatError(f"{problem} written")
         record = cls(_replayed(entries), tuple(entries), data["head"])
         _check_same(record.to_dict(), data)
         return record
@@ -181,19 +184,9 @@ def _check_same(written: object, found: object) -> None:
         raise ArgumentError("its entries contradict one another, or some are unknown")
 
 
-def _check_chain(entries: list[dict[str, Any]], head: str) -> None:
-    """Check that each entry has the hash of the one before, and that the file ends with that of the last one."""
-    previous = FIRST
-    for number, entry in enumerate(entries, 1):
-        if entry["previous"] != previous:
-            raise ModelFormatError(_broken(number - 1 or 1))
-        previous = digest(canonical(entry))
-    if previous != head:
-        raise ModelFormatError(_broken(len(entries)))
-
-
-def _broken(number: int) -> str:
-    return f"entry {number} of its record, or one beside it, was edited, removed or put in after it was written"
+def _hashes(entries: Sequence[Mapping[str, Any]], head: str) -> tuple[str, ...]:
+    """Return the hash of every entry: each states that of the one before, and the file that of the last one."""
+    return (*(entry["previous"] for entry in entries[1:]), head)
 
 
 def _replayed(entries: list[dict[str, Any]]) -> Account:

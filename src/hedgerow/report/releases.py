@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from hedgerow.boundary.canonical import FIRST, digest, imported
+from hedgerow.boundary.canonical import broken_link, imported
 from hedgerow.boundary.untrusted_text import parse_amount, read_text
 from hedgerow.errors import ArgumentError, LedgerError, ModelFormatError, UnreadableError
 from hedgerow.privacy.budget_file import FileBudget
@@ -115,14 +115,11 @@ class Releases:
 
 
 def _chained(lines: Sequence[str]) -> list[dict[str, Any]]:
-    found, previous = list[dict[str, Any]](), FIRST
-    for sequence, line in enumerate(lines, 1):
-        entry, content, hashed = imported(line)
-        if (entry["previous"], entry["sequence"], hashed) != (previous, sequence, digest(content)):
-            raise UnreadableError("expected entries that follow on one another")
-        found.append(entry)
-        previous = hashed
-    return found
+    found = [(entry, hashed) for entry, _, hashed in map(imported, lines)]
+    numbers = [entry["sequence"] for entry, _ in found]
+    if numbers != [*range(1, len(found) + 1)] or broken_link(found) is not None:
+        raise UnreadableError("expected entries that follow on one another")
+    return [entry for entry, _ in found]
 
 
 def _chosen(names: set[str], dataset: str | None) -> str:

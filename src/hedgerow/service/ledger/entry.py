@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from hedgerow.boundary.canonical import canonical, digest, exported
+from hedgerow.boundary.canonical import broken_link, canonical, digest, exported
 from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import LedgerError
 from hedgerow.text.values import printable
@@ -34,9 +34,8 @@ class Entry:
         data: dict[str, Any] = {}
         try:
             data = parse_json(content)
-            intact = canonical(data) == content and digest(content) == stored
-            intact = intact and data["previous"] == previous and data["sequence"] == sequence
-            if intact:
+            intact = canonical(data) == content and data["sequence"] == sequence
+            if intact and broken_link([(data, stored)], previous) is None:
                 return cls(sequence, data["kind"], content, stored)
         except (ValueError, KeyError, TypeError, AttributeError, LedgerError):
             pass
