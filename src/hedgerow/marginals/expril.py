@@ -35,7 +35,7 @@ TRIED = 200  # rows of the source on which an estimator is tried before the firs
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class ErrorQuestion:
     """One question: the bins of the source's rows, what the hypothesis predicts for them, and the answer."""
 
     matrix: Floats
@@ -56,7 +56,7 @@ class Expril(MarginalEstimator):
     def _learn(self, X: Any, oracle: MarginalOracle) -> Weights:
         self._try_estimator(Table.of(X), oracle)
         self._begin(oracle)
-        questions: list[Question] = []
+        questions: list[ErrorQuestion] = []
         weights, hypothesis = self._first_weights(X, oracle), cast(Any, None)
         labels, history = np.empty(0), list[dict[str, Any]]()
         for _ in range(self._error_questions(oracle)):
@@ -123,12 +123,12 @@ class Expril(MarginalEstimator):
         return reweight(bin_matrix(bins, X), answer.masses, len(bins), variance=answer.variance)
 
     def _ask(
-        self, X: Any, hypothesis: Any, weights: Weights, questions: list[Question], oracle: MarginalOracle
-    ) -> Question:
+        self, X: Any, hypothesis: Any, weights: Weights, questions: list[ErrorQuestion], oracle: MarginalOracle
+    ) -> ErrorQuestion:
         rows = getattr(questions[-1].answer, "n_rows", len(X)) if questions else len(X)
         bins = bins_or_chosen(self.bins, X, rows, oracle.noise_scale(Table.of(X).width), weights.values)
         predicted = codes_of(hypothesis.predict(X), oracle.classes, len(X)).astype(np.float64)
-        return Question(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
+        return ErrorQuestion(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
 
     def _check_parameters(self, oracle: MarginalOracle) -> None:
         check_choice("variant", self.variant, VARIANTS)
@@ -146,13 +146,13 @@ class Expril(MarginalEstimator):
         problem = ArgumentError(f"random_state must be None, a whole number or a RandomState, got {given}.")
         guarded(lambda: check_random_state(self.random_state), problem)
 
-    def _labels(self, questions: list[Question], weights: Weights) -> Floats:
+    def _labels(self, questions: list[ErrorQuestion], weights: Weights) -> Floats:
         used = questions if self.variant == "cumulative" else questions[-1:]
         w = weights.values
         equations = [Equations.of(one.matrix, w, one.hypothesis, *one.answer.errors(one.matrix @ w)) for one in used]
         return estimate_labels(equations, *self._expected(questions, equations))
 
-    def _expected(self, questions: list[Question], equations: "list[Equations]") -> tuple[float, float]:  # noqa: ARG002
+    def _expected(self, questions: list[ErrorQuestion], equations: "list[Equations]") -> tuple[float, float]:  # noqa: ARG002
         """Return what labels are expected to be, and how far answers say that they deviate from it."""
         return ONE, 0.5
 
@@ -259,7 +259,7 @@ class ExprilClassifier(MarginalClassifier, Expril):
         return (self.predict(X)[:, None] == self.classes_[None, :]).astype(np.float64)
 
 
-def _weights(questions: list[Question]) -> Weights:
+def _weights(questions: list[ErrorQuestion]) -> Weights:
     """Return the weights under which the source has the marginals of all answers."""
     counts = [one.answer for one in questions if isinstance(one.answer, ErrorCounts)]
     masses, n = np.concatenate([answer.masses for answer in counts]), sum(len(answer.bins) for answer in counts)
@@ -272,7 +272,7 @@ def fit_weighted(estimator: Any, X: Any, labels: Array, weights: Floats) -> Any:
     return estimator.fit(X, labels, **{name: weights})
 
 
-def _record(questions: list[Question], weights: Weights, oracle: MarginalOracle) -> dict[str, Any]:
+def _record(questions: list[ErrorQuestion], weights: Weights, oracle: MarginalOracle) -> dict[str, Any]:
     answer = questions[-1].answer
     return {
         "question": len(questions),

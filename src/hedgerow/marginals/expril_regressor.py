@@ -12,7 +12,7 @@ from hedgerow.boundary.arrays import Floats, Integers, Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.marginals.base import MarginalRegressor
-from hedgerow.marginals.expril import Equations, Expril, Question, fit_weighted, prepared
+from hedgerow.marginals.expril import Equations, ErrorQuestion, Expril, fit_weighted, prepared
 from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, Weights, log_evidence
 from hedgerow.oracle import ErrorCounts, MarginalOracle
 
@@ -107,7 +107,7 @@ class ExprilRegressor(MarginalRegressor, Expril):
         tree = DecisionTreeClassifier(max_leaf_nodes=_LEAVES, random_state=self.random_state)
         return fit_weighted(make_pipeline(prepared(X), tree), X, is_high, weights)
 
-    def _expected(self, questions: list[Question], equations: list[Equations]) -> tuple[float, float]:
+    def _expected(self, questions: list[ErrorQuestion], equations: list[Equations]) -> tuple[float, float]:
         first = questions[0].answer
         assert isinstance(first, ErrorCounts)  # no ratios
         right, wrong = (counts.sum(dtype=np.float64) for counts in (first.right, first.wrong))

@@ -126,7 +126,7 @@ def prior_of(bins: Schema) -> Floats:
     return found
 
 
-def _learned(found: "LogOdds", schema: Schema, rows: Floats, points: int, *, is_exact: bool) -> LearnedScorecard:
+def _learned(found: "BinLogOdds", schema: Schema, rows: Floats, points: int, *, is_exact: bool) -> LearnedScorecard:
     """Return whole points: of each attribute the mean over rows is in the points that every row starts with.
 
     A bin without rows of the source has 0 points, such as that of missing values where the source has none.
@@ -212,7 +212,7 @@ class SufficientStatistics:
 
 
 @dataclass(frozen=True, eq=False)
-class LogOdds:
+class BinLogOdds:
     """Log-odds by bin that add up."""
 
     base: Floats  # those of every row: one column for two classes, the log-odds of the second; or one for each class
@@ -222,7 +222,7 @@ class LogOdds:
     error: float
 
 
-def estimated(statistics: SufficientStatistics, prior: Floats, spreads: Sequence[float] = SPREADS) -> LogOdds:
+def estimated(statistics: SufficientStatistics, prior: Floats, spreads: Sequence[float] = SPREADS) -> BinLogOdds:
     """Return the log-odds that are most probable after the answer, whose noise is part of the likelihood.
 
     With p the probabilities by the current log-odds, the counts of a class are about ``R(w·p)``, and they grow with the
@@ -239,28 +239,19 @@ def estimated(statistics: SufficientStatistics, prior: Floats, spreads: Sequence
     for sweep in range(_MOST_SWEEPS):
         size = 0.0
         for column in columns:
-            one = fit.posterior(column, allowed[column])
-            size = max(size, fit.move(column, one.mean))
+            mean, _, spread = fit.posterior(column, allowed[column])
+            size = max(size, fit.move(column, mean))
             if sweep >= _SETTLED:
-                allowed[column] = (one.spread,)
+                allowed[column] = (spread,)
         fit.centre()
         if size < _CLOSE:
             break
-    found = [fit.posterior(column, allowed[column]) for column in columns]
+    gains, found_spreads = zip(*(fit.posterior(column, allowed[column])[1:] for column in columns), strict=True)
     values = np.zeros((len(statistics.matrix), len(columns)))
     values[used] = fit.values[:-1, columns]
     base = fit.values[-1, columns] - (fit.values[-1, 0] if len(columns) == 1 else 0.0)
-    error = sqrt(float(np.mean([fit.error(one) for one in found])))
-    return LogOdds(base, values, tuple(one.spread for one in found), error)
-
-
-@dataclass(frozen=True, eq=False)
-class _Posterior:
-    """Log-odds of one class after the answer: of each bin, and last of every row; and how the counts enter them."""
-
-    mean: Floats
-    gain: Floats
-    spread: float
+    error = sqrt(float(np.mean([fit.error(gain) for gain in gains])))
+    return BinLogOdds(base, values, found_spreads, error)
 
 
 class _Fit:
@@ -276,8 +267,12 @@ class _Fit:
         self._noise = statistics.noise * (1 - 1 / n_classes)
         self._jitter = LEAST_NOISE * statistics.rows.sum() / bins
 
-    def posterior(self, column: int, spreads: Sequence[float]) -> _Posterior:
-        """Return the log-odds of a class by its counts, taken as linear around the current ones."""
+    def posterior(self, column: int, spreads: Sequence[float]) -> tuple[Floats, Floats, float]:
+        """Return the log-odds of a class after the answer: of each bin, and last of every row.
+
+        Counts are taken as linear around the current log-odds. Returns, too, how counts enter the log-odds, and the
+        prior's standard deviation.
+        """
         matrix, rows = self._statistics.matrix, self._statistics.rows
         p = softmax(self._features.T @ self.values, axis=1)[:, column]
         slopes = (matrix * (rows * p * (1 - p))) @ self._features.T
@@ -290,7 +285,7 @@ class _Fit:
         prior[-1, -1] = _OF_BASE**2
         factor = cho_factor(chance + slopes @ prior @ slopes.T, lower=True)
         gain = cho_solve(factor, slopes @ prior).T
-        return _Posterior(origin + gain @ target, gain, spread)
+        return origin + gain @ target, gain, spread
 
     def _most_probable(self, slopes: Floats, target: Floats, chance: Floats, spreads: Sequence[float]) -> float:
         """Return the prior's standard deviation that is most probable after the counts."""
@@ -319,8 +314,8 @@ class _Fit:
             away -= away.mean(axis=1, keepdims=True)
             self.values[-1] += self._start.mean() - self.values[-1].mean()
 
-    def error(self, one: _Posterior) -> float:
+    def error(self, gain: Floats) -> float:
         """Return the variance of a row's log-odds by the noise, on average over rows."""
-        by_row = ((one.gain.T @ self._features) ** 2).sum(axis=0)
+        by_row = ((gain.T @ self._features) ** 2).sum(axis=0)
         rows = self._statistics.rows
         return float(rows @ by_row / rows.sum()) * self._noise
