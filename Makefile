@@ -65,16 +65,20 @@ test-slow: $(TESTED) $(VENV)/.lab  ## run what is repeated at full size, and gen
 test-peers: $(VENV)/.peers  ## run the tests that meet packages of others (imodels, STreeD, schemathesis and more), and install these
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m peers
 
+# Pages of single benchmarks, and the tables of studies, are written by programs.
+MARKDOWN := $(wildcard *.md $(addsuffix /*.md,docs docs/history docs/reference docs/studies benchmarks lab proofs r)) src/hedgerow/datasets/NOTICE.md
 check: $(VENV)/.check $(VENV)/.lab  ## lint, format and types, those of the examples in the docs included
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mdformat --check $(MARKDOWN)
 	$(BIN)/hadolint Containerfile
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/python .ci/typed_docs.py $(VENV)/stubs
 
-format: $(VENV)/.check  ## format the code
+format: $(VENV)/.check  ## format the code and the pages
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/mdformat $(MARKDOWN)
 
 numbers: $(VENV)/.installed  ## write the numbers of the pages, from the committed files
 	$(BIN)/python docs/write_numbers.py

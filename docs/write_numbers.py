@@ -2,7 +2,8 @@
 
 A page holds `<!-- table: NAME -->` and `<!-- /table -->` around a table, and `<!-- n: NAME -->12<!-- /n -->` around a
 number of a sentence. NAME is a function of `docs/page_numbers/` that is decorated with `table` or `number`. What stands
-between the marks is replaced. Pages of single benchmarks are written whole (`page_numbers/benchmark_pages.py`).
+between the marks is replaced; `make format` then wraps the pages. Pages of single benchmarks are written whole
+(`page_numbers/benchmark_pages.py`).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def write_csv(table: pd.DataFrame, file: Path) -> None:
 
 def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table."""
-    rows = [list(head), ["---"] * len(head), *lines]
+    rows = [list(head), ["--"] * len(head), *lines]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 

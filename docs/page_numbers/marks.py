@@ -116,6 +116,6 @@ def between(values: Iterable[float], digits: int) -> str:
 
 
 def markdown(header: Sequence[str], rows: Iterable[Iterable[str]], text: Container[int] = (0,)) -> str:
-    """Return a table; columns but those of text are aligned to the right."""
-    marks = ["---" if place in text else "---:" for place in range(len(header))]
+    """Return a table as `make format` writes it; columns but those of text are aligned to the right."""
+    marks = ["--" if place in text else "-:" for place in range(len(header))]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, marks, *rows))

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 writer = importlib.import_module("write_numbers")
 _SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|<!--.*?-->|\]\([^)\n]*\)|https?://\S+|^#[^\n]*", re.DOTALL | re.MULTILINE)
+_ESCAPE = re.compile(r"\\(?=[*_+)\[\]])")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|(?<![\w.])\.\d+")
 _UNIT = re.compile(
     r"\s?(?:%|points?\b|ms\b|s\b|seconds?\b|minutes?\b|hours?\b|times\b|GB\b|GiB\b|MB\b|bits?\b|standard\b)"
@@ -31,7 +32,8 @@ class Page:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.text = " ".join(_SKIPPED.sub(_blank, (ROOT / name).read_text(encoding="utf-8")).split())
+        text = _SKIPPED.sub(_blank, (ROOT / name).read_text(encoding="utf-8"))
+        self.text = " ".join(_ESCAPE.sub("", text).split())
         self._covered = bytearray(len(self.text))
 
     def says(self, text: str, *values: str) -> None:

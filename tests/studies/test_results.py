@@ -25,7 +25,7 @@ def test_a_table_has_six_digits_and_lines_of_any_system(tmp_path):
 
 
 def test_markdown_has_a_line_a_row():
-    assert markdown(["a", "b"], [["1", "2"]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+    assert markdown(["a", "b"], [["1", "2"]]) == "| a | b |\n| -- | -- |\n| 1 | 2 |"
 
 
 def test_a_figure_is_the_same_bytes_twice(tmp_path):
