@@ -21,6 +21,7 @@ from league_tables import TABLES
 from measure import RESULTS, median_seconds, report
 
 import hedgerow as hr
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.searches import draw_probabilities
 
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -72,7 +73,7 @@ def speed():
     ):
         tally = hr.Tally.count(X, y, learner.schema)
         draw = median_seconds(lambda e=learner, t=tally: e.fit_tally(t), 5)
-        risk = median_seconds(lambda e=learner, t=tally: draw_probabilities(e, t), 5)
+        risk = median_seconds(lambda e=learner, t=tally: draw_probabilities(specification_of(e), t), 5)
         whole = median_seconds(lambda e=learner, X=X, y=y: hr.audit.exact_membership(e, X, y), 3)
         yield {
             "what": what,

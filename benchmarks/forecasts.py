@@ -20,6 +20,7 @@ import numpy as np
 from measure import report
 
 import hedgerow as hr
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.search.lattice import Stop
 from hedgerow.learn.search.sampler import ModelSampler
 from hedgerow.planning.bounds import WholeDraw
@@ -55,7 +56,7 @@ def main():
 
 def drawn_errors(estimator, tally):
     """Return the errors of draws with seeded noise, whose states are computed once."""
-    draw, mechanism = WholeDraw.of(estimator, tally.schema).at(Fraction(estimator.epsilon))
+    draw, mechanism = WholeDraw.of(specification_of(estimator), tally.schema).at(Fraction(estimator.epsilon))
     weight, choose = float(mechanism.weight), seeded_choice(np.random.default_rng(0))
     models = ModelSampler(tally, draw, draw.states(), lambda _: None)._models(weight)
     totals = np.array([models.total(size) for size in draw.sizes])

@@ -51,6 +51,7 @@ from measure import RESULTS, report, run_splits
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cubes import BoxRows, Cubes, summed
 from hedgerow.learn.search.lattice import Stop
@@ -223,7 +224,9 @@ def runs(name, split):
     parts = train_test_split(X, y, test_size=0.2, random_state=split, stratify=classes)
     train, test = (hr.Tally.count(parts[i], parts[i + 2], schema) for i in (0, 1))
     estimator = hr.PrivateTreeRegressor if objective == "squared" else hr.PrivateTreeClassifier
-    draw = estimator(epsilon=1.0, schema=schema, search="exact", objective=objective)._plan(schema).draw
+    draw = (
+        specification_of(estimator(epsilon=1.0, schema=schema, search="exact", objective=objective)).plan(schema).draw
+    )
     boxes, loss = Boxes.of(draw.space, draw.blocks[0]), draw.block(0).loss
     rules = LOSS_RULES if name in LOSSES else RULES if name in CHOSEN_ON else HELD_OUT_RULES
     for epsilon in EPSILONS:

@@ -200,7 +200,7 @@ def test_no_test_file_is_imported():
 @pytest.mark.parametrize(
     ("importer", "source", "imported"),
     [
-        ("hedgerow.models.tree", "from hedgerow.learn.base import TreeEstimator", "hedgerow.learn.base.TreeEstimator"),
+        ("hedgerow.models.tree", "from hedgerow.learn.base import Specification", "hedgerow.learn.base.Specification"),
         ("hedgerow.schema.schema", "def f():\n    from hedgerow import tally", "hedgerow.tally"),
         ("hedgerow.privacy.gate", "import hedgerow.schema.label", "hedgerow.schema.label"),
         ("hedgerow.errors", "if TYPE_CHECKING:\n    from hedgerow import Schema", "hedgerow.Schema"),

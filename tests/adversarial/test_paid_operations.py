@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.learn.private_base import PrivateEstimator
+from hedgerow.learn.contract import PrivateEstimator
 from hedgerow.marginals.base import MarginalEstimator
 from hedgerow.privacy import budget as budget_module
 from hedgerow.privacy.charge import amount_text

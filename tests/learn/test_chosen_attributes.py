@@ -20,6 +20,7 @@ from hedgerow.learn.chosen_attributes import (
     number_chosen,
     widest,
 )
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.scorecard.counts import STEPS, associations
 from hedgerow.learn.scorecard.spending import Spending
 from hedgerow.privacy import exponential_mechanism
@@ -382,7 +383,7 @@ def test_the_rho_of_a_wide_table_covers_what_is_kept_for_rounding_after_any_choi
     schema = hr.Schema(numbers | dict(booleans(28).attributes), CLASSES)
 
     def learners(epsilon):
-        plan = hr.PrivateTreeClassifier(epsilon, max_depth=5, schema=schema)._plan(schema)
+        plan = specification_of(hr.PrivateTreeClassifier(epsilon, max_depth=5, schema=schema)).plan(schema)
         left = plan._left(FEWEST_CHOSEN)
         return left / epsilon, [plan.learner(some, left) for some in (widest(schema), next(ends(schema)))]
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.lattice import Take
 from hedgerow.planning.bounds import WholeDraw, models_of
@@ -60,7 +61,7 @@ def excesses(estimator, schema=TWO):
 
 
 def bounds(estimator, schema):
-    return WholeDraw.of(estimator, schema).bounds(Fraction(estimator.epsilon))
+    return WholeDraw.of(specification_of(estimator), schema).bounds(Fraction(estimator.epsilon))
 
 
 def test_the_bound_by_hand():
@@ -92,14 +93,14 @@ def test_larger_models_lose_more_and_greedy_ones_have_no_bound(make):
     assert sorted(drawn) == drawn
     twice = [one.excess(Fraction(2)) for one in bounds(make(epsilon=1), MORE)]
     assert twice == pytest.approx(excesses(make(epsilon=2), MORE), rel=0.01)
-    assert WholeDraw.of(make(epsilon=1, search="greedy"), MORE) is None
+    assert WholeDraw.of(specification_of(make(epsilon=1, search="greedy")), MORE) is None
     blocks = (
         make(1, max_depth=2, lookahead=1) if make is hr.PrivateTreeClassifier else make(1, max_rules=3, lookahead=1)
     )
-    assert WholeDraw.of(blocks, MORE) is None
+    assert WholeDraw.of(specification_of(blocks), MORE) is None
 
 
 def test_a_search_that_is_too_large_is_refused():
     wide = hr.Schema({f"x{n}": hr.Boolean() for n in range(400)}, TWO.label)
     with pytest.raises(SearchTooLargeError):
-        WholeDraw.of(hr.PrivateTreeClassifier(epsilon=1, max_depth=6, search="exact"), wide)
+        WholeDraw.of(specification_of(hr.PrivateTreeClassifier(epsilon=1, max_depth=6, search="exact")), wide)

@@ -1,12 +1,16 @@
-"""Learners, by which commands learn, and the estimators whose names they have."""
+"""Learners, by which commands learn, and the estimators that are their faces in scikit-learn."""
 
+from dataclasses import FrozenInstanceError, replace
 from inspect import signature
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn import learners
+from hedgerow.learn.contract import specification_of
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.schema import Boolean, Integer, Label, Number, Schema
 
@@ -19,17 +23,47 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("kind", "of_number"), KINDS)
-def test_a_learner_is_its_estimator_but_for_scikit_learns_part(kind, of_number):
+def test_an_estimator_is_the_face_of_its_learner(kind, of_number):
     learner = (learners.REGRESSORS if of_number else learners.CLASSIFIERS)[kind]
-    estimator = getattr(hr, learner.__name__)
-    assert signature(learner) == signature(estimator)
-    for name in ("takes_weights", "keeps_monotone", "predicts_number"):
-        assert getattr(learner, name) == getattr(estimator, name)
+    estimator = getattr(hr, learner.estimator)
+    assert estimator(1).learner is learner
+    own, *parameters = signature(estimator.__init__).parameters.values()
+    assert (own.name, parameters) == ("self", list(signature(learner).parameters.values()))
     schema = Schema(ATTRIBUTES, TARGETS[of_number])
     counts = np.arange(60 * schema.target.n_levels).reshape(60, -1) % 7
     given = {"mechanism": "exponential"} if kind == "dp-greedyrl" else {}
-    models = [
-        make(2, random_state=SeededNoise(np.random.default_rng(3)), **given).fit_tally(hr.Tally(schema, BINS, counts))
+    tally = hr.Tally(schema, BINS, counts)
+    model, face = (
+        make(2, random_state=SeededNoise(np.random.default_rng(3)), **given).fit_tally(tally)
         for make in (learner, estimator)
-    ]
-    assert models[0]._model.to_dict() == models[1]._model.to_dict()
+    )
+    assert model.to_dict() == face._model.to_dict()
+
+
+ESTIMATORS = [one for name in hr.__all__ if hasattr(one := getattr(hr, name), "fit") and hasattr(one, "predict")]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_no_estimator_or_learner_has_more_than_five_of_our_classes(estimator):
+    chains = [estimator.__mro__]
+    if hasattr(estimator, "learner"):
+        chains.append(estimator().learner.__mro__)
+    for chain in chains:
+        assert len([one for one in chain if one.__module__.startswith("hedgerow.")]) <= 5
+
+
+@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if hasattr(one, "learner")])
+def test_a_specification_is_frozen_and_checked_when_it_is_made(estimator):
+    private = {"epsilon": 1} if "epsilon" in signature(estimator).parameters else {}
+    more = {"delta": 1e-9} if estimator is hr.DPGreedyRLClassifier else {}
+    learner = specification_of(estimator(**private, **more))
+    assert specification_of(learner) is learner
+    with pytest.raises(FrozenInstanceError):
+        learner.schema = None
+    with pytest.raises(ArgumentError, match="schema must be a Schema"):
+        replace(learner, schema=3)
+
+
+def test_what_is_no_estimator_of_ours_has_no_specification():
+    with pytest.raises(ArgumentTypeError, match="expected one of hedgerow's estimators, got LogisticRegression"):
+        specification_of(LogisticRegression())

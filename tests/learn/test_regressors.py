@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.learned import LeafCounts, LeafSums, leaf_means
 from hedgerow.learn.search.losses import FINE_STEPS, FINER, Loss, LossTable
 from hedgerow.learn.searches import SearchPlan, draw_probabilities
@@ -366,7 +367,9 @@ def test_a_leaf_whose_sums_are_noise_predicts_what_was_drawn():
 
 
 def test_exact_chances_know_the_noise_of_the_sums():
-    found = draw_probabilities(hr.PrivateTreeRegressor(1.0, schema=SCHEMA), hr.Tally.count(X, Y, SCHEMA))
+    found = draw_probabilities(
+        specification_of(hr.PrivateTreeRegressor(1.0, schema=SCHEMA)), hr.Tally.count(X, Y, SCHEMA)
+    )
     top = SCHEMA.target.n_levels - 1
     assert found.for_counts == Fraction(1, 10)
     assert found.step == pytest.approx(0.1 / top)

@@ -7,6 +7,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.private_base import search_progress
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.cost import Cost
@@ -98,14 +99,14 @@ THREE = Schema({name: Boolean() for name in "abc"}, Label("y", (0, 1)))
 @pytest.mark.parametrize("size", [3, 13, 40])
 @pytest.mark.parametrize("search", ["auto", "exact", "greedy"])
 def test_no_share_goes_to_levels_that_there_cannot_be(search, size):
-    plan = hr.PrivateTreeClassifier(1, max_depth=size, search=search)._plan(THREE)
+    plan = specification_of(hr.PrivateTreeClassifier(1, max_depth=size, search=search)).plan(THREE)
     assert plan.most == 3 if search == "greedy" else plan.draw.blocks == (3,)
 
 
 @pytest.mark.parametrize("size", [4, 100, 10**20])
 @pytest.mark.parametrize("search", ["auto", "exact", "greedy"])
 def test_no_share_goes_to_rules_that_there_cannot_be(search, size):
-    plan = hr.PrivateRuleListClassifier(1, max_rules=size, search=search)._plan(THREE)
+    plan = specification_of(hr.PrivateRuleListClassifier(1, max_rules=size, search=search)).plan(THREE)
     assert plan.most == 3 if search == "greedy" else plan.draw.blocks == (3,)
 
 
@@ -113,7 +114,7 @@ def test_a_huge_number_of_rules_is_planned_at_once():
     wide = Schema({f"x{i}": Boolean() for i in range(30)}, Label("y", (0, 1)))
     for literals in (1, 2):
         estimator = hr.PrivateRuleListClassifier(1, max_rules=10**9, max_literals=literals)
-        assert max(estimator._search_plan(wide).blocks, default=0) <= 12
+        assert max(specification_of(estimator).search_plan(wide).blocks, default=0) <= 12
 
 
 def blas_threads():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import plans
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.objectives import STOP_RULE, STOP_RULE_OF_SHARES
 from hedgerow.learn.search.cost import Outline, masks_cost
 from hedgerow.models import Leaf
@@ -254,15 +255,15 @@ def test_the_card_states_what_was_drawn(stop, drawn):
 def test_the_depths_that_can_be_drawn_follow_from_the_cost(stop, draws_size, states, monkeypatch):
     schema = Schema({f"x{i}": Boolean() for i in range(8)}, Label("y", (False, True)))
     clf = hr.PrivateTreeClassifier(1.0, max_depth=None, stop_probability=stop)
-    whole = clf._search_plan(schema)
+    whole = specification_of(clf).search_plan(schema)
     assert (whole.blocks, whole.draws_size) == ((5,), draws_size)
     # Of depth 2 there are 17 states, and 1 of depth 1; each depth that can be drawn is searched anew.
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", states - 1)
-    assert clf._search_plan(schema).blocks == (1,)
+    assert specification_of(clf).search_plan(schema).blocks == (1,)
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", states)
-    assert clf._search_plan(schema).blocks == (2,)
+    assert specification_of(clf).search_plan(schema).blocks == (2,)
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_SECONDS", 0.0)
-    assert clf._search_plan(schema).blocks == ()
+    assert specification_of(clf).search_plan(schema).blocks == ()
 
 
 def test_greedy_growth_draws_no_size():
@@ -278,7 +279,7 @@ def test_greedy_growth_draws_no_size():
 
 
 def prior_of(clf, schema=SCHEMA):
-    return clf._plan(schema).draw.prior
+    return specification_of(clf).plan(schema).draw.prior
 
 
 @pytest.mark.parametrize(
@@ -313,7 +314,7 @@ def test_the_rule_follows_the_loss(parameters, rule):
 
 
 def test_blocks_below_continue_at_their_depth():
-    plan = hr.PrivateTreeClassifier(1.0, max_depth=4, lookahead=2)._plan(SCHEMA).draw
+    plan = specification_of(hr.PrivateTreeClassifier(1.0, max_depth=4, lookahead=2)).plan(SCHEMA).draw
     assert plan.block(0).prior.log_odds(3) == plan.block(1).prior.log_odds(1) > plan.block(1).prior.log_odds(0)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import tally
+from hedgerow.learn.contract import specification_of
 from hedgerow.privacy.noise import SecureNoise
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import private_cuts
@@ -104,7 +105,7 @@ def test_log_probabilities_of_tables_that_differ_by_a_unit_are_within_epsilon(mo
     """Exactly, for all rows that the counted ones of a person can be; at ε for a row it would be `most` times that."""
     schema = hr.Schema({"x": hr.Boolean()}, hr.Label("y", (0, 1)), unit=Unit("who", most))
     estimator = hr.PrivateTreeClassifier(epsilon=1, max_depth=1, schema=schema)
-    weight = float(estimator._plan(schema).mechanism.weight)
+    weight = float(specification_of(estimator).plan(schema).mechanism.weight)
     kinds, furthest = list(product((0, 1), repeat=2)), 0.0
     for others in ([], kinds, [(0, 0)] * 40, [(0, 0)] * 40 + [(1, 1)] * 40):
         for person in product(kinds, repeat=most):

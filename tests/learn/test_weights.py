@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
 from hedgerow.learn import plans
+from hedgerow.learn.contract import specification_of
+from hedgerow.learn.private_base import PrivateSpecification
 from hedgerow.privacy.noise import SecureNoise
 from hedgerow.service.curator import HostedDataset
 from hedgerow.service.rows import FrameRows
@@ -104,7 +106,7 @@ def test_draws_of_the_real_path_refute_no_more_than_epsilon(monkeypatch, steps):
     """One false alarm in a million. Mechanisms at ε in place of ε/4 are caught, on a row of the largest weight."""
     estimator = hr.PrivateTreeClassifier(1, max_depth=1, schema=TINY)
     if steps == 1:
-        monkeypatch.setattr(type(estimator), "_epsilon_of_a_row", lambda self, _: Fraction(self.epsilon))
+        monkeypatch.setattr(PrivateSpecification, "epsilon_of_a_row", lambda self, _: self.exact_epsilon)
         monkeypatch.setattr("hedgerow.learn.private_base.group_loss", lambda *loss: loss[:3])
         monkeypatch.setattr("hedgerow.privacy.gate.loss_of", lambda one, _: (one.epsilon, one.delta, one.rho))
     rows = [((True, False, True), STEPS)]
@@ -268,7 +270,7 @@ def test_units_and_weights_go_together():
     assert hr.Tally.count(rows, "risk", schema).total().tolist() == [0, 9 * STEPS, 0]
     clf = hr.PrivateTreeClassifier(1, schema=schema, max_depth=1).fit(rows, rows.risk)
     assert clf.privacy_.epsilon == 1
-    assert clf._plan(schema).epsilon == Fraction(1, 3 * STEPS)
+    assert specification_of(clf).plan(schema).epsilon == Fraction(1, 3 * STEPS)
 
 
 def test_what_counts_rows_as_one_refuses_a_schema_with_weights():

@@ -10,6 +10,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.space import Space
 from tests.learn.draws import Scripted
@@ -56,4 +57,4 @@ def by_fits(rows, **parameters):
 
 def weight_of_a_row(**parameters):
     estimator = hr.PrivateTreeClassifier(1, schema=TINY, **parameters)
-    return STEPS * estimator._plan(TINY).mechanism.weight
+    return STEPS * specification_of(estimator).plan(TINY).mechanism.weight

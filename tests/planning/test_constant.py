@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.lattice import Stop
 from hedgerow.planning.bounds import WholeDraw
@@ -37,7 +38,7 @@ def test_the_chance_is_that_of_draws_and_of_no_other_epsilon(make):
     models = drawn_models(make(EPSILON), the_table(), 1500)
     real = sum(len(said(model)) == 1 for model in models) / len(models)
     for factor, is_right in ((Fraction(1), True), (Fraction(7, 10), False), (Fraction(13, 10), False)):
-        draw, mechanism = WholeDraw.of(make(EPSILON), SCHEMA).at(EPSILON * factor)
+        draw, mechanism = WholeDraw.of(specification_of(make(EPSILON)), SCHEMA).at(EPSILON * factor)
         (found,) = chances_of_constant(draw, float(mechanism.weight), 800, np.array([0.2]), np.array([0.5]))
         assert (abs(float(found) - real) < 0.033) is is_right
 

@@ -10,6 +10,7 @@ from sklearn.metrics import mean_absolute_error, r2_score
 
 import hedgerow as hr
 from hedgerow.learn import OptimalTreeRegressor, PrivateTreeClassifier, PrivateTreeRegressor
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.search.lattice import Take
 from hedgerow.planning.bounds import WholeDraw
 from hedgerow.planning.expected import DefaultDraws
@@ -32,7 +33,7 @@ def test_bounds_are_in_units_of_variance_and_of_the_target():
     epsilon, rows, spread = Fraction(1, 2), 500, 6.0
     forecast = hr.plan(SCHEMA, rows, epsilon, spread=spread)
     squared, absolute = (
-        WholeDraw.of(PrivateTreeRegressor(epsilon, objective=name), SCHEMA).bounds(epsilon)
+        WholeDraw.of(specification_of(PrivateTreeRegressor(epsilon, objective=name)), SCHEMA).bounds(epsilon)
         for name in ("squared", "absolute")
     )
     shown = [one for one in forecast.to_dict()["draws"] if one["model"] == "tree"]
@@ -70,7 +71,11 @@ def test_the_bound_of_95_of_100_draws_is_near_what_some_table_does(scale, holds)
     1,000 draws: three standard deviations of a share of .05 are .02.
     """
     schema = hr.Schema({"x": hr.Boolean()}, hr.Label("y", ("no", "yes")))
-    bound = WholeDraw.of(PrivateTreeClassifier(1), schema).bounds(Fraction(1))[0].excess(Fraction(1), 0.05)
+    bound = (
+        WholeDraw.of(specification_of(PrivateTreeClassifier(1)), schema)
+        .bounds(Fraction(1))[0]
+        .excess(Fraction(1), 0.05)
+    )
     half = int(scale * bound) + 1
     models = drawn_models(
         PrivateTreeClassifier(1), Tally(schema, np.array([[0], [1]]), half * np.eye(2, dtype=int)), 1000

@@ -1,9 +1,8 @@
 """`hedgerow fit`: learn a private rule list, tree or scorecard from a table, of classes or of a number."""
 
 import json
-import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -19,13 +18,12 @@ from hedgerow.cli.output import ROOM, check_output, model_text, say, written
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import CommandRows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
-from hedgerow.errors import ArgumentError, NoiseWarning, SeededNoiseWarning, UnitWarning, UselessModelWarning
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.learners import CLASSIFIERS, REGRESSORS, Learners
-from hedgerow.learn.private_base import PrivateEstimator, noise_warning
-from hedgerow.learn.searches import SearchEstimator
-from hedgerow.learn.ssrl.greedy import PUBLISHED, DPGreedyRLEstimator
+from hedgerow.learn.private_base import PrivateSpecification, noise_warning
+from hedgerow.learn.searches import SearchSpecification
+from hedgerow.learn.ssrl.greedy import PUBLISHED, PublishedRuleList
 from hedgerow.models.model import Model
-from hedgerow.models.released import released_model
 from hedgerow.planning.expected import rows_needed
 from hedgerow.planning.planner import ACCURACY_LOSS
 from hedgerow.privacy.charge import exact
@@ -135,19 +133,19 @@ def fit(
     account = open_budget(budget)
     makers = CLASSIFIERS if declared is None or declared.target.as_number is None else REGRESSORS
     given = _given(model, parameters, makers, declared)
-    classifier = makers[model](amount, **given, schema=declared, budget=account, random_state=seed)
-    _check_proven(classifier, research=research)
+    learner = makers[model](amount, **given, schema=declared, budget=account, random_state=seed)
+    _check_proven(learner, research=research)
     if declared is not None:
-        classifier.check_budget(declared)
+        learner.check_budget(declared)
     elif account is not None:
         account.check(amount, given.get("delta", 0), rho=0)  # which rho it costs follows from the columns
     with open_rows(data, table, declared if tally else None) as rows, reserved(output, room=ROOM, force=force) as write:
         label = target_name(rows.columns, target, declared)
         released = write_release(
-            write, lambda: _learn(classifier, rows, label), lambda model: model.to_json(), amount, account
+            write, lambda: _learn(learner, rows, label), lambda model: model.to_json(), amount, account
         )
     with written(output):
-        for caveat in classifier.caveats:
+        for caveat in learner.caveats(released):
             say(f"warning: {caveat.sentence}", err=True)
         enter_digest(account, released.to_dict()["digest"])
         say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else model_text(released))
@@ -182,19 +180,19 @@ def _classes(schema: Schema | None) -> tuple[Any, ...]:
     return schema.classes
 
 
-def _check_proven(classifier: PrivateEstimator, *, research: bool) -> None:
+def _check_proven(learner: PrivateSpecification, *, research: bool) -> None:
     """Refuse a mechanism whose guarantee is published but not proven, unless --research is given."""
-    if not isinstance(classifier, DPGreedyRLEstimator):
+    if not isinstance(learner, PublishedRuleList):
         return
-    published = PUBLISHED.get(classifier.mechanism)
-    if published is not None and published.gap is not None and not research:
-        problem = f"--mechanism {classifier.mechanism} has no proven guarantee: {published.gap}"
+    published = PUBLISHED[learner.mechanism]
+    if published.gap is not None and not research:
+        problem = f"--mechanism {learner.mechanism} has no proven guarantee: {published.gap}"
         raise ArgumentError(f"{problem}. Add --research to confirm.")
 
 
-def _tell_rows_needed(classifier: SearchEstimator, schema: Schema) -> None:
+def _tell_rows_needed(learner: SearchSpecification, schema: Schema) -> None:
     """Say how many rows a model needs, if many, from public numbers alone: how many there are is private."""
-    needed = rows_needed(classifier, schema, ACCURACY_LOSS)
+    needed = rows_needed(learner, schema, ACCURACY_LOSS)
     if needed is not None and needed > MANY_ROWS:
         lost = f"lose at most {100 * ACCURACY_LOSS:g} % of them to noise on average; see `hedgerow plan`"
         rows = f"{needed:,.0f} rows"
@@ -203,25 +201,19 @@ def _tell_rows_needed(classifier: SearchEstimator, schema: Schema) -> None:
         say(f"at this epsilon even the smallest model needs about {rows} to {lost}", err=True)
 
 
-def _learn(classifier: PrivateEstimator, rows: CommandRows, label: str) -> Model:
+def _learn(learner: PrivateSpecification, rows: CommandRows, label: str) -> Model:
     cost = None
-    if isinstance(classifier, SearchEstimator):
-        declared = classifier.schema
+    if isinstance(learner, SearchSpecification):
+        declared = learner.schema
         if not isinstance(declared, Schema):
             declared = all_boolean(rows.columns, label, default_classes(False))
-        cost = classifier.search_cost(declared)
-        classifier.verbose = cost is not None and cost.is_noticeable
-        _tell_rows_needed(classifier, declared)
-    unit = classifier.schema.unit if isinstance(classifier.schema, Schema) else None
-    too_noisy = noise_warning(exact(classifier.epsilon or 0, "epsilon"), unit)
+        cost = learner.search_cost(declared)
+        learner = replace(learner, verbose=cost is not None and cost.is_noticeable)
+        _tell_rows_needed(learner, declared)
+    unit = learner.schema.unit if isinstance(learner.schema, Schema) else None
+    too_noisy = noise_warning(learner.exact_epsilon, unit)
     # By their names alone, which are public: how values repeat is private, and `schema check` tells the curator
     whose = unit_advice(rows.columns) if unit is None else None
     for warning in filter(None, (too_noisy, whose)):
         say(f"warning: {warning}", err=True)
-    with warnings.catch_warnings():
-        for told in (NoiseWarning, SeededNoiseWarning, UnitWarning, UselessModelWarning):
-            warnings.simplefilter("ignore", told)  # told without a line of source
-        rows.learn(classifier, label, quietly=cost is not None)
-    model = released_model(classifier)
-    assert model is not None
-    return model
+    return rows.learn(learner, label, quietly=cost is not None)

@@ -21,7 +21,7 @@ from hedgerow.hypotheses.hypothesis import (
 )
 from hedgerow.hypotheses.operators import ConstantRow
 from hedgerow.hypotheses.scikit_learn import read_pipeline
-from hedgerow.learn.base import TallyEstimator
+from hedgerow.learn.contract import TallyEstimator
 from hedgerow.models.files import KINDS, rebuilt
 from hedgerow.models.model import Model
 from hedgerow.models.released import is_model, released_model, released_models

@@ -28,29 +28,32 @@ class TrainingData:
     is_declared: bool = True  # whether somebody wrote the schema; if not, an error about a value says how to
 
     @classmethod
-    def of(cls, estimator: Any, X: Any, y: Any) -> Self:
+    def of(cls, specification: Any, X: Any, y: Any, estimator: Any = None) -> Self:
+        """Check rows and labels by a learner's parameters; an estimator is told of its columns by scikit-learn."""
         if isinstance(y, str):
             raise ArgumentTypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
-        labels, schema = Labels.of(y, X), estimator.schema
+        labels, schema = Labels.of(y, X), specification.schema
         if isinstance(schema, str):
-            return cls._with_schema_from_rows(estimator, X, labels)
+            return cls._with_schema_from_rows(specification, X, labels, estimator)
         table, is_declared = Table.of(X), schema is not None
         if schema is None:
             types = table.without_rows()
             if labels.is_text and not all(types.column(name, i).is_text for i, name in enumerate(types.column_names)):
                 raise advise(DomainError("", column=labels.name))  # in a file of text, truths are text, too
             schema = boolean_schema(table.column_names, labels)
-        check_learnable(estimator, schema)
+        check_learnable(specification, schema)
         schema.check_types(table)
         schema.check_unit(table)
         check_labels(table, labels, schema.label)
         return cls(table, labels, schema, is_declared)
 
     @classmethod
-    def _with_schema_from_rows(cls, estimator: Any, X: Any, labels: Labels) -> Self:
+    def _with_schema_from_rows(cls, specification: Any, X: Any, labels: Labels, estimator: Any) -> Self:
         """Validate as scikit-learn does and infer the schema from the rows, which voids any guarantee."""
-        from sklearn.utils.validation import validate_data  # takes long to import
+        from sklearn.base import BaseEstimator  # takes long to import
+        from sklearn.utils.validation import validate_data
 
+        estimator = BaseEstimator() if estimator is None else estimator
         if labels.data is None:
             raise ArgumentError("This estimator requires y to be passed, but the target y is None.")
         name, table = labels.name, Table.of_frame(X)
@@ -60,7 +63,7 @@ class TrainingData:
             table, labels = Table.of(rows), Labels.of(y)
         else:
             validate_data(estimator, X, skip_check_array=True)
-        target = (_number_of if estimator.predicts_number else _label_of)(labels.column(name))
+        target = (_number_of if specification.predicts_number else _label_of)(labels.column(name))
         attributes = {
             own: public_attribute(table.column(own, position), _BINS, outside="bin")
             for position, own in enumerate(table.column_names)
@@ -92,12 +95,12 @@ def _number_of(column: Column) -> Number:
     return Number(column.name, low, high)
 
 
-def check_learnable(estimator: Any, schema: Schema) -> None:
-    """Check that a schema has a target of an estimator's kind, that every number has cut points, and its order."""
-    check_kept(estimator, schema)
+def check_learnable(specification: Any, schema: Schema) -> None:
+    """Check that a schema has a target of a learner's kind, that every number has cut points, and its order."""
+    check_kept(specification, schema)
     for problem in learning_problems(schema):
         raise problem
-    if not estimator.predicts_number:
+    if not specification.predicts_number:
         schema.classes  # noqa: B018 -- raises for a number
     elif schema.target.as_number is None:
         problem = "expected a number to predict, got a label with classes"
@@ -105,16 +108,16 @@ def check_learnable(estimator: Any, schema: Schema) -> None:
         raise SchemaError(f"{problem}; {advice}", attribute=schema.target.name)
 
 
-def check_kept(estimator: Any, schema: Schema) -> None:
-    """Check that an estimator keeps the order along attributes, and weighs rows, if the schema declares it."""
-    if schema.weight is not None and not estimator.takes_weights:
+def check_kept(specification: Any, schema: Schema) -> None:
+    """Check that a learner keeps the order along attributes, and weighs rows, if the schema declares it."""
+    if schema.weight is not None and not specification.takes_weights:
         expected = "is the weight of rows, which only trees and rule lists take: others read sums as counts of rows"
         advice = "Learn a tree or list, or leave `weight` out."
         raise SchemaError(f"{expected}, and would take a weighted row for many. {advice}", attribute=schema.weight.name)
-    if schema.weight is not None and getattr(estimator, "release_counts", False):
+    if schema.weight is not None and getattr(specification, "release_counts", False):
         problem = "leave release_counts out where rows have weights: sums of weights are no counts of rows"
         raise ArgumentError(f"{problem}. objective='mixed' has probabilities.")
-    for name in () if estimator.keeps_monotone else schema.monotone:
+    for name in () if specification.keeps_monotone else schema.monotone:
         problem = "is declared as monotone, which only scorecards keep"
         raise SchemaError(f"{problem}; learn one, or leave `monotone` out.", attribute=name)
 

@@ -1,6 +1,6 @@
-"""Private learners by the kind of their models: all of an estimator but scikit-learn's part of it.
+"""Private learners by the kind of their models, without scikit-learn, which takes long to import.
 
-The command line learns, and plans compute, by them, without waiting for scikit-learn to be imported.
+The command line learns, and plans compute, by them; the public estimators are in `trees`, `rule_lists`, `scorecards`.
 """
 
 from collections.abc import Mapping
@@ -9,15 +9,31 @@ from typing import Any, Literal
 
 from hedgerow.boundary.arguments import check_probability
 from hedgerow.errors import ArgumentError, SearchTooLargeError
-from hedgerow.learn.base import SMOOTH, RuleListEstimator, ScorecardEstimator, TreeEstimator, check_auto
+from hedgerow.learn.base import (
+    SMOOTH,
+    Monotone,
+    check_auto,
+    check_depth,
+    check_list_parameters,
+    check_scorecard_parameters,
+    directions,
+)
 from hedgerow.learn.blocks import CostOf, ListDraw, TreeDraw, list_costs, longest_path, tree_costs
-from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
+from hedgerow.learn.objectives import (
+    CLIP,
+    OBJECTIVE,
+    ClassificationLoss,
+    ClassObjective,
+    NumberObjective,
+    PrivateRegressionLoss,
+)
 from hedgerow.learn.plans import DrawnList, DrawnTree, GreedyList, GreedyTree, Plan
-from hedgerow.learn.private_base import PrivateEstimator
+from hedgerow.learn.private_base import PrivateSpecification
 from hedgerow.learn.search.cost import Outline
 from hedgerow.learn.search.space import Space
-from hedgerow.learn.searches import SearchEstimator, SearchPlan
-from hedgerow.learn.ssrl.greedy import DPGreedyRLEstimator
+from hedgerow.learn.searches import SearchPlan, SearchSpecification
+from hedgerow.learn.ssrl.greedy import PublishedRuleList
+from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.noise import TwoSidedGumbelChoice, TwoSidedPermuteAndFlip
 from hedgerow.privacy.unit import rows_of
@@ -32,33 +48,45 @@ GREEDY_DEPTH, GREEDY_RULES = 3, 5  # that are grown
 DEEPEST_GREEDY = 12  # levels that may be asked for: each doubles the leaves and the time, whatever the rows
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateTreeEstimator(SearchEstimator, TreeEstimator):
-    """A private estimator whose model is a tree."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrivateTree(SearchSpecification):
+    """A private learner of trees."""
 
     max_depth: int | None = None
     stop_probability: float | Literal["auto"] = "auto"
-    _size_name, _parts = "max_depth", "levels"
-    _advice = "Use a smaller max_depth, fewer attributes, values or cut points, or search='auto'."
-    _draw, _drawn, _grown = TreeDraw, DrawnTree, GreedyTree
+    takes_weights = True
+    model, parts, size_name = "tree", "levels", "max_depth"
+    too_large = "Use a smaller max_depth, fewer attributes, values or cut points, or search='auto'."
 
-    def _costs(self, schema: Schema) -> tuple[CostOf, int]:
-        outline = Outline.of_trees(schema)
-        return tree_costs(outline, self._row_loss(schema)), min(LARGEST_DEPTH, outline.n_options)
+    def __post_init__(self) -> None:
+        if self.max_depth is not None:
+            check_depth(self.max_depth)
+        super().__post_init__()
 
-    def _size(self, schema: Schema) -> int:
+    @property
+    def given_size(self) -> int | None:
+        return self.max_depth
+
+    def size(self, schema: Schema) -> int:
         depth = GREEDY_DEPTH if self.max_depth is None else int(self.max_depth)
         return min(depth, longest_path(schema, 1, negations=False))  # so that no share is idle
 
-    def _options(self, schema: Schema) -> dict[str, Any]:
-        return {"space": Space.of_trees(schema)}
+    def exact_costs(self, schema: Schema) -> tuple[CostOf, int]:
+        outline = Outline.of_trees(schema)
+        return tree_costs(outline, self.loss.table(schema)), min(LARGEST_DEPTH, outline.n_options)
+
+    def exact_plan(self, schema: Schema, draw: dict[str, Any], common: dict[str, Any]) -> DrawnTree:
+        return DrawnTree(draw=TreeDraw(Space.of_trees(schema), **draw), **common)
+
+    def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyTree:
+        return GreedyTree(space=Space.of_trees(schema), **common)
 
     def _check_stop_probability(self) -> None:
         if not (isinstance(self.stop_probability, str) and self.stop_probability == "auto"):
             check_probability("stop_probability", self.stop_probability, expected="'auto' or between 0 and 1")
 
-    def _search_plan(self, schema: Schema) -> SearchPlan:
-        chosen, levels = super()._search_plan(schema), self._size(schema)
+    def search_plan(self, schema: Schema) -> SearchPlan:
+        chosen, levels = super().search_plan(schema), self.size(schema)
         if not chosen.blocks and levels > DEEPEST_GREEDY:
             problem = f"expected max_depth of {DEEPEST_GREEDY} at most where the search is greedy, got {levels}"
             told = f"{problem}: each level doubles the leaves and the time. Use a smaller max_depth."
@@ -66,90 +94,182 @@ class PrivateTreeEstimator(SearchEstimator, TreeEstimator):
         return chosen
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateRuleListEstimator(SearchEstimator, RuleListEstimator):
-    """A private estimator whose model is a rule list."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrivateRuleList(SearchSpecification):
+    """A private learner of rule lists."""
 
     max_rules: int | None = None
     max_literals: int = 1
-    _size_name, _parts = "max_rules", "rules"
-    _advice = (
+    negations: bool = True
+    takes_weights = True
+    model, parts, size_name = "rule list", "rules", "max_rules"
+    too_large = (
         "Use fewer rules (max_rules), fewer literals (max_literals), fewer attributes, values or cut points, or "
         "search='auto'."
     )
-    _draw, _drawn, _grown = ListDraw, DrawnList, GreedyList
 
-    def _costs(self, schema: Schema) -> tuple[CostOf, int]:
-        literals, negations = int(self.max_literals), bool(self.negations)
-        return list_costs(schema, literals, negations=negations, objective=self._row_loss(schema)), LARGEST_LIST - 1
+    def __post_init__(self) -> None:
+        check_list_parameters(1 if self.max_rules is None else self.max_rules, self.max_literals, self.negations)
+        super().__post_init__()
 
-    def _size(self, schema: Schema) -> int:
+    @property
+    def given_size(self) -> int | None:
+        return self.max_rules
+
+    def size(self, schema: Schema) -> int:
         rules = GREEDY_RULES if self.max_rules is None else int(self.max_rules)
         return min(rules - 1, longest_path(schema, int(self.max_literals), negations=bool(self.negations)))
 
-    def _options(self, schema: Schema) -> dict[str, Any]:
-        return {"candidates": Candidates.of(schema, int(self.max_literals), negations=bool(self.negations))}
+    def exact_costs(self, schema: Schema) -> tuple[CostOf, int]:
+        literals, negations = int(self.max_literals), bool(self.negations)
+        return list_costs(schema, literals, negations=negations, objective=self.loss.table(schema)), LARGEST_LIST - 1
+
+    def exact_plan(self, schema: Schema, draw: dict[str, Any], common: dict[str, Any]) -> DrawnList:
+        return DrawnList(draw=ListDraw(self._candidates(schema), **draw), **common)
+
+    def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyList:
+        return GreedyList(candidates=self._candidates(schema), **common)
+
+    def _candidates(self, schema: Schema) -> Candidates:
+        return Candidates.of(schema, int(self.max_literals), negations=bool(self.negations))
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateScorecardEstimator(PrivateEstimator, ScorecardEstimator):
-    """A private estimator whose model is a scorecard."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrivateTreeClassification(PrivateTree):
+    """The private learner of trees that predict classes."""
 
+    objective: ClassObjective = OBJECTIVE
+    costs: Costs | None = None
+    class_weight: ClassWeight | None = None
+    estimator = "PrivateTreeClassifier"
+
+    @property
+    def loss(self) -> ClassificationLoss:
+        return ClassificationLoss(self.objective, self.costs, self.class_weight)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrivateTreeRegression(PrivateTree):
+    """The private learner of trees that predict a number."""
+
+    objective: NumberObjective = "squared"
+    quantile: float = 0.5
+    clip: float = CLIP
+    release_means: bool = True
+    estimator = "PrivateTreeRegressor"
+    predicts_number = True
+
+    @property
+    def loss(self) -> PrivateRegressionLoss:
+        return PrivateRegressionLoss(self.objective, self.quantile, self.clip, self.release_means)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrivateRuleListClassification(PrivateRuleList):
+    """The private learner of rule lists that predict classes."""
+
+    objective: ClassObjective = OBJECTIVE
+    costs: Costs | None = None
+    class_weight: ClassWeight | None = None
+    estimator = "PrivateRuleListClassifier"
+
+    @property
+    def loss(self) -> ClassificationLoss:
+        return ClassificationLoss(self.objective, self.costs, self.class_weight)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrivateRuleListRegression(PrivateRuleList):
+    """The private learner of rule lists that predict a number."""
+
+    objective: NumberObjective = "squared"
+    quantile: float = 0.5
+    clip: float = CLIP
+    release_means: bool = True
+    estimator = "PrivateRuleListRegressor"
+    predicts_number = True
+
+    @property
+    def loss(self) -> PrivateRegressionLoss:
+        return PrivateRegressionLoss(self.objective, self.quantile, self.clip, self.release_means)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrivateScorecard(PrivateSpecification):
+    """A private learner of scorecards."""
+
+    max_attributes: int | None = None
+    points: int = 20
+    monotone: Monotone = None
     delta: Amount | None = None
     smooth: Literal["auto"] | float = "auto"
+    keeps_monotone = True
 
-    def check_public(self) -> None:
-        super().check_public()
-        if isinstance(self.schema, Schema):
-            self._plan(self.schema)
-
-    def _plan(self, schema: Schema) -> Plan:
-        from hedgerow.learn.scorecard import number_plan, plan  # lists and trees need neither
-
-        monotone = self._directions(schema)
-        epsilon = exact(self.epsilon or 0, "epsilon") if self.delta else self._epsilon_of_a_row(schema)
-        prior: dict[str, Any] = {} if isinstance(self.smooth, str) else {"across": float(self.smooth)}
-        return (number_plan.NumberPlan if self.predicts_number else plan.ScorecardPlan)(
-            epsilon=epsilon,
-            delta=exact(self.delta or 0, "delta"),
-            rows=rows_of(schema.unit) if self.delta else 1,
-            schema=schema,
-            most=self._most_attributes,
-            points=int(self.points),
-            monotone=monotone,
-            choice=TwoSidedGumbelChoice if self._adds_up_rho else TwoSidedPermuteAndFlip,
-            **prior,
-        )
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def __post_init__(self) -> None:
+        check_scorecard_parameters(self.max_attributes, self.points, self.monotone)
+        super().__post_init__()
         if self.delta is not None and not 0 < exact(self.delta, "delta") < 1:
             raise ArgumentError(f"delta must be None or a number between 0 and 1, got {describe_argument(self.delta)}.")
         check_auto("smooth", self.smooth, *SMOOTH)
 
+    def check_public(self) -> None:
+        super().check_public()
+        if isinstance(self.schema, Schema):
+            self.plan(self.schema)
 
-def _learner(estimator: str, *bases: type, **more: Any) -> type[Any]:
-    """Return the learner of an estimator, whose name it has: charges name it."""
-    return dataclass(eq=False, repr=False, kw_only=True)(type(estimator, bases, more))
+    def plan(self, schema: Schema) -> Plan:
+        from hedgerow.learn.scorecard import number_plan, plan  # lists and trees need neither
+
+        monotone = directions(schema, self.monotone)
+        prior: dict[str, Any] = {} if isinstance(self.smooth, str) else {"across": float(self.smooth)}
+        return (number_plan.NumberPlan if self.predicts_number else plan.ScorecardPlan)(
+            epsilon=self.exact_epsilon if self.delta else self.epsilon_of_a_row(schema),
+            delta=exact(self.delta or 0, "delta"),
+            rows=rows_of(schema.unit) if self.delta else 1,
+            schema=schema,
+            most=None if self.max_attributes is None else int(self.max_attributes),
+            points=int(self.points),
+            monotone=monotone,
+            choice=TwoSidedGumbelChoice if self.adds_up_rho else TwoSidedPermuteAndFlip,
+            **prior,
+        )
 
 
-Learners = Mapping[str, type[Any]]
+class PrivateScorecardClassification(PrivateScorecard):
+    """The private learner of scorecards that predict classes."""
+
+    estimator = "PrivateScorecardClassifier"
+
+
+class PrivateScorecardRegression(PrivateScorecard):
+    """The private learner of scorecards that predict a number."""
+
+    estimator = "PrivateScorecardRegressor"
+    predicts_number = True
+
+
+Learners = Mapping[str, type[PrivateSpecification]]
 CLASSIFIERS: Learners = {
-    "rule-list": _learner("PrivateRuleListClassifier", OfClasses, PrivateRuleListEstimator),
-    "tree": _learner("PrivateTreeClassifier", OfClasses, PrivateTreeEstimator),
-    "scorecard": _learner("PrivateScorecardClassifier", PrivateScorecardEstimator),
-    "dp-greedyrl": _learner("DPGreedyRLClassifier", DPGreedyRLEstimator),
+    "rule-list": PrivateRuleListClassification,
+    "tree": PrivateTreeClassification,
+    "scorecard": PrivateScorecardClassification,
+    "dp-greedyrl": PublishedRuleList,
 }
 REGRESSORS: Learners = {
-    "rule-list": _learner("PrivateRuleListRegressor", OfReleasedNumbers, PrivateRuleListEstimator),
-    "tree": _learner("PrivateTreeRegressor", OfReleasedNumbers, PrivateTreeEstimator),
-    "scorecard": _learner("PrivateScorecardRegressor", PrivateScorecardEstimator, predicts_number=True),
+    "rule-list": PrivateRuleListRegression,
+    "tree": PrivateTreeRegression,
+    "scorecard": PrivateScorecardRegression,
 }
 
 
-def estimators_of(target: Target) -> Learners:
-    """Return the estimators of a target, by the kind of their models, as questions to a service name them."""
+def learners_of(target: Target) -> Learners:
+    """Return the learners of a target by the kind of their models, as questions to a service name them."""
+    learners = CLASSIFIERS if target.as_number is None else REGRESSORS
+    return {kind: learner for kind, learner in learners.items() if kind != "dp-greedyrl"}
+
+
+def estimators_of(target: Target) -> Mapping[str, type[Any]]:
+    """Return the public estimators of a target, by the kind of their models."""
     from hedgerow import learn  # scikit-learn takes long to import
 
-    learners = CLASSIFIERS if target.as_number is None else REGRESSORS
-    return {kind: getattr(learn, one.__name__) for kind, one in learners.items() if kind != "dp-greedyrl"}
+    return {kind: getattr(learn, learner.estimator) for kind, learner in learners_of(target).items()}

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Literal
 
 from hedgerow.boundary.arguments import check_choice, check_flag, check_probability
 from hedgerow.errors import ArgumentError
@@ -27,40 +27,41 @@ CLIP = 0.5  # the share of a number's range beyond which a squared loss grows no
 
 
 class RowLoss:
-    """The loss of a row, by the parameters of an estimator, and what is released about the leaves of a drawn model."""
-
-    def _check_objective(self) -> None:
-        raise NotImplementedError
-
-    def _row_loss(self, schema: Schema) -> Objective:
-        raise NotImplementedError
+    """The loss of a row, and what is released about the leaves of a drawn model; the base of two kinds."""
 
     @property
-    def has_default_objective(self) -> bool:
-        """True if the loss is that of errors, each of which costs the same."""
+    def is_default(self) -> bool:
+        """True if it is the number of errors, each of which costs the same."""
         return False
-
-    @property
-    def _stop_rule(self) -> StopRule:
-        """The rule that makes the default prior of trees."""
-        return STOP_RULE if self.has_default_objective else STOP_RULE_OF_SHARES
 
     @property
     def predicts_means(self) -> bool:
-        """True if leaves predict the mean of their rows, as far as what is released about these has it."""
+        """True if leaves predict the mean of their rows, so far as what is released about these has it."""
         return False
 
+    def table(self, schema: Schema) -> Objective:
+        """Return the loss by its name, or as a table of levels and predictions; ValueError if the schema has none."""
+        raise NotImplementedError
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class OfClasses(RowLoss):
+    @property
+    def stop_rule(self) -> StopRule:
+        """The rule that makes the default prior of trees."""
+        return STOP_RULE if self.is_default else STOP_RULE_OF_SHARES
+
+    def released(self, *, counts: bool) -> LeafCounts | None:
+        """Return what is released about the rows of leaves, with counts or without; None for nothing."""
+        return LeafCounts() if counts else None
+
+
+@dataclass(frozen=True)
+class ClassificationLoss(RowLoss):
     """The loss of a classifier: errors, Brier's score, half of each, costs, or how far apart ordered classes are."""
 
     objective: ClassObjective = OBJECTIVE
     costs: Costs | None = None
     class_weight: ClassWeight | None = None
-    _weighing: ClassVar[str] = " To weigh errors of classes, set class_weight or costs."
 
-    def _check_objective(self) -> None:
+    def __post_init__(self) -> None:
         check_choice("objective", self.objective, CLASS_OBJECTIVES)
         if isinstance(self.class_weight, str):
             raise ArgumentError(
@@ -72,7 +73,7 @@ class OfClasses(RowLoss):
         if self.objective != OBJECTIVE and self._has_costs:
             raise ArgumentError(f"expected objective={OBJECTIVE!r} with costs or class_weight, got {self.objective!r}.")
 
-    def _row_loss(self, schema: Schema) -> Objective:
+    def table(self, schema: Schema) -> Objective:
         if self._has_costs:
             return LossTable.of_costs(cost_matrix(schema.classes, class_weight=self.class_weight, costs=self.costs))
         if self.objective != "absolute":
@@ -84,7 +85,7 @@ class OfClasses(RowLoss):
         return LossTable.of_distances(places, abs, "absolute", f"{len(places) - 1} classes")
 
     @property
-    def has_default_objective(self) -> bool:
+    def is_default(self) -> bool:
         return self.objective == OBJECTIVE and not self._has_costs
 
     @property
@@ -92,16 +93,15 @@ class OfClasses(RowLoss):
         return self.costs is not None or self.class_weight is not None
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class OfNumbers(RowLoss):
+@dataclass(frozen=True)
+class RegressionLoss(RowLoss):
     """The loss of a regressor: squared up to a bound, absolute, or that of a quantile."""
 
     objective: NumberObjective = "squared"
     quantile: float = 0.5
     clip: float = CLIP
-    predicts_number: ClassVar[bool] = True
 
-    def _check_objective(self) -> None:
+    def __post_init__(self) -> None:
         check_choice("objective", self.objective, NUMBER_OBJECTIVES)
         check_probability("quantile", self.quantile)
         if self.objective != "quantile" and self.quantile != 0.5:
@@ -111,14 +111,14 @@ class OfNumbers(RowLoss):
         if self.objective != "squared" and self.clip != CLIP:
             raise ArgumentError(f"expected objective='squared' with clip, got {self.objective!r}.")
 
-    def _row_loss(self, schema: Schema) -> Objective:
+    def table(self, schema: Schema) -> Objective:
         number = schema.target.as_number
         assert number is not None  # checked before
         of, unit = self._loss_of_distance(number)
         return LossTable.of_distances(number.values, of, self.objective, unit)
 
-    def largest_loss(self, number: Number) -> float:
-        """Return the loss that counts as 1, in units of the target, or, where it is squared, of their squares."""
+    def largest(self, number: Number) -> float:
+        """Return the loss that counts as 1, in units of the target, or, if it is squared, in their squares."""
         of, _ = self._loss_of_distance(number)
         most = Fraction(number.values[-1]) - Fraction(number.values[0])
         return float(max(of(most), of(-most)))
@@ -137,23 +137,21 @@ class OfNumbers(RowLoss):
         )
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class OfReleasedNumbers(OfNumbers):
+@dataclass(frozen=True)
+class PrivateRegressionLoss(RegressionLoss):
     """The loss of a private regressor, and whether the means of its leaves are released, too."""
 
-    release_counts: bool = False
     release_means: bool = True
 
-    def _check_objective(self) -> None:
-        super()._check_objective()
+    def __post_init__(self) -> None:
+        super().__post_init__()
         check_flag("release_means", self.release_means)
 
     @property
     def predicts_means(self) -> bool:
         return self.objective == "squared"
 
-    @property
-    def _of_leaves(self) -> LeafCounts | None:
-        if self.release_counts:
+    def released(self, *, counts: bool) -> LeafCounts | None:
+        if counts:
             return LeafCounts()
         return LeafSums() if self.predicts_means and self.release_means else None

@@ -1,21 +1,42 @@
 """Estimators of certified optima (`search/certified.py`), lists and trees, by any loss; not private."""
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal, Self
+from typing import Any
 
 from hedgerow.boundary.arguments import check_share
 from hedgerow.errors import ArgumentError, SearchLimitWarning, TooManyRowsError
-from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TallyEstimator, TrainingRows, TreeEstimator
-from hedgerow.learn.contract import Classifier, Regressor
+from hedgerow.learn.base import (
+    FROM_DATA,
+    Publish,
+    SchemaParameter,
+    Specification,
+    T,
+    TrainingRows,
+    check_depth,
+    check_list_parameters,
+)
+from hedgerow.learn.callers import warn
+from hedgerow.learn.contract import Classifier, Regressor, TallyEstimator, of_model, on_rows, parameters_of
 from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
-from hedgerow.learn.objectives import OfClasses, OfNumbers, RowLoss
+from hedgerow.learn.objectives import (
+    CLIP,
+    OBJECTIVE,
+    ClassificationLoss,
+    ClassObjective,
+    NumberObjective,
+    RegressionLoss,
+    RowLoss,
+)
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.search.certified import MOST_BYTES, Optimum, SearchSettings, find_optimum, rows_needed
 from hedgerow.learn.search.lattice import Take, value_of
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.space import Space
+from hedgerow.models.decisions import ClassWeight, Costs
+from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.rule_list import RuleList
+from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
@@ -32,48 +53,69 @@ _LIMITS = {
 _EXACT = 2**50  # steps of rows whose sums, of a few penalties and a loss, float64 holds
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalEstimator(TallyEstimator, RowLoss):
-    """An estimator whose model is proven to have the least loss, or comes with a proven gap."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OptimalSpecification(Specification):
+    """A learner of models that are proven to have the least loss, or come with a proven gap; not private."""
 
     min_support: float = 0.01
     regularization: float = 0.0
     time_limit: float | None = None
-    schema: Schema | Literal["from-data"] | None = FROM_DATA
+    schema: SchemaParameter = FROM_DATA
     verbose: bool = False
+    takes_weights = True
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def __post_init__(self) -> None:
+        super().__post_init__()
         check_share("min_support", self.min_support)
         check_share("regularization", self.regularization)
-        self._check_objective()
+        self.loss  # noqa: B018 -- checks its parameters
         limit = self.time_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Real) or not limit > 0):
             raise ArgumentError(f"time_limit must be a number of seconds > 0 or None, got {describe_argument(limit)}.")
 
-    def _find(self, tally: Tally, space: Space, depth: int) -> Optimum:
-        n = int(tally.total().sum())
-        most = _EXACT // self._loss(tally.schema).steps
+    @property
+    def loss(self) -> RowLoss:
+        """The loss of a row, by the parameters."""
+        raise NotImplementedError
+
+    def find(self, tally: Tally, space: Space, depth: int) -> Optimum:
+        """Return the model with the least loss of all with so many splits in a row, with its proof."""
+        n, table = int(tally.total().sum()), self.loss.table(tally.schema)
+        most = _EXACT // self.values(tally.schema).steps
         if n >= most:
             raise TooManyRowsError(f"Expected fewer than {most:,} rows, whose loss is exact in float64, got more.")
         steps = min(_STEPS, 2 ** ((_EXACT // max(n, 1)).bit_length() - 1))
         penalty = round(float(self.regularization) * n * steps) / steps
-        rows, loss = rows_needed(tally, float(self.min_support)), self._row_loss(tally.schema)
-        settings = SearchSettings(depth, rows, penalty, loss)
+        settings = SearchSettings(depth, rows_needed(tally, float(self.min_support)), penalty, table)
         with progress_bar("searching", verbose=self.verbose) as update:
 
             def progress(level: int, done: int, states: int) -> None:
                 update(description=f"level {level}, {states:,} states", completed=done, total=states)
 
-            optimum = find_optimum(tally, space, settings, self.time_limit, progress)
-        self.objective_, self.lower_bound_ = optimum.objective / max(n, 1), optimum.lower_bound / max(n, 1)
-        self.optimal_ = optimum.lower_bound >= optimum.objective
-        self.n_states_ = optimum.n_states
-        self.stopped_by_ = None if self.optimal_ else optimum.stopped_by
-        return optimum
+            return find_optimum(tally, space, settings, self.time_limit, progress)
 
-    def _warn_of_limit(self) -> None:
-        """Warn if a limit stopped the search; `_learn` calls this once the model is published."""
+    def values(self, schema: Schema) -> Loss:
+        """Return the values that a leaf can have, with the loss of each."""
+        return Loss.of(self.loss.table(schema), schema.target.n_levels, FINE_STEPS)
+
+
+def proof(optimum: Optimum, tally: Tally) -> dict[str, Any]:
+    """Return the fitted attributes that say how good a model is."""
+    n, is_optimal = max(int(tally.total().sum()), 1), optimum.lower_bound >= optimum.objective
+    return {
+        "objective_": optimum.objective / n,
+        "lower_bound_": optimum.lower_bound / n,
+        "optimal_": is_optimal,
+        "n_states_": optimum.n_states,
+        "stopped_by_": None if is_optimal else optimum.stopped_by,
+    }
+
+
+class CertifiedEstimator(TallyEstimator):
+    """An estimator that warns if a limit stopped its search before optimality was proven."""
+
+    def _publish(self, model: Any, /, **facts: Any) -> None:
+        super()._publish(model, **facts)
         if self.stopped_by_ is not None:
             limit, advice = _LIMITS[self.stopped_by_]
             problem = (
@@ -81,39 +123,113 @@ class OptimalEstimator(TallyEstimator, RowLoss):
                 f"objective is {self.objective_:.6g}, and no model is below {self.lower_bound_:.6g} "
                 f"(gap {self.objective_ - self.lower_bound_:.2g})."
             )
-            # The caller of `fit` is four frames up: _warn_of_limit, _learn, fit.
-            warnings.warn(f"{problem} {advice}", SearchLimitWarning, stacklevel=4)
-
-    def _loss(self, schema: Schema) -> Loss:
-        return Loss.of(self._row_loss(schema), schema.target.n_levels, FINE_STEPS)
+            warn(f"{problem} {advice}", SearchLimitWarning)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalRuleListEstimator(OptimalEstimator, RuleListEstimator):
-    """An estimator whose model is the rule list with the least loss."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OptimalRuleList(OptimalSpecification):
+    """A learner of the rule list with the least loss."""
 
+    max_rules: int = 5
     max_literals: int = 1
+    negations: bool = True
 
-    def _learn(self, schema: Schema, rows: TrainingRows) -> Self:
-        candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
+    def __post_init__(self) -> None:
+        check_list_parameters(self.max_rules, self.max_literals, self.negations)
+        super().__post_init__()
+
+    def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
+        candidates = Candidates.of(schema, int(self.max_literals), negations=bool(self.negations))
         space, tally = Space.of_lists(candidates), rows.count()
-        part = self._find(tally, space, int(self.max_rules or 1) - 1).model
-        antecedents: list[Antecedent] = []
-        values: list[int] = []
+        optimum = self.find(tally, space, int(self.max_rules) - 1)
+        part, antecedents, values = optimum.model, list[Antecedent](), list[int]()
         while isinstance(part, Take):
             antecedents.append(space.antecedents[part.option])
             values.append(value_of(part.caught))
             part = part.left
         values.append(value_of(part))
-        learned = LearnedList(antecedents, tally.leaf_counts(antecedents), values, self._loss(schema))
-        self._publish(schema, learned, PrivacyCard.none("not private"))
-        self._warn_of_limit()
-        return self
+        learned = LearnedList(antecedents, tally.leaf_counts(antecedents), values, self.values(schema))
+        return publish(learned.model(schema, PrivacyCard.none("not private")), **proof(optimum, tally))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OptimalTree(OptimalSpecification):
+    """A learner of the tree with the least loss."""
+
+    max_depth: int = 3
+
+    def __post_init__(self) -> None:
+        check_depth(self.max_depth)
+        super().__post_init__()
+
+    def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
+        space, tally = Space.of_trees(schema), rows.count()
+        optimum = self.find(tally, space, int(self.max_depth))
+        counts = leaf_totals(tally, space, optimum.model)
+        learned = LearnedTree(space, optimum.model, counts, self.values(schema))
+        return publish(learned.model(schema, PrivacyCard.none("not private")), **proof(optimum, tally))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OptimalRuleListClassification(OptimalRuleList):
+    """The learner of certified rule lists that predict classes."""
+
+    objective: ClassObjective = OBJECTIVE
+    costs: Costs | None = None
+    class_weight: ClassWeight | None = None
+    estimator = "OptimalRuleListClassifier"
+
+    @property
+    def loss(self) -> ClassificationLoss:
+        return ClassificationLoss(self.objective, self.costs, self.class_weight)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OptimalRuleListRegression(OptimalRuleList):
+    """The learner of certified rule lists that predict a number."""
+
+    objective: NumberObjective = "squared"
+    quantile: float = 0.5
+    clip: float = CLIP
+    estimator = "OptimalRuleListRegressor"
+    predicts_number = True
+
+    @property
+    def loss(self) -> RegressionLoss:
+        return RegressionLoss(self.objective, self.quantile, self.clip)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OptimalTreeClassification(OptimalTree):
+    """The learner of certified trees that predict classes."""
+
+    objective: ClassObjective = OBJECTIVE
+    costs: Costs | None = None
+    class_weight: ClassWeight | None = None
+    estimator = "OptimalTreeClassifier"
+
+    @property
+    def loss(self) -> ClassificationLoss:
+        return ClassificationLoss(self.objective, self.costs, self.class_weight)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OptimalTreeRegression(OptimalTree):
+    """The learner of certified trees that predict a number."""
+
+    objective: NumberObjective = "squared"
+    quantile: float = 0.5
+    clip: float = CLIP
+    estimator = "OptimalTreeRegressor"
+    predicts_number = True
+
+    @property
+    def loss(self) -> RegressionLoss:
+        return RegressionLoss(self.objective, self.quantile, self.clip)
 
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalRuleListClassifier(OfClasses, Classifier, OptimalRuleListEstimator):
+class OptimalRuleListClassifier(CertifiedEstimator, Classifier):
     """The rule list with the least loss on the table, certified. **Not private**: the list and its counts are exact.
 
     Among all lists of up to ``max_rules - 1`` rules, each with enough support at its position in the list, and a
@@ -154,23 +270,18 @@ class OptimalRuleListClassifier(OfClasses, Classifier, OptimalRuleListEstimator)
     True
     """
 
+    rule_list_: RuleList
+    _fitted = "rule_list_"
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalTreeEstimator(OptimalEstimator, TreeEstimator):
-    """An estimator whose model is the tree with the least loss."""
+    @parameters_of(OptimalRuleListClassification)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
-    def _learn(self, schema: Schema, rows: TrainingRows) -> Self:
-        space, tally = Space.of_trees(schema), rows.count()
-        tree = self._find(tally, space, int(self.max_depth or 0)).model
-        learned = LearnedTree(space, tree, leaf_totals(tally, space, tree), self._loss(schema))
-        self._publish(schema, learned, PrivacyCard.none("not private"))
-        self._warn_of_limit()
-        return self
+    apply = on_rows(LeafModel.apply)
+    get_rules = of_model(LeafModel.get_rules)
 
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalTreeClassifier(OfClasses, Classifier, OptimalTreeEstimator):
+class OptimalTreeClassifier(CertifiedEstimator, Classifier):
     """The decision tree with the least loss on the table, certified. **Not private**: tree and counts are exact.
 
     Among all trees of depth up to `max_depth` whose leaves have enough support. Nodes that hold the same rows are
@@ -203,10 +314,18 @@ class OptimalTreeClassifier(OfClasses, Classifier, OptimalTreeEstimator):
     [1.0, True]
     """
 
+    tree_: Tree
+    _fitted = "tree_"
+
+    @parameters_of(OptimalTreeClassification)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    apply = on_rows(LeafModel.apply)
+    get_rules = of_model(LeafModel.get_rules)
+
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalRuleListRegressor(OfNumbers, Regressor, OptimalRuleListEstimator):
+class OptimalRuleListRegressor(CertifiedEstimator, Regressor):
     """The rule list of a number with the least loss on the table, certified. **Not private**: its counts are exact.
 
     %(certificate of numbers)s
@@ -236,10 +355,19 @@ class OptimalRuleListRegressor(OfNumbers, Regressor, OptimalRuleListEstimator):
     [0.9, True]
     """
 
+    rule_list_: RuleList
+    _fitted = "rule_list_"
+
+    @parameters_of(OptimalRuleListRegression)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    apply = on_rows(LeafModel.apply)
+    get_rules = of_model(LeafModel.get_rules)
+    predict_quantiles = on_rows(LeafModel.predict_quantiles)
+
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalTreeRegressor(OfNumbers, Regressor, OptimalTreeEstimator):
+class OptimalTreeRegressor(CertifiedEstimator, Regressor):
     """The tree of a number with the least loss on the table, certified. **Not private**: its counts are exact.
 
     %(certificate of numbers)s
@@ -265,3 +393,13 @@ class OptimalTreeRegressor(OfNumbers, Regressor, OptimalTreeEstimator):
     >>> [bool(model.score(X, 8.0 * X[:, 0] + 4.0 * X[:, 1]) > 0.99), model.optimal_]
     [True, True]
     """
+
+    tree_: Tree
+    _fitted = "tree_"
+
+    @parameters_of(OptimalTreeRegression)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    apply = on_rows(LeafModel.apply)
+    get_rules = of_model(LeafModel.get_rules)
+    predict_quantiles = on_rows(LeafModel.predict_quantiles)

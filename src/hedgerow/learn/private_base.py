@@ -1,24 +1,21 @@
-"""Base class of private estimators: a fit from the plan, through the charge, to the card."""
+"""Base class of private specifications: a fit from the plan, through the charge, to the card."""
 
-import inspect
-import sys
-import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal, Self
 
 import numpy as np
 
-from hedgerow import errors
 from hedgerow.boundary.arguments import RandomState
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.base import TallyEstimator, TrainingRows
+from hedgerow.learn.base import Publish, Specification, T, TrainingRows
+from hedgerow.learn.inputs import TrainingData
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress, one_thread
 from hedgerow.models.caveats import Caveat
+from hedgerow.models.model import Model
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import (
@@ -35,7 +32,6 @@ from hedgerow.privacy.charge import (
 from hedgerow.privacy.gate import Gate, spend_share
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
-from hedgerow.schema.contributions import unit_advice
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.weights import Weight
 from hedgerow.text.progress import is_alone_on_terminal, progress_bar
@@ -44,35 +40,6 @@ from hedgerow.text.values import quoted_text, value_text
 _PUBLIC = "the names, types and order of the columns count as public, like the schema"
 _ONE_ROW = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
 _NOT_NOISED = "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised"
-_PREPARED = (
-    "an earlier step of the pipeline is fitted on these rows. No charge and no card has what a scaler, imputer or "
-    "discretiser learns from rows: leave such steps out, and declare bounds, cuts and `missing` in the schema."
-)
-_SEARCHED = (
-    "a search chooses by exact scores of these rows, which no charge and no card has. Search on public rows, or choose "
-    "by scores that hedgerow.evaluate releases."
-)
-_SCORED = (
-    "cross-validation scores the model on exact rows, and no charge or card covers the scores. Cross-validate on "
-    "public rows, or score each fit by hedgerow.evaluate."
-)
-_STACKED = (
-    "another estimator learns from predictions on exact rows, and no charge or card covers what it learns. Fit it on "
-    "public rows."
-)
-# Public names of scikit-learn. They are not imported, because that takes long.
-_CALLERS = {
-    **dict.fromkeys(("BaseSearchCV", "RFECV", "SequentialFeatureSelector", "TunedThresholdClassifierCV"), _SEARCHED),
-    **dict.fromkeys(("CalibratedClassifierCV", "StackingClassifier", "StackingRegressor"), _STACKED),
-}
-_FUNCTIONS = {
-    **dict.fromkeys(("cross_validate", "learning_curve", "validation_curve", "permutation_test_score"), _SCORED),
-    "cross_val_predict": _STACKED,
-}
-_SEEDED = (
-    "random_state seeds the noise, so that the model has no guarantee: whoever knows the seed can take the noise off. "
-    "It is for tests; leave it out to release a model."
-)
 USUAL_ROWS = 10**6  # a table of as many rows is large among those that need privacy
 _MOST_NAMED = 3  # numbers of a note
 _WORTH_ONE_THREAD = 0.1  # seconds of a search: where cores are busy, threads that wait take ten times as long
@@ -92,48 +59,58 @@ def noise_warning(epsilon: Fraction, unit: Unit | None = None) -> str | None:
     )
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateEstimator(TallyEstimator):
-    """An estimator that spends a privacy budget; subclasses define the plan."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrivateSpecification(Specification):
+    """A learner that spends a privacy budget; subclasses define the plan."""
 
     epsilon: Amount | None = field(default=None, kw_only=False)
-    schema: Schema | Literal["from-data"] | None = None
     budget: Budget | None = None
     random_state: NoiseSource | RandomState = None
-    verbose = False
+    verbose = False  # a parameter of searches alone
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.epsilon is None:
             raise ArgumentError("epsilon must be chosen: the privacy loss to spend on this model, such as epsilon=1.0.")
-        if exact(self.epsilon, "epsilon") == 0:
+        if self.exact_epsilon == 0:
             raise ArgumentError("epsilon must be a number > 0, got 0.")
         if not (self.budget is None or isinstance(self.budget, Budget)):
             raise ArgumentError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
 
-    def _warn(self, schema: Schema, names: Sequence[str]) -> None:
-        super()._warn(schema, names)
-        for unaccounted in () if self._noise().no_guarantee_reason else _unaccounted():  # a seeded card is void
-            warnings.warn(unaccounted, errors.PreparationWarning, stacklevel=3)
-        if not (self.random_state is None or isinstance(self.random_state, NoiseSource)):
-            warnings.warn(_SEEDED, errors.SeededNoiseWarning, stacklevel=3)
-        if schema.unit is None and not schema.no_guarantee_reason and (whose := unit_advice(names)):
-            warnings.warn(whose, errors.UnitWarning, stacklevel=3)
-        if too_noisy := noise_warning(exact(self.epsilon or 0, "epsilon"), schema.unit):
-            self.planned_charge(schema)  # raises where it is too small to be used at all
-            warnings.warn(too_noisy, errors.NoiseWarning, stacklevel=3)
+    @property
+    def exact_epsilon(self) -> Fraction:
+        """The privacy loss of the model, for a unit of privacy."""
+        return exact(self.epsilon or 0, "epsilon")
+
+    @property
+    def adds_up_rho(self) -> bool:
+        """Whether a shared budget adds up ρ, for which choices are made by other noise."""
+        return self.budget is not None and self.budget.remaining_rho is not None
+
+    def epsilon_of_a_row(self, schema: Schema) -> Fraction:
+        """Return the ε at which mechanisms run: a unit of k rows is charged k times as much."""
+        return self.exact_epsilon / (rows_of(schema.unit) * schema.steps)
+
+    def noise(self) -> NoiseSource:
+        """Return the source of noise: secure, if nobody gave another."""
+        seed = self.random_state
+        if isinstance(seed, (int, np.integer)) and 0 <= seed < 2**32:  # as scikit-learn's estimators seed theirs
+            return noise_source(np.random.RandomState(int(seed)))
+        return noise_source(seed)
+
+    def plan(self, schema: Schema) -> Plan:
+        """Return the plan; a search that is too large is refused here, before any row is read."""
+        raise NotImplementedError
 
     def check_budget(self, schema: Schema) -> None:
         """Raise BudgetExceededError if a fit with this schema does not fit the shared budget now; charge nothing."""
-        self._check_parameters()
         if self.budget is not None:
-            epsilon, delta, rho = _loss(self._plan(schema), schema)
+            epsilon, delta, rho = _loss(self.plan(schema), schema)
             self.budget.check(epsilon, delta, rho=rho, unit=schema.unit)
 
     def most_rows(self, schema: Schema) -> int | None:
         """Return the public row limit of the search of a fit, or None. A fit takes fewer rows than this."""
-        self._check_parameters()
-        return self._plan(schema).most_rows
+        return self.plan(schema).most_rows
 
     def planned_charge(self, schema: Schema) -> Charge:
         """Return what a fit with this schema charges, which does not depend on the rows; nothing is charged yet.
@@ -141,34 +118,23 @@ class PrivateEstimator(TallyEstimator):
         Raises ValueError if a parameter is out of range, a search is too large, epsilon is below the supported minimum,
         or the schema's charges are of another unit of privacy.
         """
-        self._check_parameters()
-        plan, noise = self._plan(schema), self._noise()
+        plan, noise = self.plan(schema), self.noise()
         plan.prepare(noise)
         return self._charge(plan, schema, noise)
 
     def _charge(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Charge:
         """Return what a fit charges; ValueError if the card could not add it up with what the schema cost."""
         epsilon, delta, rho = _loss(plan, schema)
-        purpose, why = f"{type(self).__name__}: one {plan.model}", _no_guarantee_reason(plan, schema, noise)
+        purpose, why = f"{self.estimator}: one {plan.model}", _no_guarantee_reason(plan, schema, noise)
         charge = Charge(purpose, epsilon, delta, no_guarantee_reason=why, rho=rho, unit=schema.unit)
         check_total((*schema.charges, charge))
         return charge
 
-    def _epsilon_of_a_row(self, schema: Schema) -> Fraction:
-        """Return the ε at which mechanisms run: a unit of k rows is charged k times as much."""
-        return exact(self.epsilon or 0, "epsilon") / (rows_of(schema.unit) * schema.steps)
+    def rows(self, data: TrainingData) -> TrainingRows:
+        return replace(super().rows(data), count=lambda: data.count(self.random_state))
 
-    @property
-    def _adds_up_rho(self) -> bool:
-        """Whether a shared budget adds up ρ, for which choices are made by other noise."""
-        return self.budget is not None and self.budget.remaining_rho is not None
-
-    def _plan(self, schema: Schema) -> Plan:
-        """Return the plan; a search that is too large is refused here, before any row is read."""
-        raise NotImplementedError
-
-    def _learn(self, schema: Schema, rows: TrainingRows) -> Self:
-        plan, noise = self._plan(schema), self._noise()
+    def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
+        plan, noise = self.plan(schema), self.noise()
         plan.prepare(noise)
         charge = self._charge(plan, schema, noise)
         if self.budget is not None and charge.delta and charge.rho is None and self.budget.remaining_rho is not None:
@@ -176,55 +142,18 @@ class PrivateEstimator(TallyEstimator):
             raise ArgumentError(f"{problem}; use Budget(epsilon, delta) with accounting='basic'.")
         count = rows.within(plan.most_rows)
 
-        def fitted(gate: Gate) -> Self:
+        def released(gate: Gate) -> T:
             with search_progress(plan.cost, verbose=bool(self.verbose)) as progress:
                 learned = plan.learn(count(), gate, progress)
-            self._publish(schema, learned, _card(plan, schema, gate.budget, noise))
-            for caveat in self.caveats if self.privacy_.is_private else ():  # not of trials and tests, which are seeded
-                # The warning names the caller of `fit`; between are this function, spend_share, _learn and fit.
-                warnings.warn(f"{caveat.sentence} See `hedgerow.plan`.", errors.UselessModelWarning, stacklevel=5)
-            return self
+            return publish(learned.model(schema, _card(plan, schema, gate.budget, noise)))
 
-        return spend_share(self.budget, charge, noise, fitted, steps=schema.steps)
+        return spend_share(self.budget, charge, noise, released, steps=schema.steps)
 
-    @property
-    def caveats(self) -> tuple[Caveat, ...]:
-        """Reasons why the fitted model as a whole is of little use, unless a model without a choice was asked for."""
-        model = self._model
+    def caveats(self, model: Model) -> tuple[Caveat, ...]:
+        """Return why a model as a whole is of little use, unless a model without a choice was asked for."""
         asked = any(getattr(self, name, None) == size for name, size in model.sizes.items())
         is_one = len(model.paths) == 1 and asked
         return tuple(caveat for caveat in model.caveats if caveat.is_of_model and not is_one)
-
-    def _noise(self) -> NoiseSource:
-        seed = self.random_state
-        if isinstance(seed, (int, np.integer)) and 0 <= seed < 2**32:  # as scikit-learn's estimators seed theirs
-            return noise_source(np.random.RandomState(int(seed)))
-        return noise_source(seed)
-
-
-def _unaccounted() -> list[str]:
-    """Return what callers learn from the rows without a charge: fitted steps, scores, models of predictions."""
-    found, caller = set[str](), inspect.currentframe()
-    while caller is not None:
-        own, name = caller.f_locals.get("self"), caller.f_code.co_name
-        if name.startswith("fit") and own is not None:
-            if _has_fitted_steps(own):
-                found.add(_PREPARED)
-            found |= {_CALLERS[base.__name__] for base in type(own).__mro__ if base.__name__ in _CALLERS}
-        elif name in _FUNCTIONS and str(caller.f_globals.get("__name__")).startswith("sklearn.model_selection."):
-            found.add(_FUNCTIONS[name])
-        caller = caller.f_back
-    return sorted(found)
-
-
-def _has_fitted_steps(caller: object) -> bool:
-    if "sklearn.pipeline" not in sys.modules:  # nobody has made a pipeline, and it takes long to import
-        return False
-    from sklearn.pipeline import Pipeline
-    from sklearn.utils import get_tags
-
-    steps = caller.steps[:-1] if isinstance(caller, Pipeline) else ()
-    return any(get_tags(step).requires_fit for _, step in steps if hasattr(step, "transform"))
 
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:

@@ -1,24 +1,41 @@
 """Private rule lists: grown greedily, or drawn from all rule lists of a size."""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any
 
 from hedgerow.boundary.arguments import check_share
-from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TrainingRows
-from hedgerow.learn.contract import Classifier, Regressor
+from hedgerow.learn.base import (
+    FROM_DATA,
+    Publish,
+    SchemaParameter,
+    Specification,
+    T,
+    TrainingRows,
+    check_list_parameters,
+)
+from hedgerow.learn.contract import (
+    Classifier,
+    PrivateEstimator,
+    Regressor,
+    of_learner,
+    of_model,
+    on_rows,
+    parameters_of,
+)
 from hedgerow.learn.greedy import ExactChoice, grow
 from hedgerow.learn.learned import LearnedList
-from hedgerow.learn.learners import PrivateRuleListEstimator
-from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
+from hedgerow.learn.learners import PrivateRuleListClassification, PrivateRuleListRegression
 from hedgerow.learn.parameters import documented
+from hedgerow.learn.searches import SearchSpecification
+from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.rule_list import RuleList
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
 
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateRuleListClassifier(OfClasses, Classifier, PrivateRuleListEstimator):
+class PrivateRuleListClassifier(PrivateEstimator, Classifier):
     """A rule list learned and released under pure ε-differential privacy.
 
     Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. The total is exactly
@@ -71,10 +88,44 @@ class PrivateRuleListClassifier(OfClasses, Classifier, PrivateRuleListEstimator)
     [1.0, 1.0, True]
     """
 
+    rule_list_: RuleList
+    _fitted = "rule_list_"
+
+    @parameters_of(PrivateRuleListClassification)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    apply = on_rows(LeafModel.apply)
+    get_rules = of_model(LeafModel.get_rules)
+    search_cost = of_learner(SearchSpecification.search_cost)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GreedyRuleList(Specification):
+    """The learner of rule lists by Gini impurity, without privacy."""
+
+    max_rules: int = 5
+    max_literals: int = 2
+    negations: bool = True
+    min_support: float = 0.01
+    schema: SchemaParameter = FROM_DATA
+    estimator = "GreedyRuleListClassifier"
+    takes_weights = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_list_parameters(self.max_rules, self.max_literals, self.negations)
+        check_share("min_support", self.min_support)
+
+    def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
+        candidates, tally = Candidates.of(schema, int(self.max_literals), negations=bool(self.negations)), rows.count()
+        choose = ExactChoice(float(self.min_support), int(tally.total().sum()))
+        antecedents = grow(tally, candidates, int(self.max_rules) - 1, choose)
+        learned = LearnedList(antecedents, tally.leaf_counts(antecedents))
+        return publish(learned.model(schema, PrivacyCard.none("not private")))
+
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class GreedyRuleListClassifier(Classifier, RuleListEstimator):
+class GreedyRuleListClassifier(Classifier):
     """A rule list grown greedily by Gini impurity. **Not private**: the list and its counts are exact.
 
     Parameters
@@ -101,25 +152,18 @@ class GreedyRuleListClassifier(Classifier, RuleListEstimator):
     else 0                 # 100.0 % of 30
     """
 
-    min_support: float = 0.01
-    schema: Schema | Literal["from-data"] | None = FROM_DATA
+    rule_list_: RuleList
+    _fitted = "rule_list_"
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_share("min_support", self.min_support)
+    @parameters_of(GreedyRuleList)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
-    def _learn(self, schema: Schema, rows: TrainingRows) -> Self:
-        candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
-        tally = rows.count()
-        choose = ExactChoice(float(self.min_support), int(tally.total().sum()))
-        antecedents = grow(tally, candidates, int(self.max_rules or 1) - 1, choose)
-        card = PrivacyCard.none("not private")
-        return self._publish(schema, LearnedList(antecedents, tally.leaf_counts(antecedents)), card)
+    apply = on_rows(LeafModel.apply)
+    get_rules = of_model(LeafModel.get_rules)
 
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateRuleListRegressor(OfReleasedNumbers, Regressor, PrivateRuleListEstimator):
+class PrivateRuleListRegressor(PrivateEstimator, Regressor):
     """A rule list that predicts a number, learned and released under pure ε-differential privacy.
 
     One draw from *all* rule lists, as of `PrivateRuleListClassifier`, with what its rules predict. The loss of a row is
@@ -154,3 +198,14 @@ class PrivateRuleListRegressor(OfReleasedNumbers, Regressor, PrivateRuleListEsti
     >>> model.score(X, 20.0 * (X[:, 0] & X[:, 1]) + 4.5) > 0.9
     True
     """
+
+    rule_list_: RuleList
+    _fitted = "rule_list_"
+
+    @parameters_of(PrivateRuleListRegression)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    apply = on_rows(LeafModel.apply)
+    get_rules = of_model(LeafModel.get_rules)
+    predict_quantiles = on_rows(LeafModel.predict_quantiles)
+    search_cost = of_learner(SearchSpecification.search_cost)

@@ -1,22 +1,33 @@
 """Scorecard estimators: private, of noisy counts and sums, and by logistic regression, to compare with."""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Literal
 
 from hedgerow.errors import SchemaError
-from hedgerow.learn.base import FROM_DATA, ScorecardEstimator, TrainingRows, check_auto
-from hedgerow.learn.contract import Classifier, NumberEstimator
-from hedgerow.learn.learners import PrivateScorecardEstimator
+from hedgerow.learn.base import (
+    FROM_DATA,
+    Monotone,
+    Publish,
+    SchemaParameter,
+    Specification,
+    T,
+    TrainingRows,
+    check_auto,
+    check_scorecard_parameters,
+    directions,
+)
+from hedgerow.learn.contract import Classifier, PrivateEstimator, Regressor, of_model, parameters_of
+from hedgerow.learn.learners import PrivateScorecardClassification, PrivateScorecardRegression
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.scorecard.exact import Regression, centred, rounded_card
 from hedgerow.learn.scorecard.smoothing import Direction
+from hedgerow.models.scorecard import Scorecard
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateScorecardClassifier(Classifier, PrivateScorecardEstimator):
+class PrivateScorecardClassifier(PrivateEstimator, Classifier):
     """A differentially private scorecard: whole points by bin that add up to the log-odds of a row.
 
     What is released, one after the other (docs/models.md): the rows of each class; where attributes are many for the
@@ -57,10 +68,17 @@ class PrivateScorecardClassifier(Classifier, PrivateScorecardEstimator):
     [1.0, 1.0, True]
     """
 
+    scorecard_: Scorecard
+    _fitted = "scorecard_"
+
+    @parameters_of(PrivateScorecardClassification)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    get_points = of_model(Scorecard.get_points)
+
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateScorecardRegressor(NumberEstimator, PrivateScorecardEstimator):
+class PrivateScorecardRegressor(PrivateEstimator, Regressor):
     """A differentially private scorecard of a number: whole points by bin, each of which is worth so much of it.
 
     What is predicted is the lowest value that the schema allows and `Scorecard.unit` for each point, within the bounds.
@@ -105,14 +123,64 @@ class PrivateScorecardRegressor(NumberEstimator, PrivateScorecardEstimator):
     True
     """
 
+    scorecard_: Scorecard
+    _fitted = "scorecard_"
+
+    @parameters_of(PrivateScorecardRegression)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    get_points = of_model(Scorecard.get_points)
+
 
 MOST_BINS_IN_ALL = 4000  # times the columns of points: a matrix of bin by bin is held
 LEAST_C, LARGEST_C = 0.001, 1000
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LogisticScorecard(Specification):
+    """The learner of scorecards by logistic regression, without privacy."""
+
+    max_attributes: int | None = None
+    points: int = 20
+    monotone: Monotone = None
+    C: Literal["auto"] | float = "auto"
+    schema: SchemaParameter = FROM_DATA
+    estimator = "ScorecardClassifier"
+    keeps_monotone = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_scorecard_parameters(self.max_attributes, self.points, self.monotone)
+        check_auto("C", self.C, LEAST_C, LARGEST_C)
+
+    def check_public(self) -> None:
+        super().check_public()
+        if isinstance(self.schema, Schema):
+            self._directions(self.schema)
+
+    def _directions(self, schema: Schema) -> dict[str, Direction]:
+        n_columns = 1 if schema.target.n_levels == 2 else schema.target.n_levels
+        n_points = n_columns * sum(attribute.n_bins for _, attribute in schema.attributes)
+        if n_points > MOST_BINS_IN_ALL:
+            raise SchemaError(
+                f"expected at most {MOST_BINS_IN_ALL:,} points of bins and classes of a scorecard that is not private, "
+                f"got {n_points:,}; declare fewer cut points, or leave attributes out."
+            )
+        return directions(schema, self.monotone)
+
+    def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
+        monotone = self._directions(schema)
+        regression = Regression(schema, *rows.count().bins_and_counts())
+        most = None if self.max_attributes is None else int(self.max_attributes)
+        attributes = range(len(schema)) if most is None or most >= len(schema) else regression.choose(most)
+        strength = regression.validate(attributes) if isinstance(self.C, str) else float(self.C)
+        fitted = centred(regression.fit(attributes, strength), regression, monotone)
+        learned = rounded_card(fitted, regression, int(self.points), monotone)
+        return publish(learned.model(schema, PrivacyCard.none("not private")), C_=strength)
+
+
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class ScorecardClassifier(Classifier, ScorecardEstimator):
+class ScorecardClassifier(Classifier):
     """A scorecard by logistic regression on the schema's bins, rounded well. **Not private**: its points are exact.
 
     Log-odds by bin have the prior of `PrivateScorecardClassifier`: smooth along numbers. Several sizes of a point are
@@ -149,35 +217,10 @@ class ScorecardClassifier(Classifier, ScorecardEstimator):
     ([((-3,), (3,)), ((-3,), (3,))], 1.0)
     """
 
-    C: Literal["auto"] | float = "auto"
-    schema: Schema | Literal["from-data"] | None = FROM_DATA
+    scorecard_: Scorecard
+    _fitted = "scorecard_"
 
-    def check_public(self) -> None:
-        super().check_public()
-        if isinstance(self.schema, Schema):
-            self._directions(self.schema)
+    @parameters_of(LogisticScorecard)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_auto("C", self.C, LEAST_C, LARGEST_C)
-
-    def _directions(self, schema: Schema) -> dict[str, Direction]:
-        n_columns = 1 if schema.target.n_levels == 2 else schema.target.n_levels
-        n_points = n_columns * sum(attribute.n_bins for _, attribute in schema.attributes)
-        if n_points > MOST_BINS_IN_ALL:
-            raise SchemaError(
-                f"expected at most {MOST_BINS_IN_ALL:,} points of bins and classes of a scorecard that is not private, "
-                f"got {n_points:,}; declare fewer cut points, or leave attributes out."
-            )
-        return super()._directions(schema)
-
-    def _learn(self, schema: Schema, rows: TrainingRows) -> Self:
-        monotone = self._directions(schema)
-        regression = Regression(schema, *rows.count().bins_and_counts())
-        most = self._most_attributes
-        attributes = range(len(schema)) if most is None or most >= len(schema) else regression.choose(most)
-        strength = regression.validate(attributes) if isinstance(self.C, str) else float(self.C)
-        fitted = centred(regression.fit(attributes, strength), regression, monotone)
-        learned = rounded_card(fitted, regression, int(self.points), monotone)
-        self.C_ = strength
-        return self._publish(schema, learned, PrivacyCard.none("not private"))
+    get_points = of_model(Scorecard.get_points)

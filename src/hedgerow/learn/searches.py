@@ -13,8 +13,8 @@ from hedgerow.learn.chosen_attributes import MOST_CHOSEN, WIDE, ChosenPlan, ends
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LeafCounts
 from hedgerow.learn.objectives import RowLoss
-from hedgerow.learn.plans import DrawPlan, DrawProbabilities, Plan
-from hedgerow.learn.private_base import PrivateEstimator, search_progress
+from hedgerow.learn.plans import DrawPlan, DrawProbabilities, GreedyPlan, Plan
+from hedgerow.learn.private_base import PrivateSpecification, search_progress
 from hedgerow.learn.search.cost import Cost, largest_size
 from hedgerow.learn.search.losses import Loss
 from hedgerow.privacy.gini import Gini
@@ -80,21 +80,63 @@ def choose_search(
     return SearchPlan(blocks, cost=cost)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class SearchEstimator(PrivateEstimator, RowLoss):
-    """A private estimator whose model is drawn from all models, jointly or in blocks, or grown greedily."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SearchSpecification(PrivateSpecification):
+    """A private learner whose model is drawn from all models, jointly or in blocks, or grown greedily."""
 
     search: Literal["auto", "exact", "greedy"] = "auto"
     lookahead: int | None = None
     release_counts: bool = False
     stop_probability: float | Literal["auto"] = STOP_PROBABILITY
     verbose: bool = False
-    _size_name: ClassVar[str]
-    _parts: ClassVar[str]  # what a size counts: "rules" or "levels"
-    _advice: ClassVar[str]  # what to change where an exact search is too large
-    _draw: ClassVar[Any]  # `ListDraw` or `TreeDraw`
-    _drawn: ClassVar[Any]  # the `DrawPlan` of an exact search
-    _grown: ClassVar[Any]  # the `GreedyPlan` of another
+    model: ClassVar[str]  # the kind of model: "rule list" or "tree"
+    parts: ClassVar[str]  # what a size counts: "rules" or "levels"
+    size_name: ClassVar[str]  # the parameter that limits it
+    too_large: ClassVar[str]  # what to change if an exact search is too large
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("search", self.search, ("auto", "exact", "greedy"))
+        check_flag("release_counts", self.release_counts)
+        self._check_stop_probability()
+        loss = self.loss  # checks its own parameters
+        if self.lookahead is not None:
+            check_integer("lookahead", self.lookahead, 1)
+        if self.search == "greedy":
+            self._check_greedy("with search='greedy'", loss)
+        if self.lookahead is not None and self.given_size is None:
+            problem = f"{self.size_name} must be a whole number with lookahead, got None"
+            raise ArgumentError(f"{problem}: a size is drawn with all {self.parts} jointly.")
+
+    # What each kind of model has of its own
+
+    @property
+    def loss(self) -> RowLoss:
+        """The loss of a row, by the parameters."""
+        raise NotImplementedError
+
+    @property
+    def given_size(self) -> int | None:
+        """The largest size that was asked for; None if nobody chose one."""
+        raise NotImplementedError
+
+    def size(self, schema: Schema) -> int:
+        """Return how many parts there are at most, without the default rule: no more than one after the other."""
+        raise NotImplementedError
+
+    def exact_costs(self, schema: Schema) -> tuple[CostOf, int]:
+        """Return the cost of an exact search in some blocks, and the largest size that is drawn."""
+        raise NotImplementedError
+
+    def exact_plan(self, schema: Schema, draw: dict[str, Any], common: dict[str, Any]) -> DrawPlan:
+        """Return the plan of an exact search: `draw` says what is drawn from, `common` is the same for all plans."""
+        raise NotImplementedError
+
+    def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyPlan:
+        """Return the plan of a greedy search."""
+        raise NotImplementedError
+
+    # What all have alike
 
     def search_cost(self, schema: Schema) -> Cost | None:
         """Return the cost of the exact search of a fit with this schema; None where it is greedy, and quick.
@@ -104,36 +146,26 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         told of any default. Raises SearchTooLargeError if it exceeds the limits, with what to change, and ValueError
         if a parameter is out of range.
         """
-        self._check_parameters()
         check_learnable(self, schema)
         return self._cost(schema)
 
     def _cost(self, schema: Schema) -> Cost | None:
         """Return the largest cost: of all attributes, or of those of any number that may be chosen first."""
         searched = [schema, *(ends(schema) if self._chooses(schema) else ())]
-        costs = [cost for one in searched if (cost := self._search_plan(one).cost) is not None]
+        costs = [cost for one in searched if (cost := self.search_plan(one).cost) is not None]
         return max(costs, key=Cost.seconds, default=None)
 
     @property
-    def _of_leaves(self) -> LeafCounts | None:
-        return LeafCounts() if self.release_counts else None
+    def released(self) -> LeafCounts | None:
+        """What is released of the leaves of a drawn model; None for nothing."""
+        return self.loss.released(counts=bool(self.release_counts))
 
-    def _costs(self, schema: Schema) -> tuple[CostOf, int]:
-        """Return the cost of an exact search in some blocks, and the largest size that is drawn."""
-        raise NotImplementedError
-
-    def _size(self, schema: Schema) -> int:
-        """Return how many parts there are at most, but for the default rule: no more than one after the other."""
-        raise NotImplementedError
-
-    def _options(self, schema: Schema) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def _search_plan(self, schema: Schema) -> SearchPlan:
-        size = None if getattr(self, self._size_name) is None else self._size(schema)
+    def search_plan(self, schema: Schema) -> SearchPlan:
+        """Return how a fit with this schema searches."""
+        size = None if self.given_size is None else self.size(schema)
         lookahead = None if self.lookahead is None else int(self.lookahead)
-        cost_of, largest = self._costs(schema)
-        given = self.search, size, lookahead, largest, cost_of, self._parts, self._advice
+        cost_of, largest = self.exact_costs(schema)
+        given = self.search, size, lookahead, largest, cost_of, self.parts, self.too_large
         return choose_search(*given, draws_size=not self._stops_by_depth)
 
     @property
@@ -142,22 +174,21 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         return isinstance(self.stop_probability, str)
 
     @property
-    def _prior_rule(self) -> StopRule:
+    def stop_rule(self) -> StopRule:
         """The rule that makes the prior of a draw from its ε."""
         if isinstance(self.stop_probability, str):
-            return self._stop_rule
+            return self.loss.stop_rule
         return StopRule.constant(float(self.stop_probability))
 
     def _chooses(self, schema: Schema) -> bool:
         """Return whether attributes are chosen first: they are many, and of all of them not every size is searched."""
         if self.search != "auto" or self.lookahead is not None or len(with_options(schema)) < WIDE:
             return False
-        searched, (_, largest) = self._search_plan(schema), self._costs(schema)
-        is_chosen = getattr(self, self._size_name) is None
-        return len(searched.blocks) != 1 or (is_chosen and searched.blocks[0] < largest)
+        searched, (_, largest) = self.search_plan(schema), self.exact_costs(schema)
+        return len(searched.blocks) != 1 or (self.given_size is None and searched.blocks[0] < largest)
 
-    def _plan(self, schema: Schema) -> Plan:
-        epsilon = self._epsilon_of_a_row(schema)
+    def plan(self, schema: Schema) -> Plan:
+        epsilon = self.epsilon_of_a_row(schema)
         if not self._chooses(schema):
             return self._plan_of(schema, epsilon)
         note = f"of {len(schema):,} attributes at most {MOST_CHOSEN} are chosen first; search='exact' draws from all"
@@ -167,73 +198,56 @@ class SearchEstimator(PrivateEstimator, RowLoss):
             cost=self._cost(schema),
             schema=schema,
             learner=self._plan_of,
-            size=self._costs(schema)[1] if getattr(self, self._size_name) is None else self._size(schema),
-            choice=TwoSidedGumbelChoice if self._adds_up_rho else TwoSidedPermuteAndFlip,
-            model=self._drawn.model,
+            size=self.exact_costs(schema)[1] if self.given_size is None else self.size(schema),
+            choice=TwoSidedGumbelChoice if self.adds_up_rho else TwoSidedPermuteAndFlip,
+            model=self.model,
         )
 
     def _plan_of(self, schema: Schema, epsilon: Fraction) -> Plan:
-        chosen, loss = self._search_plan(schema), self._row_loss(schema)
-        chose = f"search chosen by its public cost: {chosen.describe(self._parts)}"
+        chosen, loss, table = self.search_plan(schema), self.loss, self.loss.table(schema)
+        chose = f"search chosen by its public cost: {chosen.describe(self.parts)}"
         notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
         common: dict[str, Any] = {"epsilon": epsilon, "notes": notes, "target": schema.target}
-        common |= {"of_leaves": self._of_leaves, "predicts_means": self.predicts_means}
+        common |= {"of_leaves": self.released, "predicts_means": loss.predicts_means}
         if chosen.cost is not None:
-            for_leaves = Fraction(0) if self._of_leaves is None else epsilon * self._of_leaves.share
-            prior = self._prior_rule.prior((epsilon - for_leaves) / len(chosen.blocks))
-            of = self._options(schema) | {"prior": prior, "objective": loss}
-            draw = self._draw(**of, blocks=chosen.blocks, draws_size=chosen.draws_size)
-            return self._drawn(cost=chosen.cost, draw=draw, **common)
-        self._check_greedy("where no exact search takes eight seconds or less")
-        common |= {"of_leaves": self._of_leaves or LeafCounts(), "most": self._size(schema), **self._options(schema)}
-        score: Any = Gini() if self.has_default_objective else Loss.of(loss, schema.target.n_levels)
-        by_counts = self.has_default_objective or self.predicts_means  # leaves have their commonest class, or means
-        choice = GumbelChoice if self._adds_up_rho else PermuteAndFlip
-        return self._grown(score=score, loss=None if by_counts else score, choice=choice, **common)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("search", self.search, ("auto", "exact", "greedy"))
-        check_flag("release_counts", self.release_counts)
-        self._check_stop_probability()
-        self._check_objective()
-        if self.lookahead is not None:
-            check_integer("lookahead", self.lookahead, 1)
-        if self.search == "greedy":
-            self._check_greedy("with search='greedy'")
-        if self.lookahead is not None and getattr(self, self._size_name) is None:
-            problem = f"{self._size_name} must be a whole number with lookahead, got None"
-            raise ArgumentError(f"{problem}: a size is drawn with all {self._parts} jointly.")
+            for_leaves = Fraction(0) if self.released is None else epsilon * self.released.share
+            prior = self.stop_rule.prior((epsilon - for_leaves) / len(chosen.blocks))
+            draw = {"prior": prior, "objective": table, "blocks": chosen.blocks, "draws_size": chosen.draws_size}
+            return self.exact_plan(schema, draw, common | {"cost": chosen.cost})
+        self._check_greedy("where no exact search takes eight seconds or less", loss)
+        common |= {"of_leaves": self.released or LeafCounts(), "most": self.size(schema)}
+        score: Any = Gini() if loss.is_default else Loss.of(table, schema.target.n_levels)
+        by_counts = loss.is_default or loss.predicts_means  # leaves have their commonest class, or means
+        choice = GumbelChoice if self.adds_up_rho else PermuteAndFlip
+        return self.greedy_plan(
+            schema, common | {"score": score, "loss": None if by_counts else score, "choice": choice}
+        )
 
     def _check_stop_probability(self) -> None:
         check_probability("stop_probability", self.stop_probability)
 
-    def _check_greedy(self, when: str) -> None:
+    def _check_greedy(self, when: str, loss: RowLoss) -> None:
         if self.lookahead is not None:
             raise ArgumentError(f"expected lookahead=None {when}, got a number; use search='exact' to draw jointly.")
-        if self.search == "greedy" and self.release_counts and not self.predicts_means:
+        if self.search == "greedy" and self.release_counts and not loss.predicts_means:
             raise ArgumentError(f"expected release_counts=False {when}, got True: it releases the counts in any case.")
         default = type(self).stop_probability
         if self.stop_probability != default:
             problem = f"expected stop_probability={default!r} {when}, got {self.stop_probability!r}"
             raise ArgumentError(f"{problem}: it is the prior of an exact search.")
 
-    def _check_size(self, name: str, value: object, low: int) -> None:
-        if value is not None:
-            super()._check_size(name, value, low)
-
 
 def draw_probabilities(
-    estimator: SearchEstimator, tally: Tally, given: Mapping[int, Mask] | None = None
+    specification: SearchSpecification, tally: Tally, given: Mapping[int, Mask] | None = None
 ) -> DrawProbabilities:
     """Return what a fit would draw from a table, with all its chances. **Private**: spends nothing, adds no noise.
 
     `given` says which values the leaves of some patterns have: chances are then conditional. For audits by the holder.
     """
-    estimator.check_public()
-    plan = estimator._plan(tally.schema)  # pyright: ignore[reportPrivateUsage] -- for this module, not for users
+    specification.check_public()
+    plan = specification.plan(tally.schema)
     if not isinstance(plan, DrawPlan):
         problem = "expected an exact draw, got a greedy one, or one of chosen attributes, whose chances are unknown"
         raise ArgumentError(f"{problem}; use search='exact'.")
-    with search_progress(plan.cost, verbose=bool(estimator.verbose)) as progress:
+    with search_progress(plan.cost, verbose=bool(specification.verbose)) as progress:
         return plan.probabilities(tally, progress, given or {})

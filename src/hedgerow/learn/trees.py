@@ -1,16 +1,25 @@
 """Private trees: drawn from all trees of a depth, or grown greedily."""
 
-from dataclasses import dataclass
+from typing import Any
 
-from hedgerow.learn.contract import Classifier, Regressor
-from hedgerow.learn.learners import PrivateTreeEstimator
-from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
+from hedgerow.learn.contract import (
+    Classifier,
+    PrivateEstimator,
+    Regressor,
+    of_learner,
+    of_model,
+    on_rows,
+    parameters_of,
+)
+from hedgerow.learn.learners import PrivateTreeClassification, PrivateTreeRegression
 from hedgerow.learn.parameters import documented
+from hedgerow.learn.searches import SearchSpecification
+from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.tree import Tree
 
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateTreeClassifier(OfClasses, Classifier, PrivateTreeEstimator):
+class PrivateTreeClassifier(PrivateEstimator, Classifier):
     """A decision tree learned and released under pure ε-differential privacy.
 
     Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. The total is exactly
@@ -58,10 +67,19 @@ class PrivateTreeClassifier(OfClasses, Classifier, PrivateTreeEstimator):
     1.0
     """
 
+    tree_: Tree
+    _fitted = "tree_"
+
+    @parameters_of(PrivateTreeClassification)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    apply = on_rows(LeafModel.apply)
+    get_rules = of_model(LeafModel.get_rules)
+    search_cost = of_learner(SearchSpecification.search_cost)
+
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateTreeRegressor(OfReleasedNumbers, Regressor, PrivateTreeEstimator):
+class PrivateTreeRegressor(PrivateEstimator, Regressor):
     """A regression tree learned and released under pure ε-differential privacy.
 
     The tree, its shape and what its leaves predict are one draw from *all* trees, as of `PrivateTreeClassifier`; the
@@ -97,3 +115,14 @@ class PrivateTreeRegressor(OfReleasedNumbers, Regressor, PrivateTreeEstimator):
     >>> tree.score(X, 20.0 * X[:, 0] + 10.0 * X[:, 1]) > 0.9
     True
     """
+
+    tree_: Tree
+    _fitted = "tree_"
+
+    @parameters_of(PrivateTreeRegression)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    apply = on_rows(LeafModel.apply)
+    get_rules = of_model(LeafModel.get_rules)
+    predict_quantiles = on_rows(LeafModel.predict_quantiles)
+    search_cost = of_learner(SearchSpecification.search_cost)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.errors import ArgumentError, DomainError, OverlapWarning
-from hedgerow.learn.contract import AccuracyMixin, R2Mixin
+from hedgerow.learn.contract import score_of_classes, score_of_numbers
 from hedgerow.marginals.reweight import Weights, equal_weights, reweight
 from hedgerow.oracle.answers import ClassCounts, LevelSums
 from hedgerow.oracle.protocol import MarginalOracle, charged_for_answers, check_oracle, note_answers
@@ -97,8 +97,11 @@ class MarginalEstimator(BaseEstimator):
         return np.asarray(getattr(self, self._fitted).predict(X))
 
 
-class MarginalClassifier(AccuracyMixin, MarginalEstimator):
+class MarginalClassifier(ClassifierMixin, MarginalEstimator):
     """An estimator of classes."""
+
+    classes_: Array
+    score = score_of_classes
 
     def _check_target(self, label: Target) -> None:
         if label.as_number is not None:
@@ -110,8 +113,10 @@ class MarginalClassifier(AccuracyMixin, MarginalEstimator):
         return np.asarray(getattr(self, self._fitted).predict_proba(X))
 
 
-class MarginalRegressor(R2Mixin, MarginalEstimator):
+class MarginalRegressor(RegressorMixin, MarginalEstimator):
     """An estimator of a number."""
+
+    score = score_of_numbers
 
     def _check_target(self, label: Target) -> None:
         if label.as_number is None:

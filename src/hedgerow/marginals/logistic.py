@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.hypotheses.hypothesis import has_hypothesis
-from hedgerow.learn.base import LARGEST_POINTS, SMOOTH, ReadablePoints, check_auto, check_up_to
+from hedgerow.learn.base import LARGEST_POINTS, SMOOTH, check_auto, check_up_to
+from hedgerow.learn.contract import FittedModelMixin, of_model
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.rounding import rounded
 from hedgerow.learn.scorecard.smoothing import Part, Prior
@@ -41,7 +42,7 @@ _EACH = 2 / 3  # of the prior's standard deviation along a number: that of a cat
 
 @has_hypothesis("model_")
 @dataclass(eq=False, repr=False, kw_only=True)
-class MarginalLogisticClassifier(ReadablePoints, MarginalClassifier):
+class MarginalLogisticClassifier(FittedModelMixin, MarginalClassifier):
     """A scorecard from one question to an oracle: how many rows of each class are in each bin.
 
     These counts and the rows' own distribution, which the weighted source estimates, are all that the likelihood of an
@@ -88,6 +89,7 @@ class MarginalLogisticClassifier(ReadablePoints, MarginalClassifier):
     smooth: Literal["auto"] | float = "auto"
     model_: Scorecard = field(init=False)
     _fitted = "model_"
+    get_points = of_model(Scorecard.get_points)
 
     def _learn(self, X: Any, oracle: MarginalOracle) -> Weights:
         bins, left_out = source_bins(self.bins, X, oracle.noise_scale)

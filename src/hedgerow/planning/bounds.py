@@ -12,7 +12,7 @@ import numpy as np
 from hedgerow.learn.plans import DrawPlan
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
-from hedgerow.learn.searches import SearchEstimator
+from hedgerow.learn.searches import SearchSpecification
 from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.stop_prior import StopPrior, StopRule
 from hedgerow.privacy.unit import rows_of
@@ -156,11 +156,11 @@ class WholeDraw:
     rows: int
 
     @classmethod
-    def of(cls, estimator: SearchEstimator, schema: Schema) -> Self | None:
+    def of(cls, learner: SearchSpecification, schema: Schema) -> Self | None:
         """Return the draw of a fit; None if the model is not drawn as a whole."""
-        estimator.check_public()
-        plan = estimator._plan(schema)  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
-        rule = estimator._prior_rule  # pyright: ignore[reportPrivateUsage]
+        learner.check_public()
+        plan = learner.plan(schema)
+        rule = learner.stop_rule
         if not isinstance(plan, DrawPlan) or len(plan.draw.blocks) > 1:
             return None
         return cls(plan, rule, rows_of(schema.unit) * schema.steps)

@@ -17,10 +17,9 @@ from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LEAF_SHARE
 from hedgerow.learn.scorecard.spending import PARTS, TOTALS, Spending
 from hedgerow.learn.search.cost import TYPICAL_PATTERNS
-from hedgerow.learn.searches import SearchEstimator
+from hedgerow.learn.searches import SearchSpecification
 from hedgerow.planning.bounds import Bound, WholeDraw
 from hedgerow.planning.constant import SAVED, SHARES, Constant, Kind, chances_of_constant
-from hedgerow.privacy.charge import exact
 from hedgerow.privacy.exponential_mechanism import seeded_choice
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.unit import rows_of
@@ -100,11 +99,11 @@ class DefaultDraws:
         for kind in PARTS_OF if not schema.monotone else ():
             with suppress(SearchTooLargeError):
                 if schema.target.as_number is None:
-                    estimators = [_CLASSIFIERS[kind](1)]
+                    specifications = [_CLASSIFIERS[kind](1)]
                 else:
-                    estimators = [_REGRESSORS[kind](1, objective=name) for name in ("squared", "absolute")]
-                draws = [WholeDraw.of(one, schema) for one in estimators]
-                check_learnable(estimators[0], schema)
+                    specifications = [_REGRESSORS[kind](1, objective=name) for name in ("squared", "absolute")]
+                draws = [WholeDraw.of(one, schema) for one in specifications]
+                check_learnable(specifications[0], schema)
                 if whole := tuple(one for one in draws if one is not None):
                     found[kind] = whole
         return cls(schema, found)
@@ -123,8 +122,8 @@ class DefaultDraws:
             squared, absolute = (_REGRESSORS[kind](1, objective=name) for name in ("squared", "absolute"))
             variance = (spread or even_spread(number)) ** 2
             pairs = zip(
-                draw.bounds(epsilon, squared.largest_loss(number) / variance),
-                others[0].bounds(epsilon, absolute.largest_loss(number)),
+                draw.bounds(epsilon, squared.loss.largest(number) / variance),
+                others[0].bounds(epsilon, absolute.loss.largest(number)),
                 strict=True,
             )
             found += [Expected(kind, bound.size, seconds, bound, each) for bound, each in pairs]
@@ -146,11 +145,11 @@ def even_spread(number: Number) -> float:
     return (number.high - number.low) / sqrt(12)
 
 
-def rows_needed(estimator: SearchEstimator, schema: Schema, loss: float) -> float | None:
+def rows_needed(learner: SearchSpecification, schema: Schema, loss: float) -> float | None:
     """Return with how many rows the smallest model drawn by errors loses a share of them at most, on average."""
-    if not estimator.has_default_objective:
+    if not learner.loss.is_default:
         return None
-    whole, epsilon = WholeDraw.of(estimator, schema), exact(estimator.epsilon or 0, "epsilon")
+    whole, epsilon = WholeDraw.of(learner, schema), learner.exact_epsilon
     smallest = () if whole is None else whole.bounds(epsilon)[:1]
     return round_up(smallest[0].excess(epsilon) / loss) if smallest else None
 
@@ -194,7 +193,7 @@ def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction, rows: int) -> 
 def chosen_first(schema: Schema, epsilon: Fraction, rows: int) -> int | None:
     """Return how many attributes a default tree or list chooses first, if classes are alike; None where it does not."""
     kinds = _CLASSIFIERS if schema.target.as_number is None else _REGRESSORS
-    if any(isinstance(make(epsilon)._plan(schema), ChosenPlan) for make in kinds.values()):
+    if any(isinstance(make(epsilon).plan(schema), ChosenPlan) for make in kinds.values()):
         return number_chosen(rows, rows / 2, float(epsilon) / rows_of(schema.unit))
     return None
 

@@ -14,7 +14,6 @@ import numpy as np
 from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning, UnitWarning
-from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.models.plot import axes_of, colour
 from hedgerow.models.released import released_model
 from hedgerow.models.size import ModelSize
@@ -253,18 +252,18 @@ def _scored(name: str, truths: Sequence[Array], said: Sequence[Array], *, is_num
     return Simulated(name, scores, tuple(float(np.abs(each).mean()) for each in off), constant)
 
 
-def _models(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> dict[str, PrivateEstimator]:
+def _models(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> dict[str, Any]:
     """Return default models of which none refuses the schema, and whose noise is seeded: their rows are public."""
     from hedgerow.learn.learners import estimators_of
 
     common: Any = {"schema": schema, "random_state": seed}
     makers = estimators_of(schema.target)
-    found: dict[str, PrivateEstimator] = {
+    found = {
         "rule list": makers["rule-list"](epsilon, **common),
         "tree": makers["tree"](epsilon, **common),
         "scorecard": makers["scorecard"](epsilon, delta=delta or None, **common),
     }
-    return {name: model for name, model in found.items() if model.keeps_monotone or not schema.monotone}
+    return {name: model for name, model in found.items() if model.learner.keeps_monotone or not schema.monotone}
 
 
 def _rows(data: Any, places: Index) -> Any:

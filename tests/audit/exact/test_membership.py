@@ -13,6 +13,7 @@ from scipy.stats import beta
 
 import hedgerow as hr
 from hedgerow.audit import exact_membership
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.searches import draw_probabilities
 
 SCHEMA = hr.Schema(
@@ -225,7 +226,7 @@ def test_its_repr_tells_the_number_of_rows_only_and_no_budget_is_charged():
 
 
 def test_no_chance_is_in_the_repr_of_what_a_draw_would_do():
-    draw = draw_probabilities(TREE, hr.Tally.count(*people(30), SCHEMA))
+    draw = draw_probabilities(specification_of(TREE), hr.Tally.count(*people(30), SCHEMA))
     for private in (draw, draw.chances):
         assert re.fullmatch("<.* object at .*>", repr(private))
 

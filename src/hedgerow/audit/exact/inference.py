@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.audit.exact.membership import Drawn, cells_of, whole_weight
+from hedgerow.audit.exact.membership import Drawn, cells_of, drawn_learner, whole_weight
 from hedgerow.audit.exact.outcomes import Cells, number_chances, repeated
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.boundary.arguments import check_integer, check_share
 from hedgerow.boundary.arrays import Floats, Index, Mask
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.searches import SearchEstimator, draw_probabilities
+from hedgerow.learn.searches import SearchSpecification, draw_probabilities
 
 _MOST_PASSES = 1_000
 _MOST_LIKELIHOODS = 10_000_000
@@ -78,9 +78,10 @@ def exact_inference(
     (0.5, 0.665, 0.33)
     """
     others = LabelledRows.of_pair("candidates", candidates)
-    cells = cells_of(estimator, X, y, others)
+    learner = drawn_learner(estimator)
+    cells = cells_of(learner, X, y, others)
     chances, n = _prior(prior, absent, len(others)), check_integer("n_models", n_models, 1)
-    joint = _Joint(estimator, cells)
+    joint = _Joint(learner, cells)
     numbers = joint.numbers()
     joint.find({}, 1.0, np.zeros(len(others)))
     lost, shares = np.array(joint.losses), np.array(joint.chances)
@@ -99,9 +100,9 @@ class _Joint:
     # losses of all candidates of the same pattern. The chances of the groups of one pattern are known from a draw;
     # those of the next, given a group of the first, from a draw conditioned on that, and so on.
 
-    def __init__(self, estimator: SearchEstimator, cells: Cells) -> None:
-        self._estimator, self._tally = estimator, cells.tally
-        self._base = draw_probabilities(estimator, cells.tally)
+    def __init__(self, learner: SearchSpecification, cells: Cells) -> None:
+        self._learner, self._tally = learner, cells.tally
+        self._base = draw_probabilities(learner, cells.tally)
         self.weight = whole_weight(self._base, cells.tally.schema)
         self.losses, self.chances = list[Floats](), list[float]()
         patterns, levels, steps = (part[cells.n_members :] for part in (cells.patterns, cells.levels, cells.steps))
@@ -144,7 +145,7 @@ class _Joint:
     def find(self, given: dict[int, Mask], chance: float, lost: Floats) -> None:
         """Add all combinations that go on from those groups of the first patterns, which have this chance."""
         pattern, groups, losses, own = self._parts[len(given)]
-        draw = draw_probabilities(self._estimator, self._tally, given) if given else self._base
+        draw = draw_probabilities(self._learner, self._tally, given) if given else self._base
         for group, amounts in zip(groups, losses, strict=True):
             share = chance * float(draw.chances.values[pattern] @ group)
             if share < _NEGLIGIBLE * np.exp(-self.weight):

@@ -15,13 +15,14 @@ from hedgerow.audit.plot import risk_curve
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.learn.base import Specification
+from hedgerow.learn.contract import TallyEstimator, specification_of
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.objectives import OBJECTIVE
 from hedgerow.learn.plans import DrawProbabilities
-from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier, PrivateRuleListRegressor
 from hedgerow.learn.search.outside import MOST_WEIGHT
-from hedgerow.learn.searches import SearchEstimator, draw_probabilities
+from hedgerow.learn.searches import SearchSpecification, draw_probabilities
 from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
@@ -132,23 +133,30 @@ def exact_membership(estimator: Drawn, X: Any, y: Any, *, others: tuple[Any, Any
     >>> found.error_probability[[0, 7]].round(3), found.advantage[[0, 7]].round(4)  # never above tanh(ε/4) = .0125
     (array([0.197, 0.805]), array([0.0078, 0.008 ]))
     """
-    cells = cells_of(estimator, X, y, None if others is None else LabelledRows.of_pair("others", others))
-    return _measured(estimator, draw_probabilities(estimator, cells.tally), cells)
+    learner = drawn_learner(estimator)
+    cells = cells_of(learner, X, y, None if others is None else LabelledRows.of_pair("others", others))
+    return _measured(estimator, draw_probabilities(learner, cells.tally), cells)
 
 
-def cells_of(estimator: Any, X: Any, y: Any, others: LabelledRows | None) -> Cells:
-    """Check that an estimator draws from all models by a public schema, and encode rows and others by that."""
-    if not isinstance(estimator, SearchEstimator):
-        problem = f"expected a private tree or rule list, got {type(estimator).__name__}"
-        raise ArgumentTypeError(f"{problem}: only a draw from all models has an exact likelihood ratio.")
+def drawn_learner(estimator: object) -> SearchSpecification:
+    """Return the learner of an estimator that may draw its model from all; TypeError for another estimator."""
+    learner = specification_of(estimator) if isinstance(estimator, TallyEstimator | Specification) else None
+    if isinstance(learner, SearchSpecification):
+        return learner
+    problem = f"expected a private tree or rule list, got {type(estimator).__name__}"
+    raise ArgumentTypeError(f"{problem}: only a draw from all models has an exact likelihood ratio.")
+
+
+def cells_of(learner: SearchSpecification, X: Any, y: Any, others: LabelledRows | None) -> Cells:
+    """Encode rows and others by the learner's schema, which has to be public."""
     rows = LabelledRows.of(X, y)
-    estimator.check_public()
+    learner.check_public()
     if not len(rows) + (0 if others is None else len(others)):
         raise ArgumentError("expected one row or more, in the table or in others, got none.")
-    return Cells.of(rows, others, _declared_schema(estimator, rows))
+    return Cells.of(rows, others, _declared_schema(learner, rows))
 
 
-def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells) -> "ExactMembership":
+def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells) -> "ExactMembership":
     levels, target = cells.levels, cells.tally.schema.target
     is_member = np.arange(len(levels)) < cells.n_members
     outcomes = DrawOutcomes.of(draw, cells.patterns, levels, is_member, cells.steps)
@@ -162,7 +170,7 @@ def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells)
     uses = pd.Series(draw.chances.uses, options[1:], name="uses")
     return ExactMembership(
         learner=str(estimator),
-        epsilon=float(estimator.epsilon or 0),
+        epsilon=float(estimator.epsilon),
         weight=whole_weight(draw, cells.tally.schema),
         epsilon_of_counts=float(draw.for_counts),
         loss=draw.score,
@@ -189,8 +197,8 @@ def whole_weight(draw: DrawProbabilities, schema: Schema) -> float:
     return weight
 
 
-def _declared_schema(estimator: PrivateEstimator, rows: LabelledRows) -> Schema:
-    schema = estimator.schema
+def _declared_schema(learner: SearchSpecification, rows: LabelledRows) -> Schema:
+    schema = learner.schema
     if isinstance(schema, Schema) and schema.unit is not None:
         raise ArgumentError(
             "expected a schema without a unit: a fit draws some rows of each unit at random, and here all rows count. "
@@ -199,7 +207,7 @@ def _declared_schema(estimator: PrivateEstimator, rows: LabelledRows) -> Schema:
         )
     if schema is None:
         schema = boolean_schema(rows.table.column_names, rows.labels)
-        check_learnable(estimator, schema)
+        check_learnable(learner, schema)
     if not isinstance(schema, Schema) or schema.no_guarantee_reason:
         got = "one that voids the guarantee" if isinstance(schema, Schema) else "'from-data'"
         problem = f"expected a public schema, got {got}: a domain taken from the rows discloses"

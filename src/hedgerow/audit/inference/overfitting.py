@@ -17,7 +17,7 @@ from hedgerow.audit.plot import overfit_bars
 from hedgerow.boundary.arrays import Array, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.learn.base import Readable
+from hedgerow.learn.contract import FittedModelMixin
 from hedgerow.models.released import released_leaf_model, released_model
 from hedgerow.tables.frames import column_of
 from hedgerow.text.axes import Axes
@@ -42,7 +42,7 @@ def apply_of(model: Any) -> Callable[[Any], Array]:
     apply = getattr(released or model, "apply", model)
     if isinstance(model, Pipeline) and callable(getattr(model[-1], "apply", None)):
         apply = partial(_apply_last, model)
-    is_unfitted = released is None and isinstance(model, Readable)
+    is_unfitted = released is None and isinstance(model, FittedModelMixin)
     if isinstance(model, type) or is_unfitted or not callable(apply):
         raise ArgumentTypeError(
             "expected a model with `apply(X)`, a fitted hedgerow estimator, or a function of X, got a "

@@ -1,17 +1,18 @@
 """Private rule lists of SSRL, with its mechanisms as published."""
 
-from dataclasses import dataclass
+from typing import Any
 
 from sklearn.utils import Tags
 
-from hedgerow.learn.contract import Classifier
+from hedgerow.learn.contract import Classifier, PrivateEstimator, of_model, on_rows, parameters_of
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.ssrl.greedy import DPGreedyRLEstimator
+from hedgerow.learn.ssrl.greedy import PublishedRuleList
+from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.rule_list import RuleList
 
 
 @documented
-@dataclass(eq=False, repr=False, kw_only=True)
-class DPGreedyRLClassifier(Classifier, DPGreedyRLEstimator):
+class DPGreedyRLClassifier(PrivateEstimator, Classifier):
     """SSRL's DP-GreedyRL: a rule list grown greedily by noisy Gini impurity, as published. For comparison and study.
 
     Neighbouring tables differ by adding or removing one row. ε is shared equally by all releases: with ``smooth-*`` a
@@ -58,6 +59,15 @@ class DPGreedyRLClassifier(Classifier, DPGreedyRLEstimator):
     >>> print(clf.privacy_.guarantee)
     none (published as (1, 1e-09)-differential privacy; not proven: the scale of the noise depends on the rows, ...)
     """
+
+    rule_list_: RuleList
+    _fitted = "rule_list_"
+
+    @parameters_of(PublishedRuleList)
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    apply = on_rows(LeafModel.apply)
+    get_rules = of_model(LeafModel.get_rules)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -14,11 +14,11 @@ import numpy as np
 from hedgerow.boundary.arguments import check_choice, check_share
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.base import RuleListEstimator
+from hedgerow.learn.base import check_list_parameters
 from hedgerow.learn.greedy import Choose, Query, grow
 from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.plans import Plan
-from hedgerow.learn.private_base import PrivateEstimator
+from hedgerow.learn.private_base import PrivateSpecification
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.ssrl import mechanisms
 from hedgerow.learn.ssrl.mechanisms import Exponential, NoisyMin, gini_scores, smooth_sensitivity
@@ -205,18 +205,22 @@ Mechanism = Literal[
 ]
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class DPGreedyRLEstimator(PrivateEstimator, RuleListEstimator):
-    """A private estimator of rule lists by the mechanisms of SSRL."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PublishedRuleList(PrivateSpecification):
+    """A private learner of rule lists by the mechanisms of SSRL, as published."""
 
-    takes_weights = False
+    max_rules: int = 5
+    max_literals: int = 2
+    negations: bool = True
     mechanism: Mechanism = "smooth-laplace"
     delta: Amount | None = None
     min_remaining: float = 0.05
     confidence: float = 0.99
+    estimator = "DPGreedyRLClassifier"
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def __post_init__(self) -> None:
+        check_list_parameters(self.max_rules, self.max_literals, self.negations)
+        super().__post_init__()
         check_choice("mechanism", self.mechanism, tuple(PUBLISHED))
         check_share("min_remaining", self.min_remaining)
         check_share("confidence", self.confidence, 0.5)
@@ -234,7 +238,7 @@ class DPGreedyRLEstimator(PrivateEstimator, RuleListEstimator):
             problem = f"delta must be None with mechanism={self.mechanism!r}, got {describe_argument(self.delta)}"
             raise ArgumentError(f"{problem}; it is for {takers}.")
 
-    def _plan(self, schema: Schema) -> Plan:
+    def plan(self, schema: Schema) -> Plan:
         if schema.target.n_levels != 2:
             expected = "Only binary classification is supported. SSRL is published for 2 classes"
             raise ArgumentError(f"{expected}, the label has {schema.target.n_levels}; use PrivateRuleListClassifier.")
@@ -243,10 +247,10 @@ class DPGreedyRLEstimator(PrivateEstimator, RuleListEstimator):
             raise ArgumentError(f"{problem}; use PrivateRuleListClassifier.")
         return GreedyAsPublished(
             candidates=Candidates.of(schema, int(self.max_literals), negations=bool(self.negations)),
-            most=int(self.max_rules or 1) - 1,
+            most=int(self.max_rules) - 1,
             published=PUBLISHED[self.mechanism],
             notes=PUBLISHED[self.mechanism].notes,
-            epsilon=exact(self.epsilon or 0, "epsilon"),
+            epsilon=self.exact_epsilon,
             delta=exact(self.delta or 0, "delta"),
             min_remaining=float(self.min_remaining),
             confidence=float(self.confidence),
