@@ -1,6 +1,7 @@
 """`hedgerow report`: a model for a review board."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,33 @@ from hedgerow.report.report import leaves_name, private_name
 from hedgerow.tables.table_files import PIPE
 
 app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Options for machine-readable twins of a report's sheets."""
+
+    acro: Annotated[Path | None, option("The findings as ACRO's results.json, beside the model.")] = None
+    crate: Annotated[Path | None, option("The public sheet as a Five Safes RO-Crate (.zip).")] = None
+    registry: Annotated[Path | None, option("A record for the registry of deployments (.yaml).")] = None
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that may be written."""
+        private = None if self.acro is None else private_name(self.acro)
+        return [path for path in (self.acro, self.crate, self.registry, private) if path is not None]
+
+    def made(self, found: Report, name: str) -> list[tuple[Path, str | bytes]]:
+        """Return the files with their contents, all of them made before one is written."""
+        made: list[tuple[Path, str | bytes]] = []
+        if self.acro is not None:
+            text = json.dumps(acro_results(found, name), indent=2, ensure_ascii=False) + "\n"
+            made.append((self.acro if found.board is None else private_name(self.acro), text))
+        if self.crate is not None:
+            made.append((self.crate, crate_zip(found)))
+        if self.registry is not None:
+            made.append((self.registry, registry_yaml(found)))
+        return made
 
 
 @app.command("report")
@@ -41,9 +69,7 @@ def report(
     threshold: Annotated[int, option("The fewest rows of a leaf that count as safe.")] = 10,
     costs: Annotated[Path | None, option("What errors cost, as `hedgerow fit` takes it: YAML or JSON.")] = None,
     class_weight: Annotated[list[str] | None, option("The same, by class. Repeatable.", metavar="LABEL=WEIGHT")] = None,
-    acro: Annotated[Path | None, option("The findings as ACRO's results.json, beside the model.")] = None,
-    crate: Annotated[Path | None, option("The public sheet as a Five Safes RO-Crate (.zip).")] = None,
-    registry: Annotated[Path | None, option("A record for the registry of deployments (.yaml).")] = None,
+    twins: Twins,
     text: TextOptions,
     new_form: Annotated[Path | None, option("Write an empty form to this file, and stop.")] = None,
     force: Force = False,
@@ -70,20 +96,12 @@ def report(
         _write_form(new_form, context, force=force)
         return
     models = models or []
-    model, is_one = models[0] if models else Path(), len(models) == 1
-    twins = [path for path in (acro, crate, registry) if path is not None]
-    _check_outputs(models, output, twins, evaluation, as_json=as_json)
-    if acro is not None and acro.absolute().parent != model.absolute().parent:
-        raise ArgumentError(f"--acro must be in the folder of {model}, since it refers to the model by name.")
+    _check_asked(models, output, twins, evaluation, as_json=as_json)
     _check_record(ledger, dataset=dataset, head=head)
-    sheets = [] if output is None else [output, private_name(output)]
-    sheets += map(leaves_name, tuple(sheets))
-    outputs = (*sheets, *twins, *([] if acro is None else [private_name(acro)]))
+    outputs = (*_sheets(output), *twins.files)
     check_outputs(outputs, *models, form, ledger, data, test, costs, evaluation, schema, force=force)
-    _check_rows(data, test)
+    _check_rows(data, test, by)
     text.check_used("--data or --test", used=(data, test) != (None, None))
-    if by and data is None and test is None:
-        raise ArgumentError("--by compares groups of rows: add --data or --test.")
 
     def made_of(path: Path) -> Report:
         released = any_model(path, schema, needed=True)
@@ -103,8 +121,8 @@ def report(
     with stage("making the report"):
         every = {name: made_of(path) for name, path in _names(models).items()}
         first = every[next(iter(every))]
-        found = first if is_one else Comparison.of(every)
-    made = _twins(first, model.name, acro=acro, crate=crate, registry=registry)
+        found = first if len(models) == 1 else Comparison.of(every)
+    made = twins.made(first, models[0].name)
     for path in [] if output is None else found.save(output, force=force):
         say(f"written to {path}", err=True)
     for path, content in made:
@@ -129,15 +147,23 @@ def _write_form(path: Path, context: typer.Context, *, force: bool) -> None:
     write_said(path, empty_form(), todo)
 
 
-def _check_outputs(
-    models: list[Path], output: Path | None, twins: list[Path], evaluation: Path | None, *, as_json: bool
+def _check_asked(
+    models: list[Path], output: Path | None, twins: Twins, evaluation: Path | None, *, as_json: bool
 ) -> None:
     if not models:
         raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")
-    if output is None and not as_json and not twins:
+    if output is None and not as_json and not twins.files:
         raise ArgumentError("expected -o FILE, such as -o report.html, or --json; got neither.")
-    if len(models) > 1 and (twins or evaluation is not None):
+    if len(models) > 1 and (twins.files or evaluation is not None):
         raise ArgumentError("--evaluation, --acro, --crate and --registry are for one model, got several.")
+    if twins.acro is not None and twins.acro.absolute().parent != models[0].absolute().parent:
+        raise ArgumentError(f"--acro must be in the folder of {models[0]}, since it refers to the model by name.")
+
+
+def _sheets(output: Path | None) -> list[Path]:
+    """Return the files that `Report.save` may write."""
+    sheets = [] if output is None else [output, private_name(output)]
+    return [*sheets, *map(leaves_name, sheets)]
 
 
 def _check_record(ledger: Path | None, **looked_up: str | None) -> None:
@@ -147,23 +173,10 @@ def _check_record(ledger: Path | None, **looked_up: str | None) -> None:
         FileBudget(ledger).check_head(looked_up["head"])
 
 
-def _check_rows(data: Path | None, test: Path | None) -> None:
+def _check_rows(data: Path | None, test: Path | None, by: list[str] | None) -> None:
     if str(data) == str(test) == PIPE:
         raise ArgumentError("only one of --data and --test can be standard input.")
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
         raise ArgumentError("--test is the file of --data, whose rows the model has seen; give held-out rows.")
-
-
-def _twins(
-    found: Report, name: str, *, acro: Path | None, crate: Path | None, registry: Path | None
-) -> list[tuple[Path, str | bytes]]:
-    """Return the machine-readable twins that are asked for, all of them made before one is written."""
-    made: list[tuple[Path, str | bytes]] = []
-    if acro is not None:
-        text = json.dumps(acro_results(found, name), indent=2, ensure_ascii=False) + "\n"
-        made.append((acro if found.board is None else private_name(acro), text))
-    if crate is not None:
-        made.append((crate, crate_zip(found)))
-    if registry is not None:
-        made.append((registry, registry_yaml(found)))
-    return made
+    if by and data is None and test is None:
+        raise ArgumentError("--by compares groups of rows: add --data or --test.")

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -66,21 +67,30 @@ class FileRows:
         return lines if len(lines) == len(rows) else None
 
 
+class _HidePandas(MetaPathFinder):
+    """Finder that reports pandas as absent."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:  # noqa: ARG002 -- protocol
+        """Raise ModuleNotFoundError for pandas; leave other modules to the next finder."""
+        if fullname == "pandas":
+            raise ModuleNotFoundError(name=fullname)
+
+
 def _leave_out_pandas() -> None:
-    """Let Arrow work without pandas, whose import takes longer than a fit: it looks for it once, at its first value."""
+    """Have Arrow work without pandas, whose import takes 0.3 of the 1.3 seconds of such a command.
 
-    class Without:
-        @staticmethod
-        def find_spec(name: str, *_: object) -> None:
-            if name == "pandas":
-                raise ModuleNotFoundError(name=name)
-
-    if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, Without)
-        try:
-            pa.scalar(0)
-        finally:
-            sys.meta_path.remove(Without)
+    Arrow has no option for it. It imports pandas, if that is found, at the first value that it converts from or to
+    Python or NumPy, and does not look again. None in `sys.modules` does not stop it: its compiled import takes that
+    for the module.
+    """
+    if "pandas" in sys.modules:
+        return
+    finder = _HidePandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        pa.scalar(0)
+    finally:
+        sys.meta_path.remove(finder)
 
 
 def _check_rows(table: Table, labels: Column, declared: Schema | None) -> None:
