@@ -26,14 +26,14 @@ class PriorCosts:
     denials: tuple[str, ...]
 
 
-Rows = TypeVar("Rows")
-Errors = TypeVar("Errors")
+RowAnswer = TypeVar("RowAnswer")
+ErrorAnswer = TypeVar("ErrorAnswer")
 
 
-class AskedOracle(OfOneProcess, Generic[Rows, Errors]):
+class AskedOracle(OfOneProcess, Generic[RowAnswer, ErrorAnswer]):
     """An oracle with the four questions, each of which is one of `_ask`; with the types of two of its answers."""
 
-    def marginals(self, bins: Schema) -> Rows:
+    def marginals(self, bins: Schema) -> RowAnswer:
         """Answer how many rows are in each bin.
 
         Parameters
@@ -65,7 +65,7 @@ class AskedOracle(OfOneProcess, Generic[Rows, Errors]):
         """
         return self._ask("levels", bins)
 
-    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> Errors:
+    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorAnswer:
         """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right.
 
         Of a number, a hypothesis says whether it is high (True) or low (False), and gets right of a row the steps above
@@ -100,7 +100,7 @@ class AskedOracle(OfOneProcess, Generic[Rows, Errors]):
         """Answer the counts in each bin of ``rows``, ``classes``, ``levels`` or ``errors``."""
 
 
-class ChargedOracle(AskedOracle[Rows, Errors]):
+class ChargedOracle(AskedOracle[RowAnswer, ErrorAnswer]):
     """An oracle with a number of questions, and a record of their charges."""
 
     label: Target = read_only("_label", "The name of the labels, and the classes, or the number.")

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
@@ -26,14 +25,6 @@ from hedgerow.text.values import quoted_text
 
 _METHODS = {"rows": "marginals", "classes": "class_marginals", "levels": "level_marginals", "errors": "error_marginals"}
 _AS_SAID = "as the curators' own cards say"
-
-
-@dataclass(frozen=True, eq=False)
-class _Open:
-    """A question that some have answered, and others not yet."""
-
-    hypothesis: Any
-    answers: dict[int, Any]
 
 
 class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
@@ -94,7 +85,9 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
             raise ArgumentError(problem)
         if self.release == "ratio":
             raise ArgumentError("expected oracles that release counts, which add up, got some that release ratios.")
-        self._open, self._lock = dict[tuple[str, str, int], _Open](), threading.Lock()
+        # Of questions that some have answered and others not: the hypothesis, held so that its id stays its own
+        self._open = dict[tuple[str, str, int], tuple[Any, dict[int, Any]]]()
+        self._lock = threading.Lock()
 
     @property
     def queries_left(self) -> int:
@@ -147,17 +140,17 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
         about = (hypothesis,) if by == "errors" else ()
         key = by, bins.digest if isinstance(bins, Schema) else "", id(hypothesis)
         with self._lock:
-            opened = self._open.setdefault(key, _Open(hypothesis, {}))
+            _, answers = self._open.setdefault(key, (hypothesis, {}))
             try:
                 for number, oracle in enumerate(self._oracles):
-                    if number not in opened.answers:
-                        opened.answers[number] = getattr(oracle, _METHODS[by])(bins, *about)
-                found = opened.answers.values()
+                    if number not in answers:
+                        answers[number] = getattr(oracle, _METHODS[by])(bins, *about)
+                found = answers.values()
                 numbers = [_sum(getattr(one, part) for one in found) for part in PARTS[by]]
                 answer = answer_of(by, bins, numbers, sum(one.noise for one in found), self.label.steps)
             except BaseException as error:
-                if opened.answers:
-                    own = self._kept(len(opened.answers))
+                if answers:
+                    own = self._kept(len(answers))
                     add_charge_note(error, ChargeNote(" ".join([*charge_notes(error), own])))
                 raise
             del self._open[key]
