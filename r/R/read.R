@@ -248,6 +248,7 @@ leaves_of <- function(model, leaves) {
   if (target$number) {
     model$predictions <- vapply(leaves, function(one) predicted_number(one, target), 0)
     model$sums <- lapply(leaves, function(one) if (is.null(one$sums)) NULL else as.numeric(unlist(one$sums)))
+    if (length(unlist(model$sums)) && length(unlist(counts))) unreadable("expected counts or sums of the leaves, found both")
     return(model)
   }
   said <- vapply(leaves, function(one) class_place(one$then, target), 1L)

@@ -348,6 +348,7 @@ def hostile(whole: dict[str, Any], stay: dict[str, Any], card: dict[str, Any]) -
         "no cut point": json.dumps({**whole, "root": {"if": literal, "true": leaf, "false": leaf}}),
         "contradiction": text.replace('"then": "no"', '"then": "yes"'),
         "number of no class": json.dumps({**stay, "root": {**stay["root"], "false": {"then": "x", "counts": None}}}),
+        "counts and sums": json.dumps({**stay, "root": {**stay["root"], "false": {"then": 15, "counts": [1] * 32}}}),
         "beyond bounds": json.dumps({**stay, "root": {"then": 99, "counts": None, "label": 99}}),
         "points": json.dumps(bad_points),
         "less was spent": json.dumps({**whole, "privacy": {**whole["privacy"], "epsilon": 0.001}}),
