@@ -40,12 +40,12 @@ def _made(name: str, derived: Derivation, columns: Sequence[EngineColumn], looku
     if derived.read_as.cell is Cell.VALUE:
         if any(column.kind == "boolean" or column.holds_dates for column in columns):
             raise derived.refusal(name)
-        return ibis.cases((missing, ibis.null("string")), else_=derived.made(_Expressions(lookups), columns))
+        return ibis.cases((missing, ibis.null("string")), else_=derived.render(_Expressions(lookups), columns))
     refused = reduce(or_, ((code < 0) & (code != MISSING) for code in codes))
     is_date, form = derived.read_as.cell is Cell.DATE, date_format(derived.read_as)
     plain = [column.plain_dates(form) for column in columns] if form else columns
     cells = [lookups.once(_days(column) if is_date else _number(column)) for column in plain]
-    value = derived.made(_Expressions(lookups), cells).cast("float64")
+    value = derived.render(_Expressions(lookups), cells).cast("float64")
     return ibis.cases((refused, double(float("inf"))), (missing, ibis.null("float64")), else_=value)
 
 

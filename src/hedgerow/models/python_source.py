@@ -179,7 +179,7 @@ def _cell_of(name: str, attribute: Attribute) -> tuple[str, tuple[str, ...]]:
     if derived is None:
         return _reading(name, attribute), called
     cells = [_reading(column, read_as) for column in derived.columns]
-    return derived.made(_Calls, cells), (*called, f"_{derived.key}")
+    return derived.render(_Calls, cells), (*called, f"_{derived.key}")
 
 
 class _Calls:

@@ -203,7 +203,7 @@ class _Derived(_Raw):
         derived = self.attribute.derived
         assert derived is not None
         cells = [_Raw(name, derived.read_as, self.dialect) for name in derived.columns]
-        return self.dialect.prewritten(exp.paren(derived.made(_SqlExpressions, cells)))
+        return self.dialect.prewritten(exp.paren(derived.render(_SqlExpressions, cells)))
 
     @property
     def ordered(self) -> exp.Condition:  # pyright: ignore[reportIncompatibleVariableOverride] -- a number as it is

@@ -12,7 +12,7 @@ from hedgerow.boundary.arrays import Floats
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 
-Kind = Literal["tree", "rule list"]
+DrawnKind = Literal["tree", "rule list"]
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
 """The shares of the rarer class for which the chance of a constant model is forecast."""
 SAVED = (0.1, 0.25, 0.5)
@@ -40,7 +40,7 @@ class Constant:
         The probability.
     """
 
-    kind: Kind
+    kind: DrawnKind
     share: float
     saved: float
     chance: float

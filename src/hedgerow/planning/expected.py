@@ -19,20 +19,20 @@ from hedgerow.learn.scorecard.spending import PARTS, TOTALS, Spending
 from hedgerow.learn.search.cost import TYPICAL_PATTERNS
 from hedgerow.learn.searches import SearchSpecification
 from hedgerow.planning.bounds import Bound, WholeDraw
-from hedgerow.planning.constant import SAVED, SHARES, Constant, Kind, chances_of_constant
+from hedgerow.planning.constant import SAVED, SHARES, Constant, DrawnKind, chances_of_constant
 from hedgerow.privacy.exponential_mechanism import seeded_choice
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Number, Schema
 from hedgerow.schema.private_cuts import cut_mechanism, open_numbers
 
-PARTS_OF: dict[Kind, str] = {"tree": "leaves", "rule list": "rules"}
+PARTS_OF: dict[DrawnKind, str] = {"tree": "leaves", "rule list": "rules"}
 CONFIDENCE = 0.95
 LEAF = 0.05  # the share of the rows of the leaf that is to be told from noise
 CUT_BINS = 5  # the number of bins that `Schema.learn` aims at by default
 _SEED, _DRAWS = 20261123, 4
-_CLASSIFIERS: dict[Kind, type[Any]] = {kind: learners.CLASSIFIERS[kind.replace(" ", "-")] for kind in PARTS_OF}
-_REGRESSORS: dict[Kind, type[Any]] = {kind: learners.REGRESSORS[kind.replace(" ", "-")] for kind in PARTS_OF}
+_CLASSIFIERS: dict[DrawnKind, type[Any]] = {kind: learners.CLASSIFIERS[kind.replace(" ", "-")] for kind in PARTS_OF}
+_REGRESSORS: dict[DrawnKind, type[Any]] = {kind: learners.REGRESSORS[kind.replace(" ", "-")] for kind in PARTS_OF}
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Expected:
         absolute errors; None of classes.
     """
 
-    kind: Kind
+    kind: DrawnKind
     size: int
     seconds: float
     bound: Bound
@@ -90,12 +90,12 @@ class DefaultDraws:
     """
 
     schema: Schema
-    by_kind: Mapping[Kind, tuple[WholeDraw, ...]]
+    by_kind: Mapping[DrawnKind, tuple[WholeDraw, ...]]
 
     @classmethod
     def of(cls, schema: Schema) -> Self:
         """Return the draws for a schema; SchemaError if no model can be learned with it."""
-        found = dict[Kind, tuple[WholeDraw, ...]]()
+        found = dict[DrawnKind, tuple[WholeDraw, ...]]()
         for kind in PARTS_OF if not schema.monotone else ():
             with suppress(SearchTooLargeError):
                 if schema.target.as_number is None:

@@ -6,8 +6,15 @@ from typing import Any
 
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.planning import expected
-from hedgerow.planning.expected import DefaultDraws
+from hedgerow.planning.expected import (
+    DefaultDraws,
+    bin_noise,
+    cut_points_noise,
+    even_spread,
+    leaf_noise,
+    least_epsilon,
+    rows_in_a_bin,
+)
 from hedgerow.planning.forecast import Forecast, least_epsilon_for
 from hedgerow.planning.simulation import ByEpsilon, simulate, simulate_others
 from hedgerow.privacy.charge import Amount, exact
@@ -107,7 +114,7 @@ def plan(
     others: ByEpsilon = ()
     if public is not None and curve_runs:
         others = simulate_others(schema, drawn, spent, slack, public, curve_runs, verbose=verbose)
-    attributes, noise = expected.bin_noise(schema, spent, slack, rows)
+    attributes, noise = bin_noise(schema, spent, slack, rows)
     return Forecast(
         schema=schema,
         rows=rows,
@@ -117,12 +124,12 @@ def plan(
         delta=slack,
         accuracy_loss=float(accuracy_loss),
         draws=draws.expected(spent, about, rows),
-        leaf_noise=expected.leaf_noise(float(spent) / rows_of(schema.unit)),
+        leaf_noise=leaf_noise(float(spent) / rows_of(schema.unit)),
         bin_noise=inf if about else noise,
-        rows_in_a_bin=expected.rows_in_a_bin(schema, rows),
+        rows_in_a_bin=rows_in_a_bin(schema, rows),
         attributes=attributes,
-        least_epsilon=expected.least_epsilon(rows) * rows_of(schema.unit),
-        cut_points=expected.cut_points_noise(schema, spent * _SHARE_FOR_CUTS, rows),
+        least_epsilon=least_epsilon(rows) * rows_of(schema.unit),
+        cut_points=cut_points_noise(schema, spent * _SHARE_FOR_CUTS, rows),
         simulated=simulated,
         spread=about,
         constants=draws.constants(rows, spent),
@@ -173,7 +180,7 @@ def _spread(schema: Schema, given: float | None) -> float | None:
             raise ArgumentError("spread must be left out: the label has classes, and spread is of a number.")
         return None
     if given is None:
-        return expected.even_spread(number)
+        return even_spread(number)
     most = (number.high - number.low) / 2
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given <= most:
         raise ArgumentError(f"spread must be a number > 0 and <= {most:g}, half the bounds' distance, got another.")

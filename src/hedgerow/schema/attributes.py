@@ -105,7 +105,10 @@ class Attribute(ABC):
         if self.derived is not None:
             if not isinstance(self.derived, Derivation):
                 raise SchemaError(f"expected a derivation or nothing, got {shown(self.derived)}.", key="derived")
-            self.derived.check(self)
+            self.derived.check(self.kind, self.listed)
+            if self.missing_values:
+                problem = "move missing_values inside `derived`: they stand in the columns that it is derived from."
+                raise SchemaError(problem, key="derived")
 
     @property
     def meaning(self) -> str:

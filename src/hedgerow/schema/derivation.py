@@ -19,7 +19,6 @@ from hedgerow.text.days import as_plain
 from hedgerow.text.values import Value, listed
 
 if TYPE_CHECKING:
-    from hedgerow.schema.attributes import Attribute
     from hedgerow.tables.columns import Column
 
 MOST_MISSING = 32  # the most values that mean "missing" in the columns of a derivation: engines compare them in turn
@@ -45,7 +44,7 @@ class Derivation(ABC):
 
     missing_values: tuple[Value, ...] = ()
 
-    key: ClassVar[str]  # of a file, with the columns as its value; the name of a maker's method
+    key: ClassVar[str]  # of a file, with the columns as its value
     own: ClassVar[tuple[str, ...]]  # the fields that name its columns
     required: ClassVar[tuple[str, ...]] = ()  # the keys that a file must have beside
     optional: ClassVar[tuple[str, ...]] = ("missing_values",)  # the keys that a file may have beside
@@ -88,25 +87,21 @@ class Derivation(ABC):
 
     @property
     @abstractmethod
-    def read_as(self) -> Attribute:
-        """The attribute that the cells of each column are read as: values outside its domain are refused."""
+    def read_as(self) -> Any:
+        """The `Attribute` that the cells of each column are read as: values outside its domain are refused."""
 
     @abstractmethod
     def column(self, name: str, columns: Sequence[Column]) -> Column:
         """Return the computed column; a number is infinite where a cell is refused."""
 
-    def made(self, maker: Any, cells: Sequence[Any]) -> Any:
-        """Return what a maker, of arrays, SQL or Python, say, makes of cells: its method that has the name of `key`."""
-        return getattr(maker, self.key)(self, *cells)
+    @abstractmethod
+    def render(self, backend: Any, cells: Sequence[Any]) -> Any:
+        """Return the derived values of cells, or an expression for them, as a `DerivationBackend` has them."""
 
-    def check(self, attribute: Attribute) -> None:
-        """Check that values of an attribute can be computed so; SchemaError if not."""
-        problem = ""
-        if attribute.kind not in self.kinds:
-            problem = f"expected {self.key} for attributes of the kind {' or '.join(self.kinds)}, got {attribute.kind}."
-        elif attribute.missing_values:
-            problem = "move missing_values inside `derived`: they stand in the columns that it is derived from."
-        if problem:
+    def check(self, kind: str, values: Sequence[Value]) -> None:  # noqa: ARG002 -- for kinds that list their values
+        """Check that the listed values of an attribute of a kind can be computed so; SchemaError if not."""
+        if kind not in self.kinds:
+            problem = f"expected {self.key} for attributes of the kind {' or '.join(self.kinds)}, got {kind}."
             raise SchemaError(problem, key="derived")
 
     def check_read(self, column: Column) -> None:

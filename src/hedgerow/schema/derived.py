@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow as pa
 from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import SchemaError
-from hedgerow.schema.attributes import OUTSIDE, Attribute
+from hedgerow.schema.attributes import OUTSIDE
 from hedgerow.schema.dates import Date
 from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.listed import Categorical
@@ -32,6 +32,18 @@ MOST_PREFIXES, LONGEST_PREFIX = 1000, 100  # the most prefixes of a mapping, and
 WHOLE_BELOW = 10**15  # codes that are floating-point numbers are read as text if they are whole, and below it in size
 
 
+class DerivationBackend(Protocol):
+    """What computes derivations: of arrays, of columns of an engine, as SQL or as Python."""
+
+    def years_since(self, derived: "YearsSince", date: Any, /) -> Any: ...
+
+    def ratio(self, derived: "Ratio", /, *cells: Any) -> Any: ...
+
+    def sum(self, derived: "Sum", /, *items: Any) -> Any: ...
+
+    def prefix_of(self, derived: "Prefix", code: Any, /) -> Any: ...
+
+
 class _Number(Derivation):
     """Base class of derivations of numbers."""
 
@@ -42,7 +54,7 @@ class _Number(Derivation):
     def column(self, name: str, columns: Sequence[Column]) -> Column:
         """Return the computed column, infinite where a cell is refused."""
         cells, missing, refused = zip(*map(self._read, columns), strict=True)
-        values = np.asarray(self.made(_Arrays, cells), dtype=np.float64)
+        values = np.asarray(self.render(_Arrays, cells), dtype=np.float64)
         bad = np.logical_or.reduce(refused)
         empty = (np.logical_or.reduce(missing) | np.isnan(values)) & ~bad
         found = np.where(bad, np.inf, np.where(empty, 0.0, values))
@@ -101,6 +113,9 @@ class YearsSince(_Number):
         object.__setattr__(self, "until", until)
         super().__post_init__()
 
+    def render(self, backend: DerivationBackend, cells: Sequence[Any]) -> Any:
+        return backend.years_since(self, *cells)
+
     @property
     def read_as(self) -> Date:
         return Date(FIRST, LAST, (), missing="bin", missing_values=self.missing_values, format=self.format)
@@ -150,6 +165,9 @@ class Ratio(_Number):
     form: ClassVar[str] = "{numerator} / {denominator}"
     expected: ClassVar[str] = f"numbers of at most {LARGEST:g} in size"
 
+    def render(self, backend: DerivationBackend, cells: Sequence[Any]) -> Any:
+        return backend.ratio(self, *cells)
+
     @property
     def read_as(self) -> Real:
         return Real(-LARGEST, LARGEST, (), missing="bin", missing_values=self.missing_values)
@@ -193,6 +211,9 @@ class Sum(_Number):
     @property
     def words(self) -> str:
         return f"sum of {', '.join(self.items)}"
+
+    def render(self, backend: DerivationBackend, cells: Sequence[Any]) -> Any:
+        return backend.sum(self, *cells)
 
     @property
     def read_as(self) -> Integer:
@@ -260,18 +281,21 @@ class Prefix(Derivation):
         """Text that is no value of the attribute: what a code is that has no prefix."""
         return _unlike([*self.values_of.values(), "-" * (self.length or 0)])
 
+    def render(self, backend: DerivationBackend, cells: Sequence[Any]) -> Any:
+        return backend.prefix_of(self, *cells)
+
     @property
     def read_as(self) -> Categorical:
         """Text or whole numbers, of which only the missing ones are told apart."""
         known = (_unlike(self.missing_values),)
         return Categorical(known, missing="bin", outside="bin", missing_values=self.missing_values)
 
-    def check(self, attribute: Attribute) -> None:
-        super().check(attribute)
-        values = set(map(str, attribute.listed))
-        if self.mapping is not None and {*self.values_of.values()} != values:
+    def check(self, kind: str, values: Sequence[Value]) -> None:
+        super().check(kind, values)
+        words = set(map(str, values))
+        if self.mapping is not None and {*self.values_of.values()} != words:
             raise SchemaError("expected prefixes for each of the values, and for no other.", key="mapping")
-        if self.length is not None and any(len(value) > self.length for value in values):
+        if self.length is not None and any(len(word) > self.length for word in words):
             raise SchemaError("expected a length of at least that of each of the values.", key="length")
 
     def column(self, name: str, columns: Sequence[Column]) -> Column:
@@ -288,7 +312,7 @@ class Prefix(Derivation):
                 unread = ~((np.floor(words) == words) & (np.abs(words) < WHOLE_BELOW))
                 words = np.where(unread, 0, words).astype(np.int64)
             words = pa.array(words).cast(pa.large_string())
-        found = self.made(_Arrays, [pa.array(replace(codes, values=words).words(), pa.large_string())])
+        found = self.render(_Arrays, [pa.array(replace(codes, values=words).words(), pa.large_string())])
         return pc.if_else(pa.array(codes.is_missing), None, pc.if_else(pa.array(unread), self.outside, found))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from hedgerow.privacy.charge import Amount, Charge, check_total, join_reasons, t
 from hedgerow.privacy.gate import Gate, spend_share
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.noise import noise_source
-from hedgerow.privacy.unit import rows_of
+from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.contributions import counted_rows, draw_key
 from hedgerow.schema.numbers import Numeric
@@ -28,13 +28,35 @@ from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
 
-if TYPE_CHECKING:
-    from hedgerow.schema.schema import Schema
-
-Declared = TypeVar("Declared", bound="Schema")
-
 MOST_CANDIDATES = 1_000
 """The most public candidates among which the cut points of a number are chosen; `bins` is no larger."""
+
+
+class DeclaredTable(Protocol):
+    """What is used of a schema, which imports this module."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def attributes(self) -> Sequence[tuple[str, Attribute]]: ...
+
+    @property
+    def charges(self) -> Sequence[Charge]: ...
+
+    @property
+    def no_guarantee_reason(self) -> str | None: ...
+
+    @property
+    def unit(self) -> Unit | None: ...
+
+    def check_types(self, table: Table) -> None: ...
+
+    def check_unit(self, table: Table) -> None: ...
+
+    def column(self, table: Table, name: str) -> Column: ...
+
+
+DeclaredSchema = TypeVar("DeclaredSchema", bound=DeclaredTable)
 
 
 @dataclass(frozen=True)
@@ -105,8 +127,8 @@ def _candidates(number: Numeric) -> tuple[float, ...]:
 
 
 def with_private_cuts(
-    declared: Declared, table: Table, budget: Budget | None, epsilon: Amount, bins: int, random_state: Any
-) -> Declared:
+    declared: DeclaredSchema, table: Table, budget: Budget | None, epsilon: Amount, bins: int, random_state: Any
+) -> DeclaredSchema:
     """Return a schema with the charged cut points of a table's open numbers; see `Schema.learn`."""
     source, unit = noise_source(random_state), declared.unit
     declared.check_types(table)
@@ -125,7 +147,7 @@ def with_private_cuts(
         problem = f"Expected fewer than {em.MOST_ROWS:,} rows to learn cut points from, got as many or more"
         raise TooManyRowsError(f"{problem}. Nothing was charged.")
 
-    def learned(gate: Gate) -> Declared:
+    def learned(gate: Gate) -> DeclaredSchema:
         cuts = learn_cuts(lambda name: declared.column(counted(), name), planned, gate)
         kinds = [(name, replace(kind, cuts=cuts[name]) if name in cuts else kind) for name, kind in declared.attributes]
         return replace(declared, attributes=tuple(kinds), charges=(*declared.charges, *gate.budget.charges))
