@@ -9,9 +9,9 @@ from hedgerow.errors import BudgetExceededError, QuestionError, ServiceBusyError
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Schema
 from hedgerow.service import jobs as module
-from hedgerow.service.app import problem_of
 from hedgerow.service.jobs import Jobs
 from hedgerow.service.ledger.ledger import ChargeRequest
+from hedgerow.service.problems import problem_of
 from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows
 from tests.service.wards import ANA, BOB, MARGINALS, SCHEMA, WatchedRows, curator_of, question, table

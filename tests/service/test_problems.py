@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from hedgerow import errors
-from hedgerow.service.app import ProblemError, problem_of, response_of
+from hedgerow.service.problems import ProblemError, problem_of, response_of
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from hedgerow.errors import (
     ServiceUnavailableError,
 )
 from hedgerow.service import quotas as module
-from hedgerow.service.app import problem_of
 from hedgerow.service.config import Config
 from hedgerow.service.forms import read_form
 from hedgerow.service.ledger.tables import SIZES
+from hedgerow.service.problems import problem_of
 from hedgerow.service.questions import read_question
 from hedgerow.service.quotas import MIB, Quota, Quotas, unfinished_bytes
 from hedgerow.service.receipts import Signer

@@ -1,13 +1,9 @@
-"""The curator's service as an ASGI app: each path calls the `Curator` or its `Jobs`, and returns what they do.
-
-A refused request is told a problem (RFC 9457): fixed texts, exact amounts, and nothing of a row.
-"""
+"""The curator's service as an ASGI app: each path calls the `Curator` or its `Jobs`, and returns what they do."""
 
 import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any
 
@@ -22,13 +18,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow import errors
 from hedgerow._version import __version__
-from hedgerow.boundary.environment import environment_cause
 from hedgerow.service import forms
 from hedgerow.service.availability import are_reachable
 from hedgerow.service.curator import MOST_ENTRIES, Answer, Curator
 from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, ConcurrencyLimits, Job, Jobs, Turn
-from hedgerow.service.ledger.accounts import amounts_data
 from hedgerow.service.monitoring import Observed, log_request, note, template
+from hedgerow.service.problems import AGAIN, PROBLEMS, RETRY_AFTER, ProblemError, problem_of, response_of
 from hedgerow.service.requests import Caller, Request
 
 Authenticate = Callable[[str], Caller]
@@ -37,76 +32,6 @@ RECEIPT = "Hedgerow-Receipt"
 _LINES = "application/jsonl"
 router = APIRouter()
 _bearer = HTTPBearer(auto_error=False, description="An API key of this service, or a token of its identity provider.")
-
-TYPE = "application/problem+json"
-
-
-@dataclass(eq=False)
-class ProblemError(Exception):
-    """Why a request was refused."""
-
-    status: int  # the HTTP status
-    kind: str  # the last part of the type
-    title: str  # what it is, the same for all of the kind
-    detail: str  # what to do
-    charged: bool | None = False  # whether the question was charged, now or before; None if that is unknown
-    more: dict[str, Any] = field(default_factory=dict[str, Any])  # further entries
-    retry_after: int | None = None  # seconds after which the same request may succeed
-
-    def to_dict(self) -> dict[str, Any]:
-        told = {name: getattr(self, name) for name in ("title", "status", "detail", "charged")}
-        return {"type": f"urn:hedgerow:problem:{self.kind}", **told, **self.more}
-
-
-def problem_of(error: Exception) -> ProblemError:
-    """Return the problem of an exception, with its text if hedgerow made it before a row was touched, else nothing."""
-    if isinstance(error, ProblemError):
-        return error
-    if isinstance(error, errors.BudgetExceededError):
-        return _exceeded(error)
-    if isinstance(error, errors.ServiceUnavailableError):
-        return _unavailable(str(error), charged=error.charged, retry_after=error.retry_after)
-    for kind, (status, name, title, charged) in _PROBLEMS.items():
-        if isinstance(error, kind):
-            charged = getattr(error, "charged", charged)
-            return ProblemError(status, name, title, str(error), charged, retry_after=_waits(status))
-    if environment_cause(error) is not None:
-        return _unavailable(_AGAIN, charged=None, retry_after=_RETRY_AFTER)
-    return ProblemError(500, "internal", "The service failed", _AGAIN, None)
-
-
-_AGAIN = "Send the request again, with the same idempotency key: it is charged once."
-_RETRY_AFTER = 5  # seconds
-
-
-def _waits(status: int) -> int | None:
-    return _RETRY_AFTER if status in (409, 503) else None
-
-
-def _unavailable(detail: str, *, charged: bool | None, retry_after: int) -> ProblemError:
-    title = "The service cannot evaluate questions now"
-    return ProblemError(503, "unavailable", title, detail, charged, retry_after=retry_after)
-
-
-_PROBLEMS: dict[type[errors.HedgerowError], tuple[int, str, str, bool | None]] = {
-    errors.AccessError: (403, "not-allowed", "Not allowed", False),
-    errors.ApprovalError: (403, "approval-needed", "The curator has not approved this, or has refused it", False),
-    errors.QuestionError: (422, "question-refused", "The question cannot be asked", False),
-    errors.QuotaExceededError: (403, "quota-exceeded", "The quota does not allow another question", False),
-    errors.RequestConflictError: (422, "key-reused", "The idempotency key is of another request", False),
-    errors.RequestRunningError: (409, "still-running", "The same request is still being answered", True),
-    errors.RequestFailedError: (424, "evaluation-failed", "The evaluation failed", True),
-    errors.LedgerUnavailableError: (503, "ledger-unavailable", "The ledger cannot be read or written now", None),
-    errors.ServiceBusyError: (503, "busy", "Too many questions are waiting", False),
-}
-
-
-def _exceeded(error: errors.BudgetExceededError) -> ProblemError:
-    asked = amounts_data(error.requested, error.requested_delta, error.requested_rho)
-    left = amounts_data(error.remaining, error.remaining_delta, error.remaining_rho)
-    title, more = "Too little is left of the privacy budget", {"cap": error.cap, "asked": asked, "left": left}
-    detail = f"The cap of the {error.cap} does not allow this. Ask for less, or ask the curator."
-    return ProblemError(403, "budget-exceeded", title, detail, more=more)
 
 
 def _caller(request: HttpRequest, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Caller:
@@ -181,7 +106,7 @@ async def healthz(curator: CuratorDep) -> Response:
     """Return 200, or 503 if something cannot be reached; which it is, is in the log alone."""
     is_well = await are_reachable(curator.probes)
     told = {"status": "ok" if is_well else "unavailable", "software": f"hedgerow {__version__}"}
-    return JSONResponse(told, 200 if is_well else 503, {} if is_well else {"Retry-After": str(_RETRY_AFTER)})
+    return JSONResponse(told, 200 if is_well else 503, {} if is_well else {"Retry-After": str(RETRY_AFTER)})
 
 
 @router.get("/v1/datasets", response_model=list[str], summary="The datasets that you may ask about.")
@@ -291,8 +216,8 @@ async def job_answer(request: HttpRequest, job: JobDep, jobs: JobsDep, turn: Fre
         return _answered(answer)
     if job.error is not None:
         return _noted_problem(request, job.error)
-    charged, detail = True if job.state == "pending" else None, f"It is {job.state}. {_AGAIN}"
-    raise ProblemError(409, "not-answered", "The job has no answer", detail, charged, retry_after=_waits(409))
+    charged, detail = True if job.state == "pending" else None, f"It is {job.state}. {AGAIN}"
+    raise ProblemError(409, "not-answered", "The job has no answer", detail, charged, retry_after=RETRY_AFTER)
 
 
 @router.get(
@@ -378,7 +303,7 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
         redoc_url=None,
         redirect_slashes=False,  # to the host that a request says it is for
         generate_unique_id_function=forms.named,
-        responses=forms.PROBLEMS,
+        responses=PROBLEMS,
     )
     app.state.curator, app.state.authenticate, app.state.jobs = curator, authenticate, jobs
     app.state.charged, app.state.free = ConcurrencyLimits(MOST_AT_ONCE), ConcurrencyLimits(MOST_FREE_AT_ONCE)
@@ -391,13 +316,6 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
     app.add_middleware(_ErrorMiddleware)
     app.add_middleware(Observed, ended=log_request)
     return app
-
-
-def response_of(error: Exception) -> JSONResponse:
-    problem = problem_of(error)
-    headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else {}
-    headers |= {"Retry-After": str(problem.retry_after)} if problem.retry_after is not None else {}
-    return JSONResponse(problem.to_dict(), problem.status, headers, media_type=TYPE)
 
 
 def _noted_problem(request: HttpRequest, error: Exception) -> JSONResponse:

@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import QuestionError, UnreadableError
+from hedgerow.service.problems import Problem
 from hedgerow.text.messages import shown
 
 LARGEST_QUESTION = 2**23  # the most bytes of a question
@@ -182,36 +183,6 @@ def _first(error: pydantic.ValidationError) -> str:
 
 
 _PLACE = "#/components/schemas/"
-
-
-class Problem(BaseModel):
-    """Why a request was refused (RFC 9457)."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    charged: bool | None
-
-
-_TEXTS = {
-    400: "The request lacks something, such as the header Idempotency-Key.",
-    401: "Expected the header Authorization: Bearer KEY.",
-    403: "Not allowed, or too little is left of the privacy budget.",
-    404: "No job of yours has this name.",
-    405: "The path takes other methods, which the header Allow lists.",
-    409: "The same request is still being answered.",
-    413: "The question is too large.",
-    415: "Expected JSON.",
-    422: "The question cannot be asked.",
-    424: "The evaluation failed. It stays charged.",
-    500: "The service failed.",
-    503: "Too many questions are waiting, or the ledger cannot be written.",
-}
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"description": text, "content": {"application/problem+json": {"schema": {"$ref": f"{_PLACE}Problem"}}}}
-    for status, text in _TEXTS.items()
-}
 
 
 class OpenApiApp(FastAPI):

@@ -1,0 +1,119 @@
+"""Problems (RFC 9457), by which the service answers a request that it refuses or that fails.
+
+They have fixed texts, exact amounts, and nothing of a row.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pydantic
+from starlette.responses import JSONResponse
+
+from hedgerow import errors
+from hedgerow.boundary.environment import environment_cause
+from hedgerow.service.ledger.accounts import amounts_data
+
+TYPE = "application/problem+json"
+RETRY_AFTER = 5  # seconds
+AGAIN = "Send the request again, with the same idempotency key: it is charged once."
+
+
+@dataclass(eq=False)
+class ProblemError(Exception):
+    """Why a request was refused."""
+
+    status: int  # the HTTP status
+    kind: str  # the last part of the type
+    title: str  # what it is, the same for all of the kind
+    detail: str  # what to do
+    charged: bool | None = False  # whether the question was charged, now or before; None if that is unknown
+    more: dict[str, Any] = field(default_factory=dict[str, Any])  # further entries
+    retry_after: int | None = None  # seconds after which the same request may succeed
+
+    def to_dict(self) -> dict[str, Any]:
+        told = {name: getattr(self, name) for name in ("title", "status", "detail", "charged")}
+        return {"type": f"urn:hedgerow:problem:{self.kind}", **told, **self.more}
+
+
+def problem_of(error: Exception) -> ProblemError:
+    """Return the problem of an exception, with its text if hedgerow made it before a row was touched, else nothing."""
+    if isinstance(error, ProblemError):
+        return error
+    if isinstance(error, errors.BudgetExceededError):
+        return _exceeded(error)
+    if isinstance(error, errors.ServiceUnavailableError):
+        return _unavailable(str(error), charged=error.charged, retry_after=error.retry_after)
+    for kind, (status, name, title, charged) in _PROBLEMS.items():
+        if isinstance(error, kind):
+            charged = getattr(error, "charged", charged)
+            return ProblemError(status, name, title, str(error), charged, retry_after=_seconds_after(status))
+    if environment_cause(error) is not None:
+        return _unavailable(AGAIN, charged=None, retry_after=RETRY_AFTER)
+    return ProblemError(500, "internal", "The service failed", AGAIN, None)
+
+
+def _seconds_after(status: int) -> int | None:
+    return RETRY_AFTER if status in (409, 503) else None
+
+
+def _unavailable(detail: str, *, charged: bool | None, retry_after: int) -> ProblemError:
+    title = "The service cannot evaluate questions now"
+    return ProblemError(503, "unavailable", title, detail, charged, retry_after=retry_after)
+
+
+_PROBLEMS: dict[type[errors.HedgerowError], tuple[int, str, str, bool | None]] = {
+    errors.AccessError: (403, "not-allowed", "Not allowed", False),
+    errors.ApprovalError: (403, "approval-needed", "The curator has not approved this, or has refused it", False),
+    errors.QuestionError: (422, "question-refused", "The question cannot be asked", False),
+    errors.QuotaExceededError: (403, "quota-exceeded", "The quota does not allow another question", False),
+    errors.RequestConflictError: (422, "key-reused", "The idempotency key is of another request", False),
+    errors.RequestRunningError: (409, "still-running", "The same request is still being answered", True),
+    errors.RequestFailedError: (424, "evaluation-failed", "The evaluation failed", True),
+    errors.LedgerUnavailableError: (503, "ledger-unavailable", "The ledger cannot be read or written now", None),
+    errors.ServiceBusyError: (503, "busy", "Too many questions are waiting", False),
+}
+
+
+def _exceeded(error: errors.BudgetExceededError) -> ProblemError:
+    asked = amounts_data(error.requested, error.requested_delta, error.requested_rho)
+    left = amounts_data(error.remaining, error.remaining_delta, error.remaining_rho)
+    title, more = "Too little is left of the privacy budget", {"cap": error.cap, "asked": asked, "left": left}
+    detail = f"The cap of the {error.cap} does not allow this. Ask for less, or ask the curator."
+    return ProblemError(403, "budget-exceeded", title, detail, more=more)
+
+
+def response_of(error: Exception) -> JSONResponse:
+    problem = problem_of(error)
+    headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else {}
+    headers |= {"Retry-After": str(problem.retry_after)} if problem.retry_after is not None else {}
+    return JSONResponse(problem.to_dict(), problem.status, headers, media_type=TYPE)
+
+
+class Problem(pydantic.BaseModel):
+    """Why a request was refused (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    charged: bool | None
+
+
+_TEXTS = {
+    400: "The request lacks something, such as the header Idempotency-Key.",
+    401: "Expected the header Authorization: Bearer KEY.",
+    403: "Not allowed, or too little is left of the privacy budget.",
+    404: "No job of yours has this name.",
+    405: "The path takes other methods, which the header Allow lists.",
+    409: "The same request is still being answered.",
+    413: "The question is too large.",
+    415: "Expected JSON.",
+    422: "The question cannot be asked.",
+    424: "The evaluation failed. It stays charged.",
+    500: "The service failed.",
+    503: "Too many questions are waiting, or the ledger cannot be written.",
+}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"description": text, "content": {TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    for status, text in _TEXTS.items()
+}
