@@ -14,7 +14,7 @@ from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.report.contents import Bucket, Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
-from hedgerow.report.subject import Subject
+from hedgerow.report.subject import Subject, public_release
 from hedgerow.schema.targets import Label
 from hedgerow.text.values import shown_text, value_text
 
@@ -187,7 +187,7 @@ def _is_worse(hits: Hits, cost: int | None) -> bool:
 
 def released_accuracy(subject: Subject) -> Section:
     """Return the section on accuracy and costs by released counts, with intervals by their noise, if it is known."""
-    release = subject.public_release
+    release = public_release(subject)
     has_counts = release is not None and release.is_histogram
     found = {} if release is None or not has_counts else _by_counts(release, subject.cost_matrix)
     texts = {name: _released_text(of, "g" if name.startswith("cost") else "%") for name, of in found.items()}

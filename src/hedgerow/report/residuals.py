@@ -14,7 +14,7 @@ from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.report.accuracy import BY_HEART, Pair, worse_groups
 from hedgerow.report.contents import Bucket, Cell, Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
-from hedgerow.report.subject import Subject
+from hedgerow.report.subject import Subject, public_release
 from hedgerow.text.values import printable, shown_text
 
 _ABSOLUTE, _QUANTILE = "absolute", "quantile"
@@ -153,7 +153,7 @@ def _findings(subject: Subject, found: Sequence[Error], good: Bucket) -> Iterato
 
 
 def released_error(subject: Subject) -> Section:
-    release = subject.public_release
+    release = public_release(subject)
     has_counts = release is not None and release.is_histogram
     found = {} if release is None or not has_counts else _by_counts(release)
     texts = {name: f"{value:.3g}" + (f" ± {half:.2g}" if half else "") for name, (value, half) in found.items()}

@@ -86,11 +86,6 @@ class Subject:
         """True if its card carries a guarantee, so that what is in it may be on the public sheet."""
         return self.card.is_private
 
-    @property
-    def public_release(self) -> LeafRelease | None:
-        """All that was released about the leaves of a model with a guarantee; None of a model without one."""
-        return self.released.leaf_release if self.released is not None and self.is_private else None
-
     def speaks(self, test: object) -> Bucket:
         """Return what being right speaks for: without a guarantee and held-out rows, the model may know its rows."""
         return "supports" if self.is_private or test is not None else "look"
@@ -262,3 +257,8 @@ def _costs(model: Any, schema: Schema | None, costs: Costs | None, class_weight:
     if schema is None:
         raise ArgumentError("expected a schema with costs of classes, got none; pass schema=.")
     return cost_matrix(schema.classes, class_weight=class_weight, costs=costs)
+
+
+def public_release(subject: Subject) -> LeafRelease | None:
+    """Return all that was released about the leaves of a model with a guarantee; None of a model without one."""
+    return subject.released.leaf_release if subject.released is not None and subject.is_private else None
