@@ -63,6 +63,10 @@ class CategoryCodes:
     other: float | None  # the code of values in no category; None if they are refused
     width: int | None = None  # one-hot: the number of output columns; None for one column of codes
 
+    def __post_init__(self) -> None:
+        if not self.categories or len(self.categories) != len(self.codes):
+            raise ArgumentError("expected one category or more for each column, and a code for each")
+
     def outputs(self, codes: Sequence[float]) -> Floats:
         """Return the output columns for some codes, shape ``(n_codes, width)``."""
         column = np.array(codes)[:, None]
@@ -236,44 +240,38 @@ def _imputer(step: Any, _is_sparse: bool) -> Imputation:
 
 
 def _one_hot(step: Any, _is_sparse: bool) -> CategoryEncoding:
-    categories = [plain_values(values) for values in step.categories_]
-    groups = _infrequent(step)
-    given = [None] * len(categories) if step.drop_idx_ is None else plain_values(step.drop_idx_)
+    keys = [_keys(values) for values in step.categories_]
+    given = [None] * len(keys) if step.drop_idx_ is None else plain_values(step.drop_idx_)
     dropped = [-1 if drop is None else int(plain_number(drop)) for drop in given]
     unknown = plain_text(step.handle_unknown)
-    _check_categories(categories, dropped)
+    if len(dropped) != len(keys):
+        raise ArgumentError("expected one dropped category, or none, for each column")
+    if any(not -1 <= drop < len(own) for drop, own in zip(dropped, keys, strict=True)):
+        raise ArgumentError("a dropped category is not among the categories")
     columns = list[CategoryCodes]()
-    for raw, values, group, drop in zip(step.categories_, categories, groups, dropped, strict=True):
-        codes, rest = _ranks(raw, group)
+    for own, group, drop in zip(keys, _infrequent(step), dropped, strict=True):
+        codes, rest = _ranks(own, group)
         if drop >= 0:
             gone = codes[drop]
             codes, rest = ([code - (code > gone) if code != gone else -1 for code in part] for part in (codes, rest))
-        width = len({*codes} - {-1})
         other = rest[0] if rest and unknown in ("infrequent_if_exist", "warn") else -1
-        columns.append(CategoryCodes(tuple(values), tuple(codes), None if unknown == "error" else other, width))
+        categories = tuple(value for value, _ in own)
+        width = len({*codes} - {-1})
+        columns.append(CategoryCodes(categories, tuple(codes), None if unknown == "error" else other, width))
     return CategoryEncoding("OneHotEncoder", tuple(columns))
-
-
-def _check_categories(categories: list[list[Plain]], dropped: list[int]) -> None:
-    if len(dropped) != len(categories):
-        raise ArgumentError("expected one dropped category, or none, for each column")
-    if any(not -1 <= drop < len(values) for drop, values in zip(dropped, categories, strict=True)):
-        raise ArgumentError("a dropped category is not among the categories")
-    if not all(categories):
-        raise ArgumentError("expected one category or more for each column")
 
 
 def _ordinal(step: Any, _is_sparse: bool) -> CategoryEncoding:
     dtype, columns = np.dtype(step.dtype), list[CategoryCodes]()
     other = float(step.unknown_value) if plain_text(step.handle_unknown) == "use_encoded_value" else None
     for raw, group in zip(step.categories_, _infrequent(step), strict=True):
-        values, gaps = plain_values(raw), are_nan(raw)
-        ranks, _ = _ranks(raw[~np.array(gaps, dtype=bool)], group)  # NaN has a code of its own
-        left = iter(ranks)
-        codes = np.array([0 if gap else next(left) for gap in gaps]).astype(dtype)
-        if any(gaps):
-            codes[gaps] = step.encoded_missing_value
-        columns.append(CategoryCodes(tuple(values), tuple(codes.astype(np.float64).tolist()), other))
+        own = _keys(raw)
+        ranks, _ = _ranks([key for key in own if not key[1]], group)  # NaN has a code of its own
+        left, codes = iter(ranks), np.zeros(len(own), dtype=dtype)
+        for place, (_, is_nan) in enumerate(own):
+            codes[place] = step.encoded_missing_value if is_nan else next(left)
+        plain = tuple(codes.astype(np.float64).tolist())
+        columns.append(CategoryCodes(tuple(value for value, _ in own), plain, other))
     return CategoryEncoding("OrdinalEncoder", tuple(columns), _is_narrow(dtype))
 
 
@@ -283,10 +281,16 @@ def _infrequent(step: Any) -> list[Any]:
     return [None] * len(step.categories_) if groups is None else list(groups)
 
 
-def _ranks(values: Any, group: Any) -> tuple[list[int], list[int]]:
+_Key = tuple[Plain, bool]  # a category, None if it is missing; and whether it is NaN, as opposed to None
+
+
+def _keys(values: Any) -> list[_Key]:
+    return list(zip(plain_values(values), are_nan(values), strict=True))
+
+
+def _ranks(keys: Sequence[_Key], group: Any) -> tuple[list[int], list[int]]:
     """Return the place of each category, the infrequent ones together last; and the place of these, if any."""
-    keys = list(zip(plain_values(values), are_nan(values), strict=True))
-    rare = set[tuple[Plain, bool]]() if group is None else set(zip(plain_values(group), are_nan(group), strict=True))
+    rare = set[_Key]() if group is None else set(_keys(group))
     n_frequent = sum(key not in rare for key in keys)
     places = iter(range(n_frequent))
     return [n_frequent if key in rare else next(places) for key in keys], [n_frequent] if rare else []
