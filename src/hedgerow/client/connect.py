@@ -325,11 +325,7 @@ class _Job:
 
 def _job(found: Any) -> _Job:
     name, state = (found.get("job"), found.get("state")) if isinstance(found, dict) else (None, None)
-    if (
-        isinstance(name, str)
-        and isinstance(state, str)
-        and re.fullmatch(r"[\w-]{1,100}(\.[\w-]{1,300})?", name, re.ASCII)
-    ):
+    if isinstance(name, str) and isinstance(state, str) and _JOB.fullmatch(name):
         return _Job(f"/v1/jobs/{name}", state, "problem" in found)
     raise ServiceError("expected a job with its name and state from the service, got another answer.")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -14,7 +14,6 @@ from hedgerow.service.ledger.tables import APPROVALS
 from hedgerow.text.messages import shown
 
 Approval = Literal["off", "first", "every"]
-APPROVAL: tuple[Approval, ...] = get_args(Approval)
 MOST_PENDING = 32  # the most questions of one analyst to one dataset that wait
 LONGEST = 2**16  # the most characters of a question that somebody is to read
 _MOST_LISTED = 200  # approvals in force
