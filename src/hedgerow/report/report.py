@@ -12,6 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+import hedgerow.report.accuracy as accuracy
+import hedgerow.report.disclosure as disclosure
+import hedgerow.report.findings as findings
+import hedgerow.report.promises as promises
+import hedgerow.report.residuals as residuals
 from hedgerow.audit import ExactMembership, LabelledRows
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.readers.columns import Features
@@ -22,7 +27,6 @@ from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.card import SOFTWARE
 from hedgerow.privacy.charge import amount_text
-from hedgerow.report import accuracy, disclosure, findings, promises, residuals
 from hedgerow.report.accuracy import Pair
 from hedgerow.report.contents import Cell, Fact, Finding, Grid, Section, Sheet, page, section
 from hedgerow.report.disclosure import Attacked
