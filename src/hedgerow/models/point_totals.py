@@ -9,7 +9,8 @@ from xml.etree.ElementTree import Element
 
 from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.models.conditions import Dialect
-from hedgerow.models.point_lines import PointTable, point_lines
+from hedgerow.models.model import Listing, class_titles
+from hedgerow.models.point_lines import BY_NOISE, PointLine, PointTable, point_lines
 from hedgerow.models.point_scale import PointScale
 from hedgerow.models.points import NORMAL_95, AttributePoints, PointBin, Points, extreme_totals, point_bins
 from hedgerow.schema import Schema
@@ -226,3 +227,42 @@ class PointTotals(ABC):
     @property
     def columns(self) -> tuple[str, ...]:
         return ("points",) if self.has_one_total else self.classes
+
+    def titles(self, name: str) -> list[str]:
+        """Return the titles of columns with a number for each total: of one total, the name alone."""
+        return [name] if self.has_one_total else class_titles(name, self.schema.classes)
+
+    def record(self, place: int, one: PointBin) -> dict[str, Any]:
+        """Return a record of a bin of the attribute at a place, as `Scorecard.get_points` has it."""
+        columns: dict[str, Any] = {"points": one.points}
+        if self.table.has_intervals:
+            (line,) = point_lines(self.parts[place], [one])
+            off = line.margins or (None,) * len(one.points)
+            for name, sign in (("low", -1), ("high", 1)):
+                columns[name] = [None if x is None else y + sign * x for x, y in zip(off, one.points, strict=True)]
+        named = {
+            title: value
+            for name, values in columns.items()
+            for title, value in zip(self.titles(name), values, strict=True)
+        }
+        return {"attribute": one.attribute, "bin": one.name, **named}
+
+    def listings(self) -> tuple[Listing, ...]:
+        """Return the points by bin, and for two classes or a number what totals mean, as tables."""
+        points = [self._listed(one) for lines in self.table.lines for one in lines]
+        title = "Points by bin"
+        if self.table.has_intervals:
+            title += "; 95 % by noise: how far another draw of the noise may move them"
+        found = ((title, points), ("What a total means", [one.record() for one in self.risks]))
+        rows = [(title, records, tuple(tuple(map(_cell, one.values())) for one in records)) for title, records in found]
+        return tuple(Listing(title, tuple(records[0]), cells) for title, records, cells in rows if records)
+
+    def _listed(self, line: PointLine) -> dict[str, Any]:
+        """Return a line of the table of points: categories with the same points are one."""
+        points = dict(zip(self.titles("points"), line.points, strict=True))
+        intervals = dict(zip(self.titles(BY_NOISE), line.intervals, strict=True)) if self.table.has_intervals else {}
+        return {"attribute": line.attribute, "bin": line.words, **points, **intervals}
+
+
+def _cell(value: str | float | None) -> str | float | None:
+    return shown_text(value) if isinstance(value, str) else value

@@ -14,16 +14,15 @@ from hedgerow.models.caveats import Caveat, of_totals
 from hedgerow.models.class_totals import ClassTotals
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.count_noise import CountNoise
-from hedgerow.models.model import DialectName, Listing, Model, RowDecisions, class_titles
+from hedgerow.models.model import DialectName, Listing, Model, RowDecisions
 from hedgerow.models.number_totals import NumberTotals
 from hedgerow.models.plot import points_plot
 from hedgerow.models.pmml import scorecard_model
-from hedgerow.models.point_lines import BY_NOISE, PointLine, point_lines
+from hedgerow.models.point_lines import BY_NOISE
 from hedgerow.models.point_scale import PointScale
 from hedgerow.models.point_totals import PointTotals
 from hedgerow.models.points import (
     AttributePoints,
-    PointBin,
     Points,
     check_points,
     one_row,
@@ -39,7 +38,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
 from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import number_of, shown
-from hedgerow.text.values import Value, listed, printable, shown_text
+from hedgerow.text.values import Value, listed, printable
 
 _UNKNOWN_NOISE = "the noise on the points is unknown: totals and what they mean are not known to be exact"
 
@@ -259,24 +258,7 @@ class Scorecard(Model):
         the ends of their 95 % interval by the noise, None for bins with too few rows. ``pandas.DataFrame`` makes a
         frame of it.
         """
-        return [self._record(place, one) for place, bins in enumerate(self._totals.bins) for one in bins]
-
-    def _record(self, place: int, one: PointBin) -> dict[str, Any]:
-        columns: dict[str, Any] = {"points": one.points}
-        if self._totals.table.has_intervals:
-            (line,) = point_lines(self.parts[place], [one])
-            off = line.margins or (None,) * len(one.points)
-            for name, sign in (("low", -1), ("high", 1)):
-                columns[name] = [None if x is None else y + sign * x for x, y in zip(off, one.points, strict=True)]
-        named = {
-            title: value
-            for name, values in columns.items()
-            for title, value in zip(self._titles(name), values, strict=True)
-        }
-        return {"attribute": one.attribute, "bin": one.name, **named}
-
-    def _titles(self, name: str) -> list[str]:
-        return [name] if self.has_one_total else class_titles(name, self.schema.classes)
+        return [self._totals.record(place, one) for place, bins in enumerate(self._totals.bins) for one in bins]
 
     def explain(self, row: Any) -> dict[str, Any]:
         """Return how the total of one row comes about.
@@ -322,7 +304,9 @@ class Scorecard(Model):
         classes, whole = self.schema.classes if self.has_shares else (), totals[0].tolist()
         shares = dict(zip(classes, self.probabilities_of(totals)[0].tolist(), strict=True))
         return {
-            "points": [self._record(*one) for one in sorted(held, key=lambda one: -max(map(abs, one[1].points)))],
+            "points": [
+                self._totals.record(*one) for one in sorted(held, key=lambda one: -max(map(abs, one[1].points)))
+            ],
             "base": self.base[0] if self.has_one_total else dict(zip(classes, self.base, strict=True)),
             "total": whole if self.has_one_total else dict(zip(classes, whole, strict=True)),
             "prediction": self.predictions_of(totals).tolist()[0],
@@ -333,7 +317,7 @@ class Scorecard(Model):
         """Return what the total of each row decides, and the total; for `X` and errors see `predict`."""
         codes, n_rows = self._encoded(X)
         totals = self.totals_of(codes, n_rows)
-        titles = self._titles("total")
+        titles = self._totals.titles("total")
         reasons = dict(zip(titles, totals.reshape(len(totals), len(self.base)).T, strict=True))
         shares = self.probabilities_of(totals)
 
@@ -346,21 +330,7 @@ class Scorecard(Model):
 
     def listings(self) -> tuple[Listing, ...]:
         """Return the points by bin, and for two classes or a number what totals mean, as tables."""
-        meant = self.risks() if self.has_one_total else []
-        points = [self._listed(one) for lines in self._totals.table.lines for one in lines]
-        title = "Points by bin" + "; 95 % by noise: how far another draw of the noise may move them" * bool(
-            self._totals.table.has_intervals
-        )
-        found = ((title, points), ("What a total means", meant))
-        rows = [(title, records, tuple(tuple(map(_cell, one.values())) for one in records)) for title, records in found]
-        return tuple(Listing(title, tuple(records[0]), cells) for title, records, cells in rows if records)
-
-    def _listed(self, line: PointLine) -> dict[str, Any]:
-        """Return a line of the table of points: categories with the same points are one."""
-        points = dict(zip(self._titles("points"), line.points, strict=True))
-        intervals = dict(zip(self._titles(BY_NOISE), line.intervals, strict=True))
-        has_intervals = self._totals.table.has_intervals
-        return {"attribute": line.attribute, "bin": line.words, **points, **(intervals if has_intervals else {})}
+        return self._totals.listings()
 
     def risks(self) -> list[dict[str, Any]]:
         """Return the probability of the second class, or the number, for at most 13 totals that rows can have.
@@ -521,7 +491,3 @@ class Scorecard(Model):
         parts = tuple(map(AttributePoints.from_dict, data["parts"]))
         scale = PointScale(**data["scale"]) if "scale" in data else None
         return cls(schema, data["base"], parts, data["unit"], data["error"], privacy, scale)
-
-
-def _cell(value: str | float | None) -> str | float | None:
-    return shown_text(value) if isinstance(value, str) else value
