@@ -148,9 +148,9 @@ def test_classes_are_named_by_their_text(classes, name):
     given = {"class_weight": {texts[-1]: 5}, "costs": costs}[name]
     schema = replace(SCHEMA, label=Label("ill", classes))
     form = read_form("fits", question(epsilon="1", model="tree", parameters={name: given}))
-    estimator = read_question(form, schema, None).estimator
+    learner = read_question(form, schema, None).learner
     expected = (1 - np.eye(len(classes))) * np.array([*[1] * (len(classes) - 1), 5])[:, None]
-    found = {"class_weight": None, "costs": None, name: getattr(estimator, name)}
+    found = {"class_weight": None, "costs": None, name: getattr(learner, name)}
     assert cost_matrix(classes, **found).tolist() == expected.tolist()
 
 

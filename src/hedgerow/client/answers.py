@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from inspect import signature
 from math import isclose, isfinite, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from hedgerow.boundary.arrays import Integers
 from hedgerow.boundary.canonical import digest, question_digest
 from hedgerow.boundary.signatures import read_signed
 from hedgerow.errors import ReceiptError, ServiceError
-from hedgerow.learn.learners import estimators_of
+from hedgerow.learn.learners import learners_of
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.model import Model
 from hedgerow.oracle.answers import PARTS
@@ -117,9 +118,8 @@ class SentQuestion:
     def _model(self, data: Any) -> Model:
         model, names = model_from_dict(data), self.question.get("attributes", self.schema.names)
         asked = tuple((name, kind) for name, kind in self.schema.attributes if name in names)
-        most = estimators_of(self.schema.target)[self.question["model"]](
-            **self.question.get("parameters", {})
-        ).get_params()
+        defaults = signature(learners_of(self.schema.target)[self.question["model"]]).parameters
+        most = {name: one.default for name, one in defaults.items()} | self.question.get("parameters", {})
         _require(model.name == self.question["model"], f"a {self.question['model']}")
         within = all(most[name] is None or size <= most[name] for name, size in model.sizes.items())
         _require(within, f"a {model.name} no larger than was asked for ({', '.join(model.sizes)})")

@@ -248,7 +248,7 @@ class PrivateScorecardRegression(PrivateScorecard):
     predicts_number = True
 
 
-Learners = Mapping[str, type[PrivateSpecification]]
+Learners = Mapping[str, type[Any]]
 CLASSIFIERS: Learners = {
     "rule-list": PrivateRuleListClassification,
     "tree": PrivateTreeClassification,

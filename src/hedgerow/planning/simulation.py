@@ -1,6 +1,5 @@
 """Fits of default models to rows of a public table: accuracy or R² on others of its rows, at an ε and a size."""
 
-import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +12,10 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.boundary.foreign_code import guarded
-from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning, UnitWarning
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.learn.learners import learners_of
+from hedgerow.learn.private_base import PrivateSpecification
 from hedgerow.models.plot import axes_of, colour
-from hedgerow.models.released import released_model
 from hedgerow.models.size import ModelSize
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.contributions import check_unit, whose
@@ -162,7 +162,7 @@ def simulate(
     """
     table, is_number = PublicTable.of(schema, public), schema.target.as_number is not None
     labels, baseline = table.labels, _CONSTANTS[is_number]
-    found: dict[str, list[Array]] = {name: [] for name in (baseline, *_models(schema, epsilon, delta, 0))}
+    found: dict[str, list[Array]] = {name: [] for name in (baseline, *_learners(schema, epsilon, delta, 0))}
     tried, sizes = list[Index](), defaultdict[str, list[ModelSize]](list)
     for run in tracked(range(runs), "fitting to public rows", runs, verbose=verbose):
         train, drawn, others = table.split(rows, np.random.default_rng([_SEED, run]))
@@ -171,14 +171,10 @@ def simulate(
         values, counts = np.unique(labels[drawn], return_counts=True)
         constant = labels[drawn].mean() if is_number else values[counts.argmax()]
         found[baseline].append(np.full(len(others), constant))
-        for name, model in _models(schema, epsilon, delta, run).items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SeededNoiseWarning)  # of public rows
-                warnings.simplefilter("ignore", UnitWarning)
-                found[name].append(model.fit(train, labels[drawn]).predict(test))
-            released = released_model(model)
-            assert released is not None
-            sizes[name].append(released.size)
+        for name, learner in _learners(schema, epsilon, delta, run).items():
+            model = learner.fit(train, labels[drawn])
+            found[name].append(model.predict(test))
+            sizes[name].append(model.size)
     truths = [labels[rows] for rows in tried]
     scored = (_scored(name, truths, said, is_number=is_number) for name, said in found.items())
     return tuple(replace(one, sizes=tuple(sizes[one.name])) for one in scored)
@@ -252,18 +248,16 @@ def _scored(name: str, truths: Sequence[Array], said: Sequence[Array], *, is_num
     return Simulated(name, scores, tuple(float(np.abs(each).mean()) for each in off), constant)
 
 
-def _models(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> dict[str, Any]:
-    """Return default models of which none refuses the schema, and whose noise is seeded: their rows are public."""
-    from hedgerow.learn.learners import estimators_of
-
+def _learners(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> dict[str, PrivateSpecification]:
+    """Return default learners that take the schema, and whose noise is seeded: their rows are public."""
     common: Any = {"schema": schema, "random_state": seed}
-    makers = estimators_of(schema.target)
+    makers = learners_of(schema.target)
     found = {
         "rule list": makers["rule-list"](epsilon, **common),
         "tree": makers["tree"](epsilon, **common),
         "scorecard": makers["scorecard"](epsilon, delta=delta or None, **common),
     }
-    return {name: model for name, model in found.items() if model.learner.keeps_monotone or not schema.monotone}
+    return {name: learner for name, learner in found.items() if learner.keeps_monotone or not schema.monotone}
 
 
 def _rows(data: Any, places: Index) -> Any:

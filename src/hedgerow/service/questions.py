@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from inspect import signature
@@ -11,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from hedgerow.boundary.arrays import Integers
-from hedgerow.errors import ArgumentError, SchemaError, UselessModelWarning
+from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.hypotheses import Always, read_onnx
-from hedgerow.learn.learners import estimators_of
+from hedgerow.learn.learners import learners_of
+from hedgerow.learn.private_base import PrivateSpecification
+from hedgerow.learn.searches import SearchSpecification
 from hedgerow.models.decisions import by_class
 from hedgerow.models.files import model_from_dict
-from hedgerow.models.released import released_model
 from hedgerow.oracle.answers import PARTS
 from hedgerow.oracle.frame_rows import OracleRows
 from hedgerow.oracle.oracle import OracleQuestion, ask_once
@@ -124,13 +124,13 @@ class MarginalQuestion:
 class FitQuestion:
     """A model that is learned at the curator's."""
 
-    estimator: Any  # which estimator, not fitted
+    learner: PrivateSpecification  # what is learned, with its parameters
     schema: Schema  # the public schema, of the attributes asked for
     charge: Charge  # what the model costs
 
     @property
     def public(self) -> dict[str, Any]:
-        cost = self.estimator.search_cost(self.schema) if hasattr(self.estimator, "search_cost") else None
+        cost = self.learner.search_cost(self.schema) if isinstance(self.learner, SearchSpecification) else None
         return {"search": "none" if cost is None else str(cost)}
 
     @property
@@ -139,10 +139,7 @@ class FitQuestion:
         return 4 * len(json.dumps(self.schema.to_dict())) + _LARGEST_MODEL
 
     def answer(self, rows: HostedRows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
-        estimator = self.estimator.set_params(random_state=noise)
-        with suppress(UselessModelWarning):  # an error under `python -W error`; the model is paid for, and says it
-            estimator.fit_tally(rows.tally(self.schema))
-        model: Any = released_model(estimator)
+        model = replace(self.learner, random_state=noise).fit_tally(rows.tally(self.schema))
         return {"model": replace(model, privacy=noted(model.privacy)).to_dict()}
 
 
@@ -151,7 +148,7 @@ CheckedQuestion = MarginalQuestion | FitQuestion
 
 
 def _fit_question(form: Fit, schema: Schema) -> FitQuestion:
-    make = estimators_of(schema.target)[form.model]
+    make = learners_of(schema.target)[form.model]
     known = [name for name in signature(make).parameters if name not in _OURS]
     for name in form.parameters:
         if name not in known:
@@ -161,9 +158,9 @@ def _fit_question(form: Fit, schema: Schema) -> FitQuestion:
     more = {"delta": delta} if delta else {}
     if delta and "delta" not in signature(make).parameters:
         raise ArgumentError(f"expected delta 0 for a {form.model}, which has pure epsilon, got a larger one.")
-    estimator = make(epsilon, schema=asked, **more, **_parameters(form, schema))
-    estimator.check_public()
-    return FitQuestion(estimator, asked, estimator.planned_charge(asked))
+    learner = make(epsilon, schema=asked, **more, **_parameters(form, schema))
+    learner.check_public()
+    return FitQuestion(learner, asked, learner.planned_charge(asked))
 
 
 def _parameters(form: Fit, schema: Schema) -> dict[str, Any]:
