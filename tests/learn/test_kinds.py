@@ -26,7 +26,7 @@ KINDS = [
 def test_an_estimator_is_the_face_of_its_learner(kind, of_number):
     learner = (learners.REGRESSORS if of_number else learners.CLASSIFIERS)[kind]
     estimator = getattr(hr, learner.estimator)
-    assert estimator(1).learner is learner
+    assert estimator(1)._learner is learner
     own, *parameters = signature(estimator.__init__).parameters.values()
     assert (own.name, parameters) == ("self", list(signature(learner).parameters.values()))
     schema = Schema(ATTRIBUTES, TARGETS[of_number])
@@ -46,13 +46,13 @@ ESTIMATORS = [one for name in hr.__all__ if hasattr(one := getattr(hr, name), "f
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_no_estimator_or_learner_has_more_than_five_of_our_classes(estimator):
     chains = [estimator.__mro__]
-    if hasattr(estimator, "learner"):
-        chains.append(estimator().learner.__mro__)
+    if hasattr(estimator, "_learner"):
+        chains.append(estimator()._learner.__mro__)
     for chain in chains:
         assert len([one for one in chain if one.__module__.startswith("hedgerow.")]) <= 5
 
 
-@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if hasattr(one, "learner")])
+@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if hasattr(one, "_learner")])
 def test_a_specification_is_frozen_and_checked_when_it_is_made(estimator):
     private = {"epsilon": 1} if "epsilon" in signature(estimator).parameters else {}
     more = {"delta": 1e-9} if estimator is hr.DPGreedyRLClassifier else {}

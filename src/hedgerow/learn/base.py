@@ -27,7 +27,7 @@ FROM_DATA: Literal["from-data"] = "from-data"
 SchemaParameter = Schema | Literal["from-data"] | None
 Monotone = Mapping[str, Direction | None] | None
 T = TypeVar("T")
-Published = TypeVar("Published", covariant=True)
+T_co = TypeVar("T_co", covariant=True)
 
 
 class Learned(Protocol):
@@ -59,10 +59,10 @@ class TrainingRows:
         return lambda: tally
 
 
-class Publish(Protocol[Published]):
+class Publish(Protocol[T_co]):
     """What is done with a model at the end of a fit; facts are other results, by the names of fitted attributes."""
 
-    def __call__(self, model: Any, /, **facts: Any) -> Published: ...
+    def __call__(self, model: Any, /, **facts: Any) -> T_co: ...
 
 
 def model_alone(model: Any, /, **facts: Any) -> Any:  # noqa: ARG001

@@ -99,7 +99,7 @@ def specification_of(estimator: object) -> Any:
         return estimator
     if not isinstance(estimator, TallyEstimator):
         raise ArgumentTypeError(f"expected one of hedgerow's estimators, got {type(estimator).__name__}.")
-    learner: type[Specification] = estimator.learner
+    learner = estimator._learner
     return learner(**{one.name: getattr(estimator, one.name) for one in fields(learner) if one.init})
 
 
@@ -164,7 +164,7 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
         def __getattr__(self, name: str) -> Any: ...  # the parameters
 
     @property
-    def learner(self) -> type[Specification]:
+    def _learner(self) -> type[Specification]:
         """The learner, whose parameters are the estimator's."""
         return cast(Any, type(self).__init__).learner
 
@@ -314,7 +314,7 @@ class Classifier(ClassifierMixin, TallyEstimator):
 
     @property
     def _weighing(self) -> str:
-        if hasattr(self.learner, "class_weight"):
+        if hasattr(self._learner, "class_weight"):
             return " To weigh errors of classes, set class_weight or costs."
         return " To weigh errors of classes, pass class_weight to `decide`."
 

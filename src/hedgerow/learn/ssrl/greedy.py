@@ -200,7 +200,7 @@ PUBLISHED: dict[str, Published] = {
 """SSRL's mechanisms by name."""
 
 
-Mechanism = Literal[
+MechanismName = Literal[
     "smooth-laplace", "smooth-cauchy", "global-laplace", "global-gaussian", "exponential", "noisy-counts"
 ]
 
@@ -212,7 +212,7 @@ class PublishedRuleList(PrivateSpecification):
     max_rules: int = 5
     max_literals: int = 2
     negations: bool = True
-    mechanism: Mechanism = "smooth-laplace"
+    mechanism: MechanismName = "smooth-laplace"
     delta: Amount | None = None
     min_remaining: float = 0.05
     confidence: float = 0.99
