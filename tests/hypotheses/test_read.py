@@ -1,10 +1,15 @@
 """Hypotheses of hedgerow's are read as data and predict what they predict themselves."""
 
+import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
+from hedgerow.errors import DomainError
 from hedgerow.hypotheses.hypothesis import codes_of
+from hedgerow.hypotheses.read import bins_or_refused
+from hedgerow.schema.attributes import OUTSIDE
+from hedgerow.tables.frames import column_of
 from tests.hypotheses.hypotheses import FRAME, ROWS, RULES, SCHEMA, read
 
 
@@ -80,3 +85,19 @@ def test_points_of_numbers_do_not_fit_a_column_of_booleans():
     card = hr.models.Scorecard(schema, (0,), parts, 0.5, None, hr.privacy.PrivacyCard.none("example", software="test"))
     with pytest.raises(hr.errors.HypothesisError, match="its attribute 'b' is real, and the column is boolean"):
         read(card, FRAME[["b"]])
+
+
+@pytest.mark.parametrize("make", [hr.Integer, hr.Real])
+def test_a_row_that_would_be_refused_is_refused_for_itself_whatever_the_policies(make):
+    """Text that is no number, or one beyond float64, was once put into the bin of values outside the domain."""
+    words = ["5", "abc", "200", None, "1e400"]
+    attribute = make(0, 9, (4,), outside="bin", missing="bin")
+    found = bins_or_refused(attribute, column_of(words, "x"))
+    assert found.tolist() == [1, OUTSIDE, 3, 2, OUTSIDE]
+    for word, bin in zip(words, found, strict=True):
+        alone = column_of(np.array([word], dtype=object), "x")
+        if bin == OUTSIDE:
+            with pytest.raises(DomainError, match=r"^column 'x': expected"):
+                attribute.encode(alone)
+        elif word is not None:
+            assert attribute.encode(alone).tolist() == [bin]

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Literal, Ordered, Real
-from hedgerow.schema.attributes import OUTSIDE
 from hedgerow.tables.frames import column_of
 from hedgerow.text.days import Day
 from tests.schema import enumerate_literals
@@ -252,22 +251,6 @@ def test_a_list_is_kept_as_a_tuple_so_that_attributes_are_values():
     assert Integer(0, 9, [3]) == Integer(0, 9, (3,))
 
 
-@pytest.mark.parametrize("make", [Integer, Real])
-def test_a_row_that_would_be_refused_is_refused_for_itself_whatever_the_policies(make):
-    """Text that is no number, or one beyond float64, was once put into the bin of values outside the domain."""
-    words = ["5", "abc", "200", None, "1e400"]
-    attribute = make(0, 9, (4,), outside="bin", missing="bin")
-    found = attribute.bins_or_refused(column_of(words, "x"))
-    assert found.tolist() == [1, OUTSIDE, 3, 2, OUTSIDE]
-    for word, bin in zip(words, found, strict=True):
-        alone = column_of(np.array([word], dtype=object), "x")
-        if bin == OUTSIDE:
-            with pytest.raises(DomainError, match=r"^column 'x': expected"):
-                attribute.encode(alone)
-        elif word is not None:
-            assert attribute.encode(alone).tolist() == [bin]
-
-
 @pytest.mark.parametrize(
     ("words", "key", "message"),
     [
@@ -295,7 +278,7 @@ def test_declared_words_take_the_place_of_the_usual_ones():
     declared = Boolean(true_values=("yes", "Y"), false_values=("no", 0))
     assert declared.domain == "true (yes, Y) or false (no, 0)"
     assert [str(literal) for literal in declared.literals("a", negations=True)] == ["a", "not a"]
-    assert (declared.value_of(0), declared.value_of(1), Boolean().value_of(1)) == ("no", "yes", True)
+    assert (declared.listed, Boolean().listed) == (("no", "yes"), (False, True))
     column = column_of(np.array(["yes", "Y", "no", "0"]), "a")
     assert declared.encode(column).tolist() == [1, 1, 0, 0]
     for other in (["true"], ["YES"], ["1"], [1], [True]):

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sklearn.exceptions import NotFittedError
 
 from hedgerow.boundary.arrays import Floats, Integers, Mask, Whole
-from hedgerow.errors import ArgumentError, HypothesisError
+from hedgerow.errors import ArgumentError, DomainError, HypothesisError
 from hedgerow.hypotheses.graph import BoundClassifier, Graph, GraphClassifier, Step
 from hedgerow.hypotheses.hypothesis import (
     NO_CLASS,
@@ -27,7 +27,7 @@ from hedgerow.models.model import Model
 from hedgerow.models.released import is_model, released_model, released_models
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, renewed
-from hedgerow.schema.attributes import OUTSIDE
+from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Codes, bins_of_codes
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
 from hedgerow.text.messages import shown
@@ -86,10 +86,36 @@ class ModelClassifier:
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Integers:
         refused, bins = np.zeros(n_rows, dtype=bool), dict[str, Whole]()
         for name, place in self.places.items():
-            found = self.model.schema[name].bins_or_refused(columns[place])
+            found = bins_or_refused(self.model.schema[name], columns[place])
             refused |= found == OUTSIDE
             bins[name] = np.maximum(found, 0)
         return np.where(refused, NO_CLASS, np.array(self.codes)[self.model.outcomes_of(bins, n_rows)])
+
+
+def bins_or_refused(attribute: Attribute, column: Column) -> Integers:
+    """Return the bin of each row, `OUTSIDE` for a row that `encode` would refuse; independent of other rows."""
+    column = attribute.prepared(column)
+    codes = _codes_of_each(attribute, column)
+    if column.missing is not None:
+        codes = np.where(column.missing, MISSING, codes)
+    refused = (codes == MISSING) & (attribute.missing == "error")
+    refused |= ((codes == OUTSIDE) & (attribute.outside != "bin")) | (codes == _NO_VALUE)
+    bins = bins_of_codes(attribute, np.where(refused, 0, codes), column.name)
+    return np.where(refused, OUTSIDE, bins.astype(np.int64))
+
+
+_NO_VALUE = -3  # text where a number is declared: refused under every policy
+
+
+def _codes_of_each(attribute: Attribute, column: Column) -> Codes:
+    """Return the codes of a column, `_NO_VALUE` for a row that has none, which bisection finds."""
+    try:
+        return attribute.codes(column)
+    except DomainError:
+        if len(column) == 1:
+            return np.array([_NO_VALUE], dtype=np.int32)
+    half = len(column) // 2
+    return np.concatenate([_codes_of_each(attribute, part) for part in (column[:half], column[half:])])
 
 
 def model_of(hypothesis: Any) -> Model | None:

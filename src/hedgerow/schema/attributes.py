@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.boundary.arrays import Integers, Mask, Whole
+from hedgerow.boundary.arrays import Mask, Whole
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.literals import Extent, Literal, is_number, values_problem
@@ -30,7 +30,6 @@ BinCodes = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
 OUTSIDE, MISSING = -1, -2
 """The codes of values outside the domain and of missing ones, before the attribute's policies have been applied."""
-_NO_VALUE = -3  # text where a number is declared: refused under every policy
 Direction = typing.Literal["increasing", "decreasing"]
 DIRECTIONS: tuple[Direction, ...] = ("increasing", "decreasing")
 """How predictions may change along an attribute whose bins have an order."""
@@ -298,27 +297,6 @@ class Attribute(ABC):
         codes = self._code(column)
         return codes if column.missing is None else np.where(column.missing, np.int32(MISSING), codes)
 
-    def bins_or_refused(self, column: Column) -> Integers:
-        """Return the bin of each row, `OUTSIDE` for a row that `encode` would refuse; independent of other rows."""
-        column = self.prepared(column)
-        codes = self._code_of_each(column)
-        if column.missing is not None:
-            codes = np.where(column.missing, MISSING, codes)
-        refused = ((codes == MISSING) & (self.missing == "error")) | ((codes == OUTSIDE) & (self.outside != "bin"))
-        refused |= codes == _NO_VALUE
-        bins = bins_of_codes(self, np.where(refused, 0, codes), column.name)
-        return np.where(refused, OUTSIDE, bins.astype(np.int64))
-
-    def _code_of_each(self, column: Column) -> Codes:
-        """Return the codes of `_code`, `_NO_VALUE` for a row on which it fails, which bisection finds."""
-        try:
-            return self._code(column)
-        except DomainError:
-            if len(column) == 1:
-                return np.array([_NO_VALUE], dtype=np.int32)
-        half = len(column) // 2
-        return np.concatenate([self._code_of_each(part) for part in (column[:half], column[half:])])
-
     @property
     @abstractmethod
     def domain(self) -> str:
@@ -333,15 +311,6 @@ class Attribute(ABC):
         text += f", monotone: {self.monotone}" if self.monotone else ""
         text += f"; {printable(self.derived.words)}" if self.derived else ""
         return text + (f"; {self.meaning}" if self.meaning else "")
-
-    @property
-    def learning_problem(self) -> SchemaError | None:
-        """Why learners refuse the attribute; None if they accept it."""
-        return None
-
-    def value_of(self, bin: int) -> Value:
-        """Return a value for a bin: the listed one, or else the bin's name."""
-        return self.listed[bin] if bin < len(self.listed) else self.bins[bin]
 
     def values_of(self, literal: Literal) -> Sequence[Value]:  # noqa: ARG002 -- none are declared
         """Return the declared values of which a literal is true; none where it compares, or values are not declared."""

@@ -47,10 +47,13 @@ def advise(error: DomainError) -> DomainError:
 
 
 def learning_problems(schema: Schema) -> tuple[SchemaError, ...]:
+    """Return why learners refuse a schema: it declares no label, or numbers have no cut points."""
     found: list[SchemaError] = []
     try:
         schema.target  # noqa: B018 -- raises where the schema declares no label
     except SchemaError as error:
         found.append(error)
-    refused = {name: attribute.learning_problem for name, attribute in schema.attributes}
-    return (*found, *(problem.placed(attribute=name) for name, problem in refused.items() if problem is not None))
+    problem = "expected a number with cut points, got one without; leave out `cuts: []` for the default grid"
+    learn = "learn them under a charge (`hedgerow schema learn`, Schema.learn)"
+    refused = SchemaError(f"{problem}, declare cut points, {learn}, or leave the attribute out.", key="cuts")
+    return (*found, *(refused.placed(attribute=name) for name, number in schema.numbers.items() if not number.cuts))

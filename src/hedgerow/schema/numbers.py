@@ -133,14 +133,6 @@ class Numeric(Attribute):
         shown = [*most[:_MOST_OF_GRID], *(["…"] if len(most) > _MOST_OF_GRID else []), last]
         return f", cut at the default grid of {len(self.cuts)}: {', '.join(map(value_text, shown))}"
 
-    @property
-    def learning_problem(self) -> SchemaError | None:
-        if self.cuts:
-            return None
-        problem = "expected a number with cut points, got one without; leave out `cuts: []` for the default grid"
-        learn = "learn them under a charge (`hedgerow schema learn`, Schema.learn)"
-        return SchemaError(f"{problem}, declare cut points, {learn}, or leave the attribute out.", key="cuts")
-
     def run_name(self, start: int, stop: int) -> str:
         return self.interval(start, stop) if start < self.n_known else super().run_name(start, stop)
 

@@ -188,15 +188,11 @@ class Schema:
         """Those attributes along which predictions may only rise, or only fall, by name."""
         return {name: one.monotone for name, one in self.attributes if one.monotone is not None}
 
-    @cached_property
-    def _by_name(self) -> dict[str, Attribute]:
-        return dict(self.attributes)
-
     def __getitem__(self, name: str) -> Attribute:
-        return self._by_name[name]
+        return self.attributes[self._places[name]][1]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._by_name
+        return name in self._places
 
     def __len__(self) -> int:
         return len(self.attributes)
