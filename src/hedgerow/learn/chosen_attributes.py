@@ -20,7 +20,7 @@ from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, TwoSidedPermuteAndFlip
 from hedgerow.privacy.zcdp import pure_rho
-from hedgerow.schema.candidates import by_form
+from hedgerow.schema.candidates import literal_shapes
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -165,7 +165,7 @@ def number_chosen(rows: float, others: float, epsilon: float) -> int:
 
 def with_options(schema: Schema) -> list[str]:
     """Return the attributes that a rule or test can be about."""
-    tests = {form: like.reachable.count_literals(negations=False) for form, like in by_form(schema).items()}
+    tests = {form: like.count_literals(negations=False) for form, like in literal_shapes(schema).items()}
     return [name for name, one in schema.attributes if tests[one.form]]
 
 
@@ -185,6 +185,6 @@ def ends(schema: Schema) -> Iterator[Schema]:
 
 
 def _first(schema: Schema, number: int, sign: int) -> Schema:
-    literals = {form: like.attribute.count_literals(negations=True) for form, like in by_form(schema).items()}
+    literals = {form: like.attribute.count_literals(negations=True) for form, like in literal_shapes(schema).items()}
     names = sorted(with_options(schema), key=lambda name: sign * literals[schema[name].form])[:number]
     return replace(schema, attributes=tuple((name, one) for name, one in schema.attributes if name in names))

@@ -1,8 +1,8 @@
 """Candidate antecedents: all conjunctions of up to `max_literals` literals over different attributes; public."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import comb
 
 import numpy as np
@@ -12,7 +12,7 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Integers, Mask
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.literals import Literal
+from hedgerow.schema.literals import Extent, Literal
 from hedgerow.schema.schema import FROM_ROWS, Schema
 
 MOST_CANDIDATES = 5_000_000
@@ -33,30 +33,54 @@ def count_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
     800
     """
     polynomial = [1] + [0] * min(max_literals, len(schema))
-    for form in by_form(schema).values():
-        size, powers = form.reachable.count_literals(negations=negations), range(len(polynomial))
-        of_form = [comb(form.times, power) * size**power for power in powers]
-        polynomial = [sum(polynomial[k] * of_form[power - k] for k in range(power + 1)) for power in powers]
+    for shape in literal_shapes(schema).values():
+        size, powers = shape.count_literals(negations=negations), range(len(polynomial))
+        of_shape = [comb(shape.times, power) * size**power for power in powers]
+        polynomial = [sum(polynomial[k] * of_shape[power - k] for k in range(power + 1)) for power in powers]
     return sum(polynomial[1:])
 
 
 def longest_candidate(schema: Schema, max_literals: int, *, negations: bool = True) -> int:
     """Return the most literals of a candidate: of `max_literals`, no more than attributes that have literals."""
-    forms = by_form(schema).values()
-    return min(max_literals, sum(form.times for form in forms if form.reachable.count_literals(negations=negations)))
+    shapes = literal_shapes(schema).values()
+    return min(max_literals, sum(shape.times for shape in shapes if shape.count_literals(negations=negations)))
 
 
 @dataclass(frozen=True)
-class Form:
+class LiteralShape:
     """Attributes whose literals are alike."""
 
     attribute: Attribute  # one of them
     reachable: Attribute  # the same without the bins that no row can be in
-    times: int  # how many there are
+    times: int  # the number of attributes
+
+    def literals(self, *, negations: bool) -> tuple[Literal, ...]:
+        """Return the literals on one of the attributes, without its name."""
+        return self.reachable.literals("", negations=negations)
+
+    def count_literals(self, *, negations: bool) -> int:
+        """Return the number of these literals."""
+        return self.reachable.count_literals(negations=negations)
+
+    @cached_property
+    def divisions(self) -> Mapping[int, Extent]:
+        """The places of the literals that divide rows differently: of two complements the first."""
+        # Numbers and ordered values have no test "between" or "=", which are equivalent to two nested ones.
+        found: dict[int, Extent] = {}
+        seen = set[Extent]()
+        for place, literal in enumerate(self.literals(negations=False)):
+            extent, is_interval = self.attribute.extent(literal), literal.operator == "between"
+            if extent in seen or is_interval or (literal.operator == "=" and self.attribute.ordered):
+                continue
+            seen |= {extent, extent.complement()}
+            found[place] = extent
+        return found
 
 
-def by_form(schema: Schema) -> dict[Hashable, Form]:
-    return {form: Form(one, reachable(schema, one), times) for form, (one, times) in schema.forms.items()}
+@lru_cache(maxsize=8)  # a fit or a plan asks for those of its schema many times
+def literal_shapes(schema: Schema) -> Mapping[Hashable, LiteralShape]:
+    """Return the shapes of the literals of a schema, by the form of their attributes."""
+    return {form: LiteralShape(one, reachable(schema, one), times) for form, (one, times) in schema.forms.items()}
 
 
 def reachable(schema: Schema, attribute: Attribute) -> Attribute:

@@ -17,8 +17,14 @@ from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search.boxes import MOST_WORK, Line, Sizes, lines_of, n_divisions, sets_of
 from hedgerow.learn.search.losses import Objective, n_values
 from hedgerow.learn.search.pairs import MOST_LITERALS, MOST_PAIRED, MOST_RULES
-from hedgerow.learn.search.space import CAUGHT, LEFT, Space, divisions
-from hedgerow.schema.candidates import Form, by_form, check_candidates, count_candidates, longest_candidate
+from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.schema.candidates import (
+    LiteralShape,
+    check_candidates,
+    count_candidates,
+    literal_shapes,
+    longest_candidate,
+)
 from hedgerow.schema.literals import Extent
 from hedgerow.schema.schema import Schema
 
@@ -76,8 +82,8 @@ class Outline:
     def of_trees(cls, schema: Schema) -> Self:
         """Return that of all trees over a schema's tests."""
         check_candidates(schema, 1, negations=False)
-        tests = [(form, list(divisions(form).values())) for form in by_form(schema).values()]
-        n_options = sum(form.times * len(extents) for form, extents in tests)
+        tests = [(shape, list(shape.divisions.values())) for shape in literal_shapes(schema).values()]
+        n_options = sum(shape.times * len(extents) for shape, extents in tests)
         literals = _literals(schema, negations=False)
         return cls(schema, (CAUGHT, LEFT), n_options, 1, _lines(tests, n_options), literals)
 
@@ -91,8 +97,8 @@ class Outline:
         longest = longest_candidate(schema, max_literals, negations=negations)
         lines = None
         if longest == 1 and n <= MOST_OPTIONS:
-            rules = [(form, form.reachable.literals("", negations=negations)) for form in by_form(schema).values()]
-            lines = _lines([(form, list(map(form.attribute.extent, some))) for form, some in rules], n)
+            rules = [(shape, shape.literals(negations=negations)) for shape in literal_shapes(schema).values()]
+            lines = _lines([(shape, list(map(shape.attribute.extent, some))) for shape, some in rules], n)
         return cls(schema, (LEFT,), n, longest, lines, _literals(schema, negations=negations))
 
     def draw_cost(self, depth: int, objective: Objective, *, draws_size: bool) -> Cost:
@@ -119,8 +125,8 @@ class Outline:
     def cells(self) -> int:
         """The patterns of bins that there can be, or `MOST_CELLS` if that is less."""
         cells = 1
-        for form in by_form(self.schema).values():
-            cells = min(MOST_CELLS, cells * form.attribute.n_bins ** min(form.times, MOST_CELLS.bit_length()))
+        for shape in literal_shapes(self.schema).values():
+            cells = min(MOST_CELLS, cells * shape.attribute.n_bins ** min(shape.times, MOST_CELLS.bit_length()))
         return cells
 
     @property
@@ -149,25 +155,25 @@ _kept = lru_cache(maxsize=512)(_counted)
 
 def _literals(schema: Schema, *, negations: bool) -> Counter[tuple[int, int]]:
     found = Counter[tuple[int, int]]()
-    for form in by_form(schema).values():
-        own = form.reachable.count_literals(negations=negations)
+    for shape in literal_shapes(schema).values():
+        own = shape.count_literals(negations=negations)
         if own:
-            found[own, form.attribute.n_bins] += form.times
+            found[own, shape.attribute.n_bins] += shape.times
     return found
 
 
-def _lines(divided: list[tuple[Form, list[Extent]]], n_options: int) -> Counter[Line] | None:
+def _lines(divided: list[tuple[LiteralShape, list[Extent]]], n_options: int) -> Counter[Line] | None:
     """Return the lines of some attributes by the extents of their options; None if they are too many or too wide."""
     lines = Counter[Line]()
     if n_options > MOST_OPTIONS:
         return None
-    for form, extents in divided:
-        n_bins = form.attribute.n_bins
+    for shape, extents in divided:
+        n_bins = shape.attribute.n_bins
         if len(extents) * n_bins > MOST_WORK:
             return None
         if extents:
             caught = np.array([extent.truth() for extent in extents])
-            lines[Line.of(caught, np.ones(n_bins, dtype=bool))] += form.times
+            lines[Line.of(caught, np.ones(n_bins, dtype=bool))] += shape.times
     return lines
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from hedgerow.boundary.arrays import Array, Index, Mask, Whole
-from hedgerow.schema.candidates import Antecedent, Candidates, Form, by_form
-from hedgerow.schema.literals import Extent
+from hedgerow.schema.candidates import Antecedent, Candidates, literal_shapes
 from hedgerow.schema.schema import Schema
 
 CAUGHT, LEFT = 0, 1  # the two branches of an option: the rows that satisfy it and those that do not
@@ -53,10 +52,11 @@ class Space:
     def of_trees(cls, schema: Schema) -> Self:
         """Return the space of the trees over a schema's tests ``x``, ``x = v``, ``x <= c``, each division once."""
         candidates = Candidates.of(schema, 1, negations=False)
-        forms = {key: np.array([*divisions(form)], dtype=np.intp) for key, form in by_form(schema).items()}
+        shapes = literal_shapes(schema).items()
+        divisions = {form: np.array([*shape.divisions], dtype=np.intp) for form, shape in shapes}
         sizes = Counter(literal.attribute for literal in candidates.literals)
         starts = np.cumsum([sizes[name] for name in schema]) - [sizes[name] for name in schema]
-        each = [forms[one.form] + start for (_, one), start in zip(schema.attributes, starts, strict=True)]
+        each = [divisions[one.form] + start for (_, one), start in zip(schema.attributes, starts, strict=True)]
         everything = np.ones(sum(one.n_bins for _, one in schema.attributes), dtype=bool)
         return cls(candidates, np.concatenate(each), (CAUGHT, LEFT), everything)
 
@@ -135,18 +135,3 @@ def product(one: Array, other: Array) -> Array:
 def meet(sets: Mask, parts: Mask) -> Mask:
     """Return which sets have bins in common with each of some others."""
     return product(sets.astype(np.float32), parts.T.astype(np.float32)) > 0
-
-
-@lru_cache(maxsize=64)  # a search asks for those of a form several times
-def divisions(form: Form) -> Mapping[int, Extent]:
-    """Return which of the literals on an attribute divide rows differently: of two complements the first."""
-    # Numbers and ordered values have no test "between" or "=", which are equivalent to two nested ones.
-    found: dict[int, Extent] = {}
-    seen = set[Extent]()
-    for place, literal in enumerate(form.reachable.literals("", negations=False)):
-        extent, is_interval = form.attribute.extent(literal), literal.operator == "between"
-        if extent in seen or is_interval or (literal.operator == "=" and form.attribute.ordered):
-            continue
-        seen |= {extent, extent.complement()}
-        found[place] = extent
-    return found
