@@ -51,7 +51,7 @@ def draw_tree_and_card(tree: hr.PrivateTreeClassifier) -> None:
     lines = str(tree.privacy_).partition("\nnote")[0].splitlines()
     card = "\n".join(fill(line, 130, subsequent_indent=" " * 12, drop_whitespace=True) for line in lines)
     axes.text(0.0, 0.02, card, family="monospace", fontsize=8.5, va="top", transform=axes.transAxes)
-    version = {"Software": tree.privacy_.software}  # tests compare it with the version of the package
+    version = {"Software": tree.privacy_.software.words}  # tests compare it with the version of the package
     path = FOLDER / "tree-and-card.png"
     axes.figure.savefig(path, dpi=120, bbox_inches="tight", facecolor="white", metadata=version)
 

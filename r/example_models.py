@@ -7,6 +7,7 @@ from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Sp
 from hedgerow.models.model import Model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, Schema
 
 FOLDER = Path(__file__).parent / "inst" / "extdata"
@@ -19,10 +20,10 @@ ILL = Schema(ATTRIBUTES, Label("ill", ("no", "yes")))
 STAY = Schema(ATTRIBUTES, Number("days", 0, 32))
 
 
-def card(*purposes: str) -> PrivacyCard:
+def card(*queries: Fact) -> PrivacyCard:
     """Return the card of charges of ε = 1/2 each."""
-    charges = tuple(Charge(purpose, Fraction(1, 2)) for purpose in purposes)
-    return PrivacyCard(charges, noise="OpenDP", software="hedgerow")
+    charges = tuple(Charge(query, Fraction(1, 2)) for query in queries)
+    return PrivacyCard(charges, noise=Fact("text", text="OpenDP"), software=Fact("text", text="hedgerow"))
 
 
 def models() -> dict[str, Model]:
@@ -37,10 +38,10 @@ def models() -> dict[str, Model]:
     )
     stay = Split(ward, Leaf(label=1.5, mean=1.25, sums=(900, 40)), Leaf(label=9.5))
     return {
-        "rules.json": RuleList(ILL, rules, card("rules", "counts of 3 rules by class")),
-        "tree.json": Tree(ILL, root, card("splits", "counts of 3 leaves by class")),
-        "scorecard.json": Scorecard(ILL, (-2,), parts, 0.4, 0.2, card("points by bin")),
-        "stay.json": Tree(STAY, stay, card("splits", "sums of the levels below and above the rows of 2 leaves")),
+        "rules.json": RuleList(ILL, rules, card(Fact("text", text="rules"), Fact("leaf_counts", of="rules", number=3))),
+        "tree.json": Tree(ILL, root, card(Fact("text", text="splits"), Fact("leaf_counts", of="leaves"))),
+        "scorecard.json": Scorecard(ILL, (-2,), parts, 0.4, 0.2, card(Fact("histograms", of="classes", attributes=2))),
+        "stay.json": Tree(STAY, stay, card(Fact("text", text="splits"), Fact("leaf_sums", of="leaves"))),
     }
 
 

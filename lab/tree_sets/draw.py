@@ -16,9 +16,10 @@ from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.space import Space
 from hedgerow.models.caveats import box_of
 from hedgerow.models.tree import Tree
+from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
-from hedgerow.privacy.charge import Amount, exact
+from hedgerow.privacy.facts import fact
 from hedgerow.privacy.gate import Gate, spend
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.schema.booleans import learning_problems
@@ -111,9 +112,9 @@ def draw_trees(
     def drawn(gate: Gate) -> tuple[Tree, ...]:
         before = len(gate.budget.charges)
         purpose = f"draw of a tree of depth up to {search.depth} with its labels, one of {n_models} different trees"
-        trees: list[Part] = [gate.release(each, sampler, purpose=purpose) for _ in range(n_models)]
+        trees: list[Part] = [gate.release(each, sampler, query=purpose) for _ in range(n_models)]
         charges = (*schema.charges, *gate.budget.charges[before:])
-        card = PrivacyCard(charges, noise=noise.description, software=SOFTWARE)
+        card = PrivacyCard(charges, noise=fact(noise.description, "noise", "description"), software=SOFTWARE)
         return tuple(LearnedTree(search.space, tree).model(schema, card) for tree in trees)
 
     if budget is not None:

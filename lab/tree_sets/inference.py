@@ -13,7 +13,7 @@ from hedgerow.boundary.arguments import check_share
 from hedgerow.boundary.arrays import Floats, Index, Mask
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search.space import CAUGHT, LEFT
-from hedgerow.privacy.charge import Amount, exact
+from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 from lab.tree_sets.draw import set_search

@@ -239,11 +239,24 @@ print.hedgerow <- function(x, full = FALSE, ...) {
 
 guarantee_line <- function(x) {
   privacy <- x$privacy
-  if (is.null(privacy$epsilon)) return(sprintf("guarantee: none (%s)", printable(if (is.null(privacy$void)) "no charges" else privacy$void)))
-  if (!is.null(privacy$void)) return(sprintf("guarantee: none (%s)", printable(privacy$void)))
+  if (is.null(privacy$epsilon) || length(privacy$void)) {
+    reasons <- vapply(privacy$void, fact_words, "")
+    return(sprintf("guarantee: none (%s)", printable(if (length(reasons)) paste(reasons, collapse = "; ") else "no charges")))
+  }
   delta <- if (privacy$delta > 0) sprintf(", delta = %s", rounded_up(privacy$delta, 4)) else ""
   sprintf("guarantee: epsilon = %s%s", rounded_up(privacy$epsilon, 6), delta)
 }
+
+# A fact of a card as text: somebody's own words, or its code with its details.
+fact_words <- function(fact) {
+  if (identical(fact$code, "text")) return(fact$text)
+  details <- fact[setdiff(names(fact), "code")]
+  shown <- vapply(details, function(one) if (is.list(one)) paste(vapply(one, detail_words, ""), collapse = ", ") else detail_words(one), "")
+  code <- gsub("_", " ", fact$code)
+  if (length(shown)) sprintf("%s (%s)", code, paste(gsub("_", " ", names(shown)), shown, collapse = ", ")) else code
+}
+
+detail_words <- function(one) if (is.list(one)) fact_words(one) else as.character(one)
 
 # An amount with so many digits, never less than it is.
 rounded_up <- function(x, digits) {
@@ -319,17 +332,18 @@ card <- function(model) {
 
 print.hedgerow_card <- function(x, ...) {
   privacy <- unclass(x)
-  cat(strwrap(printable(privacy$guarantee), exdent = 2), sep = "\n")
+  cat(strwrap(guarantee_line(list(privacy = privacy)), exdent = 2), sep = "\n")
   line <- function(name, value) if (!is.null(value) && !identical(value, "")) cat(strwrap(paste0(name, ": ", printable(value)), exdent = 2), sep = "\n")
-  line("neighbours", privacy$neighbours)
+  unit <- privacy$unit
+  line("unit", if (is.null(unit)) "one row" else sprintf("all rows of one %s, of which at most %d are used", unit$column, unit$max_rows))
   for (charge in privacy$charges) {
-    line("charge", sprintf("%s: epsilon = %s, delta = %s%s", charge$purpose, rounded_up(charge$epsilon, 6), rounded_up(charge$delta, 4),
-                           if (charge$mechanism == "") "" else paste0(", ", charge$mechanism)))
+    line("charge", sprintf("%s: epsilon = %s, delta = %s%s", fact_words(charge$query), rounded_up(charge$epsilon, 6), rounded_up(charge$delta, 4),
+                           if (is.null(charge$mechanism)) "" else paste0(", ", fact_words(charge$mechanism))))
   }
-  line("noise", privacy$noise)
-  line("software", privacy$software)
-  line("void", privacy$void)
-  for (note in privacy$notes) line("note", note)
+  line("noise", fact_words(privacy$noise))
+  line("software", fact_words(privacy$software))
+  for (reason in privacy$void) line("no guarantee", fact_words(reason))
+  for (note in privacy$notes) line("note", fact_words(note))
   line("digest", privacy$digest)
   line("note", "R checks that the charges add up, and not the digest: hedgerow in Python does")
   invisible(x)

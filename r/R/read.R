@@ -11,8 +11,8 @@ read_model <- function(file) {
   if (file.size(file) > LARGEST_FILE) refuse(sprintf("expected at most %d bytes, found more", LARGEST_FILE))
   data <- tryCatch(parse_text(read_utf8(file)), hedgerow_unreadable = function(e) refuse(conditionMessage(e)))
   if (!is_object(data)) refuse("expected a mapping, found something else")
-  if (!is.null(data$version) && !isTRUE(as.character(data$version) %in% c("1", "2"))) {
-    refuse("its version is neither 1 nor 2; read it with another release of the package")
+  if (!is.null(data$version) && !isTRUE(as.character(data$version) == "2")) {
+    refuse("expected version 2, found another; read it with another release of the package")
   }
   tryCatch({
     problem <- fault(data, MODEL_SCHEMA)
@@ -63,7 +63,7 @@ check_card <- function(privacy) {
     if (length(stated) != 1L || abs(sum - stated) > 1e-9 * max(sum, stated)) unreadable("expected a card with the sum of its charges, found another")
   }
   void <- !vapply(charges, function(one) is.null(one$void), NA)
-  if (any(void) && is.null(privacy$void)) unreadable("expected a card that is void as one of its charges, found another")
+  if (any(void) && !length(privacy$void)) unreadable("expected a card that is void as one of its charges, found another")
 }
 
 # The model of checked data.

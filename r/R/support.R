@@ -6,15 +6,12 @@ WIDEST_SHARE <- 0.5
 
 # The scale of the noise on released counts, in rows: 0 if they are exact, NA if the card does not state the noise.
 noise_scale <- function(privacy) {
-  if (!length(privacy$charges)) return(if (identical(privacy$noise, "none")) 0 else NA_real_)
-  of_counts <- "^counts of .* by class$"
-  of_sums <- "^sums of the levels below and above the rows of .*$"
-  stated <- "^discrete Laplace, sensitivity ([0-9]{1,9}), .*$"
+  if (!length(privacy$charges)) return(if (identical(privacy$noise$code, "no_noise")) 0 else NA_real_)
   scales <- lapply(privacy$charges, function(charge) {
-    is_sums <- grepl(of_sums, charge$purpose)
-    if (!is_sums && !grepl(of_counts, charge$purpose)) return(NULL)
-    if (!grepl(stated, charge$mechanism)) return(NA_real_)
-    changed <- if (is_sums) 1 else as.numeric(sub(stated, "\\1", charge$mechanism))
+    released <- charge$query$code
+    if (!released %in% c("leaf_counts", "leaf_sums")) return(NULL)
+    if (!identical(charge$mechanism$code, "discrete_laplace")) return(NA_real_)
+    changed <- if (released == "leaf_sums") 1 else as.numeric(charge$mechanism$sensitivity)
     min(changed * (if (is.null(charge$unit)) 1 else charge$unit$max_rows) / charge$epsilon, 2^62)
   })
   scales <- unlist(scales)

@@ -226,7 +226,7 @@ def test_what_is_left_is_read_from_the_file(path):
     assert repr(two) == "<Budget epsilon=1 spent=0.75>"
     with pytest.raises(BudgetExceededError, match=r"epsilon=0\.25 left"):
         two.check(0.5)
-    one.charge(0.25, purpose="second", no_guarantee_reason="seeded")
+    one.charge(0.25, purpose="second", no_guarantee="seeded")
     assert (two.remaining, two.no_guarantee_reason) == (0, "seeded")
     assert (one.spent_here, two.spent_here) == (1, 0)
 

@@ -498,7 +498,7 @@ def test_a_later_question_of_a_gaussian_oracle_that_has_no_guarantee_voids_card_
     if no_guarantee_reason == "code":
         oracle.error_marginals(AGE, Unreadable())
     else:
-        oracle.marginals(replace(AGE, no_guarantee_reason="domain taken from the data"))
+        oracle.marginals(replace(AGE, no_guarantee="domain taken from the data"))
     assert not oracle.privacy.is_private
     assert budget.no_guarantee_reason
     assert (budget.spent, budget.remaining) == (1, 0)
@@ -524,7 +524,7 @@ def test_a_charge_whose_void_is_told_later_is_void():
     fitted = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=Schema(AGE.attributes, hr.Label("y", (0, 1))))
     tree = fitted.fit(AGES[["age"]], OLD).tree_
     seeded = hr.models.Tree(
-        tree.schema, tree.root, PrivacyCard(tree.privacy.charges, noise="x", software="x", no_guarantee_reason="seeded")
+        tree.schema, tree.root, PrivacyCard(tree.privacy.charges, noise="x", software="x", no_guarantee="seeded")
     )
     for order in ((tree, seeded), (seeded, tree)):
         oracle = hr.Oracle(AGES, OLD, hr.Budget(1))
@@ -538,7 +538,7 @@ def test_what_a_card_without_charges_denies_is_noted():
     greedy = hr.GreedyRuleListClassifier(schema="from-data").fit(AGES, OLD)
     oracle = hr.Oracle(AGES, OLD, hr.Budget(1))
     oracle.error_marginals(AGE, greedy)
-    assert any("asked about a hypothesis whose own card says: none (" in note for note in oracle.privacy.notes)
+    assert any("asked about a hypothesis whose own card says: none (" in note.words for note in oracle.privacy.notes)
 
 
 def test_the_cards_of_what_a_hypothesis_holds_are_read():

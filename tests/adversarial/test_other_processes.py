@@ -32,7 +32,6 @@ from hedgerow.privacy import process
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SecureNoise
-from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema import Real, Schema
 from hedgerow.service.curator import Curator
 from hedgerow.service.ledger.database import Database
@@ -67,7 +66,7 @@ def one_of(kind, folder):
         return found, lambda: found.charge(0.1, purpose="x")
     if kind is Gate:
         gate = Gate(budget, SecureNoise())
-        return gate, lambda: gate.release(GaussianCounts(1, DELTA, 3, 2, 1), lambda: np.zeros(1, int), purpose="x")
+        return gate, lambda: gate.release(GaussianCounts(1, DELTA, 3, 2, 1), lambda: np.zeros(1, int), query="x")
     if kind is hr.Oracle:
         oracle = oracle_of()
         return oracle, lambda: oracle.marginals(BINS)
@@ -85,7 +84,7 @@ def remote(kind):
             "/v1/datasets/wards": {
                 "dataset": "wards",
                 "epoch": 1,
-                "neighbours": neighbours_of(None),
+                "unit": None,
                 "schema": SCHEMA.to_dict(),
                 "columns": list(SCHEMA.names),
                 "kinds": ["numbers", "boolean", "text"],
@@ -276,10 +275,10 @@ def test_what_a_share_would_be_charged_is_refused_in_a_fork():
     share = budget.allocate(Fraction(1, 2), purpose="a share")
     gate = Gate(share, SecureNoise())
     for act in (
-        lambda: share.charge(0.1, purpose="x", no_guarantee_reason="seeded"),
+        lambda: share.charge(0.1, purpose="x", no_guarantee="seeded"),
         lambda: share.check(0.1),
         lambda: budget.allocate(0.1, purpose="x"),
-        lambda: gate.release(DiscreteLaplace(Fraction(1, 4)), lambda: pytest.fail("touched"), purpose="x"),
+        lambda: gate.release(DiscreteLaplace(Fraction(1, 4)), lambda: pytest.fail("touched"), query="x"),
         lambda: hr.PrivateTreeClassifier(0.1, budget=budget, max_depth=1).fit(X.astype(int) % 2, Y),
     ):
         assert in_child(act).startswith("StateError: This Budget was made in another process")

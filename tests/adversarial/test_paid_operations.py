@@ -17,7 +17,7 @@ import hedgerow as hr
 from hedgerow.learn.contract import PrivateEstimator
 from hedgerow.marginals.base import MarginalEstimator
 from hedgerow.privacy import budget as budget_module
-from hedgerow.privacy.charge import amount_text
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.text.messages import charge_notes
 from tests.adversarial import paid
 

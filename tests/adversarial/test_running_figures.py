@@ -11,8 +11,9 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.oracle.federated import FederatedOracle
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge, amount_text, total_rho
+from hedgerow.privacy.charge import Charge, total_rho
 from hedgerow.privacy.zcdp import epsilon_at, largest_pure, pure_rho
 
 DELTA = Fraction(1, 10**6)

@@ -39,7 +39,7 @@ PLAIN = "a"
 
 def card(text: str) -> PrivacyCard:
     charge = Charge(text, Fraction(1), mechanism=text, unit=Unit(text, 2))
-    return PrivacyCard((charge,), noise=text, software=text, no_guarantee_reason=text, notes=(text,))
+    return PrivacyCard((charge,), noise=text, software=text, no_guarantee=text, notes=(text,))
 
 
 def models(text: str) -> list[RuleList | Tree | Scorecard]:

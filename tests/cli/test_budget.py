@@ -59,7 +59,7 @@ def test_a_fit_enters_the_tables_name_and_the_digest_of_the_model_and_nothing_of
     assert (opened["kind"], opened["table"], charged["kind"], charged["table"]) == (
         "opened", "wards of 2025", "charged", "wards of 2025",
     )  # fmt: skip
-    assert set(charged) == {"kind", "date", "previous", "table", "purpose", "mechanism", "epsilon", "delta", "rho"}
+    assert set(charged) == {"kind", "date", "previous", "table", "query", "mechanism", "epsilon", "delta", "rho"}
     model = json.loads((folder / "m.json").read_text())["digest"]
     assert released == {
         "kind": "released", "charge": 1, "model": model, "date": released["date"], "previous": sha(charged),

@@ -72,7 +72,7 @@ def changed(**entries):
 def cheaper(body):
     """Say less was charged than was asked for, on charge and card alike."""
     charge = Charge.from_dict(body["charge"])
-    less = Charge(charge.purpose, Fraction(1, 8), charge.delta, charge.mechanism, charge.no_guarantee_reason)
+    less = Charge(charge.query, Fraction(1, 8), charge.delta, charge.mechanism, charge.no_guarantee)
     card = hr.privacy.PrivacyCard((less,), "none", "hedgerow")
     return body | {"charge": less.to_dict(), "card": card.to_dict()}
 
@@ -95,7 +95,7 @@ LIES = {
     "more noise than epsilon has": changed(variance=1e9),
     "another dataset": changed(dataset="surgery"),
     "another epoch": changed(epoch=2),
-    "another form": changed(version=2),
+    "another form": changed(version=1),
     "no request": changed(request=None),
     "another card": lambda body: body | {"card": hr.privacy.PrivacyCard.none("nothing").to_dict()},
     "a lesser charge": cheaper,
@@ -174,7 +174,7 @@ RECEIPTS = {
     "of another question": restated(question="0" * 64),
     "of another answer": restated(answer="0" * 64),
     "of another charge": restated(epsilon="1/8"),
-    "of other neighbours": restated(neighbours="none"),
+    "of another unit": restated(unit={"column": "ward", "max_rows": 2}),
     "not a receipt": lambda _: "not.a.receipt",
     "another statement of the curator's": lambda _: jwt.encode({"sub": "x"}, SIGNER.key, algorithm="EdDSA"),
 }
@@ -268,7 +268,7 @@ DESCRIPTIONS = {
     "other columns": {"columns": ["age", "smoker"]},
     "kinds that are none": {"kinds": ["numbers", "boolean", "code"]},
     "fewer kinds": {"kinds": ["numbers", "boolean"]},
-    "other neighbours": {"neighbours": "none"},
+    "another unit": {"unit": {"column": "ward", "max_rows": 2}},
     "no schema": {"schema": {}},
 }
 

@@ -99,7 +99,7 @@ def test_learners_take_a_remote_oracle_unchanged(exact, private):
     tree = make_pipeline(words, DecisionTreeClassifier(max_depth=3))
     first = hr.ExprilClassifier(tree, queries=1, reweight=False).fit(source, oracle=curator.oracle(1, epsilon=20))
     assert (first.privacy_.epsilon, first.privacy_.is_private) == (20, True)
-    assert "epoch 1" in " ".join(first.privacy_.notes)
+    assert "epoch 1" in " ".join(note.words for note in first.privacy_.notes)
 
 
 def test_a_fit_comes_back_as_its_model_with_card_and_receipt(private):

@@ -10,7 +10,6 @@ import pytest
 import hedgerow as hr
 from hedgerow.client import http
 from hedgerow.errors import ServiceError
-from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema import Schema
 from hedgerow.service.requests import Request
 from tests.service.wards import BINS, SCHEMA, Exact, curator_of, question
@@ -24,7 +23,7 @@ PUBLIC = {
     "schema": SCHEMA.to_dict(),
     "columns": list(SCHEMA.names),
     "kinds": KINDS,
-    "neighbours": neighbours_of(None),
+    "unit": None,
     "timing": "open",
 }
 

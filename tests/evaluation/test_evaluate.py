@@ -211,13 +211,13 @@ def test_the_card_says_that_the_model_is_taken_as_given():
     frame = rows(60, "classes")
     seeded = evaluate(fitted("classes", "tree"), frame, random_state=None)
     assert seeded.privacy.is_private
-    assert "rows it was learned from, no guarantee holds" in seeded.privacy.notes[-1]
+    assert "rows it was learned from, no guarantee holds" in seeded.privacy.notes[-1].words
     learner = hr.PrivateTreeClassifier(2, schema=hr.Schema(ATTRIBUTES, TARGETS["classes"]))
     proper = evaluate(learner.fit(frame.drop(columns="y"), frame["y"]), frame, random_state=None)
-    assert "epsilon = 3 in all" in proper.privacy.notes[-1]
+    assert "epsilon = 3 in all" in proper.privacy.notes[-1].words
     persons = hr.Schema(ATTRIBUTES, TARGETS["classes"], unit=hr.Unit("who", 2))
     other = evaluate(learner, frame.assign(who=range(60)), schema=persons, random_state=None)
-    assert "its card protects another" in other.privacy.notes[-1]
+    assert "its card protects another" in other.privacy.notes[-1].words
     assert not evaluate(learner, frame, random_state=0).privacy.is_private
 
 
@@ -234,8 +234,8 @@ def test_what_rows_told_about_the_bins_of_groups_is_on_the_card():
 
     assert [card(other, "age").epsilon, card(other, None).epsilon, card(None, "smoker").epsilon] == [1.5, 1, 1]
     wards = hr.Categorical(("n", "s", "w"), missing="bin")
-    seen = hr.Schema({"smoker": hr.Boolean(), "ward": wards}, label, no_guarantee_reason=FROM_ROWS)
-    assert (card(seen, "ward").no_guarantee_reason, card(seen, "smoker").is_private) == (FROM_ROWS, True)
+    seen = hr.Schema({"smoker": hr.Boolean(), "ward": wards}, label, no_guarantee=FROM_ROWS)
+    assert (card(seen, "ward").no_guarantee, card(seen, "smoker").is_private) == ((FROM_ROWS,), True)
 
 
 def test_what_cut_points_cost_is_on_the_card_where_the_model_has_none(tmp_path):

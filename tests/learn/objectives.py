@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from hedgerow.learn.search.losses import OBJECTIVES, LossTable
+from hedgerow.privacy.facts import Fact
 
 TABLES = ("costs", "absolute", "squared", "quantile")
 ALL_OBJECTIVES = (*OBJECTIVES, *TABLES)
@@ -31,4 +32,4 @@ def objective_of(name, n_classes):
         "squared": lambda off: min(abs(off), bound) ** 2,
         "quantile": lambda off: Fraction(9, 10) * off if off > 0 else Fraction(-1, 10) * off,
     }[name]
-    return LossTable.of_distances(range(n_classes), of, name, "a unit")
+    return LossTable.of_distances(range(n_classes), of, Fact("absolute_classes", classes=1))

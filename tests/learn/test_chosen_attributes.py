@@ -164,9 +164,9 @@ class Direct:
     def __init__(self, noise):
         self.noise, self.answers = noise, []
 
-    def release(self, mechanism, query, *, purpose):
-        assert "choice of attribute" in purpose
-        self.answers.append(self.noise.prepare(mechanism)(query()))
+    def release(self, mechanism, answer, *, query):
+        assert query.code == "attribute_choice"
+        self.answers.append(self.noise.prepare(mechanism)(answer()))
         return self.answers[-1]
 
 
@@ -416,7 +416,7 @@ def test_one_attribute_that_matters_is_found_and_the_model_says_so(kind):
     total = "rows, and the sum of the number" if target is NUMBER else "rows of each class"
     assert fitted.privacy_.charges[0].purpose == total
     assert sum(charge.epsilon for charge in fitted.privacy_.charges) == 4
-    assert any("of 100 attributes at most 12 are chosen first" in note for note in fitted.privacy_.notes)
+    assert any("of 100 attributes at most 12 are chosen first" in note.words for note in fitted.privacy_.notes)
     frame = pd.DataFrame(bins.astype(bool), columns=[f"x{i}" for i in range(100)])
     said = fitted.predict(frame)
     assert all(len(set(said[bins[:, 7] == one])) == 1 for one in (0, 1))

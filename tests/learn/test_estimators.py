@@ -22,7 +22,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, DomainError, PreparationWarning, SchemaError
-from hedgerow.privacy.charge import exact
+from hedgerow.privacy.amounts import exact
+from hedgerow.schema.schema import FROM_ROWS
 from tests.learn.tables import SCHEMA, conjunction, people
 
 WAIVED = {"check_class_weight_classifiers": "weights are costs of errors; other objectives refuse them"}
@@ -280,7 +281,7 @@ def test_a_domain_taken_from_the_data_voids_the_guarantee_wherever_it_goes(estim
     clf = seeded(estimator, schema="from-data").fit(data.drop(columns="risk"), data["risk"])
     assert not clf.privacy_.is_private
     taken = model_of(clf).schema
-    assert taken.no_guarantee_reason == "domain taken from the data"
+    assert taken.no_guarantee == (FROM_ROWS,)
     taken.save(tmp_path / "schema.yaml")
     again = hr.Schema.load(tmp_path / "schema.yaml")
     tally = hr.Tally.count(data, data["risk"], again)
@@ -508,7 +509,7 @@ def test_each_fit_without_a_shared_budget_is_its_own(private):
 def test_unseeded_fits_are_private_and_seeded_ones_say_that_they_are_not(private):
     X, y = conjunction(100)
     assert private.fit(X, y).privacy_.is_private
-    assert private.privacy_.noise.startswith("OpenDP")
+    assert private.privacy_.noise.code == "opendp"
     one, two = (clone(private).set_params(random_state=7, epsilon=0.05).fit(X, y) for _ in range(2))
     assert model_of(one) == model_of(two)
     assert one.privacy_.guarantee == "none (seeded)"
@@ -571,7 +572,7 @@ def test_the_card_names_numbers_whose_cut_points_nobody_chose(private, numbers, 
     data = people()[["age"]].assign(**dict.fromkeys(numbers, 1)) if len(numbers) > 1 else people()
     schema = hr.Schema({**numbers, "smoker": hr.Boolean()}, SCHEMA.label)
     clf = private.set_params(schema=schema).fit(data.assign(smoker=people()["smoker"]), people()["risk"])
-    assert [text for text in clf.privacy_.notes if text.startswith("cut points")] == [note] * (note is not None)
+    assert [one.words for one in clf.privacy_.notes if one.code == "default_grid"] == [note] * (note is not None)
     assert clf.privacy_.epsilon == 1
 
 

@@ -19,6 +19,7 @@ from hedgerow.learn.contract import specification_of
 from hedgerow.learn.learned import LeafCounts, LeafSums, leaf_means
 from hedgerow.learn.search.losses import FINE_STEPS, FINER, Loss, LossTable
 from hedgerow.learn.searches import SearchPlan, draw_probabilities
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import noise_source
 from hedgerow.schema import Boolean, Integer, Label, Number, OrderedLabel, Schema
 from tests.learn.replay import Recorder, Replayer
@@ -182,7 +183,7 @@ def test_a_table_is_shifted_and_divided_so_that_a_row_costs_0_to_1():
     assert table.entries == tuple(
         tuple(Fraction(entry, 9) for entry in row) for row in ((0, 1, 9), (1, 0, 4), (9, 4, 0))
     )
-    shifted = LossTable("any", "a unit", ((Fraction(3), Fraction(5)), (Fraction(7), Fraction(4))))
+    shifted = LossTable(Fact("absolute_classes", classes=1), ((Fraction(3), Fraction(5)), (Fraction(7), Fraction(4))))
     assert shifted.entries == ((0, Fraction(2, 3)), (1, 0))
     loss = Loss.of(table, 3, FINE_STEPS)
     assert loss.steps == FINE_STEPS * FINER
@@ -351,7 +352,7 @@ def test_means_of_leaves_are_released_by_default_where_errors_are_squared(regres
     model = regressor(1.0, schema=SCHEMA, random_state=0).fit(rows, y)
     draw, sums = model.privacy_.charges
     assert (draw.epsilon, sums.epsilon) == (Fraction(9, 10), Fraction(1, 10))
-    assert sums.mechanism == "discrete Laplace, sensitivity 31, scale 310"
+    assert sums.mechanism.words == "discrete Laplace, sensitivity 31, scale 310"
     assert model.predict(np.array([[0, 0], [1, 0]])) == pytest.approx([8, 20], abs=0.15)
     assert re.search(r"about (3,9|4,0)\d0 rows", str(model._model))
     for parameters in ({"release_means": False}, {"objective": "absolute"}):

@@ -268,7 +268,7 @@ def test_the_replay_catches_an_exact_draw_whose_weight_looks_at_the_rows(monkeyp
         levels = exact.exhaustive_levels(plan.space, plan.depth)
         fair = plan.mechanism(epsilon)
         draw = ModelDraw(epsilon, fair.weight / max(int(tally.total().sum()), 1))
-        return gate.release(draw, lambda: ModelSampler(tally, plan, levels, progress), purpose=purpose)
+        return gate.release(draw, lambda: ModelSampler(tally, plan, levels, progress), query=purpose)
 
     monkeypatch.setattr(blocks, "draw_model", heavier)
     with pytest.raises(AssertionError, match="changed a mechanism or its charge"):

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
-from hedgerow.privacy.charge import exact
+from hedgerow.privacy.amounts import exact
 from hedgerow.schema import Categorical, Label, Schema
 from hedgerow.tables import frames
 from tests.learn.patients import HARD, LABEL, PATIENTS, patients
@@ -31,7 +31,7 @@ def test_a_scorecard_learns_a_conjunction_and_its_card_adds_up():
     assert clf.classes_.tolist() == [False, True]
     assert sum(charge.epsilon for charge in clf.privacy_.charges) == 1
     assert clf.privacy_.is_private
-    assert clf.privacy_.noise.startswith("OpenDP")
+    assert clf.privacy_.noise.code == "opendp"
     points = {part.attribute: part.points for part in clf.scorecard_.parts}
     assert max(abs(one) for bins in points.values() for (one,) in bins) <= 20
     assert points["x0"][1] > points["x0"][0]

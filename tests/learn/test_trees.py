@@ -16,6 +16,7 @@ from hedgerow.learn.objectives import STOP_RULE, STOP_RULE_OF_SHARES
 from hedgerow.learn.search.cost import Outline, masks_cost
 from hedgerow.models import Leaf
 from hedgerow.models.conditions import complement
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gini import SENSITIVITY
 from hedgerow.privacy.noise import PermuteAndFlip, Siblings
 from hedgerow.privacy.stop_prior import MOST_LOG_ODDS
@@ -35,9 +36,9 @@ def test_a_private_tree_finds_a_clear_rule_and_its_card_adds_up():
     assert clf.classes_.tolist() == [False, True]
     (charge,) = clf.privacy_.charges
     assert (charge.purpose, charge.epsilon) == ("draw of a tree of depth up to 2 with its labels", 1)
-    assert charge.mechanism.startswith("exponential mechanism over all models, weight exp(-0.999")
+    assert charge.mechanism.words.startswith("exponential mechanism over all models, weight exp(-0.999")
     assert clf.privacy_.is_private
-    assert clf.privacy_.noise.startswith("OpenDP")
+    assert clf.privacy_.noise.code == "opendp"
 
 
 def test_a_tree_grown_greedily_shares_epsilon_among_its_levels_and_counts():
@@ -48,8 +49,8 @@ def test_a_tree_grown_greedily_shares_epsilon_among_its_levels_and_counts():
     *levels, counts = clf.privacy_.charges
     assert [charge.purpose for charge in levels] == [f"choice of the tests of level {i}" for i in (1, 2, 3)]
     assert {charge.epsilon for charge in levels} == {Fraction(8, 3)}
-    assert levels[0].mechanism == str(Siblings(PermuteAndFlip(Fraction(8, 3), SENSITIVITY)))
-    assert (counts.purpose, counts.epsilon) == ("counts of the leaves by class", Fraction(2))
+    assert levels[0].mechanism == Siblings(PermuteAndFlip(Fraction(8, 3), SENSITIVITY)).record
+    assert (counts.query, counts.epsilon) == (Fact("leaf_counts", of="leaves"), Fraction(2))
     assert all(leaf.label is None and leaf.counts is not None for leaf in clf.tree_.leaves)
 
 

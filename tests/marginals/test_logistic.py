@@ -12,6 +12,7 @@ import hedgerow as hr
 from hedgerow.errors import DomainError
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.oracle.binning import bin_matrix
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema import Boolean, Categorical, Real, Schema
 
 BINS = Schema(
@@ -103,7 +104,7 @@ def test_several_classes_are_learned_from_the_same_one_question(epsilon, reweigh
         (charge,) = learner.privacy_.charges
         assert charge.epsilon == epsilon
         assert "classes by bin of 4 attributes, question 1 of 1" in charge.purpose
-        assert "sensitivity 4" in charge.mechanism
+        assert "sensitivity 4" in charge.mechanism.words
 
 
 def test_exact_answers_on_the_source_itself_make_the_logistic_model():
@@ -133,7 +134,7 @@ def test_a_constant_column_of_a_frame_is_left_out_with_a_note(kind):
     values = {"numbers": 3.0, "flags": True, "words": "x", "missing": np.nan}
     source, target = SOURCE.assign(same=values[kind]), TARGET[0].assign(same=values[kind])
     learner = fit(hr.Oracle(target, TARGET[1], hr.Budget(2), 1, random_state=0), source)
-    note = "columns left out, which are constant in the public source: same"
+    note = Fact("columns_left_out", columns=("same",))
     assert note in learner.privacy_.notes
     assert "same" not in learner.model_.schema
     assert "of 4 attributes" in learner.privacy_.charges[0].purpose  # and no noise is spent on it
@@ -148,7 +149,7 @@ def test_a_constant_column_of_an_array_has_no_points(same):
     X[:, 1] = same
     y = (X[:, 0] + X[:, 2] > 0).astype(int)
     learner = fit(hr.Oracle(X[500:], y[500:], hr.Budget(4), 1, random_state=0), X[:500])
-    assert "columns left out, which are constant in the public source: x1" in learner.privacy_.notes
+    assert Fact("columns_left_out", columns=("x1",)) in learner.privacy_.notes
     assert [part.attribute for part in learner.model_.parts] == ["x0", "x2"]
     assert learner.score(X, y) > 0.85
 

@@ -168,7 +168,7 @@ def test_columns_of_a_frame_that_are_constant_are_left_out_by_the_linear_model()
     asked = hr.Oracle(frames[1], WAGES, hr.Budget(9), 1, number=NUMBER)
     learner = hr.MarginalLinearRegressor().fit(frames[0], oracle=asked)
     assert "alike" not in learner.model_.bins
-    assert "columns left out" in " ".join(learner.privacy_.notes)
+    assert "columns left out" in " ".join(note.words for note in learner.privacy_.notes)
     model = make_pipeline(prepared(frames[0]), PLAIN)
     with pytest.raises(DomainError, match="column 'alike'"):
         hr.ExprilRegressor(model).fit(frames[0], oracle=hr.Oracle(frames[1], WAGES, None, number=NUMBER))

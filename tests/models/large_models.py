@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
-from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.card import NO_NOISE, PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema import Boolean, Label, Literal, Number, Schema
 
@@ -20,18 +21,21 @@ OF_NUMBERS = Schema(ATTRIBUTES, Number("days", 0, 32, 2))
 
 def counted(epsilon: str) -> PrivacyCard:
     """Return the card of a model whose leaves were counted with noise."""
-    noise = str(DiscreteLaplace(Fraction(epsilon)))
-    charges = (Charge("draw", Fraction(1)), Charge("counts of the leaves by class", Fraction(epsilon), mechanism=noise))
+    noise = DiscreteLaplace(Fraction(epsilon)).record
+    charges = (
+        Charge("draw", Fraction(1)),
+        Charge(Fact("leaf_counts", of="leaves"), Fraction(epsilon), mechanism=noise),
+    )
     return PrivacyCard(charges, noise="OpenDP", software="hedgerow")
 
 
-REWORDED = Charge("counts of the leaves by class", Fraction(1), mechanism="geometric")
+REWORDED = Charge(Fact("leaf_counts", of="leaves"), Fraction(1), mechanism="geometric")
 CARDS = {
     "noisy": counted("1/5"),
     "nearly exact": counted("5"),
     "unknown": PrivacyCard((REWORDED,), noise="OpenDP", software="hedgerow"),
     "exact": PrivacyCard.none("example"),
-    "uncounted": PrivacyCard((Charge("draw", Fraction(1)),), noise="none", software="hedgerow"),
+    "uncounted": PrivacyCard((Charge("draw", Fraction(1)),), noise=NO_NOISE, software="hedgerow"),
 }
 
 

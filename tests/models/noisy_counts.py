@@ -4,6 +4,7 @@ from fractions import Fraction
 
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema import Boolean, Label, Literal, Schema
 
@@ -11,7 +12,10 @@ SCHEMA = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
 SMOKER = Literal("smoker", "true")
 
 
-def card(epsilon, purpose="counts of the leaves by class"):
-    mechanism = str(DiscreteLaplace(Fraction(epsilon)))
-    charges = (Charge("draw of the tree", Fraction(1)), Charge(purpose, Fraction(epsilon), mechanism=mechanism))
+COUNTS = Fact("leaf_counts", of="leaves")
+
+
+def card(epsilon, query=COUNTS):
+    mechanism = DiscreteLaplace(Fraction(epsilon)).record
+    charges = (Charge("draw of the tree", Fraction(1)), Charge(query, Fraction(epsilon), mechanism=mechanism))
     return PrivacyCard(charges, noise="OpenDP", software="hedgerow")

@@ -365,7 +365,7 @@ def cards() -> st.SearchStrategy[PrivacyCard]:
     deltas = st.fractions(0, 1, max_denominator=10**6).filter(lambda delta: delta < 1)
     lines, text = st.text(min_size=1, max_size=12), st.text(max_size=9)
     charges = st.lists(
-        st.builds(Charge, text, epsilons, deltas, text, no_guarantee_reason=st.none() | lines, declared=st.booleans()),
+        st.builds(Charge, text, epsilons, deltas, text, no_guarantee=st.none() | lines, declared=st.booleans()),
         min_size=1,
         max_size=3,
     )
@@ -374,7 +374,7 @@ def cards() -> st.SearchStrategy[PrivacyCard]:
         charges.map(tuple),
         noise=lines,
         software=lines,
-        no_guarantee_reason=st.none() | lines,
+        no_guarantee=st.none() | lines,
         notes=st.lists(lines, max_size=2).map(tuple),
     ) | st.builds(PrivacyCard.none, lines, software=lines)
 

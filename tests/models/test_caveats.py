@@ -15,10 +15,12 @@ import hedgerow as hr
 from hedgerow.errors import LabelsOnlyWarning, UselessModelWarning
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, caveats
 from hedgerow.privacy import Charge, PrivacyCard
+from hedgerow.privacy.facts import Fact
+from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema import Boolean, Integer, Label, Literal, Number, Schema
 
 SCHEMA = Schema({"age": Integer(0, 9, cuts=(2, 5)), "smoker": Boolean()}, Label("ill", ("no", "yes")))
-COUNTED = Charge("counts of the leaves by class", Fraction(1), mechanism="discrete Laplace, sensitivity 1, scale 1")
+COUNTED = Charge(Fact("leaf_counts", of="leaves"), Fraction(1), mechanism=DiscreteLaplace(Fraction(1)).record)
 CARD = PrivacyCard((COUNTED,), noise="OpenDP", software="hedgerow")
 SMOKER = Literal("smoker", "true")
 

@@ -13,8 +13,9 @@ from hedgerow.audit.readers.read import paths_of
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_release import interval_text, rows_text, shown_share
-from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.card import NO_NOISE, PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema import Number, Schema
 from tests.models.noisy_counts import SCHEMA, SMOKER, card
@@ -71,17 +72,34 @@ def test_many_classes_each_noisy_leave_nothing_to_say_of_one():
 @pytest.mark.parametrize(
     ("charge", "scale"),
     [
-        (Charge("counts of 2 rules by class", Fraction(1, 5), mechanism=str(DiscreteLaplace(Fraction(1, 5)))), 5.0),
-        (Charge("counts of rule 3 by class", Fraction(1, 2), mechanism=str(DiscreteLaplace(Fraction(1, 2), 3))), 6.0),
-        (Charge("counts of rule 3 by class", Fraction(1), mechanism="permute-and-flip"), None),
-        (Charge("row count", Fraction(1), mechanism=str(DiscreteLaplace(Fraction(1)))), None),
-        (Charge("counts of x by class", Fraction(1, 2**80), mechanism=str(DiscreteLaplace(Fraction(1)))), 2.0**62),
         (
             Charge(
-                "counts of x by class",
+                Fact("leaf_counts", of="rules", number=2),
+                Fraction(1, 5),
+                mechanism=DiscreteLaplace(Fraction(1, 5)).record,
+            ),
+            5.0,
+        ),
+        (
+            Charge(
+                Fact("leaf_counts", of="rule", number=3),
+                Fraction(1, 2),
+                mechanism=DiscreteLaplace(Fraction(1, 2), 3).record,
+            ),
+            6.0,
+        ),
+        (Charge(Fact("leaf_counts", of="rule", number=3), Fraction(1), mechanism="permute-and-flip"), None),
+        (Charge("row count", Fraction(1), mechanism=DiscreteLaplace(Fraction(1)).record), None),
+        (
+            Charge(Fact("leaf_counts", of="leaves"), Fraction(1, 2**80), mechanism=DiscreteLaplace(Fraction(1)).record),
+            2.0**62,
+        ),
+        (
+            Charge(
+                Fact("leaf_counts", of="leaves"),
                 Fraction(0),
-                mechanism=str(DiscreteLaplace(Fraction(1))),
-                no_guarantee_reason="x",
+                mechanism=DiscreteLaplace(Fraction(1)).record,
+                no_guarantee="x",
             ),
             2.0**62,
         ),
@@ -124,7 +142,7 @@ def test_a_tree_shows_ranges():
 @pytest.mark.parametrize("html", [lambda model: model.to_html(), lambda model: model._repr_html_()])
 def test_html_and_notebooks_show_ranges(html):
     rules = (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5)))
-    cells = html(RuleList(SCHEMA, rules, card("1/5", "counts of 2 rules by class")))
+    cells = html(RuleList(SCHEMA, rules, card("1/5", Fact("leaf_counts", of="rules", number=2))))
     assert "<td>65 to 71 %</td><td>about 230</td><td>about 500</td>" in cells
     assert '<td colspan="3">at most 30 rows: too few to tell</td>' in cells
     assert "ranges allow for the noise on the counts, 95 %" in cells
@@ -202,7 +220,7 @@ def test_noise_of_which_one_charge_is_unreadable_is_unknown():
 def test_a_model_without_privacy_has_exact_counts_and_a_contradictory_card_does_not():
     assert CountNoise.of(PrivacyCard.none("not private")) == CountNoise(0.0)
     charges = (Charge("draw of the tree", Fraction(1)),)
-    assert CountNoise.of(PrivacyCard(charges, noise="none", software="hedgerow")) is None
+    assert CountNoise.of(PrivacyCard(charges, noise=NO_NOISE, software="hedgerow")) is None
 
 
 def test_noise_is_unknown_in_a_model_that_comes_back_from_pmml_and_audits_assume_none(tmp_path):

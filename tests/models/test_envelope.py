@@ -37,8 +37,8 @@ def refused(text: str, match: str) -> None:
 
 def test_what_was_sealed_comes_back() -> None:
     data = seal({"format": "f", "version": 1, "é": [1, None, 0.5, True, "x"]})
-    assert unseal(parse(json.dumps(data)), format="f", newest_version=1) == data
-    assert unseal(parse(json.dumps(data, indent=7, ensure_ascii=False)), format="f", newest_version=1) == data
+    assert unseal(parse(json.dumps(data)), format="f", version=1) == data
+    assert unseal(parse(json.dumps(data, indent=7, ensure_ascii=False)), format="f", version=1) == data
 
 
 def test_layout_is_not_content() -> None:
@@ -72,7 +72,7 @@ def test_a_file_with_one_character_changed_is_refused_or_means_the_same() -> Non
         ('"age"', '"ages"'),
         ('"<="', '">"'),
         ("OpenDP", "openDP"),
-        ("adding or removing", "adding"),
+        ('"pure"', '"none"'),
     ],
 )
 def test_an_edited_file_is_refused(before: str, after: str) -> None:
@@ -124,7 +124,7 @@ def test_what_is_too_deep_is_refused() -> None:
     for _ in range(5000):
         nested = [nested]
     with pytest.raises(ModelFormatError, match="not a hedgerow model: expected at most 100 nested lists and mappings"):
-        unseal({"format": "f", "version": 1, "x": nested}, format="f", newest_version=1)
+        unseal({"format": "f", "version": 1, "x": nested}, format="f", version=1)
 
 
 def test_data_say_what_they_are() -> None:
@@ -133,9 +133,9 @@ def test_data_say_what_they_are() -> None:
     assert [format_of(parse(text)) for text in texts] == said
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, [1]])
+@pytest.mark.parametrize("version", [0, 1, 3, 2.0, True, "2", None, [2]])
 def test_another_version_is_refused_with_advice(version: object) -> None:
-    message = r"^expected version 1 of hedgerow/rule-list, got .*, which another release of hedgerow wrote"
+    message = r"^expected version 2 of hedgerow/rule-list, got .*, which another release of hedgerow wrote"
     refused(resealed(lambda data: data.update(version=version)), message)
 
 
@@ -145,7 +145,6 @@ def test_another_version_is_refused_with_advice(version: object) -> None:
         pytest.param(lambda data: data["rules"][0].update(then="yes"), id="prediction contradicts counts"),
         pytest.param(lambda data: data.update(schema_digest="0" * 64), id="digest of another schema"),
         pytest.param(lambda data: data.update(extra=1), id="key that is unknown"),
-        pytest.param(lambda data: data.update(version=True), id="version that only equals 1"),
         pytest.param(lambda data: data["rules"][0].update(label=None), id="label that is none"),
         pytest.param(lambda data: data["rules"][0].update(label="yes"), id="label that is not predicted"),
         pytest.param(lambda data: data["rules"][0].update(counts=[True, -2]), id="count that is a boolean"),

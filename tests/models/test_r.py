@@ -28,7 +28,8 @@ from hedgerow.errors import DomainError, LabelsOnlyWarning
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.models.caveats import box_of
 from hedgerow.models.model import Model
-from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.card import NO_NOISE, UNKNOWN_NOISE, PrivacyCard
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, OrderedLabel, Real, Schema
 from tests.models import strategies
 from tests.models.large_models import CARDS, OF_NUMBERS, lines_of, rule_list, tree
@@ -322,7 +323,7 @@ def hostile(whole: dict[str, Any], stay: dict[str, Any], card: dict[str, Any]) -
         **card,
         "parts": [{**card["parts"][0], "points": card["parts"][0]["points"][:-1]}, *card["parts"][1:]],
     }
-    void = [{**charge, "void": "seeded"} for charge in whole["privacy"]["charges"]]
+    void = [{**charge, "void": [{"code": "seeded"}]} for charge in whole["privacy"]["charges"]]
     return {
         "empty": "",
         "address": "https://example.org/model.json",
@@ -335,8 +336,8 @@ def hostile(whole: dict[str, Any], stay: dict[str, Any], card: dict[str, Any]) -
         "long number": text.replace("190", "1" * 500),
         "large count": text.replace("190", "1e30"),
         "NaN": text.replace("190", "NaN"),
-        "twice": text.replace('"version": 1', '"version": 1, "version": 1', 1),
-        "version": text.replace('"version": 1', '"version": 2', 1),
+        "twice": text.replace('"version": 2', '"version": 2, "version": 2', 1),
+        "version": text.replace('"version": 2', '"version": 1', 1),
         "format": text.replace("hedgerow/tree", "hedgerow/forest"),
         "wrong type": text.replace("[190, 33]", '"190, 33"'),
         "a count more": text.replace("[190, 33]", "[190, 33, 1]"),
@@ -367,7 +368,7 @@ def test_hostile_files_are_refused(library: Path, tmp_path: Path) -> None:
     said = dict(line.split("\t", 1) for line in run(library, "read", tmp_path).splitlines())
     assert set(said) == {f"{name}.json" for name in (*texts, "bytes")}
     for name, message in said.items():
-        assert re.search(r"\.json: not a valid hedgerow model: (expected|it is of another version)", message), (
+        assert re.search(r"\.json: not a valid hedgerow model: expected", message), (
             name,
             message,
         )
@@ -387,13 +388,13 @@ def test_csv_rows_read_as_factors(library: Path, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("noise", "shown"), [("none", "91.3 % of 379"), ("unknown", "379 rows ± unknown noise")])
+@pytest.mark.parametrize(("noise", "shown"), [(NO_NOISE, "91.3 % of 379"), (UNKNOWN_NOISE, "379 rows ± unknown noise")])
 def test_counts_are_printed_as_exact_only_if_no_noise_is_stated(
-    noise: str, shown: str, library: Path, tmp_path: Path
+    noise: Fact, shown: str, library: Path, tmp_path: Path
 ) -> None:
-    """Models that were read from PMML have the noise "unknown", since their counts may come from a private model."""
+    """Models that were read from PMML have unknown noise, since their counts may come from a private model."""
     schema = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
-    card = PrivacyCard((), noise=noise, software="hedgerow", no_guarantee_reason="example")
+    card = PrivacyCard((), noise=noise, software="hedgerow", no_guarantee="example")
     RuleList(schema, (Rule((), (346, 33)),), card).save(tmp_path / "rules.json")
     assert f"# {shown}" in run(library, "print", tmp_path / "rules.json")
 

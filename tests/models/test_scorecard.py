@@ -166,7 +166,7 @@ def test_points_must_fit_the_schema_and_be_whole(change: dict, error: type[Excep
 
 
 CHARGED = PrivacyCard((Charge("points", Fraction(1)),), noise="OpenDP", software="hedgerow")
-UNKNOWN = PrivacyCard((), noise="unknown", software="unknown", no_guarantee_reason="read from PMML")
+UNKNOWN = PrivacyCard((), noise="unknown", software="unknown", no_guarantee="read from PMML")
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,6 @@ def test_denominators_that_differ_are_no_neighbours_for_it():
     assert mechanism.distance(one, (np.array([2, 0]), np.array([5, 5]))) == 3
     assert mechanism.distance(one, (np.array([1, 2]), np.array([5, 6]))) == inf
     assert (mechanism.sensitivity, mechanism.scale, mechanism.delta) == (3, 6.0, 0)
-    assert "as published" in str(mechanism)
+    assert "as published" in mechanism.record.words
     assert "the published lemma" in PublishedRatios.__doc__
     assert "Section 3.5" in PublishedRatios.__doc__

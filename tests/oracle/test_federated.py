@@ -55,7 +55,7 @@ def test_the_card_has_the_largest_charge_and_names_the_sum():
     card = federated.privacy
     assert (card.epsilon, card.is_private) == (2, True)
     assert card.rho == max(oracle.privacy.rho for oracle in federated._oracles)
-    notes = " ".join(card.notes)
+    notes = " ".join(note.words for note in card.notes)
     assert "curator 2: epsilon 2" in notes
     assert "sum, epsilon 3.5" in notes
 
@@ -74,8 +74,8 @@ def test_a_person_with_rows_at_every_curator_pays_the_sum(release):
     assert card.epsilon == Fraction(3, 2)
     assert card.delta == sum(one.delta for one in cards)
     assert card.rho == sum(one.rho for one in cards)
-    assert card.notes[-1] == "rows of one who can be with every curator: the charge is the sum"
-    assert not [note for note in card.notes if "one row is with one curator" in note]
+    assert card.notes[-1].words == "rows of one who can be with every curator: the charge is the sum"
+    assert not [note for note in card.notes if note.code == "row_at_one_curator"]
 
 
 def test_a_void_answer_voids_all():

@@ -101,7 +101,7 @@ def test_the_card_says_what_was_asked_and_what_is_guaranteed():
     ]
     assert card.charges == budget.charges
     assert [charge.epsilon for charge in card.charges] == [Fraction(1, 3)] * 2
-    assert any("hypotheses are data: each row is evaluated" in note for note in card.notes)
+    assert any("hypotheses are data: each row is evaluated" in note.words for note in card.notes)
 
 
 @pytest.mark.parametrize(("release", "delta"), [("counts", 0), ("gaussian", 1e-6)])
@@ -564,7 +564,7 @@ def test_what_bins_cost_is_on_the_card_once_and_so_is_what_voids_them():
     assert asked.privacy.epsilon == Fraction(5, 4)
     assert asked.privacy.is_private
     guessed = oracle(hr.Budget(1), 2)
-    guessed.marginals(Schema(BINS.attributes, no_guarantee_reason="domain taken from the data"))
+    guessed.marginals(Schema(BINS.attributes, no_guarantee="domain taken from the data"))
     assert guessed.privacy.guarantee == "none (domain taken from the data)"
 
 

@@ -48,9 +48,7 @@ def test_a_cap_is_in_range(cap, message):
 
 def test_the_text_has_both_caps_and_what_they_do_not_cover():
     account = (
-        Account(Fraction(3), Fraction(1, 2))
-        .charged(ONE)
-        .charged(Charge("two", Fraction(1), no_guarantee_reason="seeded"))
+        Account(Fraction(3), Fraction(1, 2)).charged(ONE).charged(Charge("two", Fraction(1), no_guarantee="seeded"))
     )
     assert str(account) == (
         "epsilon: 2 of 3 spent, 1 left\n"
@@ -68,7 +66,7 @@ def test_a_charge_can_be_marked_later_and_its_reasons_are_said_once():
         Account(Fraction(3), Fraction(1, 2))
         .charged(ONE)
         .marked(0, "seeded")
-        .marked(0, "domain taken from the data; seeded")
+        .marked(0, ("domain taken from the data", "seeded"))
     )
     assert [charge.no_guarantee_reason for charge in account.charges] == ["seeded; domain taken from the data"]
     with pytest.raises(ValueError, match="found fewer charges than before"):
@@ -90,7 +88,7 @@ CHARGES = st.builds(
     st.just("x"),
     st.fractions(0, 3),
     st.just(Fraction(0)) | st.fractions(0, "1/2"),
-    no_guarantee_reason=REASONS,
+    no_guarantee=REASONS,
     rho=st.none() | st.fractions(0, 1),
     unit=st.just(Unit("patient", 4)),
 )

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow.boundary.untrusted_text import parse_amount
-from hedgerow.privacy.charge import LARGEST, amount_text, exact, total
+from hedgerow.privacy.amounts import LARGEST, amount_text, exact, total
 
 
 @given(st.fractions(0, 10**9) | st.floats(0, 1e299) | st.integers(0, 10**300))

@@ -13,9 +13,9 @@ from sklearn.base import clone
 
 from hedgerow import PrivateRuleListClassifier
 from hedgerow.errors import BudgetExceededError, NotPicklableError
+from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.budget_file import FileBudget
-from hedgerow.privacy.charge import amount_text, exact
 from hedgerow.privacy.zcdp import largest_rho, pure_rho
 from tests.models.markup import Markup
 
@@ -152,11 +152,11 @@ def test_a_reason_against_a_guarantee_is_on_the_record():
     budget = Budget(3)
     budget.charge(1, purpose="one")
     assert budget.no_guarantee_reason is None
-    budget.charge(1, purpose="two", no_guarantee_reason="seeded")
-    share = budget.allocate(1, purpose="three", no_guarantee_reason="not proven")
+    budget.charge(1, purpose="two", no_guarantee="seeded")
+    share = budget.allocate(1, purpose="three", no_guarantee="not proven")
     assert (budget.no_guarantee_reason, share.no_guarantee_reason) == ("seeded; not proven", None)
-    with pytest.raises(ValueError, match="text that says why"):
-        budget.charge(1, purpose="four", no_guarantee_reason="")
+    with pytest.raises(ValueError, match="facts that say why"):
+        budget.charge(1, purpose="four", no_guarantee="")
 
 
 def test_the_record_reads():

@@ -16,7 +16,7 @@ CHARGES = st.builds(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
     st.fractions(0, 1),
     st.fractions(0, "1/2"),
-    no_guarantee_reason=st.sampled_from([None, "seeded"]),
+    no_guarantee=st.sampled_from([None, "seeded"]),
     declared=st.booleans(),
     rho=st.none() | st.fractions(0, 1),
 )
@@ -67,22 +67,11 @@ def test_a_charge_that_turns_void_is_an_entry_of_its_own():
     assert Record.from_dict(record.to_dict()).account.no_guarantee_reason == "seeded"
 
 
-def test_a_record_without_a_chain_is_read_and_chained_with_what_it_held():
-    charge = Charge("a", Fraction(1, 3), no_guarantee_reason="seeded")
-    account = Account(Fraction(1), charges=(charge,))
-    old = {
-        "format": "hedgerow/budget", "version": 1, "epsilon": "1", "delta": "0",
-        "warning": account.warning, "charges": [charge.to_dict()],
-    }  # fmt: skip
-    record = Record.from_dict(old)
-    assert (record.account, record.is_chained, record.dates, record.hashes) == (account, False, ("",), ())
-    assert "no chain of hashes" in str(record)
-    chained = Record.from_dict(record.chained("wards").to_dict())
-    assert (chained.account, chained.is_chained, chained.dates, chained.table) == (account, True, ("",), "wards")
-    assert "charges made before the chain of hashes, as found on " in str(chained)
-    two = chained.after(Account(Fraction(1), charges=(charge, charge)))
-    assert two.dates[0] == ""
-    assert two.dates[1] == two.entries[-1]["date"]
+@pytest.mark.parametrize("version", [1, 2, 4, "3", None, True])
+def test_a_record_of_another_version_is_refused(version):
+    data = Record.opened(Account(Fraction(1))).to_dict() | {"version": version}
+    with pytest.raises(ArgumentError, match=r"expected version 3 of hedgerow/budget, got .*another release"):
+        Record.from_dict(data)
 
 
 @pytest.mark.parametrize("table", ["", "x" * 201, "a\nb", 7])

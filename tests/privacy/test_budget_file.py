@@ -22,7 +22,7 @@ def path(tmp_path):
 def test_a_charge_is_on_disk_when_it_returns(path):
     FileBudget(path).charge(0.25, purpose="a model")
     assert FileBudget(path).spent == Fraction(1, 4)
-    assert json.loads(path.read_text())["entries"][1]["purpose"] == "a model"
+    assert json.loads(path.read_text())["entries"][1]["query"] == {"code": "text", "text": "a model"}
 
 
 def test_what_another_run_charged_counts(path):
@@ -36,7 +36,7 @@ def test_what_another_run_charged_counts(path):
 
 def test_a_charge_parses_no_entry_that_was_checked_before(path, monkeypatch):
     budget, parsed, parse = FileBudget(path), [], Charge.parsed
-    monkeypatch.setattr(Charge, "parsed", lambda data: parsed.append(data["purpose"]) or parse(data))
+    monkeypatch.setattr(Charge, "parsed", lambda data: parsed.append(data["query"]["text"]) or parse(data))
     for number in range(10):
         budget.charge(Fraction(1, 1000 + number), purpose=f"charge {number}")
     assert parsed == [f"charge {number}" for number in range(10)]

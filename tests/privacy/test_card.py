@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 
-from hedgerow.privacy.card import NEIGHBOURS, PrivacyCard
+from hedgerow.privacy.card import NO_NOISE, PrivacyCard
 from hedgerow.privacy.charge import Charge, least_epsilon
 from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import pure_rho
@@ -70,7 +70,8 @@ def test_a_card_lacks_nothing(key: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("guarantee", "epsilon-differential privacy"),
+        ("guarantee", "approximate"),
+        ("unit", {"column": "patient", "max_rows": 1}),
         ("epsilon", 0.01),
         ("epsilon_exact", "1/100"),
         ("delta_exact", "1"),
@@ -84,7 +85,7 @@ def test_a_card_that_says_other_than_its_charges_is_refused(key, value) -> None:
 
 
 def test_a_card_without_charges_has_no_guarantee() -> None:
-    with pytest.raises(ValueError, match="Expected a reason in `no_guarantee_reason` for a card without charges"):
+    with pytest.raises(ValueError, match="Expected a reason in `no_guarantee` for a card without charges"):
         PrivacyCard((), noise="", software="")
 
 
@@ -105,11 +106,11 @@ def test_a_pure_card_states_its_guarantee_in_one_sentence() -> None:
     assert card.headline == "epsilon-differential privacy with epsilon = 0.5"
     assert card.is_private
     assert card.delta == 0
-    assert card.neighbours == NEIGHBOURS == "tables that differ by adding or removing one row that fits the schema"
+    assert card.neighbours == "tables that differ by adding or removing one row that fits the schema"
 
 
 def test_a_void_guarantee_is_none_with_its_reason() -> None:
-    card = PrivacyCard(CHARGES, noise="seeded", software="hedgerow", no_guarantee_reason="seeded")
+    card = PrivacyCard(CHARGES, noise="seeded", software="hedgerow", no_guarantee="seeded")
     assert card.guarantee == card.headline == "none (seeded)"
     assert not card.is_private
     assert (card.epsilon, card.charges) == (THIRD, CHARGES)
@@ -119,7 +120,7 @@ def test_a_model_learned_without_privacy_says_so() -> None:
     card = PrivacyCard.none("learned without privacy", software="hedgerow")
     assert card.guarantee == card.headline == "none (learned without privacy)"
     assert not card.is_private
-    assert (card.epsilon, card.delta, card.charges, card.noise) == (None, None, (), "none")
+    assert (card.epsilon, card.delta, card.charges, card.noise) == (None, None, (), NO_NOISE)
 
 
 def test_the_headline_keeps_the_whole_reason() -> None:
@@ -177,9 +178,7 @@ def test_the_delta_that_is_shown_is_never_less_than_what_was_spent(delta) -> Non
 
 
 def test_a_void_card_with_delta_has_no_guarantee() -> None:
-    card = PrivacyCard(
-        (Charge("all", Fraction(1), Fraction(1, 8)),), noise="", software="", no_guarantee_reason="seeded"
-    )
+    card = PrivacyCard((Charge("all", Fraction(1), Fraction(1, 8)),), noise="", software="", no_guarantee="seeded")
     assert card.guarantee == card.headline == "none (seeded)"
 
 
@@ -188,14 +187,14 @@ def test_a_notebook_shows_all_that_the_text_says_escaped() -> None:
     shown = Markup(CARD._repr_html_())
     assert shown.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     assert [text for text in shown.texts if text != "\n"] == [
-        *("Privacy card", "guarantee", CARD.guarantee, "neighbours", NEIGHBOURS, "spent"),
+        *("Privacy card", "guarantee", CARD.guarantee, "neighbours", CARD.neighbours, "spent"),
         *("epsilon = 0.333334, delta = 0, rho = 0.0277137", "epsilon", "charged for"),
         *("0.1667", "rules (permute-and-flip, sensitivity 1)", "0.1667", "counts"),
         *("noise", "OpenDP 0.16", "software", "hedgerow 0.1"),
         *("note", "the schema is public", "note", "no group privacy"),
     ]
     hostile = PrivacyCard(
-        (Charge(evil, THIRD, mechanism=evil, no_guarantee_reason=evil, unit=Unit(evil, 2)),), evil, evil, evil, (evil,)
+        (Charge(evil, THIRD, mechanism=evil, no_guarantee=evil, unit=Unit(evil, 2)),), evil, evil, evil, (evil,)
     )
     assert Markup(hostile._repr_html_()).tags == shown.tags
     assert "\x1b" not in hostile._repr_html_()

@@ -42,7 +42,7 @@ def test_a_charge_whose_rho_is_not_what_follows_has_entries_for_it():
 def test_a_renewed_charge_keeps_rho():
     assert renewed(DRAW) == DRAW
     assert renewed(DRAW) is not DRAW
-    assert renewed(DRAW, no_guarantee_reason="seeded").rho == DRAW.rho
+    assert renewed(DRAW, no_guarantee="seeded").rho == DRAW.rho
 
 
 def test_the_rho_of_charges_together_is_not_known_where_that_of_one_is_not():

@@ -38,7 +38,7 @@ class DiaryBudget(Budget):
 def test_a_release_is_prepared_then_charged_then_rows_are_touched_then_noise_is_added():
     log = []
     gate = Gate(DiaryBudget(1, log), Diary(log))
-    gate.release(DiscreteLaplace(Fraction(1)), lambda: log.append("rows") or np.zeros(1), purpose="x")
+    gate.release(DiscreteLaplace(Fraction(1)), lambda: log.append("rows") or np.zeros(1), query="x")
     assert log == ["prepare", "charge", "rows", "run"]
 
 
@@ -50,7 +50,7 @@ def test_a_release_is_charged_for_all_rows_of_a_unit_and_all_steps_of_a_weight(u
     assert gate.rows == rows
     assert gate.remaining == Fraction(100, rows)
     mechanism = DiscreteLaplace(Fraction(1, 2), sensitivity=2, each=1)
-    gate.release(mechanism, lambda: np.zeros(1, dtype=np.int64), purpose="counts")
+    gate.release(mechanism, lambda: np.zeros(1, dtype=np.int64), query="counts")
     (charge,) = budget.charges
     assert charge.epsilon == Fraction(rows, 2)
     assert charge.rho == rows**2 * mechanism.rho
@@ -70,16 +70,16 @@ def test_a_share_is_spent_through_a_gate_for_its_unit_and_steps():
 def test_a_mechanism_with_a_delta_is_charged_as_it_is_for_the_unit_that_it_was_made_for():
     budget = Budget(1, "1e-6")
     made = GaussianCounts(Fraction(1), Fraction("1e-6"), 2, 1, 4, rows=3)
-    Gate(budget, SecureNoise(), Unit("who", 3)).release(made, lambda: np.zeros(2, np.int64), purpose="counts")
+    Gate(budget, SecureNoise(), Unit("who", 3)).release(made, lambda: np.zeros(2, np.int64), query="counts")
     assert budget.spent == 1
     with pytest.raises(ValueError, match="expected noise for units of 6 rows, got noise for 3"):
-        Gate(Budget(1, "1e-6"), SecureNoise(), Unit("who", 3), steps=2).release(made, pytest.fail, purpose="counts")
+        Gate(Budget(1, "1e-6"), SecureNoise(), Unit("who", 3), steps=2).release(made, pytest.fail, query="counts")
 
 
 def test_rows_are_not_touched_when_the_budget_is_spent():
     budget = Budget(0.5)
     with pytest.raises(BudgetExceededError, match="Nothing was charged"):
-        Gate(budget, SecureNoise()).release(DiscreteLaplace(Fraction(1)), lambda: pytest.fail("touched"), purpose="x")
+        Gate(budget, SecureNoise()).release(DiscreteLaplace(Fraction(1)), lambda: pytest.fail("touched"), query="x")
     assert budget.spent == 0
 
 
@@ -90,7 +90,7 @@ def test_a_failure_after_the_charge_is_not_refunded():
         raise RuntimeError("disk on fire")
 
     with pytest.raises(RuntimeError, match="disk on fire"):
-        Gate(budget, SecureNoise()).release(DiscreteLaplace(Fraction(1)), failing, purpose="x")
+        Gate(budget, SecureNoise()).release(DiscreteLaplace(Fraction(1)), failing, query="x")
     assert budget.spent == 1
 
 
@@ -102,7 +102,7 @@ def test_a_draw_is_noted_before_it_begins_and_not_while_rows_are_counted():
             return lambda _: noted.append(draws.is_set())
 
     with watched_draws() as draws:
-        Gate(Budget(1), Noting()).release(DiscreteLaplace(1), lambda: noted.append(draws.is_set()), purpose="counts")
+        Gate(Budget(1), Noting()).release(DiscreteLaplace(1), lambda: noted.append(draws.is_set()), query="counts")
     assert noted == [False, True]
 
 
@@ -117,7 +117,7 @@ def test_whether_numbers_of_rows_overflow_or_underflow_is_told_by_no_warning_or_
             return extreme
 
     with np.errstate(all="raise"):
-        Gate(Budget(1), Extreme([])).release(DiscreteLaplace(Fraction(1)), lambda: extreme(np.ones(2)), purpose="x")
+        Gate(Budget(1), Extreme([])).release(DiscreteLaplace(Fraction(1)), lambda: extreme(np.ones(2)), query="x")
         clf = hr.PrivateTreeClassifier(2000.0, max_depth=1, schema=None)
         clf.fit(np.eye(2, dtype=int), [0, 1])  # e^-2000 and less
 
@@ -126,19 +126,17 @@ def test_a_mechanism_that_cannot_be_built_costs_nothing():
     budget = Budget(1)
     with pytest.raises(ValueError, match="epsilon for one release must be >="):
         Gate(budget, SecureNoise()).release(
-            DiscreteLaplace(Fraction(1, 10**20)), lambda: pytest.fail("touched"), purpose="x"
+            DiscreteLaplace(Fraction(1, 10**20)), lambda: pytest.fail("touched"), query="x"
         )
     assert budget.charges == ()
 
 
 def test_the_record_names_purpose_and_mechanism():
     budget = Budget(1)
-    Gate(budget, SecureNoise()).release(
-        DiscreteLaplace(Fraction(1, 2)), lambda: np.zeros(3, np.int64), purpose="counts"
-    )
+    Gate(budget, SecureNoise()).release(DiscreteLaplace(Fraction(1, 2)), lambda: np.zeros(3, np.int64), query="counts")
     (charge,) = budget.charges
     assert (charge.purpose, charge.epsilon) == ("counts", Fraction(1, 2))
-    assert charge.mechanism == "discrete Laplace, sensitivity 1, scale 2"
+    assert charge.mechanism.words == "discrete Laplace, sensitivity 1, scale 2"
 
 
 def test_the_record_says_why_a_release_has_no_guarantee():
@@ -149,10 +147,10 @@ def test_the_record_says_why_a_release_has_no_guarantee():
         return np.zeros(3, np.int64)
 
     seeded = Gate(budget, SeededNoise(np.random.default_rng(0)))
-    Gate(budget, SecureNoise()).release(counts, zeros, purpose="proven")
-    Gate(budget, SecureNoise()).release(counts, zeros, purpose="unproven", no_guarantee_reason="not proven")
-    seeded.release(counts, zeros, purpose="seeded")
-    seeded.release(counts, zeros, purpose="both", no_guarantee_reason="not proven")
+    Gate(budget, SecureNoise()).release(counts, zeros, query="proven")
+    Gate(budget, SecureNoise()).release(counts, zeros, query="unproven", no_guarantee="not proven")
+    seeded.release(counts, zeros, query="seeded")
+    seeded.release(counts, zeros, query="both", no_guarantee="not proven")
     assert [charge.no_guarantee_reason for charge in budget.charges] == [
         None,
         "not proven",

@@ -99,8 +99,8 @@ def test_the_noise_of_a_part_is_that_of_equal_parts_over_its_root(epsilon, delta
 
 def test_an_answer_that_takes_more_parts_says_so():
     one, three = (GaussianCounts(Fraction(1), Fraction(1, 10**6), 9, 2, 4, Fraction(parts)) for parts in (1, 3))
-    assert str(one) == f"discrete Gaussian, answer 2 of 9, sigma {one.scale:.4g}"
-    assert str(three) == f"discrete Gaussian, 3 parts of 9, sigma {three.scale:.4g}"
+    assert one.record.words == f"discrete Gaussian, answer 2 of 9, sigma {one.scale:.4g}"
+    assert three.record.words == f"discrete Gaussian, 3 parts of 9, sigma {three.scale:.4g}"
 
 
 @pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-300])
@@ -173,4 +173,4 @@ def test_the_distance_of_gaussian_counts_is_euclidean():
     mechanism = gaussian(1, 1e-6, 1)[0]
     assert mechanism.distance(np.array([1, 2, 3]), np.array([1, 6, 0])) == 5
     assert mechanism.sensitivity == sqrt(3)
-    assert str(mechanism) == f"discrete Gaussian, answer 1 of 1, sigma {mechanism.scale:.4g}"
+    assert mechanism.record.words == f"discrete Gaussian, answer 1 of 1, sigma {mechanism.scale:.4g}"

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import (
     DiscreteLaplace,
     GumbelChoice,
@@ -175,7 +176,7 @@ def test_siblings_are_drawn_each_with_its_exact_probabilities_and_independently(
 def test_siblings_cost_what_one_of_them_costs():
     each = PermuteAndFlip(Fraction(1, 3), 7)
     assert (Siblings(each).epsilon, Siblings(each).sensitivity) == (Fraction(1, 3), 7)
-    assert str(Siblings(each)) == f"{each}; nodes hold different rows"
+    assert Siblings(each).record.words == f"{each.record.words}; nodes hold different rows"
     assert SecureNoise().prepare(Siblings(each))([]) == []
     with pytest.raises(
         ValueError, match=r"epsilon for one release must be >= .* larger epsilon, or ask for less at once"
@@ -279,14 +280,20 @@ def test_distances_are_those_of_the_declared_metrics():
 
 
 def test_mechanisms_say_what_their_noise_is():
-    assert str(PermuteAndFlip(Fraction(1, 2), 7)) == "permute-and-flip, monotone, noise of scale 2 sensitivities"
     assert (
-        str(TwoSidedPermuteAndFlip(Fraction(1, 2), 7)) == "permute-and-flip, two-sided, noise of scale 4 sensitivities"
+        PermuteAndFlip(Fraction(1, 2), 7).record.words == "permute-and-flip, monotone, noise of scale 2 sensitivities"
     )
-    assert str(GumbelChoice(Fraction(1, 2), 7)) == "exponential mechanism, monotone, noise of scale 2 sensitivities"
+    assert (
+        TwoSidedPermuteAndFlip(Fraction(1, 2), 7).record.words
+        == "permute-and-flip, two-sided, noise of scale 4 sensitivities"
+    )
+    assert (
+        GumbelChoice(Fraction(1, 2), 7).record.words
+        == "exponential mechanism, monotone, noise of scale 2 sensitivities"
+    )
 
 
 def test_sources_say_what_they_are():
     assert SecureNoise().no_guarantee_reason is None
-    assert SecureNoise().description.startswith("OpenDP 0.")
-    assert SeededNoise(np.random.default_rng(0)).no_guarantee_reason == "seeded"
+    assert SecureNoise().description.words.startswith("OpenDP 0.")
+    assert SeededNoise(np.random.default_rng(0)).no_guarantee_reason == Fact("seeded")

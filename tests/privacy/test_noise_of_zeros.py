@@ -211,7 +211,9 @@ def test_counts_and_sums_of_leaves_without_rows_are_noised_like_others(of):
     leaves[::2, 0] = 9
     mechanism = of.mechanism(target, Fraction(1))
     found = spend(
-        hr.Budget(1), SecureNoise(), lambda gate: of.release(target, lambda: leaves, "the leaves", gate, Fraction(1))
+        hr.Budget(1),
+        SecureNoise(),
+        lambda gate: of.release(target, lambda: leaves, {"of": "leaves"}, gate, Fraction(1)),
     )
     exact = leaves @ of.weights(target)
     for value in set(exact.ravel().tolist()):

@@ -13,7 +13,8 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SecureNoise
-from hedgerow.privacy.unit import MOST_ROWS, Unit, group_loss, loss_of, neighbours_of
+from hedgerow.privacy.unit import MOST_ROWS, Unit, group_loss, loss_of
+from hedgerow.privacy.wording import neighbours
 
 PATIENT = Unit("patient_id", 3)
 
@@ -23,7 +24,7 @@ def test_a_unit_says_what_neighbouring_tables_differ_by():
     assert Unit("patient_id", 1).neighbours.endswith(
         "all rows of one patient_id; one of its rows, drawn at random, is used"
     )
-    assert neighbours_of(None) == "tables that differ by adding or removing one row that fits the schema"
+    assert neighbours(None) == "tables that differ by adding or removing one row that fits the schema"
     assert Unit.from_dict(PATIENT.to_dict()) == PATIENT
 
 
@@ -71,11 +72,11 @@ def test_the_gate_charges_for_the_unit_before_rows_are_touched():
     touched, budget = [], Budget("0.9")
     gate = Gate(budget, SecureNoise(), PATIENT)
     counts = np.zeros(1, dtype=np.int64)
-    gate.release(DiscreteLaplace(Fraction(3, 10)), lambda: touched.append(1) or counts, purpose="x")
+    gate.release(DiscreteLaplace(Fraction(3, 10)), lambda: touched.append(1) or counts, query="x")
     (charge,) = budget.charges
     assert (charge.epsilon, charge.unit, touched) == (Fraction(9, 10), PATIENT, [1])
     with pytest.raises(BudgetExceededError):
-        gate.release(DiscreteLaplace(Fraction(1, 10**6)), lambda: touched.append(2), purpose="x")
+        gate.release(DiscreteLaplace(Fraction(1, 10**6)), lambda: touched.append(2), query="x")
     assert touched == [1]
 
 
@@ -132,5 +133,5 @@ def test_the_card_speaks_of_the_unit_and_is_read_back():
     assert card.neighbours == PATIENT.neighbours
     data = card.to_dict()
     assert PrivacyCard.from_dict(data) == card
-    with pytest.raises(ValueError, match="neighbours does not follow"):
-        PrivacyCard.from_dict(data | {"neighbours": neighbours_of(None)})
+    with pytest.raises(ValueError, match="unit does not follow"):
+        PrivacyCard.from_dict(data | {"unit": None})

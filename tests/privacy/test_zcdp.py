@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import zcdp
-from hedgerow.privacy.charge import exact
+from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.privacy.zcdp import LARGEST_RHO, drawn_rho, epsilon_at, largest_pure, largest_rho, pure_rho
 from tests.privacy.renyi import rho_of

@@ -10,15 +10,16 @@ import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.models import Leaf, Split, Tree
-from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
 
 SCHEMA = Schema({"age": Integer(0, 99, cuts=(30, 60)), "smoker": Boolean()}, Label("ill", ("no", "yes")))
 CHARGES = (Charge("draw of a tree", Fraction(1, 2), mechanism="exponential"), Charge("counts", Fraction(1, 2)))
-CARD = PrivacyCard(CHARGES, noise="OpenDP", software="hedgerow", notes=("columns are public",))
-OF_COUNTS = Charge("counts of the leaves by class", Fraction(1, 2), mechanism=str(DiscreteLaplace(Fraction(1, 2))))
+CARD = PrivacyCard(CHARGES, noise="OpenDP", software=SOFTWARE, notes=("columns are public",))
+OF_COUNTS = Charge(Fact("leaf_counts", of="leaves"), Fraction(1, 2), mechanism=DiscreteLaplace(Fraction(1, 2)).record)
 COUNTED = replace(CARD, charges=(CHARGES[0], OF_COUNTS))  # states the noise on the counts, which CARD does not
 
 
@@ -36,7 +37,7 @@ def without_privacy(counts: tuple[tuple[int, int], ...] = ((3, 30), (40, 12), (2
 
 def no_guarantee_reason() -> PrivacyCard:
     """Return a card that was charged and has no guarantee."""
-    return replace(CARD, no_guarantee_reason="seeded noise")
+    return replace(CARD, no_guarantee="seeded noise")
 
 
 def a_table() -> tuple[pd.DataFrame, pd.Series]:

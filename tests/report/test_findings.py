@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from hedgerow.models import Leaf, Tree
-from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.card import NO_NOISE, PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.report import Report, findings
@@ -49,7 +49,7 @@ def test_a_delta_needs_a_look_and_one_of_the_order_of_one_row_is_rejected():
 
 
 def test_a_claim_without_noise_is_rejected():
-    assert buckets(replace(CARD, noise="none"))["noise"] == "reject"
+    assert buckets(replace(CARD, noise=NO_NOISE))["noise"] == "reject"
     assert "noise" not in buckets(CARD)
 
 
@@ -71,7 +71,7 @@ def test_records_that_are_not_there_incomplete_or_void():
     both = Releases(tuple(map(PastRelease, CARD.charges)), None, "a budget file")
     assert buckets(CARD, both) == {"guarantee": "supports", "releases": "supports"}
     broken = Releases(
-        (*both.releases, PastRelease(Charge("seeded", Fraction(0), no_guarantee_reason="seeded"))),
+        (*both.releases, PastRelease(Charge("seeded", Fraction(0), no_guarantee="seeded"))),
         None,
         "a budget file",
     )
@@ -134,7 +134,7 @@ def test_a_constant_model_is_found_on_every_sheet_that_may_say_so(model):
 
 
 def test_every_finding_prints_its_rule_and_the_rules_source():
-    for card in (CARD, costing("11", "1/9"), no_guarantee_reason(), replace(CARD, noise="none")):
+    for card in (CARD, costing("11", "1/9"), no_guarantee_reason(), replace(CARD, noise=NO_NOISE)):
         for finding in findings.findings(Subject(a_tree(card)), None):
             assert finding.sentence.endswith(".")
             assert finding.threshold

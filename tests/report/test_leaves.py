@@ -10,6 +10,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import Fact
+from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.privacy.unit import Unit
 from hedgerow.report import Form, Subject, disclosure
 from hedgerow.schema import Boolean, Number, Schema
@@ -122,8 +124,8 @@ def test_rows_that_do_not_make_the_exact_counts_of_a_model_are_others():
 
 def test_noise_explains_no_more_than_it_can():
     """Of scale 2, two counts together are off by more than 81 with less than one chance in a million."""
-    mechanism = "discrete Laplace, sensitivity 1, scale 2"
-    noised = Charge("counts of the leaves by class", Fraction(1, 2), mechanism=mechanism)
+    mechanism = DiscreteLaplace(Fraction(1, 2)).record
+    noised = Charge(Fact("leaf_counts", of="leaves"), Fraction(1, 2), mechanism=mechanism)
     counts, card = ((30, 30), (40, 12), (25, 9)), replace(CARD, charges=(CARD.charges[0], noised))
     assert stored(a_tree(card, counts=counts), counts) == []
     assert stored(a_tree(card, counts=counts), ((30, 40), (40, 2), (35, 9))) == []

@@ -51,7 +51,7 @@ def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
     grid, learned = Schema({"a": Integer(0, 9)}), Schema({"a": Integer(0, 9, cuts=(4,))}, charges=(CARD.charges[0],))
     sources = [
         promises._sources(schema)[0][2]
-        for schema in (grid, learned, Schema(learned.attributes, no_guarantee_reason="from data"))
+        for schema in (grid, learned, Schema(learned.attributes, no_guarantee="from data"))
     ]
     assert sources == [
         "the default grid of the declared bounds",

@@ -14,7 +14,9 @@ from hedgerow.models import Leaf, Split, Tree
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
-from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.exponential_mechanism import ModelDraw
+from hedgerow.privacy.facts import Fact
+from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip
 from hedgerow.report import Report, Subject, residuals
 from hedgerow.report.residuals import Error
 from hedgerow.schema import Boolean, Integer, Literal, Number, Schema
@@ -24,11 +26,12 @@ SCHEMA = Schema({"age": Integer(0, 99, cuts=(60,)), "smoker": Boolean()}, NUMBER
 OLD = Literal("age", ">", (60,))
 
 
-def a_card(loss="squared loss, of which 1 is an error of 16 or more, squared"):
-    draw = f"exponential mechanism over all models, weight exp(-0.5 {loss}), sensitivity 1, 1e-9 kept for rounding"
-    counts = Charge(
-        "counts of the leaves by class", Fraction(1, 2), mechanism="discrete Laplace, sensitivity 1, secure"
-    )
+SQUARED = Fact("squared", bound=16)
+
+
+def a_card(loss=SQUARED):
+    draw = ModelDraw(Fraction(1, 2), Fraction(1, 2), loss).record
+    counts = Charge(Fact("leaf_counts", of="leaves"), Fraction(1, 2), mechanism=DiscreteLaplace(Fraction(1, 2)).record)
     return PrivacyCard((Charge("draw", Fraction(1, 2), mechanism=draw), counts), noise="OpenDP", software="hedgerow")
 
 
@@ -114,7 +117,7 @@ def test_a_model_no_better_than_a_constant_and_groups_served_worse_need_a_look()
 
 @pytest.mark.parametrize(
     ("loss", "judged"),
-    [("absolute loss, of which 1 is an error of 28", "mean absolute"), ("squared loss, of 1", "root mean squared")],
+    [(Fact("absolute", range=28), "mean absolute"), (SQUARED, "root mean squared")],
 )
 def test_a_model_is_judged_by_the_loss_that_it_was_learned_by(loss, judged):
     """Most numbers are 2 and few are 30: the median has less absolute error than the mean, and more squared error."""
@@ -124,7 +127,7 @@ def test_a_model_is_judged_by_the_loss_that_it_was_learned_by(loss, judged):
     (about,) = [one for one in board.findings if one.key == "accuracy"]
     assert judged in about.sentence
     assert about.bucket == "look"  # a constant is no better than itself
-    quantile = a_card("quantile loss, of which 1 is an error of 28 on the side that weighs 0.9")
+    quantile = a_card(Fact("quantile", range=28, weight=0.9))
     board = Report.of(a_tree(card=quantile, said=(2.0, 2.0)), train=(X, y), test=(X, y)).board
     assert not [one for one in board.findings if one.key == "accuracy"]
     assert "rows with no more than is predicted, on held-out rows" in {
@@ -172,7 +175,7 @@ def test_intervals_by_released_counts_hold_in_95_of_100(scale, is_right):
 def test_errors_by_counts_of_unknown_noise_are_unknown(charge):
     """Perturbing one word of the mechanism, or leaving out the charge, must not print an error as exact."""
     draw, counts = a_card().charges
-    reworded = replace(counts, mechanism=counts.mechanism.replace("discrete", "geometric"))
+    reworded = replace(counts, mechanism=PermuteAndFlip(Fraction(1, 2), 1).record)
     card = PrivacyCard(((draw,), (draw, reworded))[charge], noise="OpenDP", software="hedgerow")
     section = residuals.released_error(Subject(a_tree(counts=tuple(map(tuple, EXACT)), card=card)))
     assert section.facts == ()

@@ -26,7 +26,7 @@ def test_a_tree_of_another_library_has_words_with_a_schema():
     assert found.conditions[:2] == ("code <= 0", "0 < code <= 1")
     assert len(found.conditions) == 86
     assert "sklearn (DecisionTreeClassifier)" in found.card.no_guarantee_reason
-    assert found.card.software == "sklearn (DecisionTreeClassifier)"
+    assert found.card.software.words == "sklearn (DecisionTreeClassifier)"
     assert Subject(tree).conditions == ()
     assert Subject(tree).title == "a model: DecisionTreeClassifier"
     assert Subject(a_tree(), Form(title="T")).title == "T"

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Schema, candidates, count_candidates
 from hedgerow.schema.schema import FROM_ROWS
 from tests.schema.values import attributes
@@ -156,17 +157,17 @@ def test_the_own_bins_of_a_literal_are_those_of_its_attribute(schema):
         assert not list(bins)
 
 
-@pytest.mark.parametrize("no_guarantee_reason", [FROM_ROWS, f"{FROM_ROWS}; seeded"])
+@pytest.mark.parametrize("no_guarantee_reason", [FROM_ROWS, (FROM_ROWS, Fact("seeded"))])
 @pytest.mark.parametrize("negations", [True, False])
 def test_no_candidate_is_about_a_bin_that_no_row_of_the_domain_is_in(no_guarantee_reason, negations):
     words = {"sex": Categorical(("F", "M"), outside="bin"), "hue": Categorical(("r", "g", "b"), outside="bin")}
     declared = {"sex": Categorical(("F", "M")), "hue": Categorical(("r", "g", "b"))}
-    taken, without = Schema(words, no_guarantee_reason=no_guarantee_reason), Schema(declared)
+    taken, without = Schema(words, no_guarantee=no_guarantee_reason), Schema(declared)
     found = Candidates.of(taken, 2, negations=negations)
     assert found.literals == Candidates.of(without, 2, negations=negations).literals
     assert len(found) == count_candidates(taken, 2, negations=negations) == len(list(found))
     assert found.truth.shape == (len(found.literals), 7)
-    kept = Candidates.of(Schema(words, no_guarantee_reason="seeded"), 1, negations=negations)
+    kept = Candidates.of(Schema(words, no_guarantee="seeded"), 1, negations=negations)
     assert {"outside"} <= {literal.operator for literal in kept.literals}
 
 

@@ -140,7 +140,7 @@ def test_models_that_do_not_keep_it_are_refused_before_any_charge(kind):
     clf = type(clf)(**given)
     X, y = rows()
     tally = hr.Tally.count(X, y, SCHEMA)
-    void = hr.Tally.count(X, y, hr.Schema(SCHEMA.attributes, LABEL, no_guarantee_reason="made up"))
+    void = hr.Tally.count(X, y, hr.Schema(SCHEMA.attributes, LABEL, no_guarantee="made up"))
     fits = (lambda: clf.fit(*rows()), lambda: clf.fit_tally(tally), lambda: clf.fit_tally(void), clf.check_public)
     for fit in fits:
         with pytest.raises(

@@ -96,7 +96,7 @@ def test_the_budget_is_spent_exactly_and_equally_on_releases_through_the_gate():
     seen, budget = record([(1.0, True, 1.0)])
     assert budget.remaining == 0
     assert [(charge.purpose, charge.epsilon, charge.mechanism) for charge in budget.charges] == [
-        (f"all cut points of {name}", Fraction(1, 2), str(mechanism))
+        (f"all cut points of {name}", Fraction(1, 2), mechanism.record)
         for name, (mechanism, _) in zip(["age", "dose"], seen, strict=True)
     ]
     assert [(mechanism.bins, mechanism.candidates) for mechanism, _ in seen] == [(3, 20), (3, MOST_CANDIDATES)]

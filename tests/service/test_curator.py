@@ -28,8 +28,8 @@ from hedgerow.errors import (
 )
 from hedgerow.models.files import model_from_dict
 from hedgerow.privacy.account import Account
+from hedgerow.privacy.amounts import total
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import total
 from hedgerow.privacy.noise import noise_source
 from hedgerow.schema import Schema
 from hedgerow.service.questions import LARGEST_DIVISOR
@@ -66,7 +66,7 @@ def test_answers_are_the_counts_of_the_rows(url, kind):
     frame, labels = table()
     with curator_of(url, noise=Exact()) as curator:
         answer = json.loads(curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind])).body)
-        assert "exact, for a test" in answer["card"]["void"]
+        assert answer["card"]["void"] == [{"code": "text", "text": "exact, for a test"}]
     ages = np.digitize(frame.age, [40.5, 60.5])
     if kind == "marginals":
         assert answer["rows"]["age"] == [*np.bincount(ages, minlength=3).tolist(), 0]
@@ -172,7 +172,8 @@ def test_answers_and_failures_leave_at_a_deadline_and_are_not_there_before(url, 
             with pytest.raises(RequestFailedError):
                 curator.ask(ONE)
         else:
-            assert b"answers leave 0.3 seconds after" in curator.ask(ONE).body
+            answer = json.loads(curator.ask(ONE).body)
+            assert {"code": "timing", "seconds": "0.3"} in answer["card"]["notes"]
         assert 0.3 <= time.monotonic() - began < 0.6
         assert "0.3 seconds" in curator.describe(ANA, "wards")["timing"]
 
@@ -277,7 +278,7 @@ def test_a_fit_may_use_some_attributes_and_its_card_says_where_it_was_made(url):
         body = question(epsilon="1/2", model="scorecard", attributes=["smoker", "age"])
         model = model_from_dict(json.loads(curator.ask(Request(ANA, "wards", "fits", "one", body)).body)["model"])
         assert model.schema.names == ("age", "smoker")
-        notes = " ".join(model.privacy.notes)
+        notes = " ".join(note.words for note in model.privacy.notes)
         assert "dataset 'wards', epoch 1" in notes
         assert "timing: open" in notes
         assert "use up all of it" in notes
@@ -288,7 +289,7 @@ def test_gaussian_answers_are_charged_by_rho_where_the_ledger_adds_it_up(url):
     with curator_of(url, cap=cap, shares=shares) as curator:
         body = question(epsilon="1", delta="1e-6", bins=BINS)
         answer = json.loads(curator.ask(Request(ANA, "wards", "marginals", "one", body)).body)
-        assert "Gaussian" in answer["charge"]["mechanism"]
+        assert answer["charge"]["mechanism"]["code"] == "discrete_gaussian"
         assert curator.ledger.account("wards").spent_rho == Fraction(answer["charge"]["rho_exact"])
 
 

@@ -42,7 +42,7 @@ def test_an_answer_and_a_model_are_those_of_their_receipts(made):
 
 def test_a_changed_answer_model_or_ledger_is_found(made):
     folder, _, (answer, model), _ = made
-    (folder / "answer.json").write_text((folder / "answer.json").read_text().replace('"version":1', '"version":2'))
+    (folder / "answer.json").write_text((folder / "answer.json").read_text().replace('"version":2', '"version":1'))
     with pytest.raises(ReceiptError):
         answer.check(folder / "answer.json")
     (folder / "model.json").write_text((folder / "model.json").read_text().replace('"no"', '"on"'))
@@ -96,8 +96,8 @@ def test_a_signer_is_kept_in_a_file_that_its_owner_alone_reads(tmp_path):
 
 
 def _statement():
-    names = ("dataset", "epoch", "analyst", "request", "entry", "question", "answer", "epsilon", "delta", "rho")
-    return dict.fromkeys(names, "x")
+    names = ("dataset", "epoch", "analyst", "request", "entry", "question", "answer", "query", "unit")
+    return dict.fromkeys((*names, "epsilon", "delta", "rho"), "x")
 
 
 def test_receipts_of_a_key_that_was_replaced_are_checked_with_the_file_of_all(made):

@@ -51,7 +51,7 @@ def test_answers_are_charged_for_persons(ledger, visits, kind, delta):
     cap = Account(Fraction(3), Fraction(1, 10**5))
     ledger.declare("wards", cap, {"ana": cap}, reason="rows of 2026", unit=UNIT)
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS))
-    assert "all rows of one name; at most 2 of its rows" in curator.describe(ANA, "wards")["neighbours"]
+    assert curator.describe(ANA, "wards")["unit"] == UNIT.to_dict() == {"column": "name", "max_rows": 2}
     model = {"model": "scorecard", "parameters": {}} if kind == "fits" and delta != "0" else QUESTIONS[kind]
     body = question(epsilon="1/2", delta=delta, **model)
     cost = curator.cost(ANA, "wards", kind, body)
@@ -91,7 +91,7 @@ def test_a_receipt_says_whose_loss_was_charged(ledger, visits):
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS), signer=signer)
     answer = curator.ask(Request(ANA, "wards", "marginals", "one", question(epsilon="1/4", bins=BINS)))
     receipt = Receipt.verify(answer.receipt, signer.public)
-    assert receipt.statement["neighbours"] == UNIT.neighbours
+    assert receipt.statement["unit"] == UNIT.to_dict()
     assert f"for {UNIT.neighbours}\n" in str(receipt)
 
 

@@ -24,7 +24,7 @@ from hedgerow.hypotheses.onnx_write import hypothesis_data
 from hedgerow.models.decisions import by_text
 from hedgerow.models.files import load_model
 from hedgerow.oracle import Always
-from hedgerow.privacy.charge import exact
+from hedgerow.privacy.amounts import exact
 from hedgerow.schema import Schema
 
 app = typer.Typer(

@@ -12,16 +12,14 @@ from hedgerow.cli.options import number, option
 from hedgerow.cli.output import check_output, say, write_or_print
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Accounting
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.budget import note_charges
 from hedgerow.privacy.budget_file import FileBudget
-from hedgerow.privacy.charge import amount_text
 from hedgerow.text.messages import ChargeNote, add_charge_note
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Keep one privacy budget over several runs, in a file."
 )
-
-TableName = Annotated[str | None, option("A name for the table, entered with each charge.", metavar="NAME")]
 
 
 @app.command("new")
@@ -31,7 +29,7 @@ def new(
     delta: Annotated[str, number("The same for delta.")] = "0",
     rho: Annotated[str | None, number("A cap on rho (zCDP); alone, or beside epsilon.")] = None,
     accounting: Annotated[Accounting, option("How charges add up; zcdp (by rho) needs a delta.")] = "basic",
-    table: TableName = None,
+    table: Annotated[str | None, option("A name for the table, entered with each charge.", metavar="NAME")] = None,
 ) -> None:
     """Start a budget. Later runs charge it with --budget FILE and are refused when it is spent.
 
@@ -62,17 +60,6 @@ def show(
         budget.check_head(head)
     record = budget.record
     say(f"{record.account}\n{record}")
-
-
-@app.command("chain")
-def chain(file: Annotated[Path, typer.Argument(help="Budget of an earlier version.")], table: TableName = None) -> None:
-    """Start the chain of hashes in a budget file of an earlier version, whose charges are entered as they are found.
-
-    [bold]Example[/bold]: hedgerow budget chain patients.budget.json
-    """
-    budget = FileBudget(file)
-    budget.start_chain(table)
-    say(f"{budget}\n{budget.record}")
 
 
 def open_budget(file: Path | None) -> FileBudget | None:

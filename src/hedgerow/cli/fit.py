@@ -26,7 +26,7 @@ from hedgerow.learn.ssrl.greedy import PUBLISHED, PublishedRuleList
 from hedgerow.models.model import Model
 from hedgerow.planning.expected import rows_needed
 from hedgerow.planning.planner import ACCURACY_LOSS
-from hedgerow.privacy.charge import exact
+from hedgerow.privacy.amounts import exact
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import unit_advice

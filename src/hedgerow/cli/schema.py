@@ -15,7 +15,7 @@ from hedgerow.cli.output import ROOM, check_output, say, stage, write_said, writ
 from hedgerow.cli.rows import UnitOptions, check_values, open_rows
 from hedgerow.cli.schema_wizard import import_draft, wizard
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
-from hedgerow.privacy.charge import amount_text, exact
+from hedgerow.privacy.amounts import amount_text, exact
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.booleans import learning_problems

@@ -21,15 +21,17 @@ from hedgerow.models.files import model_from_dict
 from hedgerow.models.model import Model
 from hedgerow.oracle.answers import PARTS
 from hedgerow.oracle.release_forms import Form
+from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge, exact, total
-from hedgerow.privacy.unit import loss_of, neighbours_of, reworded, rows_of
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import Fact
+from hedgerow.privacy.unit import loss_of, rows_of
 from hedgerow.schema.schema import Schema
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-UNSIGNED = "nobody checked who sent the answers: the curator's key was not given (connect(..., public_key=))"
+UNSIGNED = Fact("unsigned")
 MOST_ROWS = 2**43  # engines refuse tables of as many rows
 STAYS = "; if it was charged, the charge stays, and asking the same again on this connection adds nothing to it."
 _TAIL = 64  # standard deviations: noise is beyond with a chance below 10^-38
@@ -78,7 +80,7 @@ class SentQuestion:
         try:
             head = data["format"], data["version"], data["dataset"], data["epoch"]
             wanted = f"an answer about epoch {self.epoch} of {self.dataset!r}"
-            _require(head == ("hedgerow/answer", 1, self.dataset, self.epoch), wanted)
+            _require(head == ("hedgerow/answer", 2, self.dataset, self.epoch), wanted)
             _require(isinstance(data["request"], str), wanted)
             found = self._model(data["model"]) if self.kind == "fits" else self._counts(data)
             self._check_receipt(receipt, content, data)
@@ -137,7 +139,6 @@ class SentQuestion:
         if not (receipt or self.keys):
             return
         said = read_signed(receipt, self.keys)
-        said["neighbours"] = reworded(str(said.get("neighbours")))
         epsilon, delta = self._amounts
         expected = {
             "dataset": self.dataset,
@@ -148,7 +149,7 @@ class SentQuestion:
             "model": data["model"]["digest"] if self.kind == "fits" else None,
             "epsilon": str(epsilon),
             "delta": str(delta),
-            "neighbours": neighbours_of(self.schema.unit),
+            "unit": None if self.schema.unit is None else self.schema.unit.to_dict(),
         }
         other = [name for name, value in expected.items() if said.get(name) != value]
         _require(not other, f"a receipt of this answer ({', '.join(other)})")

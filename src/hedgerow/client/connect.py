@@ -24,11 +24,13 @@ from hedgerow.models.model import Model
 from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
-from hedgerow.oracle.release_forms import Form
+from hedgerow.oracle.release_forms import Form, denied
+from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Amount, Charge, exact, renewed
+from hedgerow.privacy.charge import Charge, renewed
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.process import OfOneProcess, read_only
-from hedgerow.privacy.unit import Unit, neighbours_of, reworded
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.dates import Date
 from hedgerow.schema.dummy import dummy_rows
 from hedgerow.schema.schema import Schema
@@ -337,7 +339,7 @@ def _described(found: Any, name: str) -> tuple[Schema, int]:
     """Return the schema and the epoch of a description; raises ServiceError for one that contradicts itself."""
     try:
         schema, epoch = Schema.from_dict(found["schema"]), found["epoch"]
-        agree = (found["dataset"], reworded(found["neighbours"])) == (name, neighbours_of(schema.unit))
+        agree = (found["dataset"], found["unit"]) == (name, None if schema.unit is None else schema.unit.to_dict())
         columns, kinds = found["columns"], found["kinds"]
         known = columns == list(schema.names) and {*kinds} <= {"boolean", "numbers", "text"}
         known = known and is_public({name: value for name, value in found.items() if name not in _OF_COLUMNS})
@@ -400,12 +402,11 @@ class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
     def privacy(self) -> PrivacyCard:
         """Privacy card of all that was charged so far, at the curator's and before."""
         if not self._cards:
-            return PrivacyCard.none("nothing was answered")
+            return PrivacyCard.none(Fact("nothing_answered"))
         last = self._cards[-1]
-        denials = tuple(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials)
         charges = tuple(made for _, made in self._charges.values())
-        notes, reserve = (*last.notes, *denials), self._form.reserve(self.queries_left, self._reserves)
-        return PrivacyCard(charges, last.noise, last.software, last.no_guarantee_reason, notes, reserve)
+        notes, reserve = (*last.notes, *denied(self._denials)), self._form.reserve(self.queries_left, self._reserves)
+        return PrivacyCard(charges, last.noise, last.software, last.no_guarantee, notes, reserve)
 
     def noise_scale(self, n_attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""
@@ -439,7 +440,7 @@ class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
-            planned = Charge("the answer", self._form.epsilon, unit=self._unit)
+            planned = Charge(Fact("planned"), self._form.epsilon, unit=self._unit)
             prior = self._prior_costs(self._form, planned, bins, paid)
             answer = self._send(kind, self._question(bins, **more))
             self._asked += 1

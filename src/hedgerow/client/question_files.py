@@ -11,7 +11,7 @@ from uuid import uuid4
 from hedgerow.boundary.canonical import question_digest
 from hedgerow.boundary.untrusted_text import parse_json, read_text
 from hedgerow.errors import ReceiptError, UnreadableError
-from hedgerow.privacy.charge import exact
+from hedgerow.privacy.amounts import exact
 
 _FORMAT, _VERSION = "hedgerow/question", 1
 _LARGEST = 2**24

@@ -18,9 +18,11 @@ from hedgerow.learn.private_base import unit_notes
 from hedgerow.models.files import rebuilt
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
+from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
-from hedgerow.privacy.charge import Amount, Charge, amount_text, check_total, exact, join_reasons
+from hedgerow.privacy.charge import Charge, check_total, reasons
+from hedgerow.privacy.facts import Fact, fact
 from hedgerow.privacy.gate import Gate, spend_share
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
@@ -152,9 +154,9 @@ class Histogram:
         used = {one: declared[one] for one in declared.names if one in given.used_attributes or one == name}
         used |= {} if name is None or attribute is None else {name: attribute}
         used = used or dict(declared.attributes[:1])  # a schema has one at least
-        charges, reason = _paid_for_bins(declared, given, name if attribute is None else None)
-        check_total([*charges, Charge("the evaluation", amount, unit=declared.unit)])
-        counted = Schema(used, declared.label, charges, reason, declared.unit)
+        charges, why = _paid_for_bins(declared, given, name if attribute is None else None)
+        check_total([*charges, Charge(Fact("planned"), amount, unit=declared.unit)])
+        counted = Schema(used, declared.label, charges, why, declared.unit)
         number = declared.target.as_number
         errors = None if number is None else ErrorBins(number, given.outcomes)
         noise = noise_source(random_state)
@@ -219,26 +221,29 @@ class Histogram:
 
     def _release(self, count: Callable[[], Tally]) -> Evaluation:
         digest, unit = self.model.to_dict()["digest"], self.schema.unit
-        of = "rows by true and predicted class" if self.errors is None else "rows by the error of the prediction"
-        purpose = f"evaluation of the {self.model.kind} {digest[:12]}: {of}"
-        reason = join_reasons(self.schema.no_guarantee_reason, self.noise.no_guarantee_reason)
+        of = "classes" if self.errors is None else "errors"
+        query = Fact("evaluation", model=self.model.kind, digest=digest[:12], of=of)
+        why = reasons(self.schema.no_guarantee, self.noise.no_guarantee_reason)
         notes = (*unit_notes(unit), _taken_as_given(self.model.privacy, self.epsilon, unit))
 
         def released(gate: Gate) -> Evaluation:
-            noisy = gate.release(self._mechanism, lambda: self._cells(count()).ravel(), purpose=purpose)
-            charges, noise = (*self.schema.charges, *gate.budget.charges), self.noise.description
+            noisy = gate.release(self._mechanism, lambda: self._cells(count()).ravel(), query=query)
+            charges, noise = (
+                (*self.schema.charges, *gate.budget.charges),
+                fact(self.noise.description, "noise", "description"),
+            )
             return Evaluation(
                 self.model.kind,
                 digest,
                 self.schema.target,
                 tuple(map(tuple, np.array(noisy, dtype=np.int64).reshape(self._shape[0], -1).tolist())),
-                PrivacyCard(charges, noise=noise, software=SOFTWARE, no_guarantee_reason=reason, notes=notes),
+                PrivacyCard(charges, noise=noise, software=SOFTWARE, no_guarantee=why, notes=notes),
                 () if self.errors is None else self.errors.ends,
                 self.by,
                 self._groups,
             )
 
-        charge = Charge(purpose, self.epsilon, no_guarantee_reason=reason, unit=unit)
+        charge = Charge(query, self.epsilon, no_guarantee=why, unit=unit)
         return spend_share(self.budget, charge, self.noise, released)
 
     def _cells(self, tally: Tally) -> Integers:
@@ -269,13 +274,13 @@ def _checked(model: Model, declared: Schema) -> Schema:
     return declared
 
 
-def _paid_for_bins(declared: Schema, model: Model, by: str | None) -> tuple[tuple[Charge, ...], str | None]:
+def _paid_for_bins(declared: Schema, model: Model, by: str | None) -> tuple[tuple[Charge, ...], tuple[Fact, ...]]:
     """Return what the bins cost, and why they have no guarantee, besides what the model's own card says of them."""
-    reason, card = model.schema.no_guarantee_reason, model.privacy
+    why, card = model.schema.no_guarantee, model.privacy
     if by is not None and (by not in model.schema or model.schema[by] != declared[by]):
-        return declared.charges, declared.no_guarantee_reason  # equal charges are of other bins, then
-    is_said = by is None or {*(reason or "").split("; ")} <= {"", *(card.no_guarantee_reason or "").split("; ")}
-    return tuple(charge for charge in declared.charges if charge not in card.charges), None if is_said else reason
+        return declared.charges, declared.no_guarantee  # equal charges are of other bins, then
+    is_said = by is None or {*why} <= {*card.no_guarantee}
+    return tuple(charge for charge in declared.charges if charge not in card.charges), () if is_said else why
 
 
 def _groups(declared: Schema, by: Groups | None) -> tuple[str | None, Attribute | None]:
@@ -295,12 +300,10 @@ def _groups(declared: Schema, by: Groups | None) -> tuple[str | None, Attribute 
     return by, None
 
 
-def _taken_as_given(card: PrivacyCard, epsilon: Fraction, unit: Unit | None) -> str:
-    """Return what the card does not cover: what the model discloses itself."""
+def _taken_as_given(card: PrivacyCard, epsilon: Fraction, unit: Unit | None) -> Fact:
+    """Return the note on what the card does not cover: what the model discloses itself."""
     if card.epsilon is None or not card.is_private:
-        more = "no guarantee holds, since the model has none"
-    elif card.unit != unit:
-        more = "count the loss of the model for this unit first; its card protects another"
-    else:
-        more = f"both losses add up: epsilon = {amount_text(card.epsilon + epsilon)} in all"
-    return f"the model counts as public: for a person whose rows it was learned from, {more}"
+        return Fact("model_is_public", because="no_guarantee")
+    if card.unit != unit:
+        return Fact("model_is_public", because="other_unit")
+    return Fact("model_is_public", because="sum", epsilon=card.epsilon + epsilon)

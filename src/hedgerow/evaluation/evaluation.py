@@ -184,7 +184,7 @@ class Evaluation(envelope.SealedFile):
         return envelope.seal(
             {
                 "format": self.format,
-                "version": 1,
+                "version": self.version,
                 "model": {"kind": self.kind, "digest": self.model},
                 "label": self.target.to_dict(),
                 "by": self.by,

@@ -27,6 +27,7 @@ from hedgerow.models.model import Model
 from hedgerow.models.released import is_model, released_model, released_models
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, renewed
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Codes, bins_of_codes
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
@@ -144,7 +145,7 @@ class HypothesisCharges:
 
     charges: Sequence[tuple[Charge, Charge]] = ()
     reserves: Sequence[tuple[Charge, Sequence[Charge]]] = ()
-    denials: Sequence[str] = ()
+    denials: Sequence[tuple[Fact, ...]] = ()
 
     def foreign(self, known: Collection[int]) -> list[Charge]:
         """Return the reserves of cards with a charge that is none of `known`, by identity, nor on an earlier card."""
@@ -157,14 +158,18 @@ class HypothesisCharges:
 
 def charges_of(hypothesis: Any) -> HypothesisCharges:
     """Return what a hypothesis's own cards say; whether it was learned from the oracle's rows it does not show."""
-    paid, reserves, denials = list[tuple[Charge, Charge]](), list[tuple[Charge, Sequence[Charge]]](), list[str]()
+    paid, reserves, denials = (
+        list[tuple[Charge, Charge]](),
+        list[tuple[Charge, Sequence[Charge]]](),
+        list[tuple[Fact, ...]](),
+    )
     for part in _parts(hypothesis):
         for card in (getattr(part, name, None) for name in ("privacy", "privacy_")):
             if type(card) is PrivacyCard:
-                reason = card.no_guarantee_reason
-                paid += [(charge, renewed(charge, no_guarantee_reason=reason)) for charge in card.charges]
+                why = card.no_guarantee
+                paid += [(charge, renewed(charge, no_guarantee=why)) for charge in card.charges]
                 reserves += [] if card.reserve is None else [(renewed(card.reserve), card.charges)]
-                denials += [str(reason)] if reason and not card.charges else []
+                denials += [why] if why and not card.charges else []
         schema = getattr(part, "schema", None)
         if is_model(part) and not part.privacy.charges and type(schema) is Schema:
             paid += [(charge, renewed(charge)) for charge in schema.charges]

@@ -105,7 +105,7 @@ class Specification:
         if not isinstance(tally, Tally):
             raise ArgumentTypeError(f"Expected a Tally, got {type(tally).__name__}.")
         check_kept(self, tally.schema)
-        if not tally.schema.no_guarantee_reason:
+        if not tally.schema.no_guarantee:
             check_learnable(self, tally.schema)
         return self.learn(tally.schema, TrainingRows(lambda: tally, lambda: int(tally.total().sum())), publish)
 

@@ -15,6 +15,7 @@ from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.simplify import simplified, simplified_list
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates, longest_candidate
@@ -104,12 +105,12 @@ def draw_list(
     """
     antecedents: list[Antecedent] = []
     values: list[int] = []
-    each, what = epsilon / len(plan.blocks), _drawn_values(plan.objective)
-    drawn = f"their number and their {what}" if plan.draws_size else f"their {what}"
+    each = epsilon / len(plan.blocks)
+    drawn = {"values": _drawn_values(plan.objective), "draws_size": plan.draws_size or None}
     for number in range(len(plan.blocks)):
         block = plan.block(number, tuple(antecedents))
-        purpose = f"draw of up to {plan.blocks[number]} {'more ' if number else ''}rules with {drawn}"
-        part = draw_model(tally, block, gate, each, purpose, progress)
+        query = Fact("rules_draw", most=plan.blocks[number], further=number > 0 or None, **drawn)
+        part = draw_model(tally, block, gate, each, query, progress)
         del values[len(antecedents) :]
         while isinstance(part, Take):
             antecedents.append(block.space.antecedents[part.option])
@@ -127,14 +128,13 @@ def draw_tree(tally: Tally, plan: TreeDraw, gate: Gate, epsilon: Fraction, progr
     Values, such as labels, are those of the last block. The tree is simplified by the schema, which depends on the
     drawn tree only.
     """
-    each, what = epsilon / len(plan.blocks), _drawn_values(plan.objective)
-    drawn = f"its depth and its {what}" if plan.draws_size else f"its {what}"
-    purpose = f"draw of a tree of depth up to {plan.blocks[0]} with {drawn}"
-    tree = draw_model(tally, plan.block(0), gate, each, purpose, progress)
+    each, values = epsilon / len(plan.blocks), _drawn_values(plan.objective)
+    query = Fact("tree_draw", depth=plan.blocks[0], values=values, draws_size=plan.draws_size or None)
+    tree = draw_model(tally, plan.block(0), gate, each, query, progress)
     for number in range(1, len(plan.blocks)):
         leaves = [(rows, plan.block(number, box)) for rows, box in _leaves(tally, plan.space, tree, plan.space.root)]
-        purpose = f"draw of the subtrees below, of depth up to {plan.blocks[number]}, with their {what}"
-        parts = draw_models(leaves, plan.block(number).mechanism(each), gate, purpose, progress)
+        query = Fact("subtrees_draw", depth=plan.blocks[number], values=values)
+        parts = draw_models(leaves, plan.block(number).mechanism(each), gate, query, progress)
         found = (_in_space(plan.space, draw.space, part) for (_, draw), part in zip(leaves, parts, strict=True))
         tree = grafted(tree, found)
     return simplified(tree, plan.space)

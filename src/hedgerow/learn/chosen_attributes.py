@@ -17,6 +17,7 @@ from hedgerow.learn.plans import DrawPlan, Plan
 from hedgerow.learn.scorecard.counts import STEPS, associations, between_ends, in_steps
 from hedgerow.learn.scorecard.spending import PARTS, Spending, rho_of
 from hedgerow.learn.search.sampler import Progress
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, TwoSidedPermuteAndFlip
 from hedgerow.privacy.zcdp import pure_rho
@@ -65,8 +66,8 @@ class Choice:
         """
         scores, places, chosen = cache(lambda: -np.asarray(ask())), list(range(self.all)), list[int]()
         for number in range(1, self.number + 1):
-            purpose = f"choice of attribute {number} of {self.number}"
-            place = gate.release(mechanism, lambda: scores()[places], purpose=purpose)
+            query = Fact("attribute_choice", number=number, of=self.number)
+            place = gate.release(mechanism, lambda: scores()[places], query=query)
             chosen.append(places.pop(int(place)))
         return sorted(chosen)
 
@@ -120,8 +121,8 @@ class ChosenPlan(Plan):
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> Learned:
         by_class = cache(lambda: tally if self._row == 1 else between_ends(tally))
-        what = "rows of each class" if self._row == 1 else "rows, and the sum of the number"
-        counts = np.array(gate.release(self._total, lambda: by_class().total(), purpose=what), dtype=np.float64)
+        query = Fact("class_totals" if self._row == 1 else "number_totals")
+        counts = np.array(gate.release(self._total, lambda: by_class().total(), query=query), dtype=np.float64)
         counts = np.maximum(counts, 1)
         rows, others = counts.sum() / self._row, (counts.sum() - counts.max()) / self._row
         number = number_chosen(rows, others, float(self.epsilon))

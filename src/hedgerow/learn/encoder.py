@@ -89,7 +89,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):
     def _check_schema(self) -> None:
         if not isinstance(self.schema, Schema):
             raise ArgumentTypeError(f"schema must be a Schema, got {type(self.schema).__name__}.")
-        if self.schema.charges or self.schema.no_guarantee_reason or self.schema.unit or self.schema.weight:
+        if self.schema.charges or self.schema.no_guarantee or self.schema.unit or self.schema.weight:
             problem = "expected a schema without charges, unit and weight, of which no later step would know; got one"
             raise ArgumentError(f"{problem} with some. Fit a private estimator with this schema on the table itself.")
 

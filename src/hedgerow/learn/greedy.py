@@ -11,6 +11,7 @@ from hedgerow.boundary.arrays import Index, Integers
 from hedgerow.learn.learned import divided
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gini import split_scores
 from hedgerow.privacy.noise import PermuteAndFlip, Siblings
@@ -91,8 +92,8 @@ class PrivateChoice:
     score: Score
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
-        purpose = f"choice of rule {position + 1}"
-        return self.gate.release(self.mechanism, lambda: self.score.split_scores(*query()), purpose=purpose)
+        chosen = Fact("rule_choice", number=position + 1)
+        return self.gate.release(self.mechanism, lambda: self.score.split_scores(*query()), query=chosen)
 
 
 NodeCounts = list[tuple[Integers, Integers]]
@@ -150,7 +151,7 @@ class PrivateTests:
     score: Score
 
     def __call__(self, query: Callable[[], NodeCounts], level: int) -> list[int]:
-        purpose = f"choice of the tests of level {level + 1}"
+        chosen = Fact("level_choice", number=level + 1)
         return self.gate.release(
-            Siblings(self.mechanism), lambda: [self.score.split_scores(*node) for node in query()], purpose=purpose
+            Siblings(self.mechanism), lambda: [self.score.split_scores(*node) for node in query()], query=chosen
         )

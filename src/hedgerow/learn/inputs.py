@@ -69,7 +69,7 @@ class TrainingData:
             for position, own in enumerate(table.column_names)
             if own != name
         }
-        return cls(table, labels, Schema(attributes, target, no_guarantee_reason=FROM_ROWS))
+        return cls(table, labels, Schema(attributes, target, no_guarantee=(FROM_ROWS,)))
 
     def count(self, random_state: Any) -> Tally:
         """Count the rows; `random_state` repeats which rows of a unit are counted, for tests."""

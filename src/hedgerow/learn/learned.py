@@ -19,13 +19,13 @@ from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema.candidates import Antecedent
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number, Target
 from hedgerow.tally import Tally
-from hedgerow.text.messages import number_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class LeafCounts:
 
     share: Fraction = LEAF_SHARE  # of the model's epsilon, if the model is drawn
     kept_as = "counts"  # where a learned model has the numbers
-    what = "counts of {leaves} by class"
+    released_as = "leaf_counts"  # the code of the query on cards
 
     def weights(self, target: Target) -> Integers:
         """Return the weights of a row of each level, shape ``(n_levels, n_numbers)``: here, 1 in its own count."""
@@ -147,11 +147,15 @@ class LeafCounts:
         return DiscreteLaplace(epsilon, int(self.weights(target).sum(axis=1).max()))
 
     def release(
-        self, target: Target, query: Callable[[], Integers], leaves: str, gate: Gate, epsilon: Fraction
+        self, target: Target, counts: Callable[[], Integers], leaves: Mapping[str, Any], gate: Gate, epsilon: Fraction
     ) -> Integers:
-        """Release numbers of the leaves, shape ``(n_leaves, n_numbers)``, from a query for their rows by level."""
+        """Release numbers of the leaves, shape ``(n_leaves, n_numbers)``, from a query for their rows by level.
+
+        `leaves` has the details of the query: which leaves they are.
+        """
         weights, mechanism = self.weights(target), self.mechanism(target, epsilon)
-        noisy = gate.release(mechanism, lambda: (query() @ weights).ravel(), purpose=self.what.format(leaves=leaves))
+        query = Fact(self.released_as, **leaves)
+        noisy = gate.release(mechanism, lambda: (counts() @ weights).ravel(), query=query)
         return np.array(noisy, dtype=np.int64).reshape(-1, weights.shape[1])
 
 
@@ -165,7 +169,7 @@ class LeafSums(LeafCounts):
 
     share: Fraction = MEAN_SHARE
     kept_as = "sums"
-    what = "sums of the levels below and above the rows of {leaves}"
+    released_as = "leaf_sums"
 
     def weights(self, target: Target) -> Integers:
         """Return how many levels are below each, and how many above it."""
@@ -212,7 +216,7 @@ def release_leaf_counts(
     tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction, of: LeafCounts = LeafCounts()
 ) -> Integers:
     """Release the histogram of rule and class, shape ``(n_rules, n_classes)``, or others, the default rule last."""
-    leaves = number_of(len(antecedents) + 1, "rule")
+    leaves = {"of": "rules", "number": len(antecedents) + 1}
     return of.release(tally.schema.target, lambda: tally.leaf_counts(antecedents), leaves, gate, epsilon)
 
 
@@ -221,7 +225,7 @@ def release_tree_counts(
 ) -> Integers:
     """Release the histogram of leaf and class, or others, the rows that satisfy a test first."""
     return of.release(
-        tally.schema.target, lambda: np.array(list(leaf_totals(tally, space, tree))), "the leaves", gate, epsilon
+        tally.schema.target, lambda: np.array(list(leaf_totals(tally, space, tree))), {"of": "leaves"}, gate, epsilon
     )
 
 

@@ -34,7 +34,7 @@ from hedgerow.learn.search.space import Space
 from hedgerow.learn.searches import SearchPlan, SearchSpecification
 from hedgerow.learn.ssrl.greedy import PublishedRuleList
 from hedgerow.models.decisions import ClassWeight, Costs
-from hedgerow.privacy.charge import Amount, exact
+from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.noise import TwoSidedGumbelChoice, TwoSidedPermuteAndFlip
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.candidates import Candidates

@@ -10,11 +10,11 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.learned import LeafCounts, LeafSums
 from hedgerow.learn.search.losses import LossTable, Objective
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.stop_prior import StopRule
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number
 from hedgerow.text.messages import describe_argument
-from hedgerow.text.values import value_text
 
 ClassObjective = Literal["errors", "brier", "mixed", "absolute"]
 CLASS_OBJECTIVES: tuple[ClassObjective, ...] = ("errors", "brier", "mixed", "absolute")
@@ -82,7 +82,7 @@ class ClassificationLoss(RowLoss):
             problem = "expected ordered classes with objective='absolute', got others; declare OrderedLabel"
             raise ArgumentError(f"{problem}, or `ordered: true` in a file.")
         places = range(len(schema.classes))
-        return LossTable.of_distances(places, abs, "absolute", f"{len(places) - 1} classes")
+        return LossTable.of_distances(places, abs, Fact("absolute_classes", classes=len(places) - 1))
 
     @property
     def is_default(self) -> bool:
@@ -114,8 +114,7 @@ class RegressionLoss(RowLoss):
     def table(self, schema: Schema) -> Objective:
         number = schema.target.as_number
         assert number is not None  # checked before
-        of, unit = self._loss_of_distance(number)
-        return LossTable.of_distances(number.values, of, self.objective, unit)
+        return LossTable.of_distances(number.values, *self._loss_of_distance(number))
 
     def largest(self, number: Number) -> float:
         """Return the loss that counts as 1, in units of the target, or, if it is squared, in their squares."""
@@ -123,17 +122,17 @@ class RegressionLoss(RowLoss):
         most = Fraction(number.values[-1]) - Fraction(number.values[0])
         return float(max(of(most), of(-most)))
 
-    def _loss_of_distance(self, number: Number) -> tuple[Callable[[Fraction], Fraction], str]:
+    def _loss_of_distance(self, number: Number) -> tuple[Callable[[Fraction], Fraction], Fact]:
         most = Fraction(number.values[-1]) - Fraction(number.values[0])
         if self.objective == "absolute":
-            return abs, f"an error of {value_text(float(most))}"
+            return abs, Fact("absolute", range=most)
         if self.objective == "squared":
             bound = min(Fraction(self.clip) * (Fraction(number.high) - Fraction(number.low)), most)
-            return lambda off: min(abs(off), bound) ** 2, f"an error of {value_text(float(bound))} or more, squared"
+            return lambda off: min(abs(off), bound) ** 2, Fact("squared", bound=bound)
         share = Fraction(self.quantile)
         return (
             lambda off: share * off if off > 0 else (share - 1) * off,
-            f"an error of {value_text(float(most))} on the side that weighs {float(max(share, 1 - share)):g}",
+            Fact("quantile", range=most, weight=max(share, 1 - share)),
         )
 
 

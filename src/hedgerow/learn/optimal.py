@@ -38,6 +38,7 @@ from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -149,7 +150,7 @@ class OptimalRuleList(OptimalSpecification):
             part = part.left
         values.append(value_of(part))
         learned = LearnedList(antecedents, tally.leaf_counts(antecedents), values, self.values(schema))
-        return publish(learned.model(schema, PrivacyCard.none("not private")), **proof(optimum, tally))
+        return publish(learned.model(schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -167,7 +168,7 @@ class OptimalTree(OptimalSpecification):
         optimum = self.find(tally, space, int(self.max_depth))
         counts = leaf_totals(tally, space, optimum.model)
         learned = LearnedTree(space, optimum.model, counts, self.values(schema))
-        return publish(learned.model(schema, PrivacyCard.none("not private")), **proof(optimum, tally))
+        return publish(learned.model(schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -22,6 +22,7 @@ from hedgerow.learn.search.sampler import ModelSampler, Progress, conditioned
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.simplify import simplified, simplified_list
 from hedgerow.privacy.exponential_mechanism import ModelDraw
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gini import MOST_ROWS
 from hedgerow.privacy.noise import NoiseSource, PermuteAndFlip, Siblings
@@ -37,7 +38,7 @@ class Plan:
 
     epsilon: Fraction  # the privacy loss of the whole model
     delta: Fraction = Fraction(0)
-    notes: tuple[str, ...] = ()  # notes on the card
+    notes: tuple[Fact, ...] = ()  # notes on the card
     cost: Cost | None = None  # of an exact search
     model: ClassVar[str]  # the kind of model: "rule list", "tree" or "scorecard"
     is_fixed: ClassVar[bool] = False  # whether what is released, and for which ε, depends on no earlier answer
@@ -53,9 +54,9 @@ class Plan:
         return None
 
     @property
-    def no_guarantee_reason(self) -> str | None:
-        """Why a model of this kind has no guarantee; None where it has one."""
-        return None
+    def no_guarantee(self) -> tuple[Fact, ...]:
+        """Why a model of this kind has no guarantee; empty if it has one."""
+        return ()
 
     def prepare(self, noise: NoiseSource) -> None:
         """Raise ValueError for an epsilon below the supported minimum: before anything is charged."""
@@ -203,7 +204,8 @@ class DrawPlan(LeafPlan):
         chances = sampler.chances(float(mechanism.weight))
         loss, options, of = self.draw.block(0).loss, draw.space.antecedents, self.of_leaves
         added = np.zeros((self.target.n_levels, 0), dtype=np.int64) if of is None else of.weights(self.target)
-        return DrawProbabilities(chances, loss, mechanism.weight, mechanism.score, self._for_leaves, added, options)
+        weight, words = mechanism.weight, mechanism.loss.words
+        return DrawProbabilities(chances, loss, weight, words, self._for_leaves, added, options)
 
     @property
     def mechanism(self) -> ModelDraw:

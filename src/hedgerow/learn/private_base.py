@@ -16,30 +16,18 @@ from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress, one_thread
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.model import Model
+from hedgerow.privacy.amounts import Amount, amount_text, exact
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
-from hedgerow.privacy.charge import (
-    Amount,
-    Charge,
-    Reserve,
-    amount_text,
-    check_total,
-    exact,
-    join_reasons,
-    total_rho,
-    unit_of,
-)
+from hedgerow.privacy.charge import Charge, Reserve, check_total, reasons, total_rho, unit_of
+from hedgerow.privacy.facts import Fact, fact
 from hedgerow.privacy.gate import Gate, spend_share
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.weights import Weight
 from hedgerow.text.progress import is_alone_on_terminal, progress_bar
-from hedgerow.text.values import quoted_text, value_text
 
-_PUBLIC = "the names, types and order of the columns count as public, like the schema"
-_ONE_ROW = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
-_NOT_NOISED = "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised"
 USUAL_ROWS = 10**6  # a table of as many rows is large among those that need privacy
 _MOST_NAMED = 3  # numbers of a note
 _WORTH_ONE_THREAD = 0.1  # seconds of a search: where cores are busy, threads that wait take ten times as long
@@ -125,8 +113,8 @@ class PrivateSpecification(Specification):
     def _charge(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Charge:
         """Return what a fit charges; ValueError if the card could not add it up with what the schema cost."""
         epsilon, delta, rho = _loss(plan, schema)
-        purpose, why = f"{self.estimator}: one {plan.model}", _no_guarantee_reason(plan, schema, noise)
-        charge = Charge(purpose, epsilon, delta, no_guarantee_reason=why, rho=rho, unit=schema.unit)
+        query, why = Fact("model", learner=self.estimator, model=plan.model), _no_guarantee(plan, schema, noise)
+        charge = Charge(query, epsilon, delta, no_guarantee=why, rho=rho, unit=schema.unit)
         check_total((*schema.charges, charge))
         return charge
 
@@ -159,13 +147,13 @@ class PrivateSpecification(Specification):
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:
     """Make the card: all that was charged, so that its amounts do not depend on the releases."""
     epsilon, delta = _loss(plan, schema)[0] - share.spent, share.remaining_delta
-    unused = Charge("reserved and not used", epsilon, delta, rho=share.remaining_rho, unit=schema.unit)
+    unused = Charge(Fact("unused"), epsilon, delta, rho=share.remaining_rho, unit=schema.unit)
     charges = (*share.charges, *([unused] if unused.epsilon or unused.delta else []))
     return PrivacyCard(
         (*schema.charges, *charges),
-        noise=noise.description,
+        noise=fact(noise.description, "noise", "description"),
         software=SOFTWARE,
-        no_guarantee_reason=_no_guarantee_reason(plan, schema, noise),
+        no_guarantee=_no_guarantee(plan, schema, noise),
         notes=(*unit_notes(schema.unit), *_weight_notes(schema.weight), *_grid_notes(schema), *plan.notes),
         reserve=None if plan.is_fixed or noise.no_guarantee_reason else _reserve(_loss(plan, schema), charges),
     )
@@ -174,10 +162,10 @@ def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> Priv
 def _reserve(loss: Loss, charges: Sequence[Charge]) -> Reserve | None:
     """Return by how much ρ a fit could have cost more than these charges, had its answers led it to other releases."""
     epsilon, delta, rho = loss
-    most, spent = Charge("the fit", epsilon, delta, rho=rho).zcdp, total_rho(charges)
+    most, spent = Charge(Fact("planned"), epsilon, delta, rho=rho).zcdp, total_rho(charges)
     if most is None or spent is None or spent >= most:
         return None
-    return Reserve("what other answers would have led to", Fraction(0), rho=most - spent, unit=unit_of(charges))
+    return Reserve(Fact("other_answers"), Fraction(0), rho=most - spent, unit=unit_of(charges))
 
 
 def _loss(plan: Plan, schema: Schema) -> Loss:
@@ -188,42 +176,32 @@ def _loss(plan: Plan, schema: Schema) -> Loss:
     return epsilon, delta, rho if rho is None or plan.delta or rows == 1 else rho * (1 + Fraction(1, 2**40))
 
 
-def unit_notes(unit: Unit | None) -> tuple[str, ...]:
+def unit_notes(unit: Unit | None) -> tuple[Fact, ...]:
     """Return notes of a card about what the guarantee to a unit leaves out."""
-    if unit is None:
-        return _PUBLIC, _ONE_ROW, _NOT_NOISED
-    most = unit.max_rows
-    used = "1 row of each unit, drawn at random, is used"
-    if most > 1:
-        used = f"{most} rows of each unit, drawn at random, are used; a mechanism without delta runs at epsilon/{most}"
-    whose = f"each {quoted_text(unit.column)} counts as one person: a person with two of them is two units"
-    return _PUBLIC, f"at most {used}", whose, _NOT_NOISED
+    whose = [Fact("row_is_unit")]
+    if unit is not None:
+        whose = [Fact("rows_used", rows=unit.max_rows), Fact("unit_is_person", column=unit.column)]
+    return Fact("columns_public"), *whose, Fact("not_noised")
 
 
-def _weight_notes(weight: Weight | None) -> tuple[str, ...]:
+def _weight_notes(weight: Weight | None) -> tuple[Fact, ...]:
     if weight is None:
         return ()
-    name, high = quoted_text(weight.name), value_text(weight.high)
-    return (
-        f"weighted by {name}, at most {high}: a row of weight w counts as w/{high} of a row, in {weight.levels} steps, "
-        f"for each of which mechanisms run at epsilon/{weight.levels}",
-        "holds where the weight of a person depends on nobody else's row, as design weights do: weights that were "
-        "raked, calibrated or adjusted for non-response on the table itself are not covered",
-    )
+    used = Fact("weighted", column=weight.name, largest=weight.high, levels=weight.levels)
+    return used, Fact("own_weights")
 
 
-def _grid_notes(schema: Schema) -> tuple[str, ...]:
+def _grid_notes(schema: Schema) -> tuple[Fact, ...]:
     """Return a note that names the numbers whose cut points nobody chose; none if there are none."""
-    names = [quoted_text(name) for name, number in schema.numbers.items() if number.has_default_cuts]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    text = f"cut points of {', '.join(names[:_MOST_NAMED])}{more}: the default grid of the declared bounds"
-    return (text,) if names else ()
+    names = [name for name, number in schema.numbers.items() if number.has_default_cuts]
+    more = len(names) - _MOST_NAMED if len(names) > _MOST_NAMED else None
+    return (Fact("default_grid", attributes=names[:_MOST_NAMED], more=more),) if names else ()
 
 
-def _no_guarantee_reason(plan: Plan, schema: Schema, noise: NoiseSource) -> str | None:
-    """Return why a model has no guarantee, or None: the same reason on its card and in the budget's record."""
-    of_bins = (charge.no_guarantee_reason for charge in schema.charges)
-    return join_reasons(plan.no_guarantee_reason, schema.no_guarantee_reason, *of_bins, noise.no_guarantee_reason)
+def _no_guarantee(plan: Plan, schema: Schema, noise: NoiseSource) -> tuple[Fact, ...]:
+    """Return why a model has no guarantee: the same reasons on its card and in the budget's record."""
+    of_bins = (charge.no_guarantee for charge in schema.charges)
+    return reasons(plan.no_guarantee, schema.no_guarantee, *of_bins, noise.no_guarantee_reason)
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from hedgerow.learn.searches import SearchSpecification
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.rule_list import RuleList
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
 
@@ -121,7 +122,7 @@ class GreedyRuleList(Specification):
         choose = ExactChoice(float(self.min_support), int(tally.total().sum()))
         antecedents = grow(tally, candidates, int(self.max_rules) - 1, choose)
         learned = LearnedList(antecedents, tally.leaf_counts(antecedents))
-        return publish(learned.model(schema, PrivacyCard.none("not private")))
+        return publish(learned.model(schema, PrivacyCard.none(Fact("not_private"))))
 
 
 @documented

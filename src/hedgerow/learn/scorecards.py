@@ -23,6 +23,7 @@ from hedgerow.learn.scorecard.exact import Regression, centred, rounded_card
 from hedgerow.learn.scorecard.smoothing import Direction
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema.schema import Schema
 
 
@@ -176,7 +177,7 @@ class LogisticScorecard(Specification):
         strength = regression.validate(attributes) if isinstance(self.C, str) else float(self.C)
         fitted = centred(regression.fit(attributes, strength), regression, monotone)
         learned = rounded_card(fitted, regression, int(self.points), monotone)
-        return publish(learned.model(schema, PrivacyCard.none("not private")), C_=strength)
+        return publish(learned.model(schema, PrivacyCard.none(Fact("not_private"))), C_=strength)
 
 
 @documented

@@ -17,6 +17,7 @@ from hedgerow.learn.plans import DrawPlan, DrawProbabilities, GreedyPlan, Plan
 from hedgerow.learn.private_base import PrivateSpecification, search_progress
 from hedgerow.learn.search.cost import Cost, largest_size
 from hedgerow.learn.search.losses import Loss
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gini import Gini
 from hedgerow.privacy.noise import GumbelChoice, PermuteAndFlip, TwoSidedGumbelChoice, TwoSidedPermuteAndFlip
 from hedgerow.privacy.stop_prior import StopRule
@@ -35,12 +36,13 @@ class SearchPlan:
     draws_size: bool = False  # whether the size is drawn, too
     cost: Cost | None = None  # the cost of an exact search
 
-    def describe(self, parts: str) -> str:
+    def note(self, parts: str) -> Fact:
+        """Return the note of a card on a search that was chosen by its cost."""
         if not self.blocks:
-            return "greedy: no exact search is within the limits and eight seconds"
+            return Fact("greedy_search")
         if len(self.blocks) == 1:
-            return f"exact: up to {self.blocks[0]} {parts} jointly{', their number drawn too' * self.draws_size}"
-        return f"exact: up to {sum(self.blocks)} {parts}, {self.blocks[0]} jointly at a time"
+            return Fact("exact_search", size=self.blocks[0], parts=parts, draws_size=self.draws_size or None)
+        return Fact("exact_search", size=sum(self.blocks), parts=parts, jointly=self.blocks[0])
 
 
 def choose_search(
@@ -191,7 +193,7 @@ class SearchSpecification(PrivateSpecification):
         epsilon = self.epsilon_of_a_row(schema)
         if not self._chooses(schema):
             return self._plan_of(schema, epsilon)
-        note = f"of {len(schema):,} attributes at most {MOST_CHOSEN} are chosen first; search='exact' draws from all"
+        note = Fact("attributes_chosen", attributes=len(schema), most=MOST_CHOSEN)
         return ChosenPlan(
             epsilon=epsilon,
             notes=(note,),
@@ -205,8 +207,7 @@ class SearchSpecification(PrivateSpecification):
 
     def _plan_of(self, schema: Schema, epsilon: Fraction) -> Plan:
         chosen, loss, table = self.search_plan(schema), self.loss, self.loss.table(schema)
-        chose = f"search chosen by its public cost: {chosen.describe(self.parts)}"
-        notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
+        notes = (chosen.note(self.parts),) if self.search == "auto" and self.lookahead is None else ()
         common: dict[str, Any] = {"epsilon": epsilon, "notes": notes, "target": schema.target}
         common |= {"of_leaves": self.released, "predicts_means": loss.predicts_means}
         if chosen.cost is not None:

@@ -24,10 +24,10 @@ from hedgerow.models.scorecard import Scorecard
 from hedgerow.oracle.binning import bin_matrix, bins_or_chosen, is_constant
 from hedgerow.oracle.protocol import MarginalOracle
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema import Attribute, Boolean, Categorical, Real, Schema
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
-from hedgerow.text.values import quoted_text
 
 SPREADS = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 """Standard deviations of the prior among which the answer decides, for ``smooth="auto"``."""
@@ -149,8 +149,7 @@ def card_of(oracle: MarginalOracle, left_out: Sequence[str]) -> PrivacyCard:
     card = oracle.privacy
     if not left_out:
         return card
-    names = ", ".join(map(quoted_text, left_out))
-    return replace(card, notes=(*card.notes, f"columns left out, which are constant in the public source: {names}"))
+    return replace(card, notes=(*card.notes, Fact("columns_left_out", columns=tuple(left_out))))
 
 
 def source_bins(bins: Any, source: Any, noise_scale: Callable[[int], float]) -> tuple[Schema, tuple[str, ...]]:

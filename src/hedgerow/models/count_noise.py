@@ -1,7 +1,6 @@
 """Noise of released counts: its scale, by the card, and intervals for the exact numbers."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,9 +14,6 @@ from hedgerow.privacy.card import NO_NOISE
 from hedgerow.privacy.unit import rows_of
 
 CONFIDENCE = 0.95  # how often an interval contains the exact number
-_COUNTS = re.compile(r"counts of .* by class")
-_SUMS = re.compile(r"sums of the levels below and above the rows of .*")
-_MECHANISM = re.compile(r"discrete Laplace, sensitivity (\d{1,9}), .*")
 _LARGEST = Fraction(2**62)  # of a scale: counts are less than 2^63
 _NONE = 1e-3  # a scale below which noise is never drawn
 _POINTS, _DEVIATION = 2**17, 4096  # 16 standard deviations to each side: beyond them there is less than 10^-9
@@ -37,7 +33,7 @@ class CountNoise:
         """Return the largest noise that a card names for counts, or none for a model without privacy; else None."""
         if card.noise == NO_NOISE and not card.charges:
             return cls(0.0)
-        scales = [_scale(charge) for charge in card.charges if _pays_for_rows(charge)]
+        scales = [_scale(charge) for charge in card.charges if charge.query.code in ("leaf_counts", "leaf_sums")]
         known = [scale for scale in scales if scale is not None]
         return cls(max(known)) if known and len(known) == len(scales) else None
 
@@ -78,19 +74,14 @@ class CountNoise:
         return max(least, 0) / max(most, 1)
 
 
-def _pays_for_rows(charge: Charge) -> bool:
-    """Return whether a charge was for counts by class, or for sums, of the rows of leaves."""
-    return bool(_COUNTS.fullmatch(charge.purpose) or _SUMS.fullmatch(charge.purpose))
-
-
 def _scale(charge: Charge) -> float | None:
-    """Return the scale in rows of the noise that a charge for counts or sums names; None if it names none."""
-    how, is_sums = _MECHANISM.fullmatch(charge.mechanism), bool(_SUMS.fullmatch(charge.purpose))
-    if how is None:
+    """Return the scale in rows of the noise on counts or sums that a charge paid for; None if it states none."""
+    if charge.mechanism is None or charge.mechanism.code != "discrete_laplace":
         return None
     # Of all rows of a unit, which were charged. A row adds as much to both sums together as their sensitivity is.
-    sensitivity = (1 if is_sums else int(how[1])) * rows_of(charge.unit)
-    return float(min(Fraction(sensitivity) / charge.epsilon, _LARGEST)) if charge.epsilon else float(_LARGEST)
+    each = 1 if charge.query.code == "leaf_sums" else charge.mechanism["sensitivity"]
+    sensitivity = Fraction(each * rows_of(charge.unit))
+    return float(min(sensitivity / charge.epsilon, _LARGEST)) if charge.epsilon else float(_LARGEST)
 
 
 @lru_cache(maxsize=256)

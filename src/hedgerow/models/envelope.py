@@ -20,7 +20,7 @@ class SealedFile(ABC):
     """Base class of what is released in a JSON file of its own, sealed with a digest of its content."""
 
     format: ClassVar[str]  #: the format of its files
-    newest_version: ClassVar[int] = 1  # the newest version of its files; all versions up to it are read
+    version: ClassVar[int] = 2  #: the version of its files: no other version is read
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -34,7 +34,7 @@ class SealedFile(ABC):
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read back what `to_dict` wrote; `ModelFormatError` if it was edited, or is of another format or version."""
-        sealed = unseal(data, format=cls.format, newest_version=cls.newest_version)
+        sealed = unseal(data, format=cls.format, version=cls.version)
         try:
             found = cls._opened(sealed)
             if found.to_dict()["digest"] == sealed["digest"]:
@@ -86,13 +86,12 @@ def format_of(data: object) -> str:
     return bounded.shown(found) if isinstance(found, str) and found.startswith(OURS) else "another one"
 
 
-def unseal(data: Any, *, format: str, newest_version: int) -> dict[str, Any]:  # noqa: A002 -- the word in the file
+def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: A002 -- the word in the file
     _within_bounds(lambda: bounded.check_plain(data))
     if not isinstance(data, dict) or data.get("format") != format:
         raise ModelFormatError(f"expected the format {format!r}, got {format_of(data)}.")
-    if data.get("version") not in range(1, newest_version + 1):
-        expected = f"version 1{f' to {newest_version}' if newest_version > 1 else ''} of {format}"
-        problem = f"expected {expected}, got {bounded.shown(data.get('version'))}"
+    if type(data.get("version")) is not int or data["version"] != version:
+        problem = f"expected version {version} of {format}, got {bounded.shown(data.get('version'))}"
         raise ModelFormatError(f"{problem}, which another release of hedgerow wrote; read it with that release.")
     if data.get("digest") != _digest({key: value for key, value in data.items() if key != "digest"}):
         raise ModelFormatError("the file was changed after it was written: its digest does not match its content.")

@@ -374,24 +374,19 @@ class Model(SealedFile):
         """Return the model of the entries that `_structure` wrote."""
 
     @property
-    def _file_version(self) -> int:
-        """The oldest version of the file format that has a place for all of the model's content."""
-        return 1
-
-    @property
     def _guarantee(self) -> str:
         return f"guarantee: {printable(self.privacy.headline)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as JSON-ready data, sealed with a digest of its content."""
         schema = {"schema": self.schema.to_dict(), "schema_digest": self.schema.digest}
-        data = {"format": self.format, "version": self._file_version, **schema, **self._structure()}
+        data = {"format": self.format, "version": self.version, **schema, **self._structure()}
         return seal(data | {"privacy": self.privacy.to_dict()})
 
     @classmethod
     def _opened(cls, sealed: Mapping[str, Any]) -> Self:
         model = cls._assemble(Schema.from_dict(sealed["schema"]), sealed, PrivacyCard.from_dict(sealed["privacy"]))
-        problem = model.privacy.contradiction(model.schema.charges, model.schema.no_guarantee_reason)
+        problem = model.privacy.contradiction(model.schema.charges, model.schema.no_guarantee)
         if problem:
             raise ModelFormatError(problem)
         return model

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from math import ceil, exp
 
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import amount_text
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import printable
 

@@ -117,7 +117,6 @@ class Scorecard(Model):
 
     kind: ClassVar[str] = "scorecard"
     format: ClassVar[str] = "hedgerow/scorecard"
-    newest_version: ClassVar[int] = 2  # from which on bins may have errors, or too few rows, and points a scale
     decides_by: ClassVar[str] = "adds up points"
     has_points: ClassVar[bool] = True
 
@@ -475,11 +474,6 @@ class Scorecard(Model):
 
     def __repr__(self) -> str:
         return f"<Scorecard of {number_of(len(self), 'attribute')}; {self._guarantee}>"
-
-    @property
-    def _file_version(self) -> int:
-        has_noise = any(part.errors is not None or part.unsupported for part in self.parts)
-        return 2 if has_noise or self.scale is not None else 1
 
     def _structure(self) -> dict[str, Any]:
         parts = [part.to_dict(self.schema[part.attribute].bins) for part in self.parts]

@@ -11,6 +11,7 @@ from hedgerow.hypotheses.read import HypothesisCharges
 from hedgerow.oracle.answers import ClassCounts, LevelSums
 from hedgerow.oracle.release_forms import Form, Release
 from hedgerow.privacy.charge import Charge, renewed, unit_of
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.process import OfOneProcess, read_only
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
@@ -23,7 +24,7 @@ class PriorCosts:
 
     charges: list[tuple[Charge, Charge]]  # each with a copy that no caller holds
     reserves: list[Charge]  # of the cards of all hypotheses so far
-    denials: tuple[str, ...]
+    denials: tuple[tuple[Fact, ...], ...]
 
 
 RowAnswer = TypeVar("RowAnswer")
@@ -119,7 +120,7 @@ class ChargedOracle(AskedOracle[RowAnswer, ErrorAnswer]):
         super().__init__()
         self._max_queries, self._asked, self._lock = max_queries, 0, threading.Lock()
         self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: equal charges count twice
-        self._denials: dict[str, None] = {}
+        self._denials: dict[tuple[Fact, ...], None] = {}
         self._reserves: list[Charge] = []  # of the cards of hypotheses
 
     @property
@@ -139,7 +140,7 @@ class ChargedOracle(AskedOracle[RowAnswer, ErrorAnswer]):
         for charge, made in charges:
             _, before = self._charges.get(id(charge), (charge, None))
             if before is not None:
-                made = renewed(before, no_guarantee_reason=made.no_guarantee_reason)
+                made = renewed(before, no_guarantee=made.no_guarantee)
             self._charges[id(charge)] = (charge, made)
         self._denials |= dict.fromkeys(prior.denials)
         self._reserves = prior.reserves

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from math import sqrt
 from typing import Any
 
@@ -14,17 +15,18 @@ from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
 from hedgerow.oracle.charged_oracle import AskedOracle
 from hedgerow.oracle.protocol import MarginalOracle
 from hedgerow.oracle.release_forms import Release
+from hedgerow.privacy.amounts import total
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge, amount_text, join_reasons, total, total_rho, unit_of
+from hedgerow.privacy.charge import Charge, reasons, total_rho, unit_of
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.process import read_only
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.text.messages import ChargeNote, add_charge_note, charge_notes
-from hedgerow.text.values import quoted_text
 
 _METHODS = {"rows": "marginals", "classes": "class_marginals", "levels": "level_marginals", "errors": "error_marginals"}
-_AS_SAID = "as the curators' own cards say"
+_AS_STATED = Fact("as_stated")
 
 
 class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
@@ -98,31 +100,27 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
     def privacy(self) -> PrivacyCard:
         """The charges so far: the most of any curator, for a unit all together; notes with what each charged."""
         cards = [oracle.privacy for oracle in self._oracles]
-        each = [
-            f"curator {number}: epsilon {amount_text(card.epsilon or 0)}, delta {amount_text(card.delta or 0)}"
-            for number, card in enumerate(cards, 1)
-        ]
-        summed = amount_text(sum(card.epsilon or 0 for card in cards))
         charged = [card for card in cards if card.charges]
         if not charged:
-            return PrivacyCard.none("nothing was answered")
-        notes = dict.fromkeys(note for card in cards for note in card.notes)
-        whose = (
-            "one row is with one curator, and is charged what that one charges; somebody with a row at each pays the "
-            f"sum, epsilon {summed}"
+            return PrivacyCard.none(Fact("nothing_answered"))
+        epsilons, deltas = (
+            [card.epsilon or Fraction(0) for card in cards],
+            [card.delta or Fraction(0) for card in cards],
         )
+        each = Fact("per_curator", epsilon=epsilons, delta=deltas)
+        whose = Fact("row_at_one_curator", epsilon=sum(epsilons))
         if self.unit is not None:
-            whose = f"rows of one {quoted_text(self.unit.column)} can be with every curator: the charge is the sum"
-        more = (f"rows of {len(cards)} curators; {'; '.join(each)}", whose)
+            whose = Fact("unit_at_every_curator", column=self.unit.column)
         together = _largest if self.unit is None else _sum_of
         reserves = [(card.reserve,) for card in charged if card.reserve is not None]
+        sources = tuple(dict.fromkeys(card.noise for card in charged))
         return PrivacyCard(
-            (together("all answers", [card.charges for card in charged]),),
-            noise="; ".join(dict.fromkeys(card.noise for card in charged)),
+            (together("answers", [card.charges for card in charged]),),
+            noise=sources[0] if len(sources) == 1 else Fact("several", sources=sources),
             software=charged[0].software,
-            no_guarantee_reason=join_reasons(*(card.no_guarantee_reason for card in charged)),
-            notes=(*notes, *more),
-            reserve=together("questions left", reserves) if reserves else None,
+            no_guarantee=reasons(*(card.no_guarantee for card in charged)),
+            notes=tuple(dict.fromkeys((*(note for card in cards for note in card.notes), each, whose))),
+            reserve=together("questions", reserves) if reserves else None,
         )
 
     def noise_scale(self, n_attributes: int) -> float:
@@ -180,10 +178,10 @@ def _largest(what: str, each: Sequence[Sequence[Charge]]) -> Charge:
     rho = [total_rho(charges) for charges in each]
     known = [one for one in rho if one is not None]
     return Charge(
-        f"{what}, of the curator who charged most",
+        Fact("curators", of=what, together="largest"),
         max(total(charge.epsilon for charge in charges) for charges in each),
         max(total(charge.delta for charge in charges) for charges in each),
-        _AS_SAID,
+        _AS_STATED,
         rho=max(known) if len(known) == len(rho) else None,
         unit=unit_of([charge for charges in each for charge in charges]),
     )
@@ -194,4 +192,4 @@ def _sum_of(what: str, each: Sequence[Sequence[Charge]]) -> Charge:
     charges = [charge for one in each for charge in one]
     epsilon, delta = total(charge.epsilon for charge in charges), total(charge.delta for charge in charges)
     rho, unit = total_rho(charges), unit_of(charges)
-    return Charge(f"{what}, of all curators", epsilon, delta, _AS_SAID, rho=rho, unit=unit)
+    return Charge(Fact("curators", of=what, together="sum"), epsilon, delta, _AS_STATED, rho=rho, unit=unit)

@@ -18,6 +18,7 @@ from hedgerow.hypotheses import RowClassifier, TargetColumns, read_classifier
 from hedgerow.hypotheses.hypothesis import class_codes, codes_of
 from hedgerow.hypotheses.read import READABLE
 from hedgerow.oracle.binning import check_kind, check_total, in_numbers
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Cell
 from hedgerow.schema.booleans import default_classes
@@ -27,10 +28,7 @@ from hedgerow.schema.targets import Label, Target
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Labels, Table
 
-OPAQUE_REASON = (
-    "a hypothesis was evaluated by its own code, which sees the private rows, and whose prediction for one row can "
-    "depend on the others"
-)
+OPAQUE = Fact("opaque_hypothesis")
 """The reason why answers about such a hypothesis carry no guarantee."""
 
 

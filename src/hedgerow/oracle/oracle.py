@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from hedgerow._version import __version__
 from hedgerow.boundary.arguments import RandomState, check_flag
 from hedgerow.errors import ArgumentError, ArgumentTypeError, OracleExhaustedError
 from hedgerow.hypotheses.hypothesis import Hypothesis
@@ -15,10 +14,12 @@ from hedgerow.hypotheses.read import HypothesisCharges, charges_of
 from hedgerow.oracle.answers import PARTS, ErrorCounts, ErrorRatios, RowCounts, RowShares, answer_of
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
-from hedgerow.oracle.frame_rows import OPAQUE_REASON, OpaqueClassifier, OracleFrame, OracleRows, target_label
+from hedgerow.oracle.frame_rows import OPAQUE, OpaqueClassifier, OracleFrame, OracleRows, target_label
 from hedgerow.oracle.release_forms import UNPROVEN_RATIO, Form, Release, card_notes, check_form
 from hedgerow.privacy import Budget, PrivacyCard
-from hedgerow.privacy.charge import Charge, join_reasons
+from hedgerow.privacy.card import SOFTWARE
+from hedgerow.privacy.charge import Charge, reasons
+from hedgerow.privacy.facts import Fact, fact
 from hedgerow.privacy.gate import Gate, spend
 from hedgerow.privacy.noise import GaussianCounts, Mechanism, NoiseSource, noise_source
 from hedgerow.privacy.process import read_only
@@ -26,7 +27,6 @@ from hedgerow.privacy.unit import Unit, loss_of, rows_of
 from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema import Number, Schema
 from hedgerow.tables.frames import Labels, Table
-from hedgerow.text.messages import number_of
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -212,16 +212,13 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
     @property
     def privacy(self) -> PrivacyCard:
         """The charges so far with their purposes, and the guarantee."""
-        software = f"hedgerow {__version__}"
         if not self._charges:
-            return PrivacyCard.none(
-                "not private: exact answers" if self._budget is None else "nothing was answered", software=software
-            )
+            return PrivacyCard.none(Fact("exact_answers" if self._budget is None else "nothing_answered"))
         charges = tuple(made for _, made in self._charges.values())
         return PrivacyCard(
             charges,
-            noise=self._noise.description,
-            software=software,
+            noise=fact(self._noise.description, "noise", "description"),
+            software=SOFTWARE,
             notes=card_notes(self._denials, self._unit, with_delta=any(charge.delta for charge in charges)),
             reserve=None if self._form is None else self._form.reserve(self.queries_left, self._reserves, self._spared),
         )
@@ -270,12 +267,11 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         """The number of the next question, counted from 1; of the last one, once all were asked."""
         return min(self._asked + 1, self._max_queries)
 
-    def _purpose(self, question: OracleQuestion, mechanism: Mechanism) -> str:
-        counted = "marginals" if question.by == "rows" else question.by
-        what = f"{counted} by bin of {number_of(len(question.bins), 'attribute')}"
+    def _query(self, question: OracleQuestion, mechanism: Mechanism) -> Fact:
+        asked = {"by": question.by, "attributes": len(question.bins), "of": self._max_queries}
         if isinstance(mechanism, GaussianCounts):
-            return f"up to {self._max_queries} answers, all charged with the first; the first: {what}"
-        return f"{what}, question {self._asked + 1} of {self._max_queries}"
+            return Fact("series", **asked)
+        return Fact("question", **asked, number=self._asked + 1)
 
     def _answer(self, question: OracleQuestion) -> Any:
         self.check_process()
@@ -291,25 +287,25 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
             scale = self._form.scale(self._next, len(bins), question.steps)
             mechanism: Mechanism = self._form.mechanism(self._next, len(bins), question.steps)
             epsilon, delta, rho = loss_of(mechanism, rows_of(self._unit))
-            planned = Charge("the answer", epsilon, delta, unit=self._unit)
+            planned = Charge(Fact("planned"), epsilon, delta, unit=self._unit)
             prior = self._prior_costs(self._form, planned, bins, question.paid)
             noise, unproven = self._noise, UNPROVEN_RATIO if self._release == "ratio" else None
-            opaque = OPAQUE_REASON if isinstance(question.hypothesis, OpaqueClassifier) else None
-            why = join_reasons(unproven, opaque, bins.no_guarantee_reason)
-            purpose = self._purpose(question, mechanism)
+            opaque = OPAQUE if isinstance(question.hypothesis, OpaqueClassifier) else None
+            why = reasons(unproven, opaque, bins.no_guarantee)
+            query = self._query(question, mechanism)
 
             def charged() -> Any:
                 self._asked += 1
-                reasons = join_reasons(why, noise.no_guarantee_reason)
-                own = Charge(purpose, epsilon, delta, str(mechanism), reasons, rho=rho, unit=self._unit)
-                is_charged = own.epsilon or own.delta or own.no_guarantee_reason
+                all_reasons = reasons(why, noise.no_guarantee_reason)
+                own = Charge(query, epsilon, delta, mechanism.record, all_reasons, rho=rho, unit=self._unit)
+                is_charged = own.epsilon or own.delta or own.no_guarantee
                 if self._asked > 1 and not own.delta:  # the attributes of the first were chosen by no answer
                     self._spared += pure_rho(own.epsilon) - (own.zcdp or 0)
                 self._record([*prior.charges, (own, own)] if is_charged else prior.charges, prior)
                 return self._counted(question)
 
             def answer(gate: Gate) -> Any:
-                released = gate.release(mechanism, charged, purpose=purpose, no_guarantee_reason=why)
+                released = gate.release(mechanism, charged, query=query, no_guarantee=why)
                 return self._answer_of(question, released, scale)
 
             return spend(self._budget, noise, answer, unit=self._unit)

@@ -7,8 +7,8 @@ from hedgerow.errors import ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, LevelSums, RowCounts, RowShares
 from hedgerow.oracle.release_forms import Release
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import amount_text
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target

@@ -1,6 +1,6 @@
 """Forms in which an oracle releases its answers, with the loss of each."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -12,13 +12,13 @@ from hedgerow.boundary.arguments import check_choice, check_integer
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.privacy import opendp as dp
+from hedgerow.privacy.amounts import total
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.charge import Charge, Reserve, total, total_rho, unit_of
+from hedgerow.privacy.charge import Charge, Reserve, total_rho, unit_of
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.privacy.zcdp import largest_rho, pure_rho
-from hedgerow.text.messages import number_of
-from hedgerow.text.values import quoted_text
 
 Release = Literal["counts", "ratio", "gaussian"]
 RELEASES: tuple[Release, ...] = get_args(Release)
@@ -65,18 +65,17 @@ class Form:
         if len(parts) < 2:
             return parts[0] if parts else None
         epsilon, delta = total(part.epsilon for part in parts), total(part.delta for part in parts)
-        purpose = "questions left, hypotheses' included"
-        return Reserve(purpose, epsilon, delta, rho=total_rho(parts), unit=unit_of(parts))
+        return Reserve(Fact("all_questions_left"), epsilon, delta, rho=total_rho(parts), unit=unit_of(parts))
 
     def _own_reserve(self, left: int, spared: Fraction | int) -> list[Charge]:
         if spared and not left:
-            return [Reserve("questions about fewer attributes", Fraction(0), rho=Fraction(spared), unit=self.unit)]
+            return [Reserve(Fact("fewer_attributes"), Fraction(0), rho=Fraction(spared), unit=self.unit)]
         if not left or (self.release == "gaussian" and self.questions > 1):  # all were charged with the first
             return []
         epsilon, delta = self.epsilon / self.questions, self.delta if self.release == "gaussian" else Fraction(0)
         rho = largest_rho(epsilon, delta) if delta else pure_rho(epsilon)
-        purpose = number_of(left, "question") + " left"
-        return [Reserve(purpose, left * epsilon, left * delta, rho=left * rho + spared, unit=self.unit)]
+        query = Fact("questions_left", number=left)
+        return [Reserve(query, left * epsilon, left * delta, rho=left * rho + spared, unit=self.unit)]
 
     def scale(self, question: int, attributes: int, steps: int = 1) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count, or a sum of steps."""
@@ -100,10 +99,7 @@ def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) ->
         raise ArgumentError("expected a budget with epsilon left, got one that is exhausted.")
 
 
-UNPROVEN_RATIO = (
-    "published as epsilon-differential privacy, which it is not: a bin without rows answers 0 for certain, and another "
-    "does not; the loss of a bin of m rows is up to 1/lambda or m/((m + 1) lambda) + ln((m + 1)/m), the larger"
-)
+UNPROVEN_RATIO = Fact("unproven_ratio")
 """The reason why ratios carry no guarantee."""
 
 
@@ -145,8 +141,9 @@ class PublishedRatios:
     def simulate(self, values: Any, rng: np.random.Generator) -> list[float]:
         return _ratio(values[0] + rng.laplace(scale=self.scale, size=len(values[0])), values[1])
 
-    def __str__(self) -> str:
-        return f"EXPRIL's clipped ratio as published, Laplace noise of scale {self.scale:.4g} on the numerator"
+    @property
+    def record(self) -> Fact:
+        return Fact("clipped_ratio", scale=self.scale)
 
 
 def _ratio(numerators: Floats, denominators: Integers) -> list[float]:
@@ -154,20 +151,14 @@ def _ratio(numerators: Floats, denominators: Integers) -> list[float]:
     return np.clip(shares, 0.0, 1.0).tolist()
 
 
-_NOTES = (
-    "the names, types and order of the columns, the classes, and the number of questions count as public",
-    "hypotheses are data: each row is evaluated in arithmetic that does not depend on the others",
-    "hypotheses count as public, or as paid for: if one was learned from these rows, its own cost comes on top",
-)
-_UNIT_DELTA = ", and a delta of k·exp((k - 1)·epsilon) times the delta, which is of use for few rows only"
-_UNIT = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
-
-
-def card_notes(denials: Iterable[str], unit: Unit | None, *, with_delta: bool) -> tuple[str, ...]:
+def card_notes(denials: Iterable[Sequence[Fact]], unit: Unit | None, *, with_delta: bool) -> tuple[Fact, ...]:
     """Return the notes on the card of answers, with what the cards of hypotheses deny."""
-    denied = (f"asked about a hypothesis whose own card says: none ({reason})" for reason in denials)
-    if unit is None:
-        return (*_NOTES, *denied, _UNIT + (_UNIT_DELTA if with_delta else ""))
-    of = "of each unit, drawn at random,"
-    used = f"1 row {of} is" if unit.max_rows == 1 else f"{unit.max_rows} rows {of} are"
-    return (*_NOTES, *denied, f"at most {used} used; a person with two {quoted_text(unit.column)} is two")
+    whose = Fact("oracle_row_is_unit", delta=with_delta or None)
+    if unit is not None:
+        whose = Fact("oracle_unit", column=unit.column, rows=unit.max_rows)
+    return (*map(Fact, ("oracle_public", "hypotheses_are_data", "hypotheses_paid")), *denied(denials), whose)
+
+
+def denied(denials: Iterable[Sequence[Fact]]) -> tuple[Fact, ...]:
+    """Return the notes on hypotheses whose own cards have no guarantee, for these reasons."""
+    return tuple(Fact("denied", because=reasons) for reasons in denials)

@@ -19,7 +19,7 @@ from hedgerow.planning.expected import (
     round_up,
 )
 from hedgerow.planning.simulation import ByEpsilon, Simulated, draw_accuracies
-from hedgerow.privacy.charge import amount_text
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
 from hedgerow.text.messages import aligned, number_of

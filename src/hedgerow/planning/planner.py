@@ -17,7 +17,7 @@ from hedgerow.planning.expected import (
 )
 from hedgerow.planning.forecast import Forecast, least_epsilon_for
 from hedgerow.planning.simulation import ByEpsilon, simulate, simulate_others
-from hedgerow.privacy.charge import Amount, exact
+from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, MOST_WHOLE
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.numbers import Numeric

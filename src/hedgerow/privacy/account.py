@@ -9,7 +9,10 @@ from typing import Literal, Self, get_args
 
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError, BudgetExceededError
-from hedgerow.privacy.charge import Charge, amount_text, check_delta, exact, join_reasons, total, unit_of
+from hedgerow.privacy import wording
+from hedgerow.privacy.amounts import amount_text, exact, total
+from hedgerow.privacy.charge import Charge, check_delta, reasons, unit_of
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.zcdp import epsilon_at, largest_pure, largest_rho
 
 Accounting = Literal["basic", "zcdp"]
@@ -45,7 +48,7 @@ class Totals:
             total((self.delta, charge.delta)),
             self.known_rho if rho is None else total((self.known_rho, rho)),
             self.without_rho + (rho is None),
-            self.without_guarantee + (charge.no_guarantee_reason is not None),
+            self.without_guarantee + bool(charge.no_guarantee),
         )
 
     @classmethod
@@ -178,8 +181,8 @@ class Account:
 
     @property
     def no_guarantee_reason(self) -> str | None:
-        """Why some of what was charged has no guarantee; None where all of it has."""
-        return join_reasons(*(charge.no_guarantee_reason for charge in self.charges))
+        """Why some of what was charged has no guarantee, in words; None where all of it has."""
+        return wording.of_reasons(reasons(*(charge.no_guarantee for charge in self.charges)))
 
     @property
     def warning(self) -> str | None:
@@ -228,13 +231,13 @@ class Account:
         self.check(charge)
         return self._holding((*self.charges, charge), self._totals.plus(charge))
 
-    def marked(self, place: int, no_guarantee_reason: str) -> "Account":
-        """Return the account with one of its charges marked as void, for this reason."""
+    def marked(self, place: int, no_guarantee: tuple[Fact, ...]) -> "Account":
+        """Return the account with one of its charges marked as void, for these reasons."""
         if place >= len(self.charges):
             raise ArgumentError("expected a budget whose charges are only added to, found fewer charges than before.")
         charge = self.charges[place]
-        marked = replace(charge, no_guarantee_reason=join_reasons(charge.no_guarantee_reason, no_guarantee_reason))
-        without = self._totals.without_guarantee + (charge.no_guarantee_reason is None)
+        marked = replace(charge, no_guarantee=reasons(charge.no_guarantee, no_guarantee))
+        without = self._totals.without_guarantee + (not charge.no_guarantee)
         totals = replace(self._totals, without_guarantee=without)
         return self._holding((*self.charges[:place], marked, *self.charges[place + 1 :]), totals)
 

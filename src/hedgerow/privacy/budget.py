@@ -1,14 +1,16 @@
 """Privacy budgets: a cap on (ε, δ) or on ρ, and the record of what was charged against it."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.account import Account, Accounting
-from hedgerow.privacy.charge import Amount, Charge, amount_text, charges_html, exact, unit_of
+from hedgerow.privacy.amounts import Amount, amount_text, exact
+from hedgerow.privacy.charge import Charge, charges_html, reasons, unit_of
+from hedgerow.privacy.facts import Fact, fact
 from hedgerow.privacy.process import OfOneProcess, read_only
 from hedgerow.privacy.unit import Unit
 from hedgerow.text.markup import element
@@ -112,15 +114,16 @@ class Budget(OfOneProcess):
         delta: Amount = 0,
         *,
         rho: Amount | None = None,
-        purpose: str,
-        mechanism: str = "",
-        no_guarantee_reason: str | None = None,
+        purpose: Fact | str,
+        mechanism: Fact | str | None = None,
+        no_guarantee: Sequence[Fact] | Fact | str | None = None,
         unit: Unit | None = None,
     ) -> None:
         """Charge (ε, δ) for one release, and its ρ where that is not what follows from ε. Never refunded.
 
-        `no_guarantee_reason` says why the release has no guarantee, if it has none; then ε may be 0, where an earlier
-        charge paid. `unit` is what the loss is that of; None for one row. All charges of a budget are of the same.
+        `purpose` is what is released, and `mechanism` how, in your own words; releases of hedgerow's state facts. Give
+        `no_guarantee` if the release has no guarantee, to say why; then ε may be 0, if an earlier charge paid. `unit`
+        is what the loss is that of; None for one row. All charges of a budget are of the same.
 
         Raises
         ------
@@ -129,18 +132,15 @@ class Budget(OfOneProcess):
         RuntimeError
             If the process was forked since the budget was made.
         ValueError
-            If ε is not > 0 (or 0, with `no_guarantee_reason`), δ is not in [0, 1), or earlier charges are of another
+            If ε is not > 0 (or 0, with `no_guarantee`), δ is not in [0, 1), or earlier charges are of another
             unit.
         """
-        self._enter(
-            _charge(
-                purpose, epsilon, delta, rho, mechanism=mechanism, no_guarantee_reason=no_guarantee_reason, unit=unit
-            )
-        )
+        why = reasons(no_guarantee)
+        self._enter(_charge(purpose, epsilon, delta, rho, mechanism=mechanism, no_guarantee=why, unit=unit))
 
     def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None, unit: Unit | None = None) -> None:
         """Check that (ε, δ), with this ρ, could be charged now; BudgetExceededError if not. Nothing is charged."""
-        charge = _charge("a check", epsilon, delta, rho, unit=unit)
+        charge = _charge(Fact("planned"), epsilon, delta, rho, unit=unit)
         self._check_here(charge)
         self._now.check(charge)
 
@@ -150,8 +150,8 @@ class Budget(OfOneProcess):
         delta: Amount = 0,
         *,
         rho: Amount | None = None,
-        purpose: str,
-        no_guarantee_reason: str | None = None,
+        purpose: Fact | str,
+        no_guarantee: Sequence[Fact] | Fact | str | None = None,
         unit: Unit | None = None,
     ) -> "Budget":
         """Charge (ε, δ) at once and return a new budget of that size to spend in parts.
@@ -159,7 +159,7 @@ class Budget(OfOneProcess):
         `rho` is the most that will be spent in ρ, a second cap on the new budget; by default it has none, and what
         follows from ε is charged. With a δ, where this budget adds up ρ, it is what (ε, δ) allows.
 
-        `no_guarantee_reason` says why releases under the new budget have no guarantee, if that is known. A charge to it
+        `no_guarantee` says why releases under the new budget have no guarantee, if that is known. A charge to it
         that is void marks the charge to this budget as void, too. `unit` is what all charges to the new budget are for;
         None for one row. Raises BudgetExceededError if this budget has less left; nothing is charged then.
         """
@@ -170,9 +170,8 @@ class Budget(OfOneProcess):
             share._account = replace(share._account, rho=share._account.largest_rho)
         for amount in (share.epsilon, share.delta):
             exact(amount / _PARTS, "an allocated amount divided by 10^20")
-        charge = Charge(
-            purpose, share.epsilon, share.delta, no_guarantee_reason=no_guarantee_reason, rho=share.rho, unit=unit
-        )
+        query, why = fact(purpose, "query", "purpose"), reasons(no_guarantee)
+        charge = Charge(query, share.epsilon, share.delta, no_guarantee=why, rho=share.rho, unit=unit)
         share._parent, share._allocated = (self, self._enter(charge)), charge
         return share
 
@@ -191,14 +190,14 @@ class Budget(OfOneProcess):
 
     def _enter(self, charge: Charge) -> int:
         """Record a charge, if it fits, and return its place in the record."""
-        if charge.epsilon == 0 and not charge.no_guarantee_reason:
+        if charge.epsilon == 0 and not charge.no_guarantee:
             raise ArgumentError("epsilon must be a number > 0, got 0.")
         self._check_here(charge)
 
         def change(account: Account) -> Account:
             after = account.charged(charge)
-            if charge.no_guarantee_reason:
-                self._add_reason_to_parent(charge.no_guarantee_reason)
+            if charge.no_guarantee:
+                self._mark_parent(charge.no_guarantee)
             return after
 
         before = self.spent_here
@@ -214,12 +213,12 @@ class Budget(OfOneProcess):
         if self._allocated is not None:
             unit_of((self._allocated, charge))
 
-    def _add_reason_to_parent(self, no_guarantee_reason: str) -> None:
+    def _mark_parent(self, no_guarantee: tuple[Fact, ...]) -> None:
         """Mark the charge by which this budget was allocated as void, and so on upwards."""
         if self._parent is not None:
             parent, place = self._parent
-            parent._add_reason_to_parent(no_guarantee_reason)
-            parent._update(lambda account: account.marked(place, no_guarantee_reason))
+            parent._mark_parent(no_guarantee)
+            parent._update(lambda account: account.marked(place, no_guarantee))
 
     @property
     def _now(self) -> Account:
@@ -267,6 +266,6 @@ def account_of(epsilon: Amount | None, delta: Amount, rho: Amount | None, accoun
     )
 
 
-def _charge(purpose: str, epsilon: Amount, delta: Amount, rho: Amount | None, **more: Any) -> Charge:
+def _charge(purpose: Fact | str, epsilon: Amount, delta: Amount, rho: Amount | None, **more: Any) -> Charge:
     amounts: Any = {"epsilon": epsilon, "delta": delta, "rho": rho}  # a charge makes them exact
-    return Charge(purpose, **amounts, **more)
+    return Charge(fact(purpose, "query", "purpose"), **amounts, **more)

@@ -14,9 +14,12 @@ from hedgerow.boundary.untrusted_text import check_plain, parse_amount, parse_js
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import facts_from_list
+from hedgerow.text.messages import shown
 from hedgerow.text.values import printable
 
 FORMAT = "hedgerow/budget"
+VERSION = 3
 LONGEST_TABLE = 200  # the most characters of a table's name
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -31,9 +34,8 @@ class Record:
     account : Account
         The caps, and all charges.
     entries : tuple of dict
-        What happened, in order: ``opened`` (or ``chained``, with the charges so far, which nothing protected until
-        then), ``charged``, ``void`` (why a charge has no guarantee) and ``released`` (the digest of the model that a
-        charge was for). Each has its date and the hash of the entry before. Empty for a file without a chain.
+        What happened, in order: ``opened``, ``charged``, ``void`` (why a charge has no guarantee) and ``released``
+        (the digest of the model that a charge was for). Each has its date and the hash of the entry before.
     head : str
         The hash of the last entry.
 
@@ -56,36 +58,20 @@ class Record:
         """Return the record of a new budget, for the table of this name."""
         return cls(account)._with({"kind": "opened", **_caps(account), **_named(table)})
 
-    def chained(self, table: str | None = None) -> Self:
-        """Return a record with a chain, of one without. What came before is in its first entry, as it was found."""
-        before = [charge.exact_dict() for charge in self.account.charges]
-        return self._with({"kind": "chained", **_caps(self.account), **_named(table), "charges": before})
-
-    @property
-    def is_chained(self) -> bool:
-        """True if each entry has the hash of the one before."""
-        return bool(self.entries)
-
-    @property
-    def unchained(self) -> int:
-        """The number of charges that were made before there was a chain."""
-        return len(self.entries[0].get("charges", ())) if self.entries else len(self.account.charges)
-
     @cached_property
     def hashes(self) -> tuple[str, ...]:
         """The hash of every entry."""
-        return _hashes(self.entries, self.head) if self.entries else ()
+        return _hashes(self.entries, self.head)
 
     @property
     def table(self) -> str | None:
         """The name of the table, where one was given."""
-        return self.entries[0].get("table") if self.entries else None
+        return self.entries[0].get("table")
 
     @property
     def dates(self) -> tuple[str, ...]:
-        """When each charge was made, in UTC; empty where that is not known."""
-        later = [entry["date"] for entry in self.entries if entry["kind"] == "charged"]
-        return (*[""] * self.unchained, *later)
+        """When each charge was made, in UTC."""
+        return tuple(entry["date"] for entry in self.entries if entry["kind"] == "charged")
 
     def after(self, account: Account) -> Self:
         """Return the record with what is new in this account: more charges, or reasons why some are void."""
@@ -94,7 +80,9 @@ class Record:
         if kept != before:
             for number, (old, new) in enumerate(zip(before, kept, strict=False), 1):
                 if old != new:
-                    record = record._with({"kind": "void", "charge": number, "void": new.no_guarantee_reason})
+                    record = record._with(
+                        {"kind": "void", "charge": number, "void": [reason.to_dict() for reason in new.no_guarantee]}
+                    )
         for charge in account.charges[len(before) :]:
             record = record._with({"kind": "charged", **charge.exact_dict(), **_named(self.table)})
             if Charge.parsed(parse_json(_line(record.entries[-1]))) != charge:
@@ -138,23 +126,22 @@ class Record:
     @property
     def _first_keys(self) -> dict[str, Any]:
         warning = {"warning": self.account.warning} if self.account.warning else {}
-        return {"format": FORMAT, "version": 2, **warning}
+        return {"format": FORMAT, "version": VERSION, **warning}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote, or the file of an earlier version, without a chain.
+        """Read back what `to_dict` wrote.
 
         Raises
         ------
         ModelFormatError
             If an entry is not what was written before the next.
         LedgerError, ValueError, KeyError, TypeError, AttributeError, IndexError
-            If it is something else.
+            If it is something else, or of another version.
         """
-        if data["version"] == 1:
-            account = _account(data, [Charge.from_dict(charge) for charge in data["charges"]])
-            _check_same(_unchained(account), data)
-            return cls(account)
+        if type(data["version"]) is not int or data["version"] != VERSION:
+            problem = f"expected version {VERSION} of {FORMAT}, got {shown(data['version'])}"
+            raise ArgumentError(f"{problem}, which another release of hedgerow wrote; read it with that release")
         entries = data["entries"]
         number = broken_link(zip(entries, _hashes(entries, data["head"]), strict=False))
         if number is not None:
@@ -165,14 +152,9 @@ class Record:
         return record
 
     def __str__(self) -> str:
-        if len(self.entries) == 0:
-            return "no chain of hashes: an edit would not show; start one with `hedgerow budget chain`"
-        first, number = self.entries[0], len(self.entries)
+        number = len(self.entries)
         many = f"{number} entries, each with the hash of the one before; keep that of the last elsewhere:"
-        lines = [many if number > 1 else "1 entry; keep its hash elsewhere:", f"  {self.head}"]
-        if first["kind"] == "chained":
-            lines.append(f"charges made before the chain of hashes, as found on {first['date'][:10]}: {self.unchained}")
-        return printable("\n".join(lines), keep="\n")
+        return f"{many if number > 1 else '1 entry; keep its hash elsewhere:'}\n  {self.head}"
 
 
 def _line(entry: Mapping[str, Any]) -> str:
@@ -191,10 +173,9 @@ def _hashes(entries: Sequence[Mapping[str, Any]], head: str) -> tuple[str, ...]:
 
 def _replayed(entries: list[dict[str, Any]]) -> Account:
     first = _content(entries[0])
-    account = _account(first, tuple(map(Charge.parsed, first.get("charges", ()))))
-    written = {"kind": "chained", **_caps(account), "charges": [charge.exact_dict() for charge in account.charges]}
-    _check_same(written if "charges" in first else {"kind": "opened", **_caps(account)}, first)
-    charges = list(account.charges)
+    account = _account(first)
+    _check_same({"kind": "opened", **_caps(account)}, first)
+    charges = list[Charge]()
     for entry in map(_content, entries[1:]):
         _replay(entry, charges)
     return replace(account, charges=tuple(charges))
@@ -209,8 +190,9 @@ def _replay(entry: dict[str, Any], charges: list[Charge]) -> None:
     if type(number) is not int or not 1 <= number <= len(charges):
         raise ArgumentError("expected an entry about an earlier charge")
     if entry["kind"] == "void":
-        charges[number - 1] = replace(charges[number - 1], no_guarantee_reason=entry["void"])
-        _check_same({"kind": "void", "charge": number, "void": charges[number - 1].no_guarantee_reason or ""}, entry)
+        why = facts_from_list(entry["void"], "reason")
+        charges[number - 1] = replace(charges[number - 1], no_guarantee=why)
+        _check_same({"kind": "void", "charge": number, "void": [reason.to_dict() for reason in why]}, entry)
     else:
         _check_same({"kind": "released", "charge": number, "model": _checked_digest(entry["model"])}, entry)
 
@@ -249,12 +231,6 @@ def _caps(account: Account) -> dict[str, Any]:
     return data
 
 
-def _account(data: Mapping[str, Any], charges: Sequence[Charge]) -> Account:
+def _account(data: Mapping[str, Any]) -> Account:
     epsilon, rho = (None if data.get(key) is None else parse_amount(data[key]) for key in ("epsilon", "rho"))
-    return Account(epsilon, parse_amount(data["delta"]), tuple(charges), rho, data.get("accounting", "basic"))
-
-
-def _unchained(account: Account) -> dict[str, Any]:
-    warning = {"warning": account.warning} if account.warning else {}
-    charges = [charge.to_dict() for charge in account.charges]
-    return {"format": FORMAT, "version": 1, **_caps(account), **warning, "charges": charges}
+    return Account(epsilon, parse_amount(data["delta"]), (), rho, data.get("accounting", "basic"))

@@ -24,9 +24,9 @@ from hedgerow.errors import (
     UnreadableError,
 )
 from hedgerow.privacy.account import Account, Accounting
+from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.budget import Budget, account_of
 from hedgerow.privacy.budget_chain import FORMAT, Record
-from hedgerow.privacy.charge import Amount
 from hedgerow.privacy.unit import Unit
 
 
@@ -122,7 +122,7 @@ class FileBudget(Budget):
 
     @property
     def head(self) -> str:
-        """The hash of the last entry now; empty for a file of an earlier version, without a chain."""
+        """The hash of the last entry now."""
         return self.record.head
 
     def check_head(self, head: str) -> None:
@@ -137,16 +137,6 @@ class FileBudget(Budget):
             problem = f"{self._path}: no entry has the hash that was kept: entries were removed or replaced since."
             raise ModelFormatError(f"{problem} Restore the file from a backup that has all charges.")
 
-    def start_chain(self, table: str | None = None) -> None:
-        """Start a chain in a file of an earlier version, with its charges as found; ArgumentError if it has one."""
-
-        def chained(record: Record) -> Record:
-            if record.is_chained:
-                raise ArgumentError(f"{self._path}: expected a budget file without a chain, found one that has it.")
-            return record.chained(table)
-
-        self._rewrite(chained)
-
     def add_digest(self, model: str) -> None:
         """Enter the digest of the model that the last charge through this object was for; StateError without one."""
         number = self._last_charge
@@ -159,7 +149,6 @@ class FileBudget(Budget):
         self._check_folder()
         with _opened(self._path) as file:
             _check_writable(self._path, file)
-            self._check_chained(self._read(file))
         super().check(epsilon, delta, rho=rho, unit=unit)
 
     def _check_folder(self) -> None:
@@ -168,15 +157,6 @@ class FileBudget(Budget):
             problem = f"{self._path}: expected the folder that the budget was opened in, found another in its place."
             raise ModelFormatError(problem)
 
-    def _check_chained(self, record: Record) -> None:
-        """Refuse to charge a file of an earlier version, whose charges may have been edited."""
-        if not record.is_chained:
-            raise ModelFormatError(
-                f"{self._path}: expected a budget file whose entries are chained by hash, found one of an earlier "
-                "version. Look at its charges (`hedgerow budget show`), then run `hedgerow budget chain`. "
-                "Nothing was charged."
-            )
-
     @property
     def _now(self) -> Account:
         self._check_folder()
@@ -184,11 +164,7 @@ class FileBudget(Budget):
             return self._read(file).account
 
     def _update(self, change: Callable[[Account], Account]) -> Account:
-        def charged(record: Record) -> Record:
-            self._check_chained(record)
-            return record.after(change(record.account))
-
-        return self._rewrite(charged).account
+        return self._rewrite(lambda record: record.after(change(record.account))).account
 
     def _rewrite(self, change: Callable[[Record], Record]) -> Record:
         self._check_folder()

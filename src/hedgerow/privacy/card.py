@@ -1,52 +1,43 @@
 """Privacy cards: what was spent on a model, on what, and what is guaranteed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
 from hedgerow._version import __version__
 from hedgerow.errors import ArgumentError
-from hedgerow.privacy.charge import (
-    Amount,
-    Charge,
-    Reserve,
-    amount_text,
-    both_amounts,
-    charges_html,
-    exact,
-    join_reasons,
-    least_epsilon,
-    total,
-    total_rho,
-    unit_of,
-)
-from hedgerow.privacy.unit import ONE_ROW, Unit, neighbours_of, reworded
+from hedgerow.privacy import wording
+from hedgerow.privacy.amounts import Amount, amount_text, both_amounts, exact, total
+from hedgerow.privacy.charge import Charge, Reserve, charges_html, least_epsilon, reasons, total_rho, unit_of
+from hedgerow.privacy.facts import Fact, fact, facts, facts_from_list
+from hedgerow.privacy.unit import Unit
 from hedgerow.text.markup import table
-from hedgerow.text.values import printable, quoted_text
+from hedgerow.text.values import printable
 
-NEIGHBOURS = neighbours_of(None)
-_FOLLOWS = ("guarantee", "neighbours", "epsilon", "epsilon_exact", "delta", "delta_exact")  # from the charges
-NO_NOISE = "none"  # the source of noise on cards of models learned without privacy
-UNKNOWN_NOISE = "unknown"  # the source of noise on cards of models that were read from other formats
-SOFTWARE = f"hedgerow {__version__}"  # the software that made a model, as cards name it
+_FOLLOWS = ("guarantee", "unit", "epsilon", "epsilon_exact", "delta", "delta_exact", "void")  # from the charges
+NO_NOISE = Fact("no_noise")  # the source of noise on cards of models learned without privacy
+UNKNOWN_NOISE = Fact("unknown_noise")  # the source of noise on cards of models that were read from other formats
+SOFTWARE = Fact("hedgerow", version=__version__)  # the software that made a model, as cards name it
 
 
 @dataclass(frozen=True)
 class PrivacyCard:
-    """The charges of a model, with their purposes, and the guarantee. Total and guarantee follow from the fields.
+    """The charges of a model, with what was released, and the guarantee. Total and guarantee follow from the fields.
+
+    Text in place of a fact is somebody's own words, and kept as a fact of the code ``text``.
 
     Attributes
     ----------
     charges : tuple of Charge
         What was released and what it cost; empty for a model learned without privacy.
-    noise : str
+    noise : Fact
         Where the randomness came from.
-    software : str
-        The version that made the model.
-    no_guarantee_reason : str or None
-        Why there is no guarantee; None where there is one. The reasons of the charges are added to it.
-    notes : tuple of str
+    software : Fact
+        The software that made the model.
+    no_guarantee : tuple of Fact
+        Why there is no guarantee; empty if there is one. The reasons of the charges are added to it.
+    notes : tuple of Fact
         What the guarantee does not cover.
     reserve : Charge or None
         What the questions may still be charged that an oracle has left, and what it, or a fit that chose its releases
@@ -72,29 +63,28 @@ class PrivacyCard:
     """
 
     charges: tuple[Charge, ...]
-    noise: str
-    software: str
-    no_guarantee_reason: str | None = None
-    notes: tuple[str, ...] = ()
+    noise: Fact
+    software: Fact
+    no_guarantee: tuple[Fact, ...] = ()
+    notes: tuple[Fact, ...] = ()
     reserve: Charge | None = None
-    _has_earlier_words: bool = field(default=False, init=False, repr=False, compare=False)  # under its file's digest
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self,
-            "no_guarantee_reason",
-            join_reasons(self.no_guarantee_reason, *(charge.no_guarantee_reason for charge in self.charges)),
-        )
+        why = reasons(self.no_guarantee, *(charge.no_guarantee for charge in self.charges))
+        object.__setattr__(self, "no_guarantee", why)
+        object.__setattr__(self, "noise", fact(self.noise, "noise", "noise"))
+        object.__setattr__(self, "software", fact(self.software, "software", "software"))
+        object.__setattr__(self, "notes", facts(self.notes, "note", "notes"))
         if type(self.reserve) is Charge:
             object.__setattr__(self, "reserve", Reserve(**vars(self.reserve)))
         _ = self.epsilon, self.delta, self.rho, unit_of(self.planned)  # raises if they do not add up
-        if not self.charges and not self.no_guarantee_reason:
-            raise ArgumentError("Expected a reason in `no_guarantee_reason` for a card without charges, got none.")
+        if not self.charges and not self.no_guarantee:
+            raise ArgumentError("Expected a reason in `no_guarantee` for a card without charges, got none.")
 
     @classmethod
-    def none(cls, reason: str, *, software: str = SOFTWARE) -> Self:
+    def none(cls, reason: Fact | str, *, software: Fact | str = SOFTWARE) -> Self:
         """Make the card of a model learned without privacy."""
-        return cls((), noise=NO_NOISE, software=software, no_guarantee_reason=reason)
+        return cls((), NO_NOISE, fact(software, "software", "software"), reasons(reason))
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -113,8 +103,13 @@ class PrivacyCard:
 
     @property
     def neighbours(self) -> str:
-        """The neighbouring relation that the guarantee speaks of."""
-        return neighbours_of(self.unit)
+        """The neighbouring relation that the guarantee speaks of, in words."""
+        return wording.neighbours(self.unit)
+
+    @property
+    def no_guarantee_reason(self) -> str | None:
+        """Why there is no guarantee, in words; None if there is one."""
+        return wording.of_reasons(self.no_guarantee)
 
     @property
     def rho(self) -> Fraction | None:
@@ -145,7 +140,7 @@ class PrivacyCard:
     @property
     def is_private(self) -> bool:
         """True if the card carries a guarantee."""
-        return self.no_guarantee_reason is None
+        return not self.no_guarantee
 
     @property
     def has_noise(self) -> bool:
@@ -155,36 +150,14 @@ class PrivacyCard:
     @property
     def guarantee(self) -> str:
         """The guarantee in one sentence; ``none`` with the reason where there is none."""
-        if self.unit is None:
-            return self._sentence(f"any {ONE_ROW}")
-        return self._sentence(f"any one {quoted_text(self.unit.column)}", f"; {self.unit.used}")
-
-    def _sentence(self, changed: str, used: str = "") -> str:
-        if self.epsilon is None or self.no_guarantee_reason is not None:
-            return f"none ({self.no_guarantee_reason})"
-        more = f", plus {amount_text(self.delta)}" if self.delta else ""
-        return (
-            f"{self.headline}: adding or removing {changed} changes the probability of any "
-            f"model by a factor of at most e^{amount_text(self.epsilon)}{more}{used}"
-        )
-
-    @property
-    def _written_words(self) -> tuple[str, str]:
-        if self.unit is None or not self._has_earlier_words:
-            return self.guarantee, self.neighbours
-        whose = self.unit.earlier_name
-        return self._sentence(f"all rows of any {whose}"), neighbours_of(None).replace(ONE_ROW, f"all rows of {whose}")
+        if self.epsilon is None or self.no_guarantee:
+            return self.headline
+        return wording.guarantee(self.epsilon, self.delta, self.unit)
 
     @property
     def headline(self) -> str:
         """The guarantee in a few words."""
-        if self.epsilon is None or self.no_guarantee_reason is not None:
-            return self.guarantee
-        if self.delta:
-            return (
-                f"(epsilon, delta)-differential privacy with ({amount_text(self.epsilon)}, {amount_text(self.delta)})"
-            )
-        return f"epsilon-differential privacy with epsilon = {amount_text(self.epsilon)}"
+        return wording.headline(self.epsilon, self.delta, self.no_guarantee)
 
     def __str__(self) -> str:
         head, foot = ([f"{name:<10}  {text}" for name, text in facts] for facts in self._facts)
@@ -197,12 +170,9 @@ class PrivacyCard:
             rho = "" if self.rho is None else f", rho = {amount_text(self.rho)}"
             head.append(("spent", f"epsilon = {amount_text(self.epsilon)}, delta = {amount_text(self.delta)}{rho}"))
         if self.reserve is not None:
-            name = "epsilon" if self.reserve.epsilon else "rho"
-            most = f"{name} = {amount_text(self.reserve.epsilon or self.reserve.zcdp or 0)}"
-            head.append(
-                ("reserve", f"{self.reserve.purpose}, of up to {most} more: bounds in rho hold for all together")
-            )
-        return head, [("noise", self.noise), ("software", self.software), *(("note", note) for note in self.notes)]
+            head.append(("reserve", wording.reserve(self.reserve.query, self.reserve.epsilon, self.reserve.zcdp)))
+        notes = [("note", note.words) for note in self.notes]
+        return head, [("noise", self.noise.words), ("software", self.software.words), *notes]
 
     def to_html(self) -> str:
         """Return the card as an HTML fragment, escaped."""
@@ -215,11 +185,11 @@ class PrivacyCard:
     def __repr__(self) -> str:
         return f"<PrivacyCard {printable(self.headline)}>"
 
-    def contradiction(self, charges: Sequence[Charge], no_guarantee_reason: str | None) -> str | None:
+    def contradiction(self, charges: Sequence[Charge], no_guarantee: Sequence[Fact]) -> str | None:
         """Return how it contradicts a schema with these charges; None if they agree."""
-        if self.no_guarantee_reason is not None:
+        if self.no_guarantee:
             return None
-        if no_guarantee_reason:
+        if no_guarantee:
             return "its card claims a guarantee, but its schema has none"
         if self.epsilon is None or self.delta is None or not charges:
             return None
@@ -236,37 +206,35 @@ class PrivacyCard:
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready data."""
         in_rho = any(charge.rho is not None for charge in self.charges)  # else it follows from the charges' ε
-        guarantee, neighbours = self._written_words
+        kind = "none" if self.no_guarantee or self.epsilon is None else "approximate" if self.delta else "pure"
         return {
-            "guarantee": guarantee,
-            "neighbours": neighbours,
+            "guarantee": kind,
+            "unit": None if self.unit is None else self.unit.to_dict(),
             **both_amounts("epsilon", self.epsilon),
             **both_amounts("delta", self.delta),
             **(both_amounts("rho", self.rho) if in_rho else {}),
             "charges": [charge.to_dict() for charge in self.charges],
             **({} if self.reserve is None else {"reserve": self.reserve.to_dict()}),
-            "noise": self.noise,
-            "software": self.software,
-            "void": self.no_guarantee_reason,
-            "notes": list(self.notes),
+            "noise": self.noise.to_dict(),
+            "software": self.software.to_dict(),
+            "void": [reason.to_dict() for reason in self.no_guarantee],
+            "notes": [note.to_dict() for note in self.notes],
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote; it keeps the words for a unit that files had earlier, and shows today's.
+        """Read back what `to_dict` wrote.
 
-        Raises ValueError if the guarantee or the total does not follow from the charges.
+        Raises ValueError if the guarantee or the total does not follow from the charges, or a fact has no known form.
         """
         card = cls(
             charges=tuple(Charge.from_dict(charge) for charge in data["charges"]),
-            noise=str(data["noise"]),
-            software=str(data["software"]),
-            no_guarantee_reason=None if data["void"] is None else str(data["void"]),
-            notes=tuple(str(note) for note in data["notes"]),
+            noise=Fact.from_dict(data["noise"], "noise"),
+            software=Fact.from_dict(data["software"], "software"),
+            no_guarantee=facts_from_list(data["void"], "reason"),
+            notes=facts_from_list(data["notes"], "note"),
             reserve=Reserve.from_dict(data["reserve"]) if "reserve" in data else None,
         )
-        earlier = data["neighbours"] != card.neighbours == reworded(str(data["neighbours"]))
-        object.__setattr__(card, "_has_earlier_words", earlier)
         written = card.to_dict()
         for key in (*_FOLLOWS, *(key for key in ("rho", "rho_exact") if key in written or key in data)):
             if data[key] != written.get(key):

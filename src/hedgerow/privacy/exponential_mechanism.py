@@ -13,6 +13,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError, StateError
 from hedgerow.privacy import opendp as dp
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.privacy.zcdp import drawn_rho
 
@@ -22,6 +23,7 @@ WEIGHT_DIGITS = 20
 """Binary digits of the weight of a loss of whole rows: times a number below 2³² it is exact in float64."""
 UNIT = Fraction(1, 2**53)  # relative rounding error of one operation in float64
 ULPS = 4  # the most by which NumPy's exp and log may be off, in units in the last place: the bounds on rounding
+_ERRORS = Fact("errors")
 _LANES = 9  # starts, so that a point is computed at each place of a vector, and in the rest that fills none
 _LENGTH = 263  # of arrays that hold all points again and again: longer than any unrolled loop
 _EXPONENTS = -np.geomspace(2**-10, 700, 53)  # what is less than e⁻⁴⁰ is lost in the 1 that it is added to
@@ -159,7 +161,7 @@ class ModelDraw:
 
     epsilon: Fraction
     weight: Fraction
-    score: str = "errors"
+    loss: Fact = _ERRORS
     sensitivity: int = 1
     delta = Fraction(0)
 
@@ -178,9 +180,6 @@ class ModelDraw:
     def simulate(self, values: Sampler, rng: np.random.Generator) -> Any:
         return values.sample(float(self.weight), seeded_choice(rng))
 
-    def __str__(self) -> str:
-        kept = float(self.epsilon - self.weight)
-        return (
-            f"exponential mechanism over all models, weight exp(-{float(self.weight):.8g} {self.score}), "
-            f"sensitivity 1, {kept:.2g} kept for rounding"
-        )
+    @property
+    def record(self) -> Fact:
+        return Fact("model_draw", weight=self.weight, loss=self.loss, kept=self.epsilon - self.weight)

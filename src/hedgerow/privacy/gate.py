@@ -1,7 +1,7 @@
 """The gate that every release passes: charge, query, noise; and the only way to open one: `spend` or `spend_share`."""
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hedgerow.privacy.budget import Budget, note_charges
-from hedgerow.privacy.charge import Charge, join_reasons
+from hedgerow.privacy.charge import Charge, reasons
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import Mechanism, NoiseSource
 from hedgerow.privacy.unit import Unit, loss_of, rows_of
 
@@ -51,27 +52,37 @@ class Gate:
         return self.budget.remaining / self.rows
 
     def release(
-        self, mechanism: Mechanism, query: Callable[[], Any], *, purpose: str, no_guarantee_reason: str | None = None
+        self,
+        mechanism: Mechanism,
+        answer: Callable[[], Any],
+        *,
+        query: Fact | str,
+        no_guarantee: Sequence[Fact] = (),
     ) -> Any:
-        """Charge what `mechanism` costs a unit, evaluate `query` on the private counts, and return the noised answer.
+        """Charge what `mechanism` costs a unit, evaluate `answer` on the private counts, and return it with noise.
 
         The loss is what is charged or less: OpenDP's privacy map, which rounds up, is at most `mechanism.epsilon` at
         the declared sensitivity (`ModelDraw`, `JointQuantiles` and those in `learn.ssrl` account for themselves). A
-        failure after the charge is not refunded. `no_guarantee_reason` says why the release has no guarantee, if it has
-        none.
+        failure after the charge is not refunded. `query` states what is released, and `no_guarantee` why the release
+        has no guarantee, if it has none.
         """
         self.budget.check_process()  # a later release of a series charges nothing
         run = self.noise.prepare(mechanism)
         epsilon, delta, rho = loss_of(mechanism, self.rows)
-        reasons = join_reasons(no_guarantee_reason, self.noise.no_guarantee_reason)
+        why = reasons(no_guarantee, self.noise.no_guarantee_reason)
         # Later releases of a series were charged with the first (`GaussianCounts`); why one has no guarantee was not.
-        if epsilon or delta or reasons:
-            text = str(mechanism)
+        if epsilon or delta or why:
             self.budget.charge(
-                epsilon, delta, rho=rho, purpose=purpose, mechanism=text, no_guarantee_reason=reasons, unit=self.unit
+                epsilon,
+                delta,
+                rho=rho,
+                purpose=query,
+                mechanism=mechanism.record,
+                no_guarantee=why,
+                unit=self.unit,
             )
         with np.errstate(all="ignore"):  # a warning, or an error made of one, would disclose a number
-            counts = query()
+            counts = answer()
             if (event := _DRAWS.get()) is not None:
                 event.set()
             return run(counts)
@@ -127,7 +138,7 @@ def _allocated(budget: Budget, planned: Charge) -> Budget:
         planned.epsilon,
         planned.delta,
         rho=planned.rho,
-        purpose=planned.purpose,
-        no_guarantee_reason=planned.no_guarantee_reason,
+        purpose=planned.query,
+        no_guarantee=planned.no_guarantee,
         unit=planned.unit,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import TooManyRowsError
 from hedgerow.privacy import exponential_mechanism as em
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.zcdp import drawn_rho
 
 _MOST_TERMS = 10**8  # that a draw adds up, in about a second; with one part a candidate up to 5e8
@@ -88,12 +89,11 @@ class JointQuantiles:
         """Return the nearer candidate of each position; the first for those below it."""
         return tuple(max(2 * position + 2 - self.parts, 0) // (2 * self.parts) for position in positions)
 
-    def __str__(self) -> str:
-        return (
-            f"quantiles for {self.bins} bins, jointly by the exponential mechanism over {self.candidates} public "
-            f"candidates, weight exp(-{float(self.weight):.6g} score), sensitivity {self.score_sensitivity}, "
-            f"{float(self.epsilon - 2 * self.score_sensitivity * self.weight):.2g} kept for rounding"
-        )
+    @property
+    def record(self) -> Fact:
+        kept = self.epsilon - 2 * self.score_sensitivity * self.weight
+        sizes = {"bins": self.bins, "candidates": self.candidates, "sensitivity": self.score_sensitivity}
+        return Fact("joint_quantiles", **sizes, weight=self.weight, kept=kept)
 
 
 def _weight(epsilon: Fraction, quantiles: int, parts: int, positions: int) -> Fraction:

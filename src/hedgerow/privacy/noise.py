@@ -18,10 +18,12 @@ from hedgerow.boundary.arguments import RandomState, generator
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.process import read_only
 from hedgerow.privacy.zcdp import drawn_rho, gaussian, largest_rho, pure_rho
 
 _LARGEST_SCALE = 2**40  # in sensitivities; the smallest is its inverse
+_SEEDED, _SEEDED_SOURCE = Fact("seeded"), Fact("seeded_generator")
 _TABULATED = 1000.0  # the largest σ whose probabilities are tabulated to simulate
 
 
@@ -51,6 +53,11 @@ class Mechanism(Protocol):
         """The declared bound on `distance` between the inputs of neighbouring tables."""
         ...
 
+    @property
+    def record(self) -> Fact:
+        """The mechanism as a fact of charges: its kind, its sensitivity and its scale or weight."""
+        ...
+
     def build(self) -> Callable[[Any], Any]:
         """Return what runs it: an OpenDP measurement, whose privacy map at `sensitivity` is at most `epsilon`.
 
@@ -72,13 +79,13 @@ class NoiseSource(Protocol):
     """A source of randomness that runs mechanisms."""
 
     @property
-    def description(self) -> str:
-        """Description of the source on the privacy card."""
+    def description(self) -> Fact | str:
+        """Description of the source on the privacy card, in your own words; a fact for sources of hedgerow's."""
         ...
 
     @property
-    def no_guarantee_reason(self) -> str | None:
-        """Why releases with this source carry no guarantee, or None."""
+    def no_guarantee_reason(self) -> Fact | str | None:
+        """Why releases with this source carry no guarantee, in your own words or as a fact; or None."""
 
     def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
         """Return a function that runs `mechanism` on the true answer. Called before the charge; raises if it cannot."""
@@ -89,12 +96,12 @@ class NoiseSource(Protocol):
 class SecureNoise:
     """OpenDP's samplers, on OpenSSL's cryptographic generator, which the operating system seeds."""
 
-    no_guarantee_reason: str | None = None
+    no_guarantee_reason: Fact | None = None
 
     @property
-    def description(self) -> str:
+    def description(self) -> Fact:
         """OpenDP, its version, and its source of randomness."""
-        return f"OpenDP {_opendp_version()}, cryptographic generator of OpenSSL"
+        return Fact("opendp", version=_opendp_version())
 
     def prepare(self, mechanism: Mechanism) -> Callable[[Any], Any]:
         """Return a function that runs the mechanism through OpenDP."""
@@ -106,8 +113,8 @@ class SeededNoise:
     """A seeded NumPy generator in place of secure noise: reproducible, and void of any guarantee."""
 
     rng: np.random.Generator
-    no_guarantee_reason: str | None = "seeded"
-    description: str = "seeded NumPy generator: not private"
+    no_guarantee_reason: Fact | None = _SEEDED
+    description: Fact = _SEEDED_SOURCE
 
     def prepare(self, mechanism: Mechanism) -> Callable[[Any], Any]:
         """Return a function that draws from the mechanism's distribution with the seeded generator."""
@@ -121,11 +128,11 @@ class OtherNoise:
     source: NoiseSource
 
     @property
-    def no_guarantee_reason(self) -> str:
-        return self.source.no_guarantee_reason or "noise from another source than hedgerow's"
+    def no_guarantee_reason(self) -> Fact | str:
+        return self.source.no_guarantee_reason or Fact("other_noise")
 
     @property
-    def description(self) -> str:
+    def description(self) -> Fact | str:
         return self.source.description
 
     def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
@@ -158,7 +165,7 @@ class PermuteAndFlip:
     delta = Fraction(0)
     rho = None
     _directions = 1  # in which one row may move scores
-    _name = "permute-and-flip"
+    _code = "permute_and_flip"
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return max |one - other|, infinite where some scores rise and others fall, or are not as many."""
@@ -188,9 +195,10 @@ class PermuteAndFlip:
     def _noise(self, rng: np.random.Generator, size: int) -> Floats:
         return rng.standard_exponential(size)
 
-    def __str__(self) -> str:
-        kind = "monotone" if self._directions == 1 else "two-sided"
-        return f"{self._name}, {kind}, noise of scale {float(self._directions / self.epsilon):.4g} sensitivities"
+    @property
+    def record(self) -> Fact:
+        scale = self._directions / self.epsilon
+        return Fact(self._code, directions=self._directions, sensitivity=self.sensitivity, scale=scale)
 
 
 @dataclass(frozen=True)
@@ -213,7 +221,7 @@ class GumbelChoice(PermuteAndFlip):
     where ε alone is added up.
     """
 
-    _name = "exponential mechanism"
+    _code = "gumbel_choice"
 
     @property
     def rho(self) -> Fraction:
@@ -260,8 +268,9 @@ class Siblings:
     def simulate(self, values: Sequence[Any], rng: np.random.Generator) -> list[Any]:
         return [self.each.simulate(one, rng) for one in values]
 
-    def __str__(self) -> str:
-        return f"{self.each}; nodes hold different rows"
+    @property
+    def record(self) -> Fact:
+        return self.each.record.having(disjoint=True)
 
 
 @dataclass(frozen=True)
@@ -302,8 +311,10 @@ class DiscreteLaplace:
         stop = -math.expm1(-float(self.epsilon / self.sensitivity))
         return (values + rng.geometric(stop, len(values)) - rng.geometric(stop, len(values))).tolist()
 
-    def __str__(self) -> str:
-        return f"discrete Laplace, sensitivity {self.sensitivity}, scale {float(self.sensitivity / self.epsilon):.4g}"
+    @property
+    def record(self) -> Fact:
+        scale = self.sensitivity / self.epsilon
+        return Fact("discrete_laplace", sensitivity=self.sensitivity, scale=scale, each=self.each)
 
 
 @lru_cache(maxsize=1024)
@@ -395,9 +406,10 @@ class GaussianCounts:
         weights = np.exp(-(support**2) / (2 * self.scale**2))
         return (values + rng.choice(support, size=len(values), p=weights / weights.sum())).tolist()
 
-    def __str__(self) -> str:
-        which = f"answer {self.number}" if self.parts == 1 else f"{float(self.parts):.4g} parts"
-        return f"discrete Gaussian, {which} of {self.answers}, sigma {self.scale:.4g}"
+    @property
+    def record(self) -> Fact:
+        series = {"answers": self.answers, "number": self.number, "parts": self.parts}
+        return Fact("discrete_gaussian", **series, changes=self.changes, rows=self.rows, scale=self.scale)
 
 
 @cache

@@ -1,6 +1,5 @@
 """Units of privacy: all rows of one person, of which at most so many are counted; and what a release costs for one."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,13 +7,10 @@ from typing import Any, Self
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
+from hedgerow.privacy import wording
 from hedgerow.privacy.noise import GaussianCounts
 from hedgerow.text.messages import describe_argument
-from hedgerow.text.values import quoted_text
 
-ONE_ROW = "one row that fits the schema"
-_DIFFER = "tables that differ by adding or removing"
-_EARLIER = re.compile(f"(?s)({_DIFFER} all rows of one .+), of which (at most [0-9]+|one), drawn at random, count")
 MOST_ROWS = 10_000  # the largest `max_rows`: noise grows with it
 Loss = tuple[Fraction, Fraction, Fraction | None]  # ε, δ, and ρ where it is less than what follows from ε
 
@@ -56,28 +52,14 @@ class Unit:
             raise ArgumentError(f"max_rows must be a whole number <= {MOST_ROWS:,}, got {self.max_rows}.")
 
     @property
-    def used(self) -> str:
-        """How many rows of a unit are used, in words."""
-        return _used(self._most)
-
-    @property
     def name(self) -> str:
         """The unit in words."""
-        return f"one {quoted_text(self.column)} ({self.used})"
+        return wording.of_unit(self)
 
     @property
     def neighbours(self) -> str:
         """The neighbouring relation in words."""
-        return f"{_DIFFER} all rows of one {quoted_text(self.column)}; {self.used}"
-
-    @property
-    def earlier_name(self) -> str:
-        """The unit in the words of earlier cards, after "all rows of"."""
-        return f"one {quoted_text(self.column)}, of which {self._most}, drawn at random, count"
-
-    @property
-    def _most(self) -> str:
-        return f"at most {self.max_rows}" if self.max_rows > 1 else "one"
+        return wording.neighbours(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
@@ -94,24 +76,6 @@ class Unit:
 
 def rows_of(unit: Unit | None) -> int:
     return 1 if unit is None else unit.max_rows
-
-
-def name_of(unit: Unit | None) -> str:
-    return ONE_ROW if unit is None else unit.name
-
-
-def neighbours_of(unit: Unit | None) -> str:
-    return f"{_DIFFER} {ONE_ROW}" if unit is None else unit.neighbours
-
-
-def reworded(neighbours: str) -> str:
-    """Return a neighbouring relation in today's words, given in these or in those of earlier files."""
-    found = _EARLIER.fullmatch(neighbours)
-    return neighbours if found is None else f"{found[1]}; {_used(found[2])}"
-
-
-def _used(most: str) -> str:
-    return f"{most} of its rows, drawn at random, {'is' if most == 'one' else 'are'} used"
 
 
 def group_loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None, rows: int) -> Loss:

@@ -121,7 +121,7 @@ def measured(
         common, penalties = commonest(subject, known[1]), penalties_of(subject, known[1])
         pairs = ((train, "training rows"), (test, "held-out rows"))
         hits = [Accuracy.measure(subject, one, of, common, by, penalties) for one, of in pairs if one is not None]
-    are_missing = subject.loss.startswith(COST) and subject.cost_matrix is None
+    are_missing = subject.loss == "cost" and subject.cost_matrix is None
     return measured_accuracy(hits, costs_missing=are_missing), tuple(findings(hits, subject.speaks(test)))
 
 

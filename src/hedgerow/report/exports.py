@@ -18,6 +18,7 @@ from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import total_rho
 from hedgerow.report.contents import BUCKETS, Bucket
 from hedgerow.report.form import Form
+from hedgerow.report.promises import mechanism_words
 from hedgerow.report.report import Report
 from hedgerow.schema.files import mapping_text
 from hedgerow.text.values import listed
@@ -69,7 +70,7 @@ def _metadata(report: Report, names: tuple[str, ...]) -> dict[str, Any]:
         "mentions": [_id(run), _id(check)],
         "sourceOrganization": _id(project),
     }
-    name = f"{form.title}, reported on by {SOFTWARE}"
+    name = f"{form.title}, reported on by {SOFTWARE.words}"
     action = {"name": name, "actionStatus": _DONE, "agent": person, "instrument": workflow, "result": files}
     pending = {
         "additionalType": _id("https://w3id.org/shp#DisclosureCheck"),
@@ -107,7 +108,7 @@ def _bag(payload: Mapping[str, str], identifier: str, made: str) -> dict[str, by
     info = f"External-Identifier: urn:uuid:{identifier}\nBagging-Date: {made}\nPayload-Oxum: {size}\n"
     tags = {
         "bagit.txt": b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n",
-        "bag-info.txt": f"{info}Bag-Software-Agent: {SOFTWARE}\n".encode(),
+        "bag-info.txt": f"{info}Bag-Software-Agent: {SOFTWARE.words}\n".encode(),
         "manifest-sha512.txt": _manifest(data),
     }
     return {**tags, "tagmanifest-sha512.txt": _manifest(tags), **data}
@@ -184,7 +185,9 @@ def registry_record(report: Report) -> dict[str, Any]:
         "dp_variant": {
             "variant_name": "Approximate DP" if card.delta else "Pure DP",
             "data_domain": f"Tables that fit the public schema with the digest {digest}.",
-            "unprotected_quantities": _lines("The schema with its cut points.", form.cut_points, *card.notes),
+            "unprotected_quantities": _lines(
+                "The schema with its cut points.", form.cut_points, *(note.words for note in card.notes)
+            ),
         },
         "privacy_loss": _loss(form, card),
         "deployment_model": {
@@ -233,10 +236,12 @@ def _loss(form: Form, card: PrivacyCard) -> dict[str, Any]:
 
 
 def _implementation(form: Form, card: PrivacyCard, utility: str) -> dict[str, Any]:
-    each = [f"{one.purpose}: {one.mechanism or 'not named'} (epsilon {float(one.epsilon):g})" for one in card.charges]
+    each = [
+        f"{charge.purpose}: {mechanism_words(charge)} (epsilon {float(charge.epsilon):g})" for charge in card.charges
+    ]
     return {
         "preprocessing_and_hyperparameter_tuning": _lines(form.preprocessing, form.tuning) or "Not stated.",
-        "mechanisms": _lines(*each, f"Noise: {card.noise}.", f"Software: {card.software}."),
+        "mechanisms": _lines(*each, f"Noise: {card.noise.words}.", f"Software: {card.software.words}."),
         "composition": "Sequential composition: epsilon and delta of all charges are added up exactly.",
         "post_processing": "Probabilities, predictions and exports are computed of the released model alone.",
         "utility": utility,

@@ -6,10 +6,10 @@ from fractions import Fraction
 from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models import caveats
 from hedgerow.models.contents import NOUNS, Content, ContentKind, amount_text
-from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.amounts import amount_text as budget_text
+from hedgerow.privacy.card import NO_NOISE, PrivacyCard
 from hedgerow.privacy.charge import Charge
-from hedgerow.privacy.charge import amount_text as budget_text
-from hedgerow.privacy.unit import name_of
+from hedgerow.privacy.wording import of_unit
 from hedgerow.report.contents import Bucket, Finding, Kind
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
@@ -93,7 +93,7 @@ def finding(rule: str, bucket: Bucket, sentence: str, value: float | None = None
 def findings(subject: Subject, releases: Releases | None, evaluation: Evaluation | None = None) -> Iterator[Finding]:
     card = subject.card
     yield from promised(subject)
-    if card.is_private and card.noise == "none":
+    if card.is_private and card.noise == NO_NOISE:
         yield finding("noise", "reject", "The card claims a guarantee, and says that no noise was drawn.")
     if any(charge.declared for charge in card.charges):
         sentence = "A part of the loss is what the schema's file declares; nobody checked it here."
@@ -150,7 +150,7 @@ def _tier(epsilon: Fraction) -> tuple[Bucket, str]:
 
 
 def _recorded(card: PrivacyCard, releases: Releases) -> Iterator[Finding]:
-    unprotected, units = sum(bool(one.no_guarantee_reason) for one in releases.charges), releases.by_unit
+    unprotected, units = sum(bool(one.no_guarantee) for one in releases.charges), releases.by_unit
     most = max(one.epsilon for one in units.values())
     bucket, words = _tier(most)
     if len(units) > 1:
@@ -158,7 +158,7 @@ def _recorded(card: PrivacyCard, releases: Releases) -> Iterator[Finding]:
     if unprotected:
         bucket, words = "reject", f"and {unprotected} of them have no guarantee, which no sum covers"
     amounts = " and ".join(
-        budget_text(one.epsilon) + (f" for {name_of(unit)}" if len(units) > 1 else "") for unit, one in units.items()
+        budget_text(one.epsilon) + (f" for {of_unit(unit)}" if len(units) > 1 else "") for unit, one in units.items()
     )
     sentence = f"All releases on record together have epsilon = {amounts}: {words}."
     yield finding("releases/tier", bucket, sentence, float(most))
@@ -178,7 +178,7 @@ def _unknown_file(subject: Subject, releases: Releases) -> Iterator[Finding]:
 
 
 def _uncounted(charge: Charge, releases: Releases) -> Iterator[Finding]:
-    if (charge.purpose, charge.epsilon) not in [(one.purpose, one.epsilon) for one in releases.charges]:
+    if (charge.query, charge.epsilon) not in [(one.query, one.epsilon) for one in releases.charges]:
         sentence = "The record does not have the evaluation's charge: if its rows are of this table, add epsilon = "
         yield finding("record/evaluation", "look", f"{sentence}{budget_text(charge.epsilon)}.", float(charge.epsilon))
 

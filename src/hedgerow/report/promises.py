@@ -7,8 +7,9 @@ from typing import Any
 
 from scipy.special import expit, logit
 
-from hedgerow.privacy.charge import Charge, amount_text, total_rho
-from hedgerow.privacy.unit import name_of
+from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.charge import Charge, total_rho
+from hedgerow.privacy.wording import of_reasons, of_unit
 from hedgerow.report.contents import Fact, Grid, Kind, Section, section
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
@@ -41,11 +42,11 @@ def guarantee(subject: Subject) -> Section:
 def is_of_rows(subject: Subject) -> bool:
     """Return whether the schema is of the rows without a guarantee, so that its bounds and cuts are for the board."""
     schema = subject.schema
-    return schema is not None and any(one.no_guarantee_reason for one in (schema, *schema.charges))
+    return schema is not None and any(one.no_guarantee for one in (schema, *schema.charges))
 
 
 def unprotected(subject: Subject, kind: Kind) -> Section:
-    schema, notes = subject.schema, subject.card.notes
+    schema, notes = subject.schema, [note.words for note in subject.card.notes]
     is_hidden = kind == "public" and is_of_rows(subject)
     facts = [Fact("notes on the card", "\n".join(notes))] if notes else []
     grids: list[Grid] = []
@@ -64,8 +65,8 @@ def unprotected(subject: Subject, kind: Kind) -> Section:
 
 def _sources(schema: Schema) -> tuple[tuple[str, str, str], ...]:
     declared = "learned from the rows under a charge, or declared" if schema.charges else "declared"
-    if schema.no_guarantee_reason:
-        declared = f"no guarantee: {schema.no_guarantee_reason}"
+    if schema.no_guarantee:
+        declared = f"no guarantee: {of_reasons(schema.no_guarantee)}"
     found: list[tuple[str, str, str]] = []
     for name, attribute in schema.attributes:
         source = "none: categories are declared"
@@ -89,14 +90,19 @@ def _priced(found: Sequence[Charge]) -> Grid:
     for one in found:
         rho = "unknown" if one.zcdp is None else amount_text(one.zcdp)
         amounts = amount_text(one.epsilon), amount_text(one.delta), rho
-        rows.append((one.purpose, one.mechanism or "not named", *amounts, _remark(one)))
+        rows.append((one.purpose, mechanism_words(one), *amounts, _remark(one)))
     titles = ("what", "mechanism", "epsilon", "delta", "rho", "remark")
     return Grid("Every charge, in order", titles, tuple(rows), _SHOWN)
 
 
+def mechanism_words(charge: Charge) -> str:
+    """Return the mechanism of a charge in words."""
+    return "not named" if charge.mechanism is None else charge.mechanism.words
+
+
 def _remark(charge: Charge) -> str:
     declared = "declared by the schema's file" if charge.declared else ""
-    reason = f"no guarantee: {charge.no_guarantee_reason}" if charge.no_guarantee_reason else ""
+    reason = f"no guarantee: {charge.no_guarantee_reason}" if charge.no_guarantee else ""
     return "; ".join(filter(None, (declared, reason)))
 
 
@@ -120,7 +126,7 @@ def earlier(releases: Releases | None) -> Section:
 def _losses(releases: Releases) -> Iterator[Fact]:
     units = releases.by_unit
     for unit, one in units.items():
-        whose = f", for {name_of(unit)}" if len(units) > 1 else ""
+        whose = f", for {of_unit(unit)}" if len(units) > 1 else ""
         yield Fact(f"epsilon of all, by addition{whose}", amount_text(one.epsilon), float(one.epsilon))
         yield Fact(f"delta of all, by addition{whose}", amount_text(one.delta), float(one.delta))
         if one.rho is not None:
@@ -129,7 +135,7 @@ def _losses(releases: Releases) -> Iterator[Fact]:
 
 def noise(subject: Subject) -> Section:
     card = subject.card
-    facts = [Fact("noise", card.noise)]
+    facts = [Fact("noise", card.noise.words)]
     facts += [Fact("no guarantee because", card.no_guarantee_reason)] if card.no_guarantee_reason else []
     return section("noise", facts)
 
@@ -143,7 +149,7 @@ def identity(subject: Subject, kind: Kind) -> Section:
     facts = (
         Fact("kind of model", subject.kind),
         Fact("digest (SHA-256) of the model file", digest),
-        Fact("software that made the model", subject.card.software),
+        Fact("software that made the model", subject.card.software.words),
     )
     return section("identity", facts, title=subject.title, kind=subject.kind, has_digest=has_digest)
 

@@ -10,8 +10,9 @@ from typing import Any, Self
 from hedgerow.boundary.canonical import broken_link, imported
 from hedgerow.boundary.untrusted_text import parse_amount, read_text
 from hedgerow.errors import ArgumentError, LedgerError, ModelFormatError, UnreadableError
+from hedgerow.privacy.amounts import total
 from hedgerow.privacy.budget_file import FileBudget
-from hedgerow.privacy.charge import Charge, total, total_rho, unit_of
+from hedgerow.privacy.charge import Charge, total_rho, unit_of
 from hedgerow.privacy.unit import Unit
 from hedgerow.text.messages import shown
 
@@ -96,9 +97,7 @@ class Releases:
         ]
         dated = zip(record.account.charges, record.dates, models, strict=True)
         found = tuple(PastRelease(charge, day, models=files) for charge, day, files in dated)
-        kind = "a budget file without a chain of hashes"
-        if record.is_chained:
-            kind = f"a budget file of {len(record.entries)} entries, each with the hash of the one before"
+        kind = f"a budget file of {len(record.entries)} entries, each with the hash of the one before"
         return cls(found, record.account.epsilon, kind)
 
     @classmethod
@@ -140,15 +139,8 @@ def _released(entries: Sequence[dict[str, Any]], dataset: str) -> tuple[tuple[Pa
             stated = entry["cap"]["epsilon"]
             cap = None if stated is None else parse_amount(stated)
         elif entry["kind"] == "reserved" and entry["dataset"] == dataset:
-            found[entry["request"]] = PastRelease(_charge(entry["charge"]), entry["time"])
+            found[entry["request"]] = PastRelease(Charge.parsed(entry["charge"]), entry["time"])
         elif entry["kind"] == "failed" and entry["request"] in found:
             before = found[entry["request"]]
             found[entry["request"]] = PastRelease(before.charge, before.time, FAILED)
     return tuple(found.values()), cap
-
-
-def _charge(data: dict[str, Any]) -> Charge:
-    epsilon, delta = (parse_amount(data[name]) for name in ("epsilon", "delta"))
-    rho = None if data["rho"] is None else parse_amount(data["rho"])
-    unit = Unit.from_dict(data["unit"]) if "unit" in data else None
-    return Charge(data["purpose"], epsilon, delta, data["mechanism"], data.get("void"), rho=rho, unit=unit)

@@ -25,8 +25,8 @@ from hedgerow.boundary.durable import reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
 from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models.decisions import ClassWeight, Costs
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import SOFTWARE
-from hedgerow.privacy.charge import amount_text
 from hedgerow.report.accuracy import Pair
 from hedgerow.report.contents import Cell, Fact, Finding, Grid, Section, Sheet, page, section
 from hedgerow.report.disclosure import Attacked
@@ -240,7 +240,7 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
         disclosure.membership_bounds(subject),
         *((promises.decision("public"),) if subject.is_private else ()),
     )
-    return Sheet("public", subject.title, made, SOFTWARE, tuple(found), sections, subject.is_private)
+    return Sheet("public", subject.title, made, SOFTWARE.words, tuple(found), sections, subject.is_private)
 
 
 def _board(
@@ -275,7 +275,7 @@ def _board(
         *reached,
         *disclosure.membership_findings(subject, found, separated),
     )
-    return Sheet("board", subject.title, made, SOFTWARE, reasons, sections)
+    return Sheet("board", subject.title, made, SOFTWARE.words, reasons, sections)
 
 
 def _columns(by: Sequence[str] | None, sensitive: Sequence[str]) -> tuple[str, ...]:

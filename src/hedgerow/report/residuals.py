@@ -17,8 +17,8 @@ from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.text.values import printable, shown_text
 
-_ABSOLUTE, _QUANTILE = "absolute", "quantile"
-"""How cards name the losses that the median, and another quantile, make least; the mean makes the squared one."""
+_ABSOLUTE, _QUANTILE = ("absolute", "absolute_classes"), "quantile"
+"""Codes of the losses that the median, and another quantile, minimise; the mean minimises the squared loss."""
 _NAMES = ("mean absolute error", "root mean squared error", "R²")
 _INTERVAL, _WIDEST = 1.96, 0.25  # half the width of an interval of R² that says something
 COLUMNS = ("rows", "MAE", "MAE of median", "RMSE", "RMSE of mean", "R²", "bias")
@@ -53,7 +53,7 @@ class Residuals:
 
     def compared(self, loss: str) -> tuple[float, float]:
         """Return the error and the constant's: root mean squared ones, or absolute ones where these were learned by."""
-        is_absolute = loss.startswith(_ABSOLUTE)
+        is_absolute = loss in _ABSOLUTE
         return (self.absolute, self.median) if is_absolute else (sqrt(self.squared), sqrt(self.mean))
 
 
@@ -123,7 +123,7 @@ def _facts(one: Error, loss: str) -> Iterator[Fact]:
     yield from (Fact(name, f"{sizes[key]:.4g}", sizes[key]) for key, name in named.items())
     r2 = all_rows.r2
     yield Fact(f"R² on {one.of}", "no two numbers differ" if r2 is None else f"{r2:.3f} of {all_rows.rows:,} rows", r2)
-    if loss.startswith(_QUANTILE):
+    if loss == _QUANTILE:
         share = all_rows.reached
         yield Fact(f"rows with no more than is predicted, on {one.of}", f"{100 * share:.1f} %", share)
 
@@ -140,9 +140,9 @@ def _grid(of: str, name: str, groups: tuple[Residuals, ...]) -> Grid:
 def _findings(subject: Subject, found: Sequence[Error], good: Bucket) -> Iterator[Finding]:
     """Yield where the model is no better than a constant; none of a quantile, whose error is not its aim."""
     loss = subject.loss
-    for one in [] if loss.startswith(_QUANTILE) else found[-1:]:
+    for one in [] if loss == _QUANTILE else found[-1:]:
         ours, base = one.overall.compared(loss)
-        is_absolute = loss.startswith(_ABSOLUTE)
+        is_absolute = loss in _ABSOLUTE
         what, constant = ("mean absolute", "median") if is_absolute else ("root mean squared", "mean")
         sentence = f"On {one.of} the {what} error is {ours:.4g}; always saying the {constant}, {base:.4g}."
         sentence += BY_HEART if ours < base and good == "look" else ""

@@ -1,6 +1,5 @@
 """The subject of a report: a released model, or one of another library, as the sections need it."""
 
-import re
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +25,7 @@ from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.facts import Fact
 from hedgerow.report.contents import Bucket
 from hedgerow.report.form import Form
 from hedgerow.schema import Number, Schema
@@ -70,7 +70,7 @@ class Subject:
             expected = "a model of hedgerow, one that reconstruction audits read (with schema=), or one with apply(X)"
             raise ArgumentTypeError(f"expected {expected}, got {type(model).__name__}.")
         maker = f"{type(model).__module__.partition('.')[0]} ({type(model).__name__})"
-        unprotected = PrivacyCard.none(f"learned by {maker}, which states no guarantee", software=maker)
+        unprotected = PrivacyCard.none(Fact("learned_by", library=maker), software=Fact("library", name=maker))
         card = unprotected if released is None else released.privacy
         found = {"released": released, "card": card, "schema": known, "paths": paths}
         for name, value in {**found, "cost_matrix": _costs(model, known, costs, class_weight)}.items():
@@ -117,14 +117,14 @@ class Subject:
 
     @property
     def loss(self) -> str:
-        """The loss by which it was drawn, as its card has it; empty where the card names none."""
-        found = (_LOSS.search(charge.mechanism) for charge in self.card.charges)
-        return next((one[1] for one in found if one), "")
+        """The code of the loss by which it was drawn; empty if the card states none."""
+        drawn = (charge.mechanism for charge in self.card.charges)
+        return next((how["loss"].code for how in drawn if how is not None and how.code == "model_draw"), "")
 
     @property
     def has_own_thresholds(self) -> bool:
         """True if another library chose its thresholds on numbers, whatever cut points the schema has."""
-        return not self.card.software.startswith("hedgerow") and (self.schema is None or bool(self.schema.numbers))
+        return self.card.software.code != "hedgerow" and (self.schema is None or bool(self.schema.numbers))
 
     @property
     def own(self) -> Any:
@@ -243,9 +243,6 @@ class Subject:
 def check_optional(given: object, kind: Any, what: str, name: str) -> None:
     if not (given is None or isinstance(given, kind)):
         raise ArgumentTypeError(f"expected {what} or None as {name}, got {type(given).__name__}.")
-
-
-_LOSS = re.compile(r"over all models, weight exp\(-[0-9.e+-]+ (.+)\), sensitivity")
 
 
 def _costs(model: Any, schema: Schema | None, costs: Costs | None, class_weight: ClassWeight | None) -> Floats | None:

@@ -85,7 +85,7 @@ def literal_shapes(schema: Schema) -> Mapping[Hashable, LiteralShape]:
 
 def reachable(schema: Schema, attribute: Attribute) -> Attribute:
     """Return an attribute without the bins that no row can be in: a rule about them would say nothing."""
-    if attribute.outside == "bin" and FROM_ROWS in (schema.no_guarantee_reason or "").split("; "):
+    if attribute.outside == "bin" and FROM_ROWS in schema.no_guarantee:
         return replace(attribute, outside="error")
     return attribute
 

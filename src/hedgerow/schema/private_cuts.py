@@ -15,8 +15,10 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Integers
 from hedgerow.errors import ArgumentError, SchemaError, TooManyRowsError
 from hedgerow.privacy import exponential_mechanism as em
+from hedgerow.privacy.amounts import Amount, total
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.charge import Amount, Charge, check_total, join_reasons, total
+from hedgerow.privacy.charge import Charge, check_total, reasons
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate, spend_share
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.noise import noise_source
@@ -109,8 +111,8 @@ def learn_cuts(
     """Return the cut points of each number, increasing, without duplicates; rows are read after the first charge."""
 
     def places(plan: PlannedCuts) -> tuple[int, ...]:
-        purpose = f"all cut points of {plan.name}"
-        return gate.release(plan.mechanism, lambda: plan.counts(column(plan.name)), purpose=purpose)
+        query = Fact("cut_points", attribute=plan.name)
+        return gate.release(plan.mechanism, lambda: plan.counts(column(plan.name)), query=query)
 
     return {plan.name: tuple(plan.number.cuts[place] for place in sorted({*places(plan)})) for plan in planned}
 
@@ -137,10 +139,10 @@ def with_private_cuts(
     planned = plan_cuts(dict(declared.attributes), amount / rows_of(unit), bins)
     for plan in planned:
         source.prepare(plan.mechanism)  # raises before anything is charged
-    reasons = [declared.no_guarantee_reason, *(charge.no_guarantee_reason for charge in declared.charges)]
+    of_bins = (charge.no_guarantee for charge in declared.charges)
     rho = total(plan.mechanism.rho for plan in planned) * rows_of(unit) ** 2
-    reason = join_reasons(*reasons, source.no_guarantee_reason)
-    charge = Charge("cut points of a schema", amount, no_guarantee_reason=reason, rho=rho, unit=unit)
+    why = reasons(declared.no_guarantee, *of_bins, source.no_guarantee_reason)
+    charge = Charge(Fact("schema_cut_points"), amount, no_guarantee=why, rho=rho, unit=unit)
     check_total((*declared.charges, charge))  # raises before the charge
     counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
     if len(table) >= em.MOST_ROWS and len(counted()) >= em.MOST_ROWS:

@@ -13,8 +13,11 @@ from hedgerow.boundary.durable import write_whole
 from hedgerow.boundary.untrusted_text import check_plain
 from hedgerow.errors import ArgumentTypeError, DomainError, SchemaError, UnreadableError
 from hedgerow.privacy import Budget, NoiseSource
-from hedgerow.privacy.charge import Amount, Charge
+from hedgerow.privacy.amounts import Amount
+from hedgerow.privacy.charge import Charge, reasons
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.unit import Unit
+from hedgerow.privacy.wording import used
 from hedgerow.schema.attributes import Attribute, BinCodes, Direction
 from hedgerow.schema.contributions import check_unit
 from hedgerow.schema.derivation import Derivation
@@ -23,7 +26,7 @@ from hedgerow.schema.from_public import public_parts
 from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.private_cuts import with_private_cuts
-from hedgerow.schema.serialize import charges_to_list, mapping, named, names_of, parts_from_dict
+from hedgerow.schema.serialize import charges_to_list, mapping, named, names_of, parts_from_dict, reasons_to_data
 from hedgerow.schema.targets import Label, Target
 from hedgerow.schema.weights import Weight
 from hedgerow.tables.columns import Column
@@ -32,7 +35,7 @@ from hedgerow.text.markup import table
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, printable
 
-FROM_ROWS = "domain taken from the data"
+FROM_ROWS = Fact("from_rows")
 """Why a model has no guarantee whose schema was made of the private rows themselves."""
 _WIDEST = 40  # characters of a column of what is printed
 
@@ -53,7 +56,7 @@ class Schema:
     charges : tuple of Charge
         What was spent on private rows to learn the cut points; goes onto the card of every model with this schema.
         Where the schema was read from a file the card says that the file declares it.
-    no_guarantee_reason : str or None
+    no_guarantee : tuple of Fact
         Why a model with this schema has no guarantee: ``domain taken from the data``. None where no reason is known.
     unit : Unit or None
         What is protected where a person may have many rows; None for one row.
@@ -78,7 +81,7 @@ class Schema:
     attributes: tuple[tuple[str, Attribute], ...]
     label: Target | None = None
     charges: tuple[Charge, ...] = ()
-    no_guarantee_reason: str | None = None
+    no_guarantee: tuple[Fact, ...] = ()
     unit: Unit | None = None
     weight: Weight | None = None
 
@@ -87,7 +90,7 @@ class Schema:
         attributes: Mapping[str, Attribute] | Iterable[tuple[str, Attribute]],
         label: Target | None = None,
         charges: Sequence[Charge] = (),
-        no_guarantee_reason: str | None = None,
+        no_guarantee: Iterable[Fact] | Fact | str | None = None,
         unit: Unit | None = None,
         weight: Weight | None = None,
     ) -> None:
@@ -100,15 +103,12 @@ class Schema:
         if not isinstance(charges, (tuple, list)) or not all(isinstance(charge, Charge) for charge in charges):
             raise ArgumentTypeError("charges must be a tuple of Charge.")
         given = {"attributes": named(attributes), "label": label, "charges": tuple(charges), "unit": unit}
-        for name, value in (given | {"no_guarantee_reason": no_guarantee_reason, "weight": weight}).items():
+        for name, value in (given | {"no_guarantee": reasons(no_guarantee), "weight": weight}).items():
             object.__setattr__(self, name, value)
         self._check()
 
     def _check(self) -> None:
         found = names_of(self.attributes)
-        reason = self.no_guarantee_reason
-        if reason is not None and not (isinstance(reason, str) and reason):
-            raise SchemaError(f"expected text or null, got {shown(reason)}.", key="void")
         label = None if self.label is None else self.label.name
         if label in found:
             raise SchemaError("the label cannot be an attribute too; remove one of them.", attribute=label)
@@ -286,8 +286,8 @@ class Schema:
         data["attributes"] = {name: attribute.to_dict() for name, attribute in self.attributes}
         if self.charges:
             data["charges"] = charges_to_list(self.charges)
-        if self.no_guarantee_reason:
-            data["void"] = self.no_guarantee_reason
+        if self.no_guarantee:
+            data["void"] = reasons_to_data(self.no_guarantee)
         return data
 
     @classmethod
@@ -429,7 +429,7 @@ class Schema:
     def _lines(self) -> list[tuple[str, str, str]]:
         rows = [(printable(name), a.kind, a.domain + a.details) for name, a in self.attributes]
         if self.unit is not None:
-            rows.append((printable(self.unit.column), "unit", f"whose row it is; {self.unit.used}"))
+            rows.append((printable(self.unit.column), "unit", f"whose row it is; {used(self.unit)}"))
         if self.weight is not None:
             rows.append((printable(self.weight.name), "weight", self.weight.domain))
         if self.label is not None:

@@ -6,8 +6,10 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from hedgerow.boundary.foreign_code import guarded
-from hedgerow.errors import ArgumentTypeError, SchemaError
-from hedgerow.privacy.charge import Charge, exact, total
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
+from hedgerow.privacy.amounts import exact, total
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import Fact, facts, facts_from_list
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date
@@ -99,9 +101,10 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
         if len(faults) >= MOST_FAULTS:
             break
     charges = collected(lambda: charges_from_list(top.get("charges", [])))
+    reasons = {"no_guarantee": collected(lambda: reasons_from_data(top.get("void")))}
     if faults:
         raise SchemaError.of(faults)
-    return {**found, "attributes": tuple(attributes), "charges": charges, "no_guarantee_reason": top.get("void")}
+    return {**found, "attributes": tuple(attributes), "charges": charges, **reasons}
 
 
 def _check_filled(body: Mapping[str, Any]) -> None:
@@ -184,6 +187,28 @@ def charges_from_list(data: object) -> tuple[Charge, ...]:
         problem = "a charge lacks a key, or has a value of another type"
     expected = "expected charges as `hedgerow schema learn` writes them, found others"
     raise SchemaError(f"{expected}: {problem}.", key="charges")
+
+
+def reasons_to_data(reasons: Sequence[Fact]) -> str | list[dict[str, Any]]:
+    """Return why a schema has no guarantee as its files have it: somebody's own words alone, or a list of facts."""
+    if len(reasons) == 1 and reasons[0].code == "text":
+        return reasons[0]["text"]
+    return [reason.to_dict() for reason in reasons]
+
+
+def reasons_from_data(data: object) -> tuple[Fact, ...]:
+    """Return why a schema has no guarantee, by its file: text, which is kept as such, or facts; SchemaError if not."""
+    if data is None:
+        return ()
+    if isinstance(data, str) and data:
+        return facts(data, "reason")
+    problem = f"got {shown(data)}"
+    try:
+        if data and isinstance(data, list):
+            return facts_from_list(data, "reason")
+    except ArgumentError as error:
+        problem = str(error).rstrip(".")
+    raise SchemaError(f"expected text, a list of reasons with their codes, or null; {problem}.", key="void")
 
 
 def mapping(data: object, what: str) -> Mapping[str, Any]:

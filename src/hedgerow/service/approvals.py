@@ -1,5 +1,6 @@
 """Approvals of a curator, who may want to see a question, or an analyst's first one, before it is charged."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
@@ -7,8 +8,10 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from hedgerow.boundary.canonical import digest
+from hedgerow.boundary.canonical import canonical, digest
 from hedgerow.errors import ApprovalError, ArgumentError, QuestionError, ServiceBusyError
+from hedgerow.privacy.charge import Charge
+from hedgerow.service.ledger.entry import cost_text
 from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.tables import APPROVALS
 from hedgerow.text.messages import shown
@@ -38,12 +41,17 @@ class ApprovalRequest:
     number: int  # by which it is decided about
     dataset: str  # of which dataset, by whom
     analyst: str  # of which dataset, by whom
-    purpose: str  # what is asked, and what it costs, in a line
+    charge: str  # what is asked, and what it costs: data of a charge as canonical JSON
     # The question itself, as JSON: columns, cuts and amounts, with the digest of a hypothesis in its place
     question: str
 
+    @property
+    def cost(self) -> str:
+        """What is asked, and what it costs, in a line."""
+        return cost_text(json.loads(self.charge))
+
     def __str__(self) -> str:
-        what = f"{self.number:>5}  {self.analyst} asks {self.dataset}: {self.purpose}"
+        what = f"{self.number:>5}  {self.analyst} asks {self.dataset}: {self.cost}"
         return f"{what}\n{indent(self.question, ' ' * 7)}"
 
 
@@ -53,11 +61,11 @@ class Approvals:
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    def require(self, dataset: str, analyst: str, asked: str, purpose: str, question: str) -> None:
+    def require(self, dataset: str, analyst: str, asked: str, charge: Charge, question: str) -> None:
         """Check that a question is approved; one that was not seen before is noted, to be approved."""
         if len(question) > LONGEST:
             raise QuestionError(f"expected a question of at most {LONGEST:,} characters, which a curator is to read.")
-        noted = {"purpose": purpose, "question": question, "state": "pending"}
+        noted = {"charge": canonical(charge.exact_dict()), "question": question, "state": "pending"}
         one = {"dataset": dataset, "analyst": analyst, "asked": asked}
         with self._log.database.writing() as connection:
             state = _state(connection, dataset, analyst, asked)
@@ -87,7 +95,7 @@ class Approvals:
         return self._listed("approved", APPROVALS.c.number.desc(), _MOST_LISTED)
 
     def _listed(self, state: str, order: Any, most: int | None = None) -> Sequence[ApprovalRequest]:
-        columns = [APPROVALS.c[name] for name in ("number", "dataset", "analyst", "purpose", "question")]
+        columns = [APPROVALS.c[name] for name in ("number", "dataset", "analyst", "charge", "question")]
         query = sa.select(*columns).where(APPROVALS.c.state == state).order_by(order).limit(most)
         with self._log.database.reading() as connection:
             return [ApprovalRequest(*row) for row in connection.execute(query)]
@@ -109,8 +117,8 @@ class Approvals:
             states = " or ".join(_BEFORE[decision])
             problem = f"expected the number of a question that is {states}, to be {decision}, got {shown(number)}"
             raise ArgumentError(f"{problem}. Nothing was decided.")
-        data = {name: getattr(row, name) for name in ("dataset", "analyst", "asked", "number", "purpose")}
-        data |= {"question": digest(row.question), "decision": decision, "by": by}
+        data = {name: getattr(row, name) for name in ("dataset", "analyst", "asked", "number")}
+        data |= {"charge": json.loads(row.charge), "question": digest(row.question), "decision": decision, "by": by}
         self._log.append(connection, "decided", data)
         state = "refused" if decision == "withdrawn" else decision
         connection.execute(APPROVALS.update().where(fits).values(state=state))

@@ -14,8 +14,8 @@ from hedgerow.engines.files import has_password, is_address
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account, Accounting
+from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.budget import account_of
-from hedgerow.privacy.charge import exact
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.files import read_mapping
 from hedgerow.schema.schema import Schema

@@ -14,11 +14,11 @@ from sqlalchemy.engine import Connection
 from hedgerow import errors
 from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.environment import environment_cause
-from hedgerow.privacy import Account, NoiseSource, PrivacyCard
-from hedgerow.privacy.charge import exact
+from hedgerow.privacy import Account, NoiseSource, PrivacyCard, wording
+from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import watched_draws
 from hedgerow.privacy.process import OfOneProcess
-from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.dummy import dummy_rows
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
@@ -139,9 +139,9 @@ class Curator(OfOneProcess):
             "schema": held.schema.to_dict(),
             "columns": list(held.rows.target.columns),
             "kinds": list(held.rows.target.kinds.values()),
-            "neighbours": neighbours_of(held.schema.unit),
+            "unit": None if held.schema.unit is None else held.schema.unit.to_dict(),
             "questions": list(FORMS),
-            "timing": _timing(held),
+            "timing": wording.timing(held.answer_after),
             "approval": held.approval,
             "oversubscribed": held.oversubscribed,
             "min_epsilon": None if held.min_epsilon is None else str(held.min_epsilon),
@@ -271,7 +271,7 @@ class Curator(OfOneProcess):
         with watched_draws() as draws:
             try:
                 found = question.answer(held.rows, noted, self._noise)
-                head = {"format": "hedgerow/answer", "version": 1, "dataset": dataset, "epoch": reserved.epoch}
+                head = {"format": "hedgerow/answer", "version": 2, "dataset": dataset, "epoch": reserved.epoch}
                 body = json.dumps({**head, "request": reserved.request, **found}, separators=(",", ":")).encode()
                 answer = Answer(body, self._receipt(request, question, reserved, body, found))
             except (KeyboardInterrupt, SystemExit):  # the process ends
@@ -333,15 +333,13 @@ class Curator(OfOneProcess):
                 "answer": digest(body),
                 "model": found["model"]["digest"] if "model" in found else None,
                 **amounts_data(charge.epsilon, charge.delta, charge.zcdp),
-                "neighbours": neighbours_of(charge.unit),
+                "query": charge.query.to_dict(),
+                "unit": None if charge.unit is None else charge.unit.to_dict(),
             }
         )
 
     def _approve(self, request: Request, question: CheckedQuestion, subject: str, text: str) -> None:
-        charge = question.charge
-        delta = f", delta {charge.delta}" if charge.delta else ""
-        purpose = f"{charge.purpose}, epsilon {charge.epsilon}{delta}"
-        self.approvals.require(request.dataset, request.caller.name, subject, purpose, text)
+        self.approvals.require(request.dataset, request.caller.name, subject, question.charge, text)
 
     def _held(self, caller: Caller, dataset: str) -> HostedDataset:
         held = self._datasets.get(dataset)
@@ -389,13 +387,6 @@ def _check_epsilon(form: QuestionForm, least: Fraction | None) -> None:
         raise errors.QuestionError(f"{problem}, got {shown(form.epsilon)}.")
 
 
-def _timing(held: HostedDataset) -> str:
-    if held.answer_after is None:
-        return "open: answers leave as soon as they are there; run time depends on the rows and is not noised"
-    return f"answers leave {held.answer_after:g} seconds after the charge, or at a multiple of that"
-
-
-def _notes(dataset: str, epoch: int, held: HostedDataset) -> tuple[str, ...]:
-    notes = (f"asked of the dataset {dataset!r}, epoch {epoch}, of a curator's service", f"timing: {_timing(held)}")
-    more = "the analysts' caps add up to more than the dataset's: together they can use up all of it before one asks"
-    return (*notes, *([more] if held.oversubscribed else []))
+def _notes(dataset: str, epoch: int, held: HostedDataset) -> tuple[Fact, ...]:
+    notes = Fact("asked_of", dataset=dataset, epoch=epoch), Fact("timing", seconds=held.answer_after)
+    return (*notes, *([Fact("oversubscribed")] if held.oversubscribed else []))

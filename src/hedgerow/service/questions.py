@@ -23,13 +23,15 @@ from hedgerow.oracle.oracle import OracleQuestion, ask_once
 from hedgerow.oracle.release_forms import Form as ReleaseForm
 from hedgerow.oracle.release_forms import Release
 from hedgerow.privacy import Budget, PrivacyCard
-from hedgerow.privacy.charge import Charge, exact
+from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.charge import Charge, reasons
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import loss_of, rows_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.forms import AlwaysForm, ErrorMarginals, Fit, Marginals, ModelForm, QuestionForm
 from hedgerow.service.rows import HostedRows
-from hedgerow.text.messages import number_of, shown
+from hedgerow.text.messages import shown
 from hedgerow.text.values import listed
 
 LARGEST_DIVISOR = 500
@@ -87,9 +89,9 @@ class MarginalQuestion:
         release = ReleaseForm(_release(delta), epsilon, delta, 1, unit)
         mechanism, source = release.mechanism(1, len(bins), asked.steps), noise_source(noise)
         source.prepare(mechanism)
-        purpose = f"{asked.by} by bin of {number_of(len(bins), 'attribute')}"
+        query = Fact("answer", by=asked.by, attributes=len(bins))
         loss, slack, rho = loss_of(mechanism, rows_of(unit))
-        charge = Charge(purpose, loss, slack, str(mechanism), source.no_guarantee_reason, rho=rho, unit=unit)
+        charge = Charge(query, loss, slack, mechanism.record, reasons(source.no_guarantee_reason), rho=rho, unit=unit)
         columns = schema.target.n_levels if asked.by == "classes" else 1
         return cls(asked, epsilon, delta, charge, release.scale(1, len(bins), asked.steps), columns)
 

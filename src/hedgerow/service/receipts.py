@@ -16,13 +16,27 @@ from hedgerow.boundary.signatures import public_keys, read_signed
 from hedgerow.boundary.untrusted_text import parse_json, read_text
 from hedgerow.errors import LedgerError, ReceiptError, UnreadableError
 from hedgerow.models.files import model_from_dict
-from hedgerow.privacy.unit import reworded
+from hedgerow.privacy import wording
+from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.text.values import printable
 
 LARGEST_ANSWER = 2**26  # the most bytes of an answer
 _LARGEST = 2**14  # bytes of a key or receipt
-_REQUIRED = ("dataset", "epoch", "analyst", "request", "entry", "question", "answer", "epsilon", "delta", "rho")
+_REQUIRED = (
+    "dataset",
+    "epoch",
+    "analyst",
+    "request",
+    "entry",
+    "question",
+    "answer",
+    "query",
+    "unit",
+    "epsilon",
+    "delta",
+    "rho",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,10 +127,11 @@ class Receipt:
     def __str__(self) -> str:
         said = self.statement
         rho = "" if said["rho"] is None else f", rho {said['rho']}"
-        between = f", for {printable(reworded(str(said['neighbours'])))}" if "neighbours" in said else ""
+        unit = None if said["unit"] is None else Unit.from_dict(said["unit"])
+        between = printable(wording.neighbours(unit))
         return (
             f"dataset {said['dataset']}, epoch {said['epoch']}, asked by {said['analyst']}\n"
-            f"charged epsilon {said['epsilon']}, delta {said['delta']}{rho}{between}\n"
+            f"charged epsilon {said['epsilon']}, delta {said['delta']}{rho}, for {between}\n"
             f"request {said['request']}, ledger entry {said['entry']}"
         )
 

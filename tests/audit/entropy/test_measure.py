@@ -18,6 +18,8 @@ from hedgerow.errors import DomainError, SchemaError
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import Fact
+from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
@@ -413,9 +415,7 @@ def test_more_or_fewer_rows_than_a_model_stores_are_told(more, said):
 
 def test_rows_beyond_the_noise_of_released_counts_are_told():
     """Of scale 2, the noise of two counts together is above 81 with less than one chance in a million."""
-    noised = Charge(
-        "counts of the leaves by class", Fraction(1, 2), mechanism="discrete Laplace, sensitivity 1, scale 2"
-    )
+    noised = Charge(Fact("leaf_counts", of="leaves"), Fraction(1, 2), mechanism=DiscreteLaplace(Fraction(1, 2)).record)
     tree = replace(stump("a1", BITS), privacy=replace(NOISY, charges=(noised,)))
     frames = (pd.DataFrame({"a1": [True] * n + [False] * 5, "a2": False, "a3": True}) for n in (15 + 20, 15 + 82))
     assert [bool(reconstruction(tree, data=frame).note) for frame in frames] == [False, True]

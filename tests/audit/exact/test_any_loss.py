@@ -20,6 +20,7 @@ from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.losses import LossTable
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.searches import draw_probabilities
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema import Boolean, Candidates, Integer, Label, Number, OrderedLabel, Schema
 from tests.learn.draws import FACTORS, SIZES, plan_of
 from tests.learn.enumerate_models import Models, Table, all_worlds, models, neighbours
@@ -33,8 +34,7 @@ def loss_tables(draw, n):
     """Any losses, the same in a line or a column at times, some of which do not depend on what is predicted."""
     entry = st.fractions(0, 1, max_denominator=30)
     return LossTable(
-        "any",
-        "a unit",
+        Fact("absolute_classes", classes=1),
         draw(
             st.lists(st.tuples(*[entry] * n), min_size=n, max_size=n)
             .map(tuple)

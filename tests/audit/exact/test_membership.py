@@ -239,7 +239,7 @@ def test_no_chance_is_in_the_repr_of_what_a_draw_would_do():
         (hr.PrivateTreeClassifier(1.0, schema="from-data"), ValueError, "expected a public schema, got 'from-data'"),
         (
             hr.PrivateTreeClassifier(
-                1.0, schema=hr.Schema(SCHEMA.attributes, SCHEMA.label, no_guarantee_reason="taken from the rows")
+                1.0, schema=hr.Schema(SCHEMA.attributes, SCHEMA.label, no_guarantee="taken from the rows")
             ),
             ValueError,
             "expected a public schema, got one that voids the guarantee",

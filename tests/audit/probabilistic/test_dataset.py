@@ -36,7 +36,7 @@ from tests.audit.probabilistic.worlds import entropy, worlds
 from tests.models.strategies import rule_lists, trees
 
 ALARM = 1e-4  # how often a right sampler would fail, were the seed not fixed
-NOISY = PrivacyCard((), noise="seeded", software="hedgerow", no_guarantee_reason="example")
+NOISY = PrivacyCard((), noise="seeded", software="hedgerow", no_guarantee="example")
 MODELS = rule_lists(st.just(NOISY)) | trees(st.just(NOISY))
 EITHER = {(0, 0), (0, 1), (1, 0)}
 

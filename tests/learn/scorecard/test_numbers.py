@@ -26,7 +26,7 @@ from hedgerow.learn.scorecard.counts import (
     whole_log_odds,
 )
 from hedgerow.learn.scorecard.number_plan import rounded_up
-from hedgerow.privacy.charge import exact
+from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.noise import GaussianCounts, SeededNoise, noise_source
 from hedgerow.tables.frames import Table
 from tests.learn.replay import Recorder, Replayer

@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.scorecard import plan
 from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, in_steps
-from hedgerow.privacy.charge import exact
+from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.noise import GaussianCounts, SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
 from tests.learn.replay import Recorder
 from tests.learn.scorecard.watch import watch_rows
@@ -109,7 +109,7 @@ def test_with_a_delta_the_card_has_one_charge():
     (charge,) = fit("many rows", delta=1e-6, random_state=None).privacy_.charges
     assert charge.purpose == "all counts, charged with the first: rows of each class"
     assert (charge.epsilon, charge.delta) == (1, Fraction(1, 10**6))
-    assert charge.mechanism.startswith("discrete Gaussian, 40 parts of 1000, sigma ")
+    assert charge.mechanism.words.startswith("discrete Gaussian, 40 parts of 1000, sigma ")
 
 
 @pytest.mark.parametrize("delta", [None, 1e-6])

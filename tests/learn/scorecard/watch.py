@@ -8,15 +8,15 @@ def watch_rows(monkeypatch, budget, *methods):
     """From now on fail where these methods of a tally run outside a query that is charged; return a list of queries."""
     inside, release = [], Gate.release
 
-    def released(self, mechanism, query, *, purpose, no_guarantee_reason=None):
+    def released(self, mechanism, answer, *, query, no_guarantee=()):
         def watched():
             assert budget.spent == budget.charges[-1].epsilon > 0
-            inside.append(purpose)
-            found = query()
+            inside.append(query)
+            found = answer()
             inside.append(None)
             return found
 
-        return release(self, mechanism, watched, purpose=purpose, no_guarantee_reason=no_guarantee_reason)
+        return release(self, mechanism, watched, query=query, no_guarantee=no_guarantee)
 
     def guarded(method):
         def call(self):

@@ -20,7 +20,7 @@ from tests.schema.values import attributes
 
 several = st.lists(attributes, min_size=1, max_size=4).map(lambda kinds: schema_of(*kinds, *kinds[:1]))
 schemas = st.builds(
-    lambda schema, reason: Schema(dict(schema.attributes), schema.label, no_guarantee_reason=reason),
+    lambda schema, reason: Schema(dict(schema.attributes), schema.label, no_guarantee=reason),
     several,
     st.sampled_from([None, FROM_ROWS]),
 ).filter(lambda schema: has_literals(schema))
@@ -55,7 +55,7 @@ def test_lists_have_the_outline_of_their_space(schema, max_literals, negations):
 def test_rules_about_two_attributes_are_counted_as_they_come(schema):
     outline = Outline.of_lists(schema, 2, negations=True)
     each = [(len(one.literals("x", negations=True)), one.n_bins) for _, one in schema.attributes]
-    if schema.no_guarantee_reason is None:
+    if not schema.no_guarantee:
         each = [(own, bins) for own, bins in each if own]
         both = [(m * n, size * other) for (m, size), (n, other) in combinations(each, 2)]
         found = Counter[tuple[int, int]]()

@@ -16,7 +16,7 @@ import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
 from hedgerow.learn.ssrl import greedy as module
 from hedgerow.learn.ssrl.greedy import PUBLISHED, confidence_threshold, least_support, release_rule_counts
-from hedgerow.privacy.charge import exact
+from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.schema import Boolean, Candidates, Label, Schema
@@ -275,7 +275,7 @@ def test_the_card_claims_what_is_proven_and_says_what_is_not(name):
         "global-gaussian": ["one noisy score is claimed for the choice among all of them"],
     }
     assert all(word in card.guarantee for word in words.get(name, []))
-    assert any("rounded to float64" in note for note in card.notes) == (name == "exponential")
+    assert any("rounded to float64" in note.words for note in card.notes) == (name == "exponential")
     assert hr.privacy.PrivacyCard.from_dict(json.loads(json.dumps(card.to_dict()))) == card
 
 

@@ -109,12 +109,15 @@ def test_distance_is_the_largest_change():
 def test_a_release_charges_delta_too():
     budget = Budget(1, Fraction(1, 1000))
     gate = Gate(budget, SecureNoise())
-    gate.release(smooth_laplace(Fraction(1, 2), Fraction(1, 2000)), lambda: SCORES, purpose="choice")
-    gate.release(smooth_cauchy(Fraction(1, 4)), lambda: SCORES, purpose="choice")
+    gate.release(smooth_laplace(Fraction(1, 2), Fraction(1, 2000)), lambda: SCORES, query="choice")
+    gate.release(smooth_cauchy(Fraction(1, 4)), lambda: SCORES, query="choice")
     assert [(charge.epsilon, charge.delta) for charge in budget.charges] == [
         (Fraction(1, 2), Fraction(1, 2000)),
         (Fraction(1, 4), 0),
     ]
-    assert budget.charges[0].mechanism == "smallest after Laplace noise of scale 4 smooth sensitivities, beta 0.03014"
+    assert (
+        budget.charges[0].mechanism.words
+        == "smallest after Laplace noise of scale 4 smooth sensitivities, beta 0.03014"
+    )
     with pytest.raises(ValueError, match=r"delta=0.0005 left, and epsilon=0.1 and delta=0.001 was requested"):
-        gate.release(global_gaussian(Fraction(1, 10), Fraction(1, 1000)), lambda: pytest.fail("touched"), purpose="x")
+        gate.release(global_gaussian(Fraction(1, 10), Fraction(1, 1000)), lambda: pytest.fail("touched"), query="x")

@@ -8,6 +8,7 @@ import hedgerow as hr
 from hedgerow.errors import DomainError, ModelFormatError
 from hedgerow.models.model import Model
 from hedgerow.models.readers.pmml import model_of_pmml
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Number, Ordered, Real, Schema
 
 TREE = """<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>{field}
@@ -80,9 +81,9 @@ def test_a_schema_that_is_wider_than_the_interval_is_narrowed_and_for_the_board_
     schema = schema_of(Integer(-40, 120, cuts=(-20, 50)))
     found = model_of_pmml(tree(NUMBER.format("double", INTERVAL)), schema).schema
     assert found["x"] == Integer(0, 10, cuts=(5,))
-    assert "narrowed" in (found.no_guarantee_reason or "")
+    assert found.no_guarantee == (Fact("narrowed"),)
     same = model_of_pmml(tree(NUMBER.format("double", INTERVAL)), schema_of(Integer(0, 10, cuts=(2,)))).schema
-    assert same.no_guarantee_reason is None
+    assert same.no_guarantee == ()
 
 
 def test_fields_of_type_float_are_compared_in_single_precision():

@@ -287,13 +287,14 @@ def test_a_backup_has_all_entries_and_is_one_file(tmp_path):
         assert ledger.reserve(asked("one")).content == b"12"
 
 
-def test_tables_of_another_version_are_refused_and_left(tmp_path):
+@pytest.mark.parametrize("version", [1, 9])
+def test_tables_of_another_version_are_refused_and_left(tmp_path, version):
     url = f"sqlite:///{tmp_path}/ledger.db"
     ledger_at(url).close()
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection, connection:
-        connection.execute("UPDATE head SET version = 9")
+        connection.execute(f"UPDATE head SET version = {version}")
     for read_only in (True, False):
-        with pytest.raises(LedgerError, match="expected a ledger with tables of version 1, got 9"):
+        with pytest.raises(LedgerError, match=f"expected a ledger with tables of version 2, got {version}"):
             Log(url, read_only=read_only)
 
 

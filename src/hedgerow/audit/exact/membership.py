@@ -208,7 +208,7 @@ def _declared_schema(learner: SearchSpecification, rows: LabelledRows) -> Schema
     if schema is None:
         schema = boolean_schema(rows.table.column_names, rows.labels)
         check_learnable(learner, schema)
-    if not isinstance(schema, Schema) or schema.no_guarantee_reason:
+    if not isinstance(schema, Schema) or schema.no_guarantee:
         got = "one that voids the guarantee" if isinstance(schema, Schema) else "'from-data'"
         problem = f"expected a public schema, got {got}: a domain taken from the rows discloses"
         raise ArgumentError(f"{problem} more of them than this audit measures; declare a schema.")

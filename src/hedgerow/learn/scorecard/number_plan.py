@@ -18,10 +18,10 @@ from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
 from hedgerow.learn.scorecard.smoothing import Part, Smoothed, smoothed
 from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS
 from hedgerow.learn.search.sampler import Progress
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Mechanism, NoiseSource
 from hedgerow.tally import Tally
-from hedgerow.text.values import quoted_text
 
 # benchmarks/outcomes.py says how these were chosen.
 SIZES = Fraction(20)  # parts of a thousand, for each pass of residuals
@@ -72,7 +72,7 @@ class NumberFit(Fit):
     redundancy: ClassVar[float] = 0.5
     of_residuals = 0.35
     least_share: ClassVar[float] = 0.0
-    by_bin: ClassVar[str] = "rows and sums of the number by bin"
+    histograms_of: ClassVar[str] = "number"
 
     def __init__(self, plan: NumberPlan, tally: Tally, gate: Gate) -> None:
         super().__init__(plan, tally, gate)
@@ -85,8 +85,7 @@ class NumberFit(Fit):
         return between_ends(self._tally)
 
     def run(self) -> LearnedScorecard:
-        charged = "" if self._spending.is_pure else "all sums, charged with the first: "
-        what = f"{charged}rows, and sums of the number and of its square"
+        what = Fact("moments", series=None if self._spending.is_pure else True)
         found, variance = self._counts(TOTALS, 1, lambda: moments(self._tally), what, self._plan.row**2, first=True)
         self._describe(found, variance)
         chosen, taken = self._choose()
@@ -118,7 +117,7 @@ class NumberFit(Fit):
 
     def _measure(self, kept: NumberResiduals, changes: Mapping[int, Integers]) -> None:
         """Release how large residuals are on average, from which follow where they are cut off, and the prior."""
-        (found,), _ = self._counts(SIZES, 1, lambda: kept.sizes(changes), "sum of the sizes of residuals", STEPS)
+        (found,), _ = self._counts(SIZES, 1, lambda: kept.sizes(changes), Fact("residual_sizes"), STEPS)
         mean = min(max(found / self._rows, _LEAST), _MOST)
         self._bound = min(int(np.ceil(STEPS * REACH * mean)), STEPS)
         self._unit = _MEAN_TO_SPREAD * mean
@@ -126,7 +125,7 @@ class NumberFit(Fit):
     def _step(
         self, kept: NumberResiduals, part: Part, changes: Mapping[int, Integers], share: Fraction, precision: Floats
     ) -> list[Smoothed]:
-        what = f"residuals by bin of {quoted_text(self._schema.names[part.attribute])}"
+        what = Fact("bin_residuals", attribute=self._schema.names[part.attribute])
         query = partial(kept.by_bin_within, part.attribute, changes, self._bound)
         found, variance = self._counts(share, 1, query, what, self._bound)
         reach = self._bound / STEPS

@@ -32,13 +32,12 @@ from hedgerow.learn.scorecard.smoothing import (
 )
 from hedgerow.learn.scorecard.spending import CALIBRATION, FIRST_SHARE, PARTS, TOTALS, WEIGHTS, Spending, rho_of
 from hedgerow.learn.search.sampler import Progress
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Mechanism, NoiseSource, TwoSidedPermuteAndFlip
 from hedgerow.privacy.zcdp import largest_rho
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
-from hedgerow.text.messages import number_of
-from hedgerow.text.values import quoted_text
 
 # benchmarks/scorecards.py says how these were chosen.
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
@@ -136,7 +135,7 @@ class Fit:
     redundancy: ClassVar[float] = 0.25  # values are times how many attributes tell something to the power of minus this
     of_residuals = 0.25  # of the prior's standard deviations: what the residuals may still change
     least_share: ClassVar[float] = 0.01  # of a class
-    by_bin: ClassVar[str] = "rows by bin and class"  # what histograms are, on the card
+    histograms_of: ClassVar[str] = "classes"  # what histograms are of, on the card
 
     def __init__(self, plan: ScorecardPlan, tally: Tally, gate: Gate) -> None:
         self._plan, self._tally, self._gate = plan, tally, gate
@@ -170,11 +169,18 @@ class Fit:
         return Prior(self._plan.across * self._unit * shrunk, self._plan.each * self._unit * shrunk)
 
     def _counts(
-        self, parts: Fraction, changes: int, query: Callable[[], Any], what: str, steps: int = 1, *, first: bool = False
+        self,
+        parts: Fraction,
+        changes: int,
+        answer: Callable[[], Any],
+        query: Fact,
+        steps: int = 1,
+        *,
+        first: bool = False,
     ) -> tuple[Floats, float]:
         """Release counts in steps for a share, and return them as whole ones with the variance of their noise."""
         noise = self._spending.counts(parts, changes, steps, first=first)
-        found = self._gate.release(noise.mechanism, query, purpose=what)
+        found = self._gate.release(noise.mechanism, answer, query=query)
         return np.array(found, dtype=np.float64) / steps, noise.variance / steps**2
 
     def _strength(self, parts: Fraction, changes: int) -> float:
@@ -205,14 +211,14 @@ class Fit:
 
         if self._spending.is_pure:
             return choice.draw(ask, self._plan.chooser(choice.parts, choice.number, moved), self._gate), choice.parts
-        scores, _ = self._counts(choice.parts, choice.all, ask, "associations of all attributes", moved)
+        scores, _ = self._counts(choice.parts, choice.all, ask, Fact("associations"), moved)
         return sorted(np.argsort(-scores, kind="stable")[: choice.number].tolist()), choice.parts
 
     def _histograms(self, chosen: Sequence[int], share: Fraction, known: Floats, known_variance: float) -> list[Part]:
         """Release the rows by bin and class of each attribute, and return values by bin."""
-        what = f"{self.by_bin} of {number_of(len(chosen), 'attribute')}"
+        query = Fact("histograms", of=self.histograms_of, attributes=len(chosen))
         counts, variance = self._counts(
-            share, len(chosen), lambda: queries.histograms(self._by_class, chosen), what, self._plan.row
+            share, len(chosen), lambda: queries.histograms(self._by_class, chosen), query, self._plan.row
         )
         k, sizes = len(self._shares), [self._schema.attributes[i][1].n_bins for i in chosen]
         tables = [table.reshape(-1, k) for table in np.split(counts, np.cumsum(sizes)[:-1] * k)]
@@ -282,7 +288,7 @@ class ClassFit(Fit):
     """One fit of classes: log-odds."""
 
     def run(self) -> LearnedScorecard:
-        what = f"{'' if self._spending.is_pure else 'all counts, charged with the first: '}rows of each class"
+        what = Fact("class_totals", series=None if self._spending.is_pure else True)
         counts, variance = self._counts(TOTALS, 1, self._tally.total, what, first=True)
         self._count_rows(counts, variance)
         calibrates = self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
@@ -316,7 +322,7 @@ class ClassFit(Fit):
         most = int(reach * STEPS * FEATURE**2)
         values = {each.attribute: whole_log_odds(each.values) for each in parts}
         query = partial(Residuals(self._tally, base).by_feature, features, values, most, pure=pure)
-        what = f"residuals by {number_of(k, 'attribute')}, and their variances by two"
+        what = Fact("attribute_residuals", attributes=k)
         found, variance = self._counts(WEIGHTS, 1, query, what, most * IN_PART)
         step = newton_step(found * reach, variance * reach**2, 1 / (_WEIGHT * spreads) ** 2)
         for part, weight in zip(parts, np.clip(1 + step / spreads, *_WEIGHTS), strict=True):
@@ -339,7 +345,7 @@ class ClassFit(Fit):
     ) -> list[Smoothed]:
         if not self._binary:
             return self._steps(kept, part, changes, share, precision)
-        what = f"residuals by bin of {quoted_text(self._schema.names[part.attribute])}"  # with their variances
+        what = Fact("bin_residuals", attribute=self._schema.names[part.attribute])  # with their variances
         found, variance = self._counts(share, 1, partial(kept.by_bin, part.attribute, changes), what, STEPS)
         errors, spreads = found.reshape(2, -1)
         slopes = np.maximum(spreads, 0)
@@ -353,7 +359,7 @@ class ClassFit(Fit):
 
         # Residuals add up to 0 in each bin: so does what is taken of the noise. How fast they grow with the log-odds
         # follows from a bin's rows and the chances that its log-odds alone give: both were released.
-        what = f"residuals by bin and class of {quoted_text(self._schema.names[part.attribute])}"
+        what = Fact("class_residuals", attribute=self._schema.names[part.attribute])
         query = partial(kept.by_bin_and_class, part.attribute, changes)
         found, variance = self._counts(share, _moved_by_residuals(self._schema), query, what, STEPS)
         errors = found.reshape(part.values.shape)
@@ -385,10 +391,10 @@ class ClassFit(Fit):
         edges = np.rint(np.array(EDGES) * spread / unit).astype(np.int64)
         if self._binary:
             of_one = {attribute: each[:, 0] for attribute, each in points.items()}
-            query, what = partial(queries.outcomes, self._tally, of_one, edges), "rows by total and class"
+            query, what = partial(queries.outcomes, self._tally, of_one, edges), Fact("calibration", by="total")
         else:
             start = np.rint(base / unit).astype(np.int64)
-            query, what = partial(queries.leads, self._tally, start, points, edges), "rows got wrong and right by lead"
+            query, what = partial(queries.leads, self._tally, start, points, edges), Fact("calibration", by="lead")
         counts, variance = self._counts(CALIBRATION, 1, query, what)
         misses, hits = counts.reshape(-1, 2).T
         middle = float(base[0]) if self._binary else 0.0

@@ -13,6 +13,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Array, Floats, Integers
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.search.space import product
+from hedgerow.privacy.facts import Fact
 
 ObjectiveName = Literal["errors", "brier", "mixed"]
 OBJECTIVES: tuple[ObjectiveName, ...] = ("errors", "brier", "mixed")
@@ -34,8 +35,7 @@ class LossTable:
     the largest of what is left is the unit: one row changes the loss of a model by a unit at most.
     """
 
-    name: str  # the objective, as cards have it
-    unit: str  # what a loss of 1 is, in words
+    loss: Fact  # the loss, with what a loss of 1 is
     entries: tuple[tuple[Fraction, ...], ...]  # by level of the row, the loss of each level that may be predicted
 
     def __post_init__(self) -> None:
@@ -50,7 +50,7 @@ class LossTable:
         object.__setattr__(self, "entries", tuple(tuple(entry / most for entry in row) for row in shifted))
 
     def __hash__(self) -> int:
-        return hash((self.name, self.unit, len(self.entries)))  # to hash a thousand fractions takes longer than a draw
+        return hash((self.loss, len(self.entries)))  # to hash a thousand fractions takes longer than a draw
 
     @classmethod
     def of_costs(cls, costs: Floats) -> Self:
@@ -58,16 +58,13 @@ class LossTable:
         if not (costs >= 0).all() or np.diagonal(costs).any():
             raise ArgumentError("expected costs of at least 0, and none of a correct decision, got others.")
         entries = tuple(tuple(map(Fraction, row)) for row in costs.tolist())
-        return cls("cost", f"a cost of {costs.max():g}", entries)
+        return cls(Fact("cost", largest=costs.max()), entries)
 
     @classmethod
-    def of_distances(cls, values: Sequence[float], of: Callable[[Fraction], Fraction], name: str, unit: str) -> Self:
+    def of_distances(cls, values: Sequence[float], of: Callable[[Fraction], Fraction], loss: Fact) -> Self:
         """Return the losses of numbers, or of places in an order: a function of the value less the predicted one."""
         exact, of = [Fraction(value) for value in values], cache(of)  # of few distances, where levels are even
-        return cls(name, unit, tuple(tuple(of(y - said) for said in exact) for y in exact))
-
-    def __str__(self) -> str:
-        return f"{self.name} loss, of which 1 is {self.unit}"
+        return cls(loss, tuple(tuple(of(y - said) for said in exact) for y in exact))
 
 
 Objective = ObjectiveName | LossTable

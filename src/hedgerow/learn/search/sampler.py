@@ -20,12 +20,13 @@ from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, Outline, masks_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import ExhaustiveLevel, Masks, PatternMatrix, Search, Stop, Take, exhaustive_levels
-from hedgerow.learn.search.losses import Loss, Objective
+from hedgerow.learn.search.losses import Loss, LossTable, Objective
 from hedgerow.learn.search.outside import DrawChances, LeafShares, OutsideBoxes, OutsideMasks
 from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.semirings import all_models, all_models_of_many_rows, choice_of_many_rows
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Choose, ModelDraw, Rounding
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Siblings
 from hedgerow.privacy.stop_prior import StopPrior
@@ -109,9 +110,8 @@ class Draw:
 
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
         """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
-        is_named = isinstance(self.objective, str) and self.objective != "errors"
-        score = f"{self.objective} loss" if is_named else str(self.objective)
-        return ModelDraw(epsilon, self.rounding.weight(epsilon), score)
+        loss = self.objective.loss if isinstance(self.objective, LossTable) else Fact(self.objective)
+        return ModelDraw(epsilon, self.rounding.weight(epsilon), loss)
 
 
 class ModelSampler:
@@ -218,17 +218,15 @@ def _in_public_steps(total: int, progress: Progress) -> Progress:
     return report
 
 
-def draw_model(
-    tally: Tally, plan: Draw, gate: Gate, epsilon: Fraction, purpose: str, progress: Progress
-) -> Take | Stop:
+def draw_model(tally: Tally, plan: Draw, gate: Gate, epsilon: Fraction, query: Fact, progress: Progress) -> Take | Stop:
     """Draw one model of a plan: its options and the values of its leaves, for one charge of `epsilon`."""
     # Neighbouring tables differ by one row; the loss of every model then differs by 0 to 1, all in one direction.
     states = plan.states()
-    return gate.release(plan.mechanism(epsilon), lambda: ModelSampler(tally, plan, states, progress), purpose=purpose)
+    return gate.release(plan.mechanism(epsilon), lambda: ModelSampler(tally, plan, states, progress), query=query)
 
 
 def draw_models(
-    parts: Sequence[tuple[Tally, Draw]], mechanism: ModelDraw, gate: Gate, purpose: str, progress: Progress
+    parts: Sequence[tuple[Tally, Draw]], mechanism: ModelDraw, gate: Gate, query: Fact, progress: Progress
 ) -> list[Take | Stop]:
     """Draw one model for each of several tables of different rows, for one charge (parallel composition)."""
     # A row is in one table at most, so that one added row changes the loss of the models of one table only. The
@@ -238,7 +236,7 @@ def draw_models(
     return gate.release(
         Siblings(mechanism),
         lambda: [ModelSampler(tally, plan, states, progress, rows) for tally, plan, states in each],
-        purpose=purpose,
+        query=query,
     )
 
 

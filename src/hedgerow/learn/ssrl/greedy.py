@@ -22,7 +22,9 @@ from hedgerow.learn.private_base import PrivateSpecification
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.ssrl import mechanisms
 from hedgerow.learn.ssrl.mechanisms import Exponential, NoisyMin, gini_scores, smooth_sensitivity
-from hedgerow.privacy.charge import Amount, exact
+from hedgerow.privacy import wording
+from hedgerow.privacy.amounts import Amount, exact
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource
 from hedgerow.privacy.unit import rows_of
@@ -46,11 +48,11 @@ class NodeParameters:
 class Published:
     """A selection mechanism of SSRL."""
 
-    make: Callable[[Gate, NodeParameters, str | None], Choose]  # makes the chooser; the text says what is not proven
+    make: Callable[[Gate, NodeParameters, Sequence[Fact]], Choose]  # makes the chooser; facts state what is not proven
     releases: int  # releases at a node: the choice, the counts of its rule and, if 3, the support before them
     spends_delta: bool = False  # whether a choice costs δ too
-    gap: str | None = None  # why the guarantee that was published is not proven; None where it is
-    notes: tuple[str, ...] = ()  # notes on the card
+    unproven: Fact | None = None  # why the guarantee that was published is not proven; None if it is
+    notes: tuple[Fact, ...] = ()  # notes on the card
 
     def node_epsilon(self, epsilon: Fraction, max_rules: int) -> Fraction:
         """Return ε_node: ``ε/(3K − 1)`` with a support test, else ``ε/(2K − 1)`` (SSRL §4.2 and §5.2)."""
@@ -59,14 +61,19 @@ class Published:
         return epsilon / (self.releases * max_rules - 1)
 
     @property
-    def unproven(self) -> str | None:
-        """What is not proven, as charges say it; None where all is."""
-        return None if self.gap is None else f"not proven: {self.gap}"
+    def reasons(self) -> tuple[Fact, ...]:
+        """Why a choice has no guarantee; empty if it has one."""
+        return () if self.unproven is None else (self.unproven,)
 
-    def claim(self, epsilon: Fraction, delta: Fraction) -> str | None:
-        """Return why a list of total (ε, δ) carries no guarantee, or None where it does."""
-        shown = f"({float(epsilon):g}, {float(delta):.4g})" if self.spends_delta else f"{float(epsilon):g}"
-        return None if self.gap is None else f"published as {shown}-differential privacy; {self.unproven}"
+    @property
+    def gap(self) -> str | None:
+        """Why the guarantee that was published is not proven, in words; None if it is."""
+        return None if self.unproven is None else wording.unproven(self.unproven["mechanism"])
+
+    def claim(self, epsilon: Fraction, delta: Fraction) -> tuple[Fact, ...]:
+        """Return why a list of total (ε, δ) carries no guarantee; empty if it carries one."""
+        claimed = Fact("published", epsilon=epsilon, delta=delta if self.spends_delta else None)
+        return () if self.unproven is None else (claimed, self.unproven)
 
 
 def least_support(share: float, n_rows: int) -> int:
@@ -86,7 +93,7 @@ class SmoothChoice:
     gate: Gate
     node: NodeParameters
     mechanism: NoisyMin
-    reason: str | None  # why it has no guarantee
+    no_guarantee: Sequence[Fact]  # why it has none
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:
         def scores() -> Floats:
@@ -94,13 +101,12 @@ class SmoothChoice:
             scale = smooth_sensitivity(total.sum(), min_support=self.node.min_support, beta=self.mechanism.beta)
             return gini_scores(caught, total) / scale
 
-        test, what = DiscreteLaplace(self.node.epsilon), f"number of rows left for rule {position + 1}"
-        (rows,) = self.gate.release(test, lambda: query()[1].sum(keepdims=True), purpose=what)
+        test, left = DiscreteLaplace(self.node.epsilon), Fact("rows_left", rule=position + 1)
+        (rows,) = self.gate.release(test, lambda: query()[1].sum(keepdims=True), query=left)
         if rows < self.node.min_support + self.node.threshold:
             return n_open
-        return self.gate.release(
-            self.mechanism, scores, purpose=f"choice of rule {position + 1}", no_guarantee_reason=self.reason
-        )
+        choice = Fact("rule_choice", number=position + 1)
+        return self.gate.release(self.mechanism, scores, query=choice, no_guarantee=self.no_guarantee)
 
 
 @dataclass(frozen=True)
@@ -109,11 +115,11 @@ class GlobalChoice:
 
     gate: Gate
     mechanism: NoisyMin | Exponential
-    reason: str | None = None  # why it has no guarantee
+    no_guarantee: Sequence[Fact] = ()  # why it has none
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
-        purpose, scores = f"choice of rule {position + 1}", lambda: gini_scores(*query())
-        return self.gate.release(self.mechanism, scores, purpose=purpose, no_guarantee_reason=self.reason)
+        choice, scores = Fact("rule_choice", number=position + 1), lambda: gini_scores(*query())
+        return self.gate.release(self.mechanism, scores, query=choice, no_guarantee=self.no_guarantee)
 
 
 @dataclass(frozen=True)
@@ -128,9 +134,9 @@ class CountsChoice:
     epsilon: Fraction  # of a choice
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:
-        purpose = f"class counts of {n_open} candidates and of no rule, for the choice of rule {position + 1}"
+        released = Fact("candidate_counts", candidates=n_open, rule=position + 1)
         mechanism = DiscreteLaplace(self.epsilon, 2 * (n_open + 1))
-        noisy = self.gate.release(mechanism, lambda: np.vstack(query()).ravel(), purpose=purpose)
+        noisy = self.gate.release(mechanism, lambda: np.vstack(query()).ravel(), query=released)
         counts = np.maximum(np.array(noisy).reshape(-1, 2), 0)
         return int(np.argmin(gini_scores(counts[:-1], counts[-1])))
 
@@ -140,60 +146,45 @@ def release_rule_counts(
 ) -> tuple[Integers, list[int]]:
     """Release the class counts of each rule, the default rule last, and what they predict (SSRL, Algorithm 2)."""
     # One charge of ε a rule, although the rules hold different rows and one charge would do for all of them.
-    names = [f"rule {i + 1}" for i in range(len(antecedents))] + ["the default rule"]
+    rules = [Fact("leaf_counts", of="rule", number=i + 1) for i in range(len(antecedents))]
     noisy = [
         gate.release(
             DiscreteLaplace(epsilon),
             lambda i=i: tally.leaf_counts(antecedents)[i],
-            purpose=f"counts of {name} by class",
+            query=query,
         )
-        for i, name in enumerate(names)
+        for i, query in enumerate([*rules, Fact("leaf_counts", of="default_rule")])
     ]
     return np.array(noisy, dtype=np.int64), [int(first <= second) for first, second in noisy]
 
-
-_SMOOTH_GAP = (
-    "the scale of the noise depends on the rows, for which noisy max has no proof; fewer rows than min_remaining may "
-    "be left, with probability 1 - confidence before each rule, and the noise is then too small; the sensitivity is "
-    "that to added rows only; the number of rows is taken as public"
-)
-_LAPLACE_GAP = (
-    "one row can raise the Gini impurity of some rules and lower that of others, for which noisy max needs noise twice "
-    "as large"
-)
-_GAUSSIAN_GAP = (
-    "the loss of one noisy score is claimed for the choice among all of them, by a formula for epsilon below 1"
-)
-_ROUNDING = (
-    "the Gini impurity is rounded to float64; its largest change by one row, 1/2, is between exact values, and the "
-    "others leave room for the rounding"
-)
 
 PUBLISHED: dict[str, Published] = {
     "smooth-laplace": Published(
         lambda gate, node, why: SmoothChoice(gate, node, mechanisms.smooth_laplace(node.epsilon, node.delta), why),
         releases=3,
         spends_delta=True,
-        gap=_SMOOTH_GAP,
+        unproven=Fact("unproven", mechanism="smooth-laplace"),
     ),
     "smooth-cauchy": Published(
         lambda gate, node, why: SmoothChoice(gate, node, mechanisms.smooth_cauchy(node.epsilon), why),
         releases=3,
-        gap=f"{_SMOOTH_GAP}; Cauchy noise is not hardened against attacks on floating-point numbers",
+        unproven=Fact("unproven", mechanism="smooth-cauchy"),
     ),
     "global-laplace": Published(
         lambda gate, node, why: GlobalChoice(gate, mechanisms.global_laplace(node.epsilon), why),
         releases=2,
-        gap=_LAPLACE_GAP,
+        unproven=Fact("unproven", mechanism="global-laplace"),
     ),
     "global-gaussian": Published(
         lambda gate, node, why: GlobalChoice(gate, mechanisms.global_gaussian(node.epsilon, node.delta), why),
         releases=2,
         spends_delta=True,
-        gap=_GAUSSIAN_GAP,
+        unproven=Fact("unproven", mechanism="global-gaussian"),
     ),
     "exponential": Published(
-        lambda gate, node, why: GlobalChoice(gate, Exponential(node.epsilon), why), releases=2, notes=(_ROUNDING,)
+        lambda gate, node, why: GlobalChoice(gate, Exponential(node.epsilon), why),
+        releases=2,
+        notes=(Fact("rounded_impurity"),),
     ),
     "noisy-counts": Published(lambda gate, node, _: CountsChoice(gate, node.epsilon), releases=2),
 }
@@ -269,9 +260,9 @@ class GreedyAsPublished(Plan):
     model = "rule list"
 
     @property
-    def no_guarantee_reason(self) -> str | None:
+    def no_guarantee(self) -> tuple[Fact, ...]:
         """Why the model has no guarantee; a list of the default rule alone has one."""
-        return self.published.claim(self.epsilon, self.delta) if self.most else None
+        return self.published.claim(self.epsilon, self.delta) if self.most else ()
 
     @property
     def _each(self) -> Fraction:
@@ -284,6 +275,6 @@ class GreedyAsPublished(Plan):
         support = least_support(self.min_remaining, int(tally.total().sum()))
         threshold = confidence_threshold(self.confidence, self._each)
         parameters = NodeParameters(self._each, self.delta / max(self.most, 1), support, threshold)
-        choose = self.published.make(gate, parameters, self.published.unproven)
+        choose = self.published.make(gate, parameters, self.published.reasons)
         antecedents = grow(tally, self.candidates, self.most, choose)
         return LearnedList(antecedents, *release_rule_counts(tally, antecedents, gate, self._each))

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from hedgerow.boundary.arrays import Floats, Whole
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.exponential_mechanism import gumbel_choice
+from hedgerow.privacy.facts import Fact
 
 GAMMA = 2  # the exponent of the Cauchy noise: density proportional to 1/(1 + |z|^γ)
 GINI_SENSITIVITY = 0.5
@@ -74,7 +75,7 @@ def smooth_sensitivity(n: ArrayLike, *, min_support: int, beta: float) -> Floats
 class Noise:
     """A distribution of noise on scores."""
 
-    name: str  # with the parameter that its scale is
+    code: str  # on cards
     secure: Callable[[float], Callable[[Floats], Floats | list[float]]]  # by scale, what adds it: OpenDP where it can
     seeded: Callable[[np.random.Generator, float, int], Floats]  # so many draws of it, by generator and scale
 
@@ -106,9 +107,10 @@ class NoisyMin(Selection):
     def simulate(self, values: Floats, rng: np.random.Generator) -> int:
         return int(np.argmin(values + self.noise.seeded(rng, self.scale, len(values))))
 
-    def __str__(self) -> str:
-        unit = f" smooth sensitivities, beta {self.beta:.4g}" if self.beta else f", sensitivity {self.sensitivity:g}"
-        return f"smallest after {self.noise.name} {self.scale:.4g}{unit}"
+    @property
+    def record(self) -> Fact:
+        sizes = {"scale": self.scale, "sensitivity": self.sensitivity, "beta": self.beta or None}
+        return Fact("noisy_min", noise=self.noise.code, **sizes)
 
 
 def smooth_laplace(epsilon: Fraction, delta: Fraction) -> NoisyMin:
@@ -183,8 +185,9 @@ class Exponential(Selection):
     def simulate(self, values: Floats, rng: np.random.Generator) -> int:
         return int(np.argmax(rng.gumbel(size=len(values)) - self.weight * values))
 
-    def __str__(self) -> str:
-        return f"exponential mechanism, weight exp(-{self.weight:.4g} score), sensitivity {self.sensitivity:g}"
+    @property
+    def record(self) -> Fact:
+        return Fact("exponential_choice", weight=self.weight, sensitivity=self.sensitivity)
 
 
 def log(value: Fraction) -> float:
@@ -216,6 +219,6 @@ def _cauchy(scale: float) -> Callable[[Floats], Floats]:
     return with_noise
 
 
-_LAPLACE = Noise("Laplace noise of scale", _laplace, lambda rng, scale, size: rng.laplace(scale=scale, size=size))
-_CAUCHY = Noise("Cauchy noise of scale", _cauchy, lambda rng, scale, size: scale * rng.standard_cauchy(size))
-_GAUSSIAN = Noise("Gaussian noise of standard deviation", _gaussian, lambda rng, scale, n: rng.normal(0.0, scale, n))
+_LAPLACE = Noise("laplace", _laplace, lambda rng, scale, size: rng.laplace(scale=scale, size=size))
+_CAUCHY = Noise("cauchy", _cauchy, lambda rng, scale, size: scale * rng.standard_cauchy(size))
+_GAUSSIAN = Noise("gaussian", _gaussian, lambda rng, scale, n: rng.normal(0.0, scale, n))

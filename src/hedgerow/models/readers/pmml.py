@@ -35,6 +35,7 @@ from hedgerow.models.readers.questions import MOST_PARTS, AttributeTest, BinChoi
 from hedgerow.models.readers.rules_text import literals_of
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema import Attribute, Number, Schema
 from hedgerow.text.messages import shown
 
@@ -131,7 +132,7 @@ class _Pmml:
             used = {name for name in tested if name in schema}
             narrowed = ((name, self.fields[name].narrowed(x) if name in used else x) for name, x in schema.attributes)
             narrow = replace(schema, attributes=tuple(narrowed))
-            schema = schema if narrow == schema else replace(narrow, no_guarantee_reason=_NARROWED)
+            schema = schema if narrow == schema else replace(narrow, no_guarantee=(_NARROWED,))
         found = TestedSchema.of(schema, questions)
         return replace(found, absent={name: self.fields[name].absent(found.schema[name]) for name in tested})
 
@@ -276,7 +277,7 @@ def _check_used(model: Model, tested: Mapping[str, Element]) -> None:
         tested[name].refuse(f"{problem}; export the model without them")
 
 
-_NARROWED = "narrowed to the values that a model without a guarantee accepts"
+_NARROWED = Fact("narrowed")
 _LONGEST_AMOUNT = 60  # characters of a score
 
 

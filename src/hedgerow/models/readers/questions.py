@@ -18,6 +18,7 @@ from hedgerow.models.model import Model
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import UNKNOWN_NOISE, PrivacyCard
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema import Attribute, Boolean, Categorical, Extent, Literal, Schema
 from hedgerow.schema.numbers import Numeric, Real, as_number
 from hedgerow.schema.targets import Label, Number, Target
@@ -323,7 +324,7 @@ def derived(
     for one in questions:
         by_name[one.attribute].append(one)
     found = {name: (given or {}).get(name) or _attribute(asked, missing) for name, asked in by_name.items()}
-    return Schema(found, target, no_guarantee_reason="made of the tests of a model that states no guarantee")
+    return Schema(found, target, no_guarantee=Fact("made_of_tests"))
 
 
 SOURCE = "made of the model's tests; it is not the domain of the rows"
@@ -355,7 +356,6 @@ def target_of(name: str, scores: Sequence[str], *, is_number: bool) -> Target:
 
 
 def no_guarantee(origin: str, *, is_ours: bool = False) -> PrivacyCard:
-    own = "; the file that hedgerow saved may state one" if is_ours else ""
     # Nor do such files state the noise on the numbers of rows that they hold: a private model may have been exported.
-    reason = f"read from {origin}, which states none{own}"
-    return PrivacyCard((), noise=UNKNOWN_NOISE, software="unknown", no_guarantee_reason=reason)
+    reason = Fact("read_from", format=origin, ours=is_ours or None)
+    return PrivacyCard((), noise=UNKNOWN_NOISE, software=Fact("unknown_software"), no_guarantee=(reason,))

@@ -14,7 +14,9 @@ from hedgerow.boundary.canonical import canonical
 from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account
-from hedgerow.privacy.charge import Charge, amount_text, total
+from hedgerow.privacy.amounts import amount_text, total
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.tables import CAPS, TOTALS
 from hedgerow.text.messages import shown
@@ -152,8 +154,8 @@ def all_so_far(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> tupl
     """Return a total as one charge and, where its δ is 1 or more, more of δ = 1/2; the first keeps some, for its ρ."""
     half = Fraction(1, 2)
     halves = ceil(delta / half) - 1 if delta >= 1 else 0
-    rest = Charge("all so far", epsilon, delta - halves * half, rho=rho)
-    return rest, *[Charge("all so far", Fraction(0), half, rho=Fraction(0))] * halves
+    rest = Charge(Fact("all_so_far"), epsilon, delta - halves * half, rho=rho)
+    return rest, *[Charge(Fact("all_so_far"), Fraction(0), half, rho=Fraction(0))] * halves
 
 
 @lru_cache(maxsize=1024)

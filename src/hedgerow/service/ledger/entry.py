@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from hedgerow.boundary.canonical import broken_link, canonical, digest, exported
 from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import LedgerError
+from hedgerow.privacy.facts import Fact
 from hedgerow.text.values import printable
 
 Kind = Literal["declared", "granted", "decided", "reserved", "retried", "answered", "failed", "rotated", "accepted"]
@@ -70,15 +71,18 @@ class Entry:
         return printable(_WHAT[self.kind](self.data))
 
 
-def _asks(data: dict[str, Any]) -> str:
-    charge = data["charge"]
+def cost_text(charge: dict[str, Any]) -> str:
+    """Return what a charge of an entry is for, and its amounts, in words."""
     delta = f", delta {charge['delta']}" if charge["delta"] != "0" else ""
-    return f"{data['analyst']} asks {data['dataset']}: {charge['purpose']}, epsilon {charge['epsilon']}{delta}"
+    return f"{Fact.from_dict(charge['query'], 'query').words}, epsilon {charge['epsilon']}{delta}"
+
+
+def _asks(data: dict[str, Any]) -> str:
+    return f"{data['analyst']} asks {data['dataset']}: {cost_text(data['charge'])}"
 
 
 def _decided(data: dict[str, Any]) -> str:
-    by = f" by {data['by']}" if "by" in data else ""  # not in 0.1
-    return f"{data['decision']}{by}: {data['analyst']} asks {data['dataset']}: {data['purpose']}"
+    return f"{data['decision']} by {data['by']}: {_asks(data)}"
 
 
 def _lost(data: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hedgerow.errors import QuestionError
+from hedgerow.privacy.facts import Fact
 from hedgerow.service.ledger.accounts import read_amounts
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.log import Log
@@ -45,7 +46,7 @@ class Asked:
     time: str  # when it was charged (ISO 8601, UTC)
     dataset: str
     analyst: str  # who asked
-    purpose: str  # what the charge was for
+    query: Fact  # what was released
     epoch: int  # of the dataset
     epsilon: Fraction  # what was charged
     delta: Fraction
@@ -55,7 +56,9 @@ class Asked:
     @classmethod
     def read(cls, data: dict[str, Any], state: str) -> Asked:
         named = {name: data[name] for name in ("request", "time", "dataset", "analyst", "epoch")}
-        return cls(**named, purpose=data["charge"]["purpose"], **read_amounts(data["charge"]), state=state)
+        return cls(
+            **named, query=Fact.from_dict(data["charge"]["query"], "query"), **read_amounts(data["charge"]), state=state
+        )
 
 
 @dataclass(frozen=True)

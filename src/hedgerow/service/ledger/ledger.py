@@ -453,9 +453,5 @@ def _names(connection: Connection, column: sa.Column[str]) -> list[str]:
 
 
 def _charge_data(charge: Charge) -> dict[str, Any]:
-    return {
-        "purpose": charge.purpose,
-        "mechanism": charge.mechanism,
-        **accounts.amounts_data(charge.epsilon, charge.delta, charge.zcdp),
-        **({} if charge.unit is None else {"unit": charge.unit.to_dict()}),
-    }
+    """Return a charge as data of an entry, with its ρ even if that follows from ε."""
+    return charge.exact_dict() | accounts.amounts_data(charge.epsilon, charge.delta, charge.zcdp)

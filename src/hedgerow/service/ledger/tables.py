@@ -10,7 +10,7 @@ answers themselves, of which it has the digests; they are there to decide quickl
 import sqlalchemy as sa
 from sqlalchemy import event
 
-VERSION = 1  # of these tables: a ledger of another one is refused, and left as it is
+VERSION = 2  # of these tables: a ledger of another one is refused, and left as it is
 METADATA = sa.MetaData()
 
 ENTRIES = sa.Table(
@@ -116,7 +116,7 @@ APPROVALS = sa.Table(
     sa.Column("analyst", sa.String(200), primary_key=True),
     sa.Column("asked", sa.String(64), primary_key=True),  # empty for all that the analyst asks
     sa.Column("number", sa.BigInteger, nullable=False, unique=True),
-    sa.Column("purpose", sa.Text, nullable=False),
+    sa.Column("charge", sa.Text, nullable=False),
     sa.Column("question", sa.Text, nullable=False),
     sa.Column("state", sa.String(8), sa.CheckConstraint("state IN ('pending', 'approved', 'refused')")),
 )

@@ -21,6 +21,7 @@ from sqlalchemy.engine import Connection
 from hedgerow.boundary.canonical import FIRST, canonical, digest
 from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import BudgetExceededError, LedgerError
+from hedgerow.privacy.charge import Charge
 from hedgerow.service.ledger.accounts import WHOLE, all_so_far, read_caps
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.tables import ANSWERS, APPROVALS, CAPS, ENTRIES, ENTRY_INDEX, HEAD, REQUESTS, TOTALS
@@ -145,10 +146,10 @@ class Replay:
     def _on_decided(self, data: dict[str, Any]) -> None:
         asked = data["dataset"], data["analyst"], data["asked"]
         decided = self.approvals.get(asked)
-        if decided is not None and decided[:3] != (data["number"], data["purpose"], data["question"]):
+        if decided is not None and decided[:3] != (data["number"], data["charge"], data["question"]):
             raise KeyError
         state = _DECIDED[None if decided is None else decided[3], data["decision"]]
-        self.approvals[asked] = data["number"], data["purpose"], data["question"], state
+        self.approvals[asked] = data["number"], data["charge"], data["question"], state
 
     def _on_reserved(self, data: dict[str, Any]) -> None:
         declared = json.loads(self.caps[data["dataset"], data["epoch"], WHOLE])
@@ -158,6 +159,7 @@ class Replay:
             self.totals[data["dataset"], data["epoch"], name].add(data["charge"])
         kept = {key: data[key] for key in ("analyst", "key", "body", "dataset", "epoch")}
         self.pending[data["request"]] = {**kept, "state": "reserved", "attempt": 1}
+        Charge.parsed(data["charge"])  # raises unless its facts are known
         self.counts["requests"] += 1
 
     def _on_retried(self, data: dict[str, Any]) -> None:
@@ -337,7 +339,7 @@ def _owner(row: Any) -> Owner:
 
 def _decisions(connection: Connection) -> dict[tuple[str, str, str], tuple[Any, ...]]:
     return {
-        (row.dataset, row.analyst, row.asked): (row.number, row.purpose, digest(row.question), row.state)
+        (row.dataset, row.analyst, row.asked): (row.number, json.loads(row.charge), digest(row.question), row.state)
         for row in connection.execute(sa.select(APPROVALS).where(APPROVALS.c.state != "pending"))
     }
 

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow.boundary.canonical import digest
 from hedgerow.errors import LedgerError, ServiceBusyError
-from hedgerow.privacy.charge import amount_text
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.service.jobs import MOST_FREE_AT_ONCE, ConcurrencyLimits
 from hedgerow.service.keys import Keys
 from hedgerow.service.monitoring import note, template

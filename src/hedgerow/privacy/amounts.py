@@ -1,0 +1,87 @@
+"""Amounts of privacy loss: exact fractions, read from numbers or text, added up, and shown rounded."""
+
+import math
+import re
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from numbers import Rational, Real
+
+import numpy as np
+
+from hedgerow.boundary.untrusted_text import LONGEST_AMOUNT
+from hedgerow.errors import ArgumentError
+from hedgerow.text.messages import describe_argument, shown
+
+LARGEST = Fraction(10**300)  # the largest amount: a sum of such amounts still has a float
+Amount = float | Fraction | Decimal | str  # the types of an amount in calls; `exact` gives its value
+_WRITTEN = re.compile(r"[0-9]{1,400}/[0-9]{1,400}|([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
+_LONGEST = 10**LONGEST_AMOUNT
+_LONGEST_SUM = 10**2500  # digits are written down, and Python writes 4,300 at most
+
+
+def exact(value: object, name: str) -> Fraction:
+    """Return `value` as the fraction that it is written as; a float is the shortest such decimal: 0.1 is a tenth."""
+    fraction = _fraction(value, name)
+    if fraction < 0 or fraction > LARGEST:
+        size = f"{float(fraction):g}" if abs(fraction) <= LARGEST else f"one beyond {float(LARGEST):g}"
+        raise ArgumentError(f"{name} must be a finite number >= 0, got {size}.")
+    if max(fraction.numerator, fraction.denominator) >= _LONGEST:
+        problem = f"{name} must have at most {LONGEST_AMOUNT:,} digits in numerator and denominator, got more."
+        raise ArgumentError(problem)
+    return fraction
+
+
+def _fraction(value: object, name: str) -> Fraction:
+    if isinstance(value, str):
+        if not _WRITTEN.fullmatch(value):
+            raise ArgumentError(f"{name} must be a number >= 0 such as 0.1 or 1/10, got {shown(value)}.")
+        above, _, below = value.partition("/")
+        if below and not int(below):
+            raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(value)}.")
+        return Fraction(above) / int(below or 1)
+    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
+        problem = f"{name} must be a finite number >= 0, got {describe_argument(value)} of type {type(value).__name__}."
+        raise ArgumentError(problem)
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
+        raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(str(value))}.")
+    if isinstance(value, Decimal):
+        if value and abs(value.adjusted()) > LONGEST_AMOUNT:
+            size = "one beyond" if value.adjusted() > 0 else "one closer to 0 than"
+            raise ArgumentError(f"{name} must be a finite number >= 0, got {size} 1e{value.adjusted():+}.")
+        return Fraction(value)
+    return Fraction(str(value) if isinstance(value, np.floating) else repr(float(value)))
+
+
+def total(amounts: Iterable[Fraction]) -> Fraction:
+    result = Fraction(0)
+    for amount in amounts:
+        result += amount
+        if max(result.numerator, result.denominator) >= _LONGEST_SUM:
+            problem = "the sum of amounts must have at most 2,500 digits in numerator and denominator, got more."
+            raise ArgumentError(problem)
+    return result
+
+
+def amount_text(amount: Fraction | float, *, digits: int = 6, left: bool = False) -> str:
+    """Return an amount rounded to `digits`: up if it is spent, down if it is `left`."""
+    # A decimal with so many digits, up to one rounding of float64 (a factor of 1 ± 2⁻⁵²), is shown as itself: 0.1 is
+    # not shown as 0.100001.
+    exactly = Fraction(amount)
+    short = f"{float(exactly):.{digits}g}"
+    if abs(Fraction(short) - exactly) * 2**52 <= exactly:
+        return short
+    rounding = Context(prec=digits, rounding=ROUND_FLOOR if left else ROUND_CEILING)
+    rounded = rounding.divide(Decimal(exactly.numerator), Decimal(exactly.denominator))
+    text = f"{float(rounded):.{digits}g}"
+    return text if Fraction(text) == Fraction(rounded) else f"{rounded.normalize():e}"
+
+
+def both_amounts(name: str, amount: Fraction | None) -> dict[str, float | str | None]:
+    """Return an amount as JSON-ready data, as a float and exactly."""
+    return {
+        name: amount if amount is None else float(amount),
+        f"{name}_exact": amount if amount is None else str(amount),
+    }

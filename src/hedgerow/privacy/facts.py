@@ -1,0 +1,419 @@
+"""Facts about releases: codes with public details, checked against a table of forms.
+
+A `Fact` states what was released, by which mechanism, why there is no guarantee, or what a card notes. Programs compare
+codes and details. Sentences are rendered from them by `hedgerow.privacy.wording` and never read back.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from operator import index
+from typing import Any, Literal, Self
+
+from hedgerow.errors import ArgumentError
+from hedgerow.privacy import wording
+
+Kind = Literal["query", "mechanism", "loss", "reason", "note", "noise", "software"]
+LONGEST_TEXT = 10_000  # the most characters of a text in a fact
+MOST_PARTS = 1_000  # the most texts or facts in a detail of a fact
+LARGEST_COUNT = 2**63
+_LONGEST = 1_200  # the most digits of a numerator or denominator: an amount times a sensitivity has a few more
+_FRACTION = re.compile(f"[0-9]{{1,{_LONGEST}}}(/[0-9]{{1,{_LONGEST}}})?")
+_REAL = re.compile(r"[0-9]{1,400}(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A detail of a fact: its type with its bounds, in memory and in files.
+
+    `check` returns a value as it is kept, and raises ValueError or TypeError if it has another type or is out of
+    bounds; `read` does so for data of a file, which `write` made. In files an amount and a real number are text:
+    fractions such as ``"1/3"``, and the shortest decimal of a float.
+    """
+
+    type: str  # the type in words
+    check: Callable[[Any], Any]
+    write: Callable[[Any], Any] = lambda value: value
+    read: Callable[[Any], Any] = lambda data: data  # what `check` accepts
+    codes: tuple[str, ...] = ()  # the allowed codes, or the kind of a fact
+    is_optional: bool = False
+
+    @property
+    def optional(self) -> Self:
+        """The field of a detail that may be left out."""
+        return replace(self, is_optional=True)
+
+
+def _within(value: Any, is_allowed: bool) -> Any:
+    if not is_allowed:
+        raise ArgumentError("it has another type or is out of bounds")
+    return value
+
+
+def _list(value: Any) -> Any:
+    return _within(value, isinstance(value, (tuple, list)) and len(value) <= MOST_PARTS)
+
+
+def _count(value: Any) -> int:
+    number = -1 if isinstance(value, bool) else index(value)
+    return _within(number, 0 <= number < LARGEST_COUNT)
+
+
+def _amount(value: Any) -> Fraction:
+    amount = Fraction(value)
+    return _within(amount, amount >= 0 and max(amount.numerator, amount.denominator) < 10**_LONGEST)
+
+
+def _read_amount(data: Any) -> Fraction:
+    return Fraction(_within(data, isinstance(data, str) and bool(_FRACTION.fullmatch(data))))
+
+
+def _real(value: Any) -> float:
+    number = float(value)
+    return _within(number, math.isfinite(number) and number >= 0)
+
+
+def _read_real(data: Any) -> float:
+    return float(_within(data, isinstance(data, str) and bool(_REAL.fullmatch(data))))
+
+
+def _text(value: Any) -> str:
+    _within(value, isinstance(value, str) and len(value) <= LONGEST_TEXT)
+    return "".join((value,))  # exact text, even of a subclass
+
+
+COUNT = Field("count", _count, read=lambda data: _within(data, type(data) is int))
+AMOUNT = Field("amount", _amount, str, _read_amount)
+REAL = Field("real number", _real, repr, _read_real)
+TEXT = Field("text", _text)
+FLAG = Field("flag", lambda value: _within(value, value is True))  # a flag that is not set is left out
+AMOUNTS = Field(
+    "list of amounts",
+    lambda value: tuple(map(_amount, _list(value))),
+    lambda value: list(map(str, value)),
+    lambda data: tuple(map(_read_amount, _list(data))),
+)
+TEXTS = Field("list of texts", lambda value: tuple(map(_text, _list(value))), list)
+
+
+def one_of(*codes: str) -> Field:
+    """Return the field of one of some codes."""
+    return Field("code", lambda value: _within(value, type(value) is str and value in codes), codes=codes)
+
+
+def fact_of(kind: Kind) -> Field:
+    """Return the field of a fact of a kind."""
+    return Field(
+        "fact",
+        lambda value: fact(_within(value, type(value) is Fact), kind, "the detail"),
+        lambda value: value.to_dict(),
+        lambda data: Fact.from_dict(data, kind),
+        (kind,),
+    )
+
+
+def facts_of(kind: Kind) -> Field:
+    """Return the field of several facts of a kind."""
+    return Field(
+        "list of facts",
+        lambda value: facts(value, kind, "the detail"),
+        lambda value: [part.to_dict() for part in value],
+        lambda data: facts_from_list(data, kind),
+        (kind,),
+    )
+
+
+@dataclass(frozen=True)
+class Form:
+    """The kinds of facts that a code may be, and its details."""
+
+    kinds: frozenset[str]
+    fields: Mapping[str, Field]
+
+
+@dataclass(frozen=True, init=False)
+class Fact:
+    """A code with its details, such as the mechanism that ran.
+
+    Parameters
+    ----------
+    code : str
+        A code of the table of forms.
+    **details
+        The details that the form of the code names; optional details may be left out, or None.
+
+    Attributes
+    ----------
+    code : str
+        The code.
+    details : tuple of (str, object)
+        The details by name, in the order of the form.
+
+    Raises
+    ------
+    ValueError
+        If there is no such code, or a detail is missing, unknown, of another type or out of bounds.
+
+    Examples
+    --------
+    >>> fact = Fact("leaf_counts", of="rules", number=3)
+    >>> fact.code, fact["number"]
+    ('leaf_counts', 3)
+    >>> print(fact.words)
+    counts of 3 rules by class
+    >>> fact.to_dict()
+    {'code': 'leaf_counts', 'of': 'rules', 'number': 3}
+    """
+
+    code: str
+    details: tuple[tuple[str, Any], ...]
+
+    def __init__(self, code: str, **details: Any) -> None:
+        form = FORMS.get(code) if type(code) is str else None
+        if form is None:
+            raise ArgumentError("expected a fact with a known code, got another code.")
+        given = {name: value for name, value in details.items() if value is not None}
+        if not given.keys() <= form.fields.keys():
+            raise ArgumentError(f"expected a fact {code!r} with the details {', '.join(form.fields)}, got others.")
+        checked = tuple(
+            (name, _checked(code, name, field, given.get(name)))
+            for name, field in form.fields.items()
+            if name in given or not field.is_optional
+        )
+        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "details", checked)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of facts that the code may be."""
+        return FORMS[self.code].kinds
+
+    @property
+    def words(self) -> str:
+        """The fact in words, for people; no program may read them."""
+        return wording.of_fact(self)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a detail, or the default if it was left out."""
+        return dict(self.details).get(name, default)
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self.details)[name]
+
+    def having(self, **details: Any) -> "Fact":
+        """Return the fact with more or other details."""
+        return Fact(self.code, **(dict(self.details) | details))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fact as JSON-ready data without floats."""
+        fields = FORMS[self.code].fields
+        return {"code": self.code, **{name: fields[name].write(value) for name, value in self.details}}
+
+    @classmethod
+    def from_dict(cls, data: object, kind: Kind) -> "Fact":
+        """Read back what `to_dict` wrote; ValueError if it is something else, or a fact of another kind."""
+        found = None
+        if isinstance(data, dict) and type(data.get("code")) is str and (form := FORMS.get(data["code"])) is not None:
+            details = {name: value for name, value in data.items() if name != "code"}
+            if kind in form.kinds and details.keys() <= form.fields.keys() and None not in details.values():
+                read = {name: _read(data["code"], name, form.fields[name], value) for name, value in details.items()}
+                found = cls(data["code"], **read)
+        if found is None or found.to_dict() != data:
+            raise ArgumentError(f"expected a {kind} with a known code and its details, found something else")
+        return found
+
+
+def _checked(code: str, name: str, field: Field, value: Any) -> Any:
+    try:
+        return field.check(value)
+    except (ArithmeticError, TypeError, ValueError):
+        pass
+    raise ArgumentError(f"expected a {field.type} within bounds as {name} of {code!r}, got another value.")
+
+
+def _read(code: str, name: str, field: Field, value: Any) -> Any:
+    try:
+        return field.read(value)
+    except (ArithmeticError, TypeError, ValueError):
+        pass
+    raise ArgumentError(f"expected a {field.type} within bounds as {name} of {code!r}, found another value")
+
+
+def fact(given: object, kind: Kind, name: str) -> Fact:
+    """Return a fact of a kind; text is somebody's own words, kept as a fact of the code ``text``."""
+    if isinstance(given, str):
+        return Fact("text", text=given)
+    if type(given) is not Fact or kind not in given.kinds:
+        raise ArgumentError(f"{name} must be text or a Fact of kind {kind}, got a {type(given).__name__}.")
+    return given
+
+
+def facts(given: object, kind: Kind, name: str = "the facts") -> tuple[Fact, ...]:
+    """Return facts of a kind, each once, from None, text, a fact, or several of them."""
+    if given is None:
+        return ()
+    parts = (given,) if isinstance(given, (str, Fact)) else given
+    if not isinstance(parts, Iterable):
+        raise ArgumentError(f"{name} must be text, a Fact or a sequence of them, got a {type(given).__name__}.")
+    found = tuple(dict.fromkeys(fact(part, kind, name) for part in parts))
+    if len(found) > MOST_PARTS:
+        raise ArgumentError(f"expected at most {MOST_PARTS:,} facts as {name}, got more.")
+    return found
+
+
+def facts_from_list(data: object, kind: Kind) -> tuple[Fact, ...]:
+    """Read back a list of what `Fact.to_dict` wrote; ValueError if it is something else, or has a fact twice."""
+    if not isinstance(data, list) or len(data) > MOST_PARTS:
+        raise ArgumentError(f"expected a list of at most {MOST_PARTS:,} facts, found something else")
+    found = tuple(Fact.from_dict(part, kind) for part in data)
+    if len(set(found)) < len(found):
+        raise ArgumentError("expected every fact once, found a duplicate")
+    return found
+
+
+_BY = one_of("rows", "classes", "levels", "errors")
+_LEAVES = {"of": one_of("leaves", "rules", "rule", "default_rule"), "number": COUNT.optional}
+_VALUES = one_of("labels", "probabilities", "predictions")
+_CHOICE = {"directions": COUNT, "sensitivity": COUNT, "scale": AMOUNT}  # the scale is in sensitivities
+_UNPROVEN = one_of("smooth-laplace", "smooth-cauchy", "global-laplace", "global-gaussian")
+
+_FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
+    "query": {
+        "planned": {},
+        "all_so_far": {},
+        "unused": {},
+        "model": {"learner": TEXT, "model": TEXT},
+        "leaf_counts": _LEAVES,
+        "leaf_sums": _LEAVES,
+        "rules_draw": {"most": COUNT, "values": _VALUES, "draws_size": FLAG.optional, "further": FLAG.optional},
+        "tree_draw": {"depth": COUNT, "values": _VALUES, "draws_size": FLAG.optional},
+        "subtrees_draw": {"depth": COUNT, "values": _VALUES},
+        "rule_choice": {"number": COUNT},
+        "level_choice": {"number": COUNT},
+        "attribute_choice": {"number": COUNT, "of": COUNT},
+        "rows_left": {"rule": COUNT},
+        "candidate_counts": {"candidates": COUNT, "rule": COUNT},
+        "class_totals": {"series": FLAG.optional},
+        "number_totals": {},
+        "moments": {"series": FLAG.optional},
+        "histograms": {"of": one_of("classes", "number"), "attributes": COUNT},
+        "associations": {},
+        "attribute_residuals": {"attributes": COUNT},
+        "bin_residuals": {"attribute": TEXT},
+        "class_residuals": {"attribute": TEXT},
+        "residual_sizes": {},
+        "calibration": {"by": one_of("total", "lead")},
+        "cut_points": {"attribute": TEXT},
+        "schema_cut_points": {},
+        "evaluation": {"model": TEXT, "digest": TEXT, "of": one_of("classes", "errors")},
+        "answer": {"by": _BY, "attributes": COUNT},
+        "question": {"by": _BY, "attributes": COUNT, "number": COUNT, "of": COUNT},
+        "series": {"by": _BY, "attributes": COUNT, "of": COUNT},
+        "other_answers": {},
+        "fewer_attributes": {},
+        "questions_left": {"number": COUNT},
+        "all_questions_left": {},
+        "curators": {"of": one_of("answers", "questions"), "together": one_of("largest", "sum")},
+    },
+    "mechanism": {
+        "permute_and_flip": _CHOICE,
+        "gumbel_choice": _CHOICE,
+        "discrete_laplace": {"sensitivity": COUNT, "scale": AMOUNT, "each": COUNT.optional},
+        "discrete_gaussian": {
+            "answers": COUNT, "number": COUNT, "parts": AMOUNT, "changes": COUNT, "rows": COUNT,
+            "scale": REAL,
+        },
+        "model_draw": {"weight": AMOUNT, "loss": fact_of("loss"), "kept": AMOUNT},
+        "joint_quantiles": {
+            "bins": COUNT, "candidates": COUNT, "weight": AMOUNT, "sensitivity": COUNT, "kept": AMOUNT,
+        },
+        "noisy_min": {
+            "noise": one_of("laplace", "cauchy", "gaussian"), "scale": REAL, "sensitivity": REAL,
+            "beta": REAL.optional,
+        },
+        "exponential_choice": {"weight": REAL, "sensitivity": REAL},
+        "clipped_ratio": {"scale": REAL},
+        "as_stated": {},
+    },
+    "loss": {
+        "errors": {},
+        "brier": {},
+        "mixed": {},
+        "cost": {"largest": REAL},
+        "absolute_classes": {"classes": COUNT},
+        "absolute": {"range": REAL},
+        "squared": {"bound": REAL},
+        "quantile": {"range": REAL, "weight": REAL},
+    },
+    "reason": {
+        "seeded": {},
+        "other_noise": {},
+        "from_rows": {},
+        "published": {"epsilon": AMOUNT, "delta": AMOUNT.optional},
+        "unproven": {"mechanism": _UNPROVEN},
+        "unproven_ratio": {},
+        "opaque_hypothesis": {},
+        "read_from": {"format": TEXT, "ours": FLAG.optional},
+        "narrowed": {},
+        "made_of_tests": {},
+        "learned_by": {"library": TEXT},
+        "not_private": {},
+        "exact_answers": {},
+        "nothing_answered": {},
+    },
+    "note": {
+        "columns_public": {},
+        "row_is_unit": {},
+        "not_noised": {},
+        "rows_used": {"rows": COUNT},
+        "unit_is_person": {"column": TEXT},
+        "weighted": {"column": TEXT, "largest": REAL, "levels": COUNT},
+        "own_weights": {},
+        "default_grid": {"attributes": TEXTS, "more": COUNT.optional},
+        "attributes_chosen": {"attributes": COUNT, "most": COUNT},
+        "greedy_search": {},
+        "exact_search": {"size": COUNT, "parts": TEXT, "jointly": COUNT.optional, "draws_size": FLAG.optional},
+        "rounded_impurity": {},
+        "model_is_public": {"because": one_of("no_guarantee", "other_unit", "sum"), "epsilon": AMOUNT.optional},
+        "oracle_public": {},
+        "hypotheses_are_data": {},
+        "hypotheses_paid": {},
+        "denied": {"because": facts_of("reason")},
+        "oracle_row_is_unit": {"delta": FLAG.optional},
+        "oracle_unit": {"column": TEXT, "rows": COUNT},
+        "per_curator": {"epsilon": AMOUNTS, "delta": AMOUNTS},
+        "row_at_one_curator": {"epsilon": AMOUNT},
+        "unit_at_every_curator": {"column": TEXT},
+        "columns_left_out": {"columns": TEXTS},
+        "unsigned": {},
+        "asked_of": {"dataset": TEXT, "epoch": COUNT},
+        "timing": {"seconds": REAL.optional},
+        "oversubscribed": {},
+    },
+    "noise": {
+        "opendp": {"version": TEXT},
+        "seeded_generator": {},
+        "no_noise": {},
+        "unknown_noise": {},
+        "several": {"sources": facts_of("noise")},
+    },
+    "software": {
+        "hedgerow": {"version": TEXT},
+        "library": {"name": TEXT},
+        "unknown_software": {},
+    },
+}  # fmt: skip
+
+
+def _forms() -> dict[str, Form]:
+    """Return the forms by code; every mechanism may run on disjoint rows, and every kind but a loss may be text."""
+    found = {"text": Form(frozenset({*_FIELDS} - {"loss"}), {"text": TEXT})}
+    for kind, forms in _FIELDS.items():
+        more = {"disjoint": FLAG.optional} if kind == "mechanism" else {}
+        found |= {code: Form(frozenset({kind}), fields | more) for code, fields in forms.items()}
+    return found
+
+
+FORMS: Mapping[str, Form] = _forms()
