@@ -48,13 +48,6 @@ PARTS = (
     AttributePoints("admitted", ((0,), (1,), (2,), (0,), (-3,))),
 )
 POINTS = Scorecard(BINARY, (-3,), PARTS, 0.1, 0.25, CARD)
-EARLIER_BUDGET = {
-    "format": "hedgerow/budget",
-    "version": 1,
-    "epsilon": "3",
-    "delta": "0",
-    "charges": [Charge("counts", Fraction(1)).to_dict()],
-}
 ACCOUNT = Account(Fraction(3), charges=CHARGES[:1])
 BUDGET = (
     Record.opened(Account(Fraction(3)), "wards")
@@ -70,7 +63,6 @@ LOADERS: dict[str, tuple[str, Any, Callable[[Path], Any]]] = {
     "schema in JSON": ("json", SCHEMA.to_dict(), Schema.load),
     "schema in YAML": ("yaml", SCHEMA.to_dict(), Schema.load),
     "budget": ("json", BUDGET, FileBudget),
-    "budget of an earlier version": ("json", EARLIER_BUDGET, FileBudget),
 }
 """The ending of a file's name, valid data, and what loads it."""
 
@@ -108,7 +100,6 @@ def _with_amounts(amount: str) -> dict[str, str]:
         "schema in JSON": json.dumps(_with_amount(SCHEMA.to_dict(), amount)),
         "schema in YAML": json.dumps(_with_amount(SCHEMA.to_dict(), amount)),
         "budget": json.dumps(rechained(_with_amount(BUDGET, amount))),
-        "budget of an earlier version": json.dumps(_with_amount(EARLIER_BUDGET, amount)),
     }
 
 
@@ -149,7 +140,6 @@ def large() -> dict[str, tuple[str, Callable[[], str]]]:
     attributes = f'{{"schema":{_WIDE},"rules":[{_LAST}],"privacy":{_CARD}}}'
     number = '"#":{"kind":"real","low":-8e+307,"high":8e+307},'
     grids = f'{{"schema":{_GRIDS},"rules":[{_LAST}],"privacy":{_CARD}}}'
-    charges = {**EARLIER_BUDGET, "charges": [Charge("counts", Fraction(1)).to_dict()] * 73_000}
     opened, charged = BUDGET["entries"][:2]
     entries = rechained({**BUDGET, "warning": None, "entries": [opened, *(dict(charged) for _ in range(26_000))]})
     entries.pop("warning")
@@ -165,7 +155,6 @@ def large() -> dict[str, tuple[str, Callable[[], str]]]:
         "cut points": ("schema in JSON", lambda: _repeated("#,", LARGEST_SCHEMA, around=_CUTS)),
         "entries in YAML": ("schema in YAML", lambda: _repeated("a,", LARGEST_YAML, around="[@a]")),
         "keys in YAML": ("schema in YAML", lambda: _repeated("#: b\n", LARGEST_YAML, around="@")),
-        "charges": ("budget of an earlier version", lambda: json.dumps(charges)),
         "entries": ("budget", lambda: json.dumps(entries)),
     }
 

@@ -245,7 +245,7 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
     def _publish(self, model: Any, /, **facts: Any) -> None:
         """Set the fitted attributes: the model, its card and schema's columns, and facts by their names."""
         vars(self).update(facts)
-        if not (isinstance(self.schema, str) and model.schema.no_guarantee_reason and hasattr(self, "n_features_in_")):
+        if not (isinstance(self.schema, str) and model.schema.no_guarantee and hasattr(self, "n_features_in_")):
             # else scikit-learn has set them
             self.feature_names_in_ = np.array(model.schema.columns(), dtype=object)
             self.n_features_in_ = len(self.feature_names_in_)
@@ -270,7 +270,7 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
         return self._fitted_model.predict(self._checked(X))
 
     def _checked(self, X: Any) -> Table:
-        if isinstance(self.schema, str) and self._fitted_model.schema.no_guarantee_reason:
+        if isinstance(self.schema, str) and self._fitted_model.schema.no_guarantee:
             return validated_table(self, X, reset=False)
         check_is_fitted(self)
         return Table.of(X)
@@ -357,7 +357,7 @@ class PrivateEstimator(TallyEstimator):
             warn(reason, errors.PreparationWarning)
         if not (seed is None or isinstance(seed, NoiseSource)):
             warn(_SEEDED, errors.SeededNoiseWarning)
-        if schema.unit is None and not schema.no_guarantee_reason and (whose := unit_advice(names)):
+        if schema.unit is None and not schema.no_guarantee and (whose := unit_advice(names)):
             warn(whose, errors.UnitWarning)
         if too_noisy := noise_warning(specification.exact_epsilon, schema.unit):
             specification.planned_charge(schema)  # raises where it is too small to be used at all
