@@ -38,7 +38,7 @@ from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.accounts import all_so_far, set_total
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.ledger import ChargeRequest, Ledger
-from hedgerow.service.ledger.log import Mark
+from hedgerow.service.ledger.log import LogMark
 from hedgerow.service.ledger.tables import ANSWERS, ENTRIES, ENTRY_INDEX, HEAD, REQUESTS
 from hedgerow.service.ledger.verify import index_row
 from hedgerow.service.pages.views import draw
@@ -63,7 +63,7 @@ def filled(ledger, entries):
     rho = Charge("", COST).zcdp
     spent = {"ana": 0, "bob": 0, "": 0}
     with ledger.log.database.reading() as connection:
-        last = Mark(*connection.execute(sa.select(HEAD.c.sequence, HEAD.c.hash)).one())
+        last = LogMark(*connection.execute(sa.select(HEAD.c.sequence, HEAD.c.hash)).one())
     number = 0
     while last.sequence < entries:
         rows = {table: [] for table in (ENTRIES, ENTRY_INDEX, REQUESTS, ANSWERS)}
@@ -89,7 +89,7 @@ def filled(ledger, entries):
             ):
                 stamp = datetime.now(UTC).isoformat()
                 entry = Entry.after(last.hash, last.sequence + 1, kind, stamp, {**data, "salt": f"{number:032x}"})
-                last = Mark(entry.sequence, entry.hash)
+                last = LogMark(entry.sequence, entry.hash)
                 rows[ENTRIES].append({"sequence": entry.sequence, "content": entry.content, "hash": entry.hash})
                 rows[ENTRY_INDEX].append(index_row(entry.sequence, kind, about, data, of))
             rows[REQUESTS].append({**asked, "state": "answered", "attempt": 1, "run": ""})

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from hedgerow.service.config import Config
 from hedgerow.service.ledger.ledger import Ledger
-from hedgerow.service.ledger.log import HeadFile, Mark
+from hedgerow.service.ledger.log import HeadFile, LogMark
 from tests.service.databases import head_of, ledger_at, ledger_url  # noqa: F401 -- a fixture
 from tests.service.ledger.asking import asked, declare
 
@@ -138,7 +138,7 @@ def restored(ledger_url, tmp_path, monkeypatch):  # noqa: F811
     with ledger_at(ledger_url) as ledger:
         declare(ledger)
         ledger.reserve(asked("one"))
-    earlier, latest = head.read_bytes(), Mark(3, "f" * 64)
+    earlier, latest = head.read_bytes(), LogMark(3, "f" * 64)
     HeadFile(head).keep(latest)
     later = head.read_bytes()
     head.unlink()

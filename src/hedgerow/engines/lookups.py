@@ -12,7 +12,7 @@ from hedgerow.engines.sources import engine_of
 
 FEW = 32  # the most constants that are compared in turn, in linear time; more are joined, in constant time per row
 
-Codes = Mapping[Any, int]  # a code for each constant, all of them text, whole numbers, float64 or booleans
+LookupCodes = Mapping[Any, int]  # a code for each constant, all of them text, whole numbers, float64 or booleans
 
 _WIDTH = 6  # of a code as text
 
@@ -37,7 +37,7 @@ class Lookups:
             self._found[value.op()] = self._table[name]
         return self._found.get(value.op(), value)
 
-    def code(self, steps: Sequence[tuple[Expression, Codes]], otherwise: Expression | int) -> Expression | int:
+    def code(self, steps: Sequence[tuple[Expression, LookupCodes]], otherwise: Expression | int) -> Expression | int:
         """Return the code of the first expression that equals one of its constants, or else `otherwise`."""
         found = otherwise
         many = any(len(codes) > FEW and not key.type().is_boolean() for key, codes in steps)
@@ -60,7 +60,7 @@ class Lookups:
             rows = rows.left_join(constants, [equal])
         return rows
 
-    def _joined(self, steps: Sequence[tuple[Expression, Codes]]) -> list[Expression]:
+    def _joined(self, steps: Sequence[tuple[Expression, LookupCodes]]) -> list[Expression]:
         found: list[Expression] = []
         for key, codes in steps:
             number = next(self._numbers)
@@ -84,7 +84,7 @@ def _widest(key: Expression) -> str:
     return "float64" if key.type().is_floating() else "uint64" if key.type().is_uint64() else "int64"
 
 
-def _table_of(codes: Codes, key: Expression, number: int) -> Expression:
+def _table_of(codes: LookupCodes, key: Expression, number: int) -> Expression:
     """Return a table of constants, comparable with a key, and their codes, in columns of this number."""
     # One text with a line for each takes less time than as many literals. No constant begins or ends with a line break,
     # so that they are parted by more of them than are next to each other in any. No two tables share a part, which Ibis

@@ -16,7 +16,7 @@ from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableEr
 from hedgerow.service.ledger import log as log_module
 from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.ledger import Ledger
-from hedgerow.service.ledger.log import HeadFile, Log, Mark
+from hedgerow.service.ledger.log import HeadFile, Log, LogMark
 from tests.service.databases import head_of, ledger_at
 from tests.service.ledger.asking import asked, declare
 
@@ -192,10 +192,10 @@ def test_no_answer_that_another_process_stored_leaves_before_the_head_has_it(kep
 def test_a_head_is_never_set_back_by_a_slower_process(tmp_path):
     one, two = HeadFile(tmp_path / "head"), HeadFile(tmp_path / "head")
     assert one.read() is None
-    one.keep(Mark(5, "five"))
-    two.keep(Mark(4, "four"))
+    one.keep(LogMark(5, "five"))
+    two.keep(LogMark(4, "four"))
     assert one.read() == two.known == (5, "five")
-    two.keep(Mark(2, "two"), back=True)
+    two.keep(LogMark(2, "two"), back=True)
     assert one.read() == (2, "two")
     assert (tmp_path / "head").stat().st_mode & 0o777 == 0o600
 
@@ -205,8 +205,8 @@ def test_a_head_is_written_under_a_lock_and_one_that_another_process_wrote_is_sy
     monkeypatch.setattr(log_module.fcntl, "flock", lambda *_: done.append("lock"))
     monkeypatch.setattr(log_module, "_sync", lambda _: done.append("file"))
     monkeypatch.setattr(log_module, "sync_folder", lambda _: done.append("folder"))
-    HeadFile(tmp_path / "head").keep(Mark(2, "b" * 64))
-    HeadFile(tmp_path / "head").keep(Mark(1, "a" * 64))
+    HeadFile(tmp_path / "head").keep(LogMark(2, "b" * 64))
+    HeadFile(tmp_path / "head").keep(LogMark(1, "a" * 64))
     assert done == ["lock", "file", "folder", "lock", "file"]
 
 
@@ -214,7 +214,7 @@ def test_a_head_is_written_under_a_lock_and_one_that_another_process_wrote_is_sy
 def test_a_write_that_is_torn_leaves_the_head_before(tmp_path, turn):
     head = HeadFile(tmp_path / "head")
     for sequence in range(1, turn + 1):
-        head.keep(Mark(sequence, "x" * 64))
+        head.keep(LogMark(sequence, "x" * 64))
     with (tmp_path / "head").open("r+b") as file:
         file.seek(turn % 2 * 4096 + 40)
         file.write(b"\0" * 60)
@@ -223,13 +223,13 @@ def test_a_write_that_is_torn_leaves_the_head_before(tmp_path, turn):
 
 def test_a_head_that_could_not_be_synchronised_is_none_and_is_written_anew(tmp_path, monkeypatch):
     head = HeadFile(tmp_path / "head")
-    head.keep(Mark(1, "one"))
+    head.keep(LogMark(1, "one"))
     with monkeypatch.context() as patch:
         patch.setattr(log_module, "_sync", lambda _: (_ for _ in ()).throw(OSError(5, "broken")))
         with pytest.raises(LedgerUnavailableError, match="head cannot be written"):
-            head.keep(Mark(2, "two"))
+            head.keep(LogMark(2, "two"))
     assert head.read() == head.known == (1, "one")
-    head.keep(Mark(2, "two"))
+    head.keep(LogMark(2, "two"))
     assert head.read() == (2, "two")
 
 

@@ -40,7 +40,7 @@ _SLOT = 4096  # bytes: a page, so that a write which is torn leaves the other sl
 _sync = getattr(os, "fdatasync", os.fsync)  # times of the file may be lost
 
 
-class Mark(NamedTuple):
+class LogMark(NamedTuple):
     """The last entry: its number and hash."""
 
     sequence: int
@@ -52,9 +52,9 @@ class HeadFile:
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.Lock()
-        self.known: Mark | None = None  # as this process has last kept it
+        self.known: LogMark | None = None  # as this process has last kept it
 
-    def read(self) -> Mark | None:
+    def read(self) -> LogMark | None:
         """Read the head; None if there is no file, or nothing whole in it."""
         try:
             handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -65,7 +65,7 @@ class HeadFile:
         finally:
             os.close(handle)
 
-    def keep(self, mark: Mark, *, back: bool = False) -> None:
+    def keep(self, mark: LogMark, *, back: bool = False) -> None:
         """Write a head, unless a later one is kept; return once it is on disk. With `back`, write it all the same."""
         with self._lock, suppress(OSError):
             if back or self.known is None or self.known.sequence < mark.sequence:
@@ -74,7 +74,7 @@ class HeadFile:
         problem = "the file with the ledger's head cannot be written now. Send the same request again later"
         raise LedgerUnavailableError(f"{problem}, with the same idempotency key: it is charged once.")
 
-    def _written(self, mark: Mark, *, back: bool) -> Mark:
+    def _written(self, mark: LogMark, *, back: bool) -> LogMark:
         """Write a head, and return the one that is kept: another process may have written a later one."""
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
@@ -97,14 +97,14 @@ class HeadFile:
             os.close(handle)
 
 
-def _newest(handle: int) -> tuple[int, Mark | None]:
+def _newest(handle: int) -> tuple[int, LogMark | None]:
     """Return the slot that was written last, with its turn; without one that is whole, 0 and None."""
-    found: list[tuple[int, Mark | None]] = [(0, None)]
+    found: list[tuple[int, LogMark | None]] = [(0, None)]
     for place in (0, _SLOT):
         said, _, text = os.pread(handle, _SLOT, place).decode("ascii", "replace").rstrip().partition(" ")
         if digest(text) == said:
             data = json.loads(text)
-            found.append((data["turn"], Mark(data["sequence"], data["hash"])))
+            found.append((data["turn"], LogMark(data["sequence"], data["hash"])))
     return max(found, key=itemgetter(0))
 
 
@@ -125,7 +125,7 @@ class Log:
         head = head or head_beside(url)
         self._head = None if head is None else HeadFile(head)
         self._mark = None if mark is None else HeadFile(mark)
-        self._last = Mark(0, FIRST)  # of the transaction that writes
+        self._last = LogMark(0, FIRST)  # of the transaction that writes
         problem = ""
         try:
             self.database = Database(url, read_only=read_only, create=new_ledger or accept_rollback, limits=limits)
@@ -173,7 +173,7 @@ class Log:
         self.database.settle()  # who declared may have been killed before
 
     def _check_start(
-        self, lost: Sequence[Mark | None], *, is_new: bool, new_ledger: bool, accept_rollback: bool
+        self, lost: Sequence[LogMark | None], *, is_new: bool, new_ledger: bool, accept_rollback: bool
     ) -> None:
         if is_new and not new_ledger:
             raise LedgerMissingError(self._missing_text())
@@ -184,7 +184,7 @@ class Log:
         if accept_rollback and not lost:
             raise LedgerError("the ledger has lost no entries; start without --accept-rollback.")
 
-    def _remember(self, last: Mark, *, back: bool = False) -> None:
+    def _remember(self, last: LogMark, *, back: bool = False) -> None:
         if self._mark is None:
             return
         with suppress(LedgerUnavailableError):
@@ -195,7 +195,7 @@ class Log:
             f"{problem}. If the key is on a read-only mount, name another file in the configuration: mark: FILE."
         )
 
-    def _marked(self) -> list[Mark]:
+    def _marked(self) -> list[LogMark]:
         """Return what the mark remembers; nothing if there is no mark yet."""
         found = None if self._mark is None else self._mark.read()
         return [] if found is None else [found]
@@ -231,7 +231,7 @@ class Log:
         salted = {**data, "salt": token_hex(16)}  # else who has the hashes of own entries could guess those between
         time = datetime.now(UTC).isoformat()
         entry = Entry.after(self._last.hash, self._last.sequence + 1, kind, time, salted)
-        self._last = Mark(entry.sequence, entry.hash)
+        self._last = LogMark(entry.sequence, entry.hash)
         connection.execute(ENTRIES.insert(), {**self._last._asdict(), "content": entry.content})
         connection.execute(HEAD.update(), self._last._asdict())
         about = data if kind == "reserved" else _about(connection, data)
@@ -286,11 +286,11 @@ class Log:
             found = verification.advance(connection)
             if found is None:
                 return None
-            _check_kept(connection, Mark(found.entries, found.head), known, head)
+            _check_kept(connection, LogMark(found.entries, found.head), known, head)
         return replace(found, is_compared=bool(known) or head is not None)
 
     @property
-    def last(self) -> Mark:
+    def last(self) -> LogMark:
         """The last entry in the database."""
         with self.database.reading() as connection:
             return _last(connection)
@@ -308,10 +308,10 @@ class Log:
         with closing(Log(f"sqlite:///{path}", read_only=True)) as copy:
             return copy.verify(kept.hash or None)
 
-    def _kept(self) -> Mark | None:
+    def _kept(self) -> LogMark | None:
         return None if self._head is None else self._head.read()
 
-    def _known(self) -> list[Mark]:
+    def _known(self) -> list[LogMark]:
         """Return the entries that files outside the database remember: the head, and the mark beside the key."""
         return [*filter(None, [self._kept()]), *self._marked()]
 
@@ -332,8 +332,8 @@ def _about(connection: Connection, data: dict[str, Any]) -> dict[str, Any]:
     return {} if row is None else {**row}
 
 
-def _last(connection: Connection) -> Mark:
-    return Mark(*connection.execute(_HEAD).one())
+def _last(connection: Connection) -> LogMark:
+    return LogMark(*connection.execute(_HEAD).one())
 
 
 def _hash(connection: Connection, sequence: int) -> str | None:
@@ -343,7 +343,7 @@ def _hash(connection: Connection, sequence: int) -> str | None:
     return connection.execute(sa.select(ENTRIES.c.hash).where(ENTRIES.c.sequence == sequence)).scalar_one_or_none()
 
 
-def _check_kept(connection: Connection, last: Mark, known: Iterable[Mark], head: str | None) -> None:
+def _check_kept(connection: Connection, last: LogMark, known: Iterable[LogMark], head: str | None) -> None:
     """Raise LedgerError if an entry that is remembered outside the database is not there."""
     for kept in known:
         if not _continues(connection, last, kept):
@@ -353,7 +353,7 @@ def _check_kept(connection: Connection, last: Mark, known: Iterable[Mark], head:
         raise LedgerError(f"the ledger is broken: no entry has the hash {shown(head)}; later ones are lost.")
 
 
-def _continues(connection: Connection, last: Mark, kept: Mark | None) -> bool:
+def _continues(connection: Connection, last: LogMark, kept: LogMark | None) -> bool:
     """Return whether a database has all that its head has; without a head, whether it is new."""
     if kept is None:
         return last.sequence == 0
@@ -362,7 +362,7 @@ def _continues(connection: Connection, last: Mark, kept: Mark | None) -> bool:
     return last.sequence > kept.sequence and _hash(connection, kept.sequence) == kept.hash
 
 
-def _rollback_text(last: Mark, kept: Mark | None) -> str:
+def _rollback_text(last: LogMark, kept: LogMark | None) -> str:
     found = "none is kept" if kept is None else f"entry {kept.sequence} with the hash {kept.hash[:12]}"
     return (
         f"the ledger has lost entries, or is another: expected the head that is kept outside it, {found}; got "

@@ -10,7 +10,7 @@ from hedgerow.service.ledger.verify import Verification
 
 
 @dataclass(frozen=True)
-class State:
+class VerificationState:
     """How far a verification is."""
 
     done: int = 0  # entries that were checked
@@ -42,7 +42,7 @@ class VerificationJob:
         self._thread: threading.Thread | None = None
         self._verification = Verification()
         self._stopping = threading.Event()
-        self.state = State()
+        self.state = VerificationState()
 
     def start(self) -> None:
         """Start a verification, or continue the one that was interrupted, unless one is running."""
@@ -82,4 +82,4 @@ class VerificationJob:
 
     def _note(self, **facts: Any) -> None:
         done = self._verification.entries
-        self.state = State(done, max(done, self.state.whole), **facts)
+        self.state = VerificationState(done, max(done, self.state.whole), **facts)

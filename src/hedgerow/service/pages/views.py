@@ -218,11 +218,11 @@ LIGHT = Palette("#4d5753", "#1f6f54", "#9a3412", "#e3e6e2")
 DARK = Palette("#a9b4ae", "#6fcf9f", "#f0a36b", "#2c3431")
 
 
-Points = tuple[tuple[datetime, float], ...]  # when something was charged, and what was spent by then, in order
+SpendingPoints = tuple[tuple[datetime, float], ...]  # when something was charged, and what was spent by then, in order
 
 
 @lru_cache(64)
-def draw(points: Points, cap: float, label: str, palette: Palette, size: Size = WIDE) -> bytes:
+def draw(points: SpendingPoints, cap: float, label: str, palette: Palette, size: Size = WIDE) -> bytes:
     """Return the picture of spending over time, as SVG."""
     with _LOCK, mpl.rc_context({"svg.hashsalt": "hedgerow", "font.size": 8, "font.family": "DejaVu Sans"}):
         figure = Figure(figsize=size, layout="constrained", facecolor="none")  # the page's ground shows through
@@ -244,7 +244,7 @@ def draw(points: Points, cap: float, label: str, palette: Palette, size: Size = 
     return made.getvalue()
 
 
-def _draw_steps(axes: Axes, points: Points, colour: str) -> None:
+def _draw_steps(axes: Axes, points: SpendingPoints, colour: str) -> None:
     times: Any = [when for when, _ in points[:1] + points]
     amounts = [0.0, *(amount for _, amount in points)]
     axes.set_xticks(times[:1] + times[-1:] if times and times[0] < times[-1] else times[:1])
