@@ -1,3 +1,5 @@
-"""Settings of the tests of the lab: those of the other tests."""
+"""Settings of the tests of the lab: those of the other tests, which load the profile of Hypothesis."""
 
-from tests import conftest  # noqa: F401 -- loads the profile of Hypothesis
+from tests import conftest
+
+__all__ = ["conftest"]

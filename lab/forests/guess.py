@@ -23,10 +23,11 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SearchLimitWarning
 from hedgerow.models.released import released_leaf_model
-from hedgerow.schema.attributes import Cell
+from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
+from hedgerow.text.values import Value
 from lab.forests.search import Cells, Evidence, SolverSettings, most_likely
 
 MOST_ROWS = 20_000  # the most rows that are matched: their distances are a square table
@@ -298,7 +299,7 @@ class GuessedTable:
     def to_frame(self) -> pd.DataFrame:
         """Return the rows as a frame: booleans and categories as values, numbers as the names of their bins."""
         columns = {
-            name: [attribute.value_of(bin) for bin in own.tolist()]
+            name: [_value_of(attribute, bin) for bin in own.tolist()]
             for (name, attribute), own in zip(self.schema.attributes, self.bins.T, strict=True)
         }
         return pd.DataFrame(columns if self.labels is None else columns | {_label_of(self.schema): self.labels})
@@ -362,6 +363,10 @@ class GuessedTable:
 
     def __repr__(self) -> str:
         return f"<GuessedTable of {len(self)} rows, {self.status}>"
+
+
+def _value_of(attribute: Attribute, bin: int) -> Value:
+    return attribute.listed[bin] if bin < len(attribute.listed) else attribute.bins[bin]
 
 
 def _encoded(table: Table, schema: Schema) -> Index:
