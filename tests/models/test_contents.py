@@ -2,6 +2,7 @@
 
 import re
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from hedgerow.models.contents import Content, text_content
 from hedgerow.models.readers.pmml import model_of_pmml
 from hedgerow.models.readers.rules_text import rules_of_text
 from hedgerow.models.readers.sql_case import model_of_sql
+from hedgerow.privacy import Charge
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.wording import headline
 from hedgerow.schema import Literal, Schema
 from tests.models.pmml_files import AGE, FILE, INTERVAL, ROWS, SCHEMA, STATS, VERIFICATION
 
@@ -109,6 +113,36 @@ def test_long_comments_are_read_in_time(part):
     assert time.perf_counter() - start < 10
 
 
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 3 * 10**6)])
+def test_a_guarantee_of_ours_is_data_and_no_content_whatever_its_words(delta, monkeypatch):
+    """The sentence is recognised by rendering it again, so other words change nothing."""
+    charge = Charge("draw", Fraction(1, 3), delta)
+    tree = Tree(SCHEMA, Leaf(label="yes"), PrivacyCard((charge,), noise="OpenDP", software="hedgerow"))
+    for words in (headline, lambda epsilon, delta, _: f"{amount_text(epsilon)} and {amount_text(delta)} in 7 words"):
+        for module in ("hedgerow.privacy.wording", "hedgerow.models.contents"):
+            monkeypatch.setattr(f"{module}.headline", words)
+        text = tree.to_pmml()
+        assert f'description="guarantee: {words(Fraction(1, 3), delta, ())}"' in text
+        assert contents(text) == []
+        assert [reason["ours"] for reason in model_of_pmml(text, SCHEMA).privacy.no_guarantee] == [True]
+
+
+@pytest.mark.parametrize(
+    "extension",
+    [
+        '<Extension extender="hedgerow" name="epsilon" value="97110419"/>',  # more digits than are written
+        '<Extension extender="hedgerow" name="epsilon" value="1" more="97"/>',
+        '<Extension extender="hedgerow" name="epsilon" value="1">97, yes</Extension>',
+        '<Extension extender="hedgerow" name="rows" value="97"/>',
+        '<Extension extender="another" name="epsilon" value="97"/>',
+        2 * '<Extension extender="hedgerow" name="delta" value="97"/>',
+    ],
+)
+def test_an_extension_that_is_not_one_of_two_amounts_is_content(extension):
+    found = model_of_pmml(FILE.replace("<Header/>", f"<Header>{extension}</Header>"), SCHEMA)
+    assert "PMML/Header/Extension" in {one.place for one in found.contents}
+
+
 def test_the_pmml_of_a_rule_list_holds_no_text_but_its_guarantee():
     rules = (Rule((Literal("smoker", "true"),), label="yes"), Rule((), label="no"))
     text = RuleList(SCHEMA, rules, PrivacyCard.none("example", software="hedgerow")).to_pmml()
@@ -119,7 +153,7 @@ def test_a_comment_of_sql_is_found_unless_it_states_a_guarantee():
     root = Split(Literal("smoker", "true"), Leaf(label="yes"), Leaf(label="no"))
     sql = Tree(SCHEMA, root, PrivacyCard.none("97, yes; 41, no", software="hedgerow")).to_sql()
     assert [one.kind for one in model_of_sql(sql, SCHEMA).contents] == ["rows"]
-    own = re.sub("guarantee: [^*]*", "guarantee: epsilon-differential privacy with epsilon = 1/2 ", sql)
+    own = re.sub("guarantee: [^*]*", "guarantee: epsilon-differential privacy with epsilon = 0.5 ", sql)
     assert model_of_sql(own, SCHEMA).contents == ()
 
 
@@ -133,7 +167,9 @@ def test_a_comment_of_sql_is_found_unless_it_states_a_guarantee():
         ("a;97;b", "rows"),
         ("97 1 0 3.5", "rows"),
         ("guarantee: epsilon-differential privacy with epsilon = 1", None),
-        ("guarantee: (epsilon, delta)-differential privacy with (1/3, 1e-06)", None),
+        ("guarantee: (epsilon, delta)-differential privacy with (0.333334, 1e-06)", None),
+        ("guarantee: epsilon-differential privacy with epsilon = 1/2", "text"),
+        ("guarantee: epsilon-differential privacy with epsilon = 9711041972", "text"),
         ("guarantee: epsilon-differential privacy with epsilon = 1; 97,yes", "rows"),
         ("guarantee: none (97,yes)", "rows"),
     ],

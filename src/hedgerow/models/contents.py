@@ -3,8 +3,13 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from fractions import Fraction
+from itertools import islice, product
 from typing import Literal
+
+from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.wording import headline
+from hedgerow.text.values import printable
 
 ContentKind = Literal["rows", "extremes", "statistics", "bounds", "values", "counts", "text", "unread"]
 
@@ -38,7 +43,7 @@ class Content:
     line: int = 0
 
     def __str__(self) -> str:
-        return f"{amount_text(self.kind, self.amount)} ({self.where})"
+        return f"{content_text(self.kind, self.amount)} ({self.where})"
 
     @property
     def where(self) -> str:
@@ -59,17 +64,32 @@ NOUNS: dict[ContentKind, tuple[str, str]] = {
 """What the amount of a content counts, for one and for several."""
 
 
-def amount_text(kind: ContentKind, amount: int) -> str:
+def content_text(kind: ContentKind, amount: int) -> str:
     return f"{amount:,} {NOUNS[kind][amount != 1]}"
 
 
 _NUMBER = re.compile(r"(.*[(\[{:=\"'])?\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?[\s)\]}\"']*")
-_AMOUNT = r"[0-9][0-9./e+-]{0,40}"
-_OWN_GUARANTEE = re.compile(
-    f"guarantee: (epsilon-differential privacy with epsilon = {_AMOUNT}"
-    f"|[(]epsilon, delta[)]-differential privacy with [(]{_AMOUNT}, {_AMOUNT}[)])"
-)
+_AMOUNT = re.compile(r"[0-9]{1,8}(?:[.][0-9]{1,12})?(?:e[+-]?[0-9]{1,3})?")
+_LONGEST_GUARANTEE, _MOST_AMOUNTS = 200, 3  # characters of a line with a guarantee, and amounts in it
 _MOST_RECORDS, _MOST_CELLS = 100_000, 1_000
+
+
+def guarantee_line(headline: str) -> str:
+    """Return the line about the guarantee with which exports begin."""
+    return f"guarantee: {printable(headline)}"
+
+
+def is_amount(text: str) -> bool:
+    """Return whether text is an amount as exports write it: six digits, and thus not a row in disguise."""
+    return bool(_AMOUNT.fullmatch(text)) and text == amount_text(Fraction(text))
+
+
+def _is_guarantee(text: str) -> bool:
+    """Return whether text is `guarantee_line` for some ε and δ, found by rendering it again: it holds nothing else."""
+    if len(text) > _LONGEST_GUARANTEE:
+        return False
+    amounts = [Fraction(0), *map(Fraction, _AMOUNT.findall(text)[:_MOST_AMOUNTS])]
+    return any(text == guarantee_line(headline(one, other, ())) for one, other in product(amounts, repeat=2))
 
 
 def comments_content(comments: Sequence[tuple[int, str]]) -> tuple[Content, ...]:
@@ -80,7 +100,7 @@ def comments_content(comments: Sequence[tuple[int, str]]) -> tuple[Content, ...]
 
 def text_content(text: str, place: str, line: int = 0) -> Content | None:
     """Return what free text holds: rows if some of it has cells with numbers, else text; None if it is blank."""
-    if not text.strip() or _OWN_GUARANTEE.fullmatch(text.strip()):
+    if not text.strip() or _is_guarantee(text.strip()):
         return None
     parts = (part[0] for part in re.finditer(r"[^\n;|]+", text))
     rows = sum(map(_is_record, islice(parts, _MOST_RECORDS)))

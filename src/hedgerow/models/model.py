@@ -16,7 +16,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, Mod
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.conditions import Path as DecisionPath
-from hedgerow.models.contents import Content
+from hedgerow.models.contents import Content, guarantee_line
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.envelope import OURS, SealedFile, seal
 from hedgerow.models.leaf import Leaf
@@ -263,7 +263,7 @@ class Model(SealedFile):
         """
 
     def _pmml_document(self, own: Element) -> str:
-        return pmml_document(own, self.schema, self.used_attributes, self._guarantee)
+        return pmml_document(own, self.schema, self.used_attributes, self.privacy)
 
     @abstractmethod
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -375,7 +375,7 @@ class Model(SealedFile):
 
     @property
     def _guarantee(self) -> str:
-        return f"guarantee: {printable(self.privacy.headline)}"
+        return guarantee_line(self.privacy.headline)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as JSON-ready data, sealed with a digest of its content."""

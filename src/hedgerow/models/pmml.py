@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element, indent, tostring
 from hedgerow._version import __version__
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import MOST_CHARACTERS, Cases
+from hedgerow.models.contents import guarantee_line
 from hedgerow.models.points import (
     MOST_REASONS,
     AttributeBins,
@@ -20,6 +21,8 @@ from hedgerow.models.points import (
     certain_losses,
     ordered_bins,
 )
+from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.numbers import as_number
@@ -35,10 +38,11 @@ _CELL_TYPES: Mapping[Cell, str] = {Cell.TRUTH: "boolean", Cell.NUMBER: "double",
 # The reason code of a loss of points that the noise alone can make. Evaluators add up losses with the same code, so it
 # has the number of the characteristic, and not its name, which would be read as a reason.
 WITHIN_NOISE = "(within the noise, {})"
+EXTENDER = "hedgerow"  # of the extensions with ε and δ
 _SUM, _TOTAL = "sum of points", "total points"  # of a scorecard: the target, and its output, to which others refer
 
 
-def pmml_document(model: Element, schema: Schema, used: Sequence[str], description: str) -> str:
+def pmml_document(model: Element, schema: Schema, used: Sequence[str], card: PrivacyCard) -> str:
     """Return the document of a model's element, which gets its fields first; ArgumentError where XML cannot hold it."""
     for name in used:
         if schema[name].derived is not None:
@@ -54,7 +58,7 @@ def pmml_document(model: Element, schema: Schema, used: Sequence[str], descripti
     model.insert(0, _made("MiningSchema", *mining))
     root = _made(
         "PMML",
-        _made("Header", _made("Application", name="hedgerow", version=__version__), description=description),
+        _header(card),
         _made("DataDictionary", *fields, numberOfFields=str(len(fields))),
         *([_made("TransformationDictionary", *wholes)] if wholes else []),
         model,
@@ -73,6 +77,18 @@ def pmml_document(model: Element, schema: Schema, used: Sequence[str], descripti
     if len(text) > MOST_CHARACTERS:
         raise ArgumentError(f"expected a model of at most {MOST_CHARACTERS:,} characters of PMML, got a larger one.")
     return text
+
+
+def _header(card: PrivacyCard) -> Element:
+    """Return the header: a guarantee as data, which readers of ours use, and in words for people."""
+    stated = {} if card.no_guarantee else {"epsilon": card.epsilon, "delta": card.delta}
+    facts = [
+        _made("Extension", extender=EXTENDER, name=name, value=amount_text(amount))
+        for name, amount in stated.items()
+        if amount is not None
+    ]
+    application = _made("Application", name=EXTENDER, version=__version__)
+    return _made("Header", *facts, application, description=guarantee_line(card.headline))
 
 
 def _made(tag: str, *parts: Element, **attributes: str) -> Element:

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models import caveats
-from hedgerow.models.contents import NOUNS, Content, ContentKind, amount_text
-from hedgerow.privacy.amounts import amount_text as budget_text
+from hedgerow.models.contents import NOUNS, Content, ContentKind, content_text
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import NO_NOISE, PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.wording import of_unit
@@ -122,7 +122,7 @@ def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
     if card.is_private and card.delta:
         is_large = n_rows is not None and card.delta * n_rows >= 1
         known = "one in the number of rows" if n_rows is None else f"1/{n_rows:,}, one in the number of rows"
-        exception = f"The guarantee has an exception of delta = {budget_text(card.delta)}"
+        exception = f"The guarantee has an exception of delta = {amount_text(card.delta)}"
         sentence = f"{exception}; it should be far below {known}."
         yield finding("delta", "reject" if is_large else "look", sentence, float(card.delta))
     for caveat in subject.released.caveats if subject.released is not None and subject.is_private else ():
@@ -137,7 +137,7 @@ def _promised(card: PrivacyCard) -> Finding:
         return finding("guarantee/reason", "reject", sentence)
     bucket, words = _tier(card.epsilon)
     whose = "Every row is" if card.unit is None else f"All rows of each {quoted_text(card.unit.column)} together are"
-    sentence = f"{whose} protected by epsilon = {budget_text(card.epsilon)}: {words}."
+    sentence = f"{whose} protected by epsilon = {amount_text(card.epsilon)}: {words}."
     return finding("guarantee/tier", bucket, sentence, float(card.epsilon))
 
 
@@ -158,7 +158,7 @@ def _recorded(card: PrivacyCard, releases: Releases) -> Iterator[Finding]:
     if unprotected:
         bucket, words = "reject", f"and {unprotected} of them have no guarantee, which no sum covers"
     amounts = " and ".join(
-        budget_text(one.epsilon) + (f" for {of_unit(unit)}" if len(units) > 1 else "") for unit, one in units.items()
+        amount_text(one.epsilon) + (f" for {of_unit(unit)}" if len(units) > 1 else "") for unit, one in units.items()
     )
     sentence = f"All releases on record together have epsilon = {amounts}: {words}."
     yield finding("releases/tier", bucket, sentence, float(most))
@@ -180,7 +180,7 @@ def _unknown_file(subject: Subject, releases: Releases) -> Iterator[Finding]:
 def _uncounted(charge: Charge, releases: Releases) -> Iterator[Finding]:
     if (charge.query, charge.epsilon) not in [(one.query, one.epsilon) for one in releases.charges]:
         sentence = "The record does not have the evaluation's charge: if its rows are of this table, add epsilon = "
-        yield finding("record/evaluation", "look", f"{sentence}{budget_text(charge.epsilon)}.", float(charge.epsilon))
+        yield finding("record/evaluation", "look", f"{sentence}{amount_text(charge.epsilon)}.", float(charge.epsilon))
 
 
 def stored(subject: Subject, kind: Kind) -> Iterator[Finding]:
@@ -195,7 +195,7 @@ def stored(subject: Subject, kind: Kind) -> Iterator[Finding]:
     for what, contents in by_kind.items():
         amounts = [one.amount for one in contents]  # an estimator may store one row in several places
         amount = max(amounts) if what == "rows" and subject.released is None else sum(amounts)
-        counted = NOUNS[what][1] if kind == "public" else amount_text(what, amount)
+        counted = NOUNS[what][1] if kind == "public" else content_text(what, amount)
         where = list(dict.fromkeys(one.where for one in contents))
         more = f"; and {number_of(len(where) - _PLACES, 'more place')}" if len(where) > _PLACES else ""
         bucket, advice = _STORED[what]

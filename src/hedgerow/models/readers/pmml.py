@@ -17,7 +17,7 @@ from hedgerow.models.model import Model
 from hedgerow.models.points import MOST_POINTS, AttributePoints
 from hedgerow.models.readers import questions as asking
 from hedgerow.models.readers.documents import Document, Element, document
-from hedgerow.models.readers.pmml_contents import contents_of
+from hedgerow.models.readers.pmml_contents import contents_of, guarantee_facts
 from hedgerow.models.readers.pmml_counts import leaf_counts
 from hedgerow.models.readers.pmml_fields import PmmlField, fields_of
 from hedgerow.models.readers.pmml_forms import MODELS, listed
@@ -110,9 +110,7 @@ class _Pmml:
         return found
 
     def read(self) -> Model:
-        stated = (one.given.get("description", "") for one in self.document.root.all("Header"))
-        ours = any(one.startswith("guarantee:") and not one.startswith("guarantee: none") for one in stated)
-        card = asking.no_guarantee("PMML", is_ours=ours)
+        card = asking.no_guarantee("PMML", is_ours=bool(guarantee_facts(self.document.root)))
         if self.model.tag == "TreeModel":
             return self._tree(card)
         return self._rule_set(card) if self.model.tag == "RuleSetModel" else self._scorecard(card)

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from hedgerow.models.contents import Content, comments_content, text_content
+from hedgerow.models.contents import Content, comments_content, is_amount, text_content
+from hedgerow.models.pmml import EXTENDER
 from hedgerow.models.readers.documents import ADDRESS, Document, Element
 from hedgerow.models.readers.pmml_forms import FORMS, TEXT
 from hedgerow.schema import Schema
@@ -27,6 +28,17 @@ def contents_of(
     found += _counts(model, counts_are_read=counts_are_read)
     found += [one for one in _texts(root) if one is not None]
     return (*found, *comments_content(document.comments))
+
+
+def guarantee_facts(root: Element) -> tuple[Element, ...]:
+    """Return the elements in which a document of ours states ε and δ as data, at most one of each."""
+    facts = dict[str, Element]()
+    for one in (extension for header in root.all("Header") for extension in header.all("Extension")):
+        name, is_data = one.given.get("name", ""), not one.children and not one.text.strip()
+        is_ours = one.given.keys() == {"extender", "name", "value"} and one.given["extender"] == EXTENDER
+        if is_ours and is_data and name in ("epsilon", "delta") and is_amount(one.given["value"]):
+            facts.setdefault(name, one)
+    return tuple(facts.values())
 
 
 def _target(model: Element) -> str | None:
@@ -108,7 +120,7 @@ def _counts(model: Element, *, counts_are_read: bool) -> Iterator[Content]:
 
 
 def _texts(root: Element) -> Iterator[Content | None]:
-    waiting = [root]
+    waiting, stated = [root], guarantee_facts(root)
     while waiting:
         one = waiting.pop()
         form = FORMS[one.tag]
@@ -117,7 +129,7 @@ def _texts(root: Element) -> Iterator[Content | None]:
                 is_plain = name in _NAMES and bool(_PLAIN_NAME.fullmatch(value) or _VERSION.fullmatch(value))
                 is_plain |= " " in name and all(map(ADDRESS.fullmatch, value.split()))
                 yield None if is_plain else text_content(value, f"{one.path}/@{name.rpartition(' ')[2]}", one.line)
-        if one.tag == "Extension":
+        if one.tag == "Extension" and one not in stated:
             yield text_content(_inside(one), one.path, one.line)
         elif one.tag in ("Annotation", "Timestamp") and not _TIME.fullmatch(one.text.strip()):
             yield text_content(one.text, one.path, one.line)
