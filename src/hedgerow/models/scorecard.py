@@ -302,10 +302,9 @@ class Scorecard(Model):
         totals = self.totals_of(bins, 1)
         classes, whole = self.schema.classes if self.has_shares else (), totals[0].tolist()
         shares = dict(zip(classes, self.probabilities_of(totals)[0].tolist(), strict=True))
+        ranked = sorted(held, key=lambda one: -max(map(abs, one[1].points)))
         return {
-            "points": [
-                self._totals.record(*one) for one in sorted(held, key=lambda one: -max(map(abs, one[1].points)))
-            ],
+            "points": [self._totals.record(*one) for one in ranked],
             "base": self.base[0] if self.has_one_total else dict(zip(classes, self.base, strict=True)),
             "total": whole if self.has_one_total else dict(zip(classes, whole, strict=True)),
             "prediction": self.predictions_of(totals).tolist()[0],
