@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.learn.contract import specification_of
-from hedgerow.learn.learned import LeafCounts, LeafSums, leaf_means
+from hedgerow.learn.learned import LEAF_COUNTS, LEAF_SUMS, leaf_means
 from hedgerow.learn.search.losses import FINE_STEPS, FINER, Loss, LossTable
 from hedgerow.learn.searches import SearchPlan, draw_probabilities
 from hedgerow.privacy.facts import Fact
@@ -121,7 +121,7 @@ STAY = Number("y", 0, 32, 8)  # levels of width 4
 @given(st.lists(st.lists(st.integers(0, 9), min_size=8, max_size=8), min_size=1, max_size=3))
 def test_without_noise_the_mean_of_a_leaf_is_that_of_its_levels(rows):
     """By the two sums and by the counts alike; of a leaf without rows it is the drawn level."""
-    for of in (LeafCounts(), LeafSums()):
+    for of in (LEAF_COUNTS, LEAF_SUMS):
         means = leaf_means(STAY, np.array(rows) @ of.weights(STAY), Fraction(0), [3] * len(rows))
         for counts, mean in zip(rows, means, strict=True):
             levels = [STAY.values[k] for k, count in enumerate(counts) for _ in range(count)]
@@ -147,7 +147,7 @@ def test_leaves_without_a_drawn_level_are_drawn_to_the_mean_of_all():
     assert leaf_means(STAY, np.array([[-5, 2]]), Fraction(7), None) == [16.0]  # no rows: the middle
 
 
-@pytest.mark.parametrize(("of", "sensitivity"), [(LeafCounts(), 1), (LeafSums(), 7)])
+@pytest.mark.parametrize(("of", "sensitivity"), [(LEAF_COUNTS, 1), (LEAF_SUMS, 7)])
 def test_a_row_changes_what_is_released_of_leaves_by_their_sensitivity(of, sensitivity):
     """One row of each level more, by one: in ℓ1. No smaller sensitivity could be declared."""
     changes = {int(np.abs(np.eye(8, dtype=int)[level] @ of.weights(STAY)).sum()) for level in range(8)}

@@ -245,3 +245,14 @@ def test_of_a_number_rows_alone_are_said_to_be_of_few_digits():
 def test_bars_say_how_far_they_are_off():
     axes = RuleList(SCHEMA, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5")).plot()
     assert axes.get_xlabel() == "released rows, of each class off by at most 15 (95 % by the noise)"
+
+
+def test_noise_of_numbers_of_another_kind_says_nothing():
+    """A card that charges counts leaves the noise on sums unknown, and the other way round."""
+    counts, sums = card("1/5"), card("1/5", Fact("leaf_sums", of="leaves"))
+    assert CountNoise.of(counts, "counts") == CountNoise.of(sums, "sums") == CountNoise(5.0)
+    assert CountNoise.of(counts, "sums") is CountNoise.of(sums, "counts") is None
+    schema = Schema(SCHEMA.attributes, Number("days", 0, 32, 2))
+    root = Split(SMOKER, Leaf(sums=(229, 496), mean=20.0), Leaf(sums=(3, 5), mean=4.0))
+    assert "725 rows ± unknown noise" in str(Tree(schema, root, counts))
+    assert "about 720 rows" in str(Tree(schema, root, sums))

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.learn.learned import LeafCounts, LeafSums
+from hedgerow.learn.learned import LEAF_COUNTS, LEAF_SUMS
 from hedgerow.learn.ssrl.mechanisms import Exponential, global_gaussian, global_laplace, smooth_cauchy, smooth_laplace
 from hedgerow.oracle.release_forms import PublishedRatios
 from hedgerow.privacy.gate import spend
@@ -202,7 +202,7 @@ def test_quantiles_of_a_column_without_rows_are_drawn_evenly(source):
 # Joint releases, as they are made: of tables in which nearly every count is zero
 
 
-TARGETS = {LeafCounts(): hr.Label("y", ("no", "yes")), LeafSums(): hr.Number("y", 0, 10, 3)}
+TARGETS = {LEAF_COUNTS: hr.Label("y", ("no", "yes")), LEAF_SUMS: hr.Number("y", 0, 10, 3)}
 
 
 @pytest.mark.parametrize("of", TARGETS, ids=lambda of: type(of).__name__)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.models.conditions import complement
+from hedgerow.models.count_noise import QUERIES
 from hedgerow.models.leaf import Leaf, Split, TreeNode
+from hedgerow.models.leaf_release import row_numbers
 from hedgerow.models.points import AttributePoints
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
@@ -122,26 +124,23 @@ class LearnedScorecard:
         return AttributePoints(schema.names[place], points, errors, tuple(map(int, self.unsupported.get(place, ()))))
 
 
-LEAF_SHARE = Fraction(1, 5)  # the share of a model's epsilon for its leaf counts
-MEAN_SHARE = Fraction(1, 10)  # the share of a drawn model's epsilon for two sums of each leaf
-
-
 @dataclass(frozen=True)
-class LeafCounts:
-    """The histogram of leaf and level: what is released about the rows of leaves, as whole weights of levels.
+class LeafNumbers:
+    """The numbers that are released about the rows of leaves: counts by level, or two sums of levels.
 
-    The leaves of a model partition the rows, so one added row adds the weights of its level to those of one leaf: the
-    largest sum of a level's weights is the ℓ1 sensitivity of all numbers together, and one charge of ε pays for them
-    all (docs/mathematics.md, fact 2; parallel composition).
+    The leaves of a model partition the rows, so one added row adds what `row_numbers` says to the numbers of one leaf:
+    the largest sum for a level is the ℓ1 sensitivity of all numbers together, and one charge of ε pays for them all
+    (docs/mathematics.md, fact 2; parallel composition). Of L levels each row has L − 1 others, so that both sums
+    together have sensitivity L − 1, and are L − 1 for each row: rows and mean follow, with less noise than from L
+    counts.
     """
 
-    share: Fraction = LEAF_SHARE  # of the model's epsilon, if the model is drawn
-    kept_as = "counts"  # where a learned model has the numbers
-    released_as = "leaf_counts"  # the code of the query on cards
+    kind: Literal["counts", "sums"]
+    share: Fraction  # of the model's epsilon, if the model is drawn
 
     def weights(self, target: Target) -> Integers:
-        """Return the weights of a row of each level, shape ``(n_levels, n_numbers)``: here, 1 in its own count."""
-        return np.eye(target.n_levels, dtype=np.int64)
+        """Return what a row of each level adds to the numbers of its leaf, shape ``(n_levels, n_numbers)``."""
+        return row_numbers(self.kind, target.n_levels)
 
     def mechanism(self, target: Target, epsilon: Fraction) -> DiscreteLaplace:
         return DiscreteLaplace(epsilon, int(self.weights(target).sum(axis=1).max()))
@@ -154,31 +153,18 @@ class LeafCounts:
         `leaves` has the details of the query: which leaves they are.
         """
         weights, mechanism = self.weights(target), self.mechanism(target, epsilon)
-        query = Fact(self.released_as, **leaves)
+        query = Fact(QUERIES[self.kind], **leaves)
         noisy = gate.release(mechanism, lambda: (counts() @ weights).ravel(), query=query)
         return np.array(noisy, dtype=np.int64).reshape(-1, weights.shape[1])
 
 
-@dataclass(frozen=True)
-class LeafSums(LeafCounts):
-    """Two sums over the rows of each leaf, of the levels below a row's own and of those above it.
-
-    Of L levels each row has L − 1 others, so that both sums together have sensitivity L − 1, and are L − 1 for each
-    row: rows and mean follow, with less noise than from L counts.
-    """
-
-    share: Fraction = MEAN_SHARE
-    kept_as = "sums"
-    released_as = "leaf_sums"
-
-    def weights(self, target: Target) -> Integers:
-        """Return how many levels are below each, and how many above it."""
-        below = np.arange(target.n_levels)
-        return np.column_stack([below, below[::-1]])
+LEAF_SHARE = Fraction(1, 5)
+LEAF_COUNTS = LeafNumbers("counts", LEAF_SHARE)
+LEAF_SUMS = LeafNumbers("sums", Fraction(1, 10))
 
 
 def leaf_means(number: Number, released: Integers, scale: Fraction, drawn: Sequence[int] | None) -> list[float]:
-    """Return the mean of each leaf's rows, by `LeafCounts` or `LeafSums` with noise of this scale: no more is released.
+    """Return the mean of each leaf's rows, by `LeafNumbers` with noise of this scale: no more is released.
 
     The mean of the noisy numbers is averaged with the level drawn for the leaf, taken to be off by half a level; or,
     where none was drawn, with the mean of all leaves, from which those are taken to be as far as levels are from one
@@ -213,7 +199,7 @@ def _rounded(number: Number, level: float) -> float:
 
 
 def release_leaf_counts(
-    tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction, of: LeafCounts = LeafCounts()
+    tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction, of: LeafNumbers = LEAF_COUNTS
 ) -> Integers:
     """Release the histogram of rule and class, shape ``(n_rules, n_classes)``, or others, the default rule last."""
     leaves = {"of": "rules", "number": len(antecedents) + 1}
@@ -221,7 +207,7 @@ def release_leaf_counts(
 
 
 def release_tree_counts(
-    tally: Tally, space: Space, tree: Take | Stop, gate: Gate, epsilon: Fraction, of: LeafCounts = LeafCounts()
+    tally: Tally, space: Space, tree: Take | Stop, gate: Gate, epsilon: Fraction, of: LeafNumbers = LEAF_COUNTS
 ) -> Integers:
     """Release the histogram of leaf and class, or others, the rows that satisfy a test first."""
     return of.release(

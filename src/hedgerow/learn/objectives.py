@@ -7,7 +7,7 @@ from typing import Literal
 
 from hedgerow.boundary.arguments import check_choice, check_flag, check_probability
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.learned import LeafCounts, LeafSums
+from hedgerow.learn.learned import LEAF_COUNTS, LEAF_SUMS, LeafNumbers
 from hedgerow.learn.search.losses import LossTable, Objective
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
 from hedgerow.privacy.facts import Fact
@@ -48,9 +48,9 @@ class RowLoss:
         """The rule that makes the default prior of trees."""
         return STOP_RULE if self.is_default else STOP_RULE_OF_SHARES
 
-    def released(self, *, counts: bool) -> LeafCounts | None:
+    def released(self, *, counts: bool) -> LeafNumbers | None:
         """Return what is released about the rows of leaves, with counts or without; None for nothing."""
-        return LeafCounts() if counts else None
+        return LEAF_COUNTS if counts else None
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class PrivateRegressionLoss(RegressionLoss):
     def predicts_means(self) -> bool:
         return self.objective == "squared"
 
-    def released(self, *, counts: bool) -> LeafCounts | None:
+    def released(self, *, counts: bool) -> LeafNumbers | None:
         if counts:
-            return LeafCounts()
-        return LeafSums() if self.predicts_means and self.release_means else None
+            return LEAF_COUNTS
+        return LEAF_SUMS if self.predicts_means and self.release_means else None

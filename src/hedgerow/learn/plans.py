@@ -13,7 +13,7 @@ from hedgerow.learn import learned
 from hedgerow.learn.base import Learned
 from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree
 from hedgerow.learn.greedy import PrivateChoice, PrivateTests, Score, grow, grow_tree
-from hedgerow.learn.learned import LEAF_SHARE, LeafCounts, LearnedList, LearnedTree
+from hedgerow.learn.learned import LEAF_SHARE, LeafNumbers, LearnedList, LearnedTree
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.lattice import Stop, value_of
 from hedgerow.learn.search.losses import Loss
@@ -72,14 +72,14 @@ class LeafPlan(Plan):
     """Base class of plans of models with leaves: what is released about the rows of these, and what follows from it."""
 
     target: Target
-    of_leaves: LeafCounts | None  # what is released
+    of_leaves: LeafNumbers | None  # what is released
     predicts_means: bool = False  # whether leaves predict the mean of their rows
 
     def _found(self, released: Integers | None, epsilon: Fraction, drawn: Sequence[int] | None) -> dict[str, Any]:
         """Return what a learned model has of the released numbers, beside the levels that were drawn."""
         if released is None or self.of_leaves is None:
             return {}
-        found: dict[str, Any] = {self.of_leaves.kept_as: released}
+        found: dict[str, Any] = {self.of_leaves.kind: released}
         number = self.target.as_number
         if number is not None and self.predicts_means:
             scale = self.of_leaves.mechanism(number, epsilon).sensitivity / epsilon
@@ -94,7 +94,7 @@ class GreedyPlan(LeafPlan):
     score: Score
     loss: Loss | None = None  # by which leaves predict, of the released counts; None for the commonest, or means
     most: int  # how many rules, or levels, are chosen
-    of_leaves: LeafCounts
+    of_leaves: LeafNumbers
     choice: type[PermuteAndFlip] = PermuteAndFlip  # `GumbelChoice` where a budget adds up ρ
 
     @property

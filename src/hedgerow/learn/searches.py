@@ -11,7 +11,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, equal_blocks
 from hedgerow.learn.chosen_attributes import MOST_CHOSEN, WIDE, ChosenPlan, ends, with_options
 from hedgerow.learn.inputs import check_learnable
-from hedgerow.learn.learned import LeafCounts
+from hedgerow.learn.learned import LEAF_COUNTS, LeafNumbers
 from hedgerow.learn.objectives import RowLoss
 from hedgerow.learn.plans import DrawPlan, DrawProbabilities, GreedyPlan, Plan
 from hedgerow.learn.private_base import PrivateSpecification, search_progress
@@ -158,7 +158,7 @@ class SearchSpecification(PrivateSpecification):
         return max(costs, key=Cost.seconds, default=None)
 
     @property
-    def released(self) -> LeafCounts | None:
+    def released(self) -> LeafNumbers | None:
         """What is released of the leaves of a drawn model; None for nothing."""
         return self.loss.released(counts=bool(self.release_counts))
 
@@ -216,7 +216,7 @@ class SearchSpecification(PrivateSpecification):
             draw = {"prior": prior, "objective": table, "blocks": chosen.blocks, "draws_size": chosen.draws_size}
             return self.exact_plan(schema, draw, common | {"cost": chosen.cost})
         self._check_greedy("where no exact search takes eight seconds or less", loss)
-        common |= {"of_leaves": self.released or LeafCounts(), "most": self.size(schema)}
+        common |= {"of_leaves": self.released or LEAF_COUNTS, "most": self.size(schema)}
         score: Any = Gini() if loss.is_default else Loss.of(table, schema.target.n_levels)
         by_counts = loss.is_default or loss.predicts_means  # leaves have their commonest class, or means
         choice = GumbelChoice if self.adds_up_rho else PermuteAndFlip

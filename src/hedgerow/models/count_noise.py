@@ -1,11 +1,11 @@
 """Noise of released counts: its scale, by the card, and intervals for the exact numbers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -13,6 +13,14 @@ from hedgerow.privacy import Charge, PrivacyCard
 from hedgerow.privacy.card import NO_NOISE
 from hedgerow.privacy.unit import rows_of
 
+NumbersKind = Literal["none", "counts", "sums"]
+"""The numbers that were released about the rows of leaves: none; counts by class or level; or two sums of levels.
+
+A row adds 1 to the count of its own level. To the two sums it adds how many levels are below its own, and how many are
+above it. Every row adds the same to all numbers of its leaf together, so that the number of rows follows from them.
+"""
+QUERIES: Mapping[NumbersKind, str] = {"counts": "leaf_counts", "sums": "leaf_sums"}
+"""The queries by which such numbers are charged."""
 CONFIDENCE = 0.95  # how often an interval contains the exact number
 _LARGEST = Fraction(2**62)  # of a scale: counts are less than 2^63
 _NONE = 1e-3  # a scale below which noise is never drawn
@@ -29,11 +37,14 @@ class CountNoise:
     scale: float  # its scale, in rows; 0 if no noise was drawn
 
     @classmethod
-    def of(cls, card: PrivacyCard) -> Self | None:
-        """Return the largest noise that a card names for counts, or none for a model without privacy; else None."""
+    def of(cls, card: PrivacyCard, kind: NumbersKind = "counts") -> Self | None:
+        """Return the largest noise that a card states for such numbers, or none of a model without privacy; else None.
+
+        A charge for numbers of another kind says nothing about these.
+        """
         if card.noise == NO_NOISE and not card.charges:
             return cls(0.0)
-        scales = [_scale(charge) for charge in card.charges if charge.query.code in ("leaf_counts", "leaf_sums")]
+        scales = [_scale(charge) for charge in card.charges if charge.query.code == QUERIES.get(kind)]
         known = [scale for scale in scales if scale is not None]
         return cls(max(known)) if known and len(known) == len(scales) else None
 
@@ -79,7 +90,7 @@ def _scale(charge: Charge) -> float | None:
     if charge.mechanism is None or charge.mechanism.code != "discrete_laplace":
         return None
     # Of all rows of a unit, which were charged. A row adds as much to both sums together as their sensitivity is.
-    each = 1 if charge.query.code == "leaf_sums" else charge.mechanism["sensitivity"]
+    each = 1 if charge.query.code == QUERIES["sums"] else charge.mechanism["sensitivity"]
     sensitivity = Fraction(each * rows_of(charge.unit))
     return float(min(sensitivity / charge.epsilon, _LARGEST)) if charge.epsilon else float(_LARGEST)
 

@@ -15,7 +15,7 @@ from hedgerow.boundary.arrays import Array, Floats, Index, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning
 from hedgerow.models.caveats import Caveat, leaf_caveats
 from hedgerow.models.conditions import Pieces, first_that_holds, literals_of
-from hedgerow.models.count_noise import CONFIDENCE, CountNoise
+from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.leaf import commented
 from hedgerow.models.leaf_groups import LeafGroup
 from hedgerow.models.leaf_release import LeafRelease, rows_text
@@ -54,7 +54,7 @@ class LeafModel(Model):
     @cached_property
     def leaf_release(self) -> LeafRelease:
         """All that was released about the leaves, and what follows from it; ValueError if it does not fit."""
-        return LeafRelease(self.leaves, self.schema.target, CountNoise.of(self.privacy), self.leaf_name)
+        return LeafRelease.of(self.leaves, self.schema.target, self.privacy, self.leaf_name)
 
     @property
     def probabilities(self) -> Floats:

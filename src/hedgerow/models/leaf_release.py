@@ -10,27 +10,30 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 from math import ceil, floor
-from typing import Any, Literal
+from typing import Any, Self
 
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.count_noise import CONFIDENCE, CountNoise
+from hedgerow.models.count_noise import CONFIDENCE, CountNoise, NumbersKind
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.size import SmallestShare
+from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.targets import Target
 from hedgerow.text.messages import shown
 from hedgerow.text.values import listed
 
 MOST_PROBABILITIES = 2**22
 """Maximum of leaves times classes of a model, where the array of its probabilities has 32 MiB."""
-NumbersKind = Literal["none", "counts", "sums"]
-"""The numbers that were released about the rows of leaves: none; counts by class or level; or two sums of levels.
 
-A row adds 1 to the count of its own level. To the two sums it adds how many levels are below its own, and how many are
-above it. Every row adds the same to all numbers of its leaf together, so that the number of rows follows from them.
-"""
+
+def row_numbers(kind: NumbersKind, n_levels: int) -> Integers:
+    """Return what a row of each level adds to the numbers of its leaf, shape ``(n_levels, n_numbers)``."""
+    if kind == "none":
+        return np.zeros((n_levels, 0), dtype=np.int64)
+    below = np.arange(n_levels)
+    return np.eye(n_levels, dtype=np.int64) if kind == "counts" else np.column_stack([below, below[::-1]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +62,11 @@ class LeafRelease:
     noise: CountNoise | None
     name: str = "leaf"
 
+    @classmethod
+    def of(cls, leaves: tuple[Leaf, ...], target: Target, card: PrivacyCard, name: str) -> Self:
+        """Return the release about leaves with the noise on their numbers, which the card states, or does not."""
+        return cls(leaves, target, CountNoise.of(card, _kind(leaves)), name)
+
     def __post_init__(self) -> None:
         n_levels = len(self.target.values)
         if len(self.leaves) * n_levels > MOST_PROBABILITIES:
@@ -74,9 +82,7 @@ class LeafRelease:
     @cached_property
     def kind(self) -> NumbersKind:
         """The kind of numbers that were released about the rows of leaves, of some of them at least."""
-        if any(leaf.sums is not None for leaf in self.leaves):
-            return "sums"
-        return "counts" if any(leaf.counts is not None for leaf in self.leaves) else "none"
+        return _kind(self.leaves)
 
     @cached_property
     def numbers(self) -> tuple[tuple[int, ...] | None, ...]:
@@ -228,6 +234,12 @@ class LeafRelease:
     def rows_text(self, rows: int) -> str:
         """Return the rows of a leaf in words, as far as the noise on its numbers allows."""
         return rows_text(rows, self.width, self.noise)
+
+
+def _kind(leaves: Sequence[Leaf]) -> NumbersKind:
+    if any(leaf.sums is not None for leaf in leaves):
+        return "sums"
+    return "counts" if any(leaf.counts is not None for leaf in leaves) else "none"
 
 
 def _check_leaf(leaf: Leaf, target: Target, known: Collection[tuple[type, Any]], name: str) -> None:
