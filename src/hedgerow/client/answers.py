@@ -20,7 +20,7 @@ from hedgerow.learn.learners import learners_of
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.model import Model
 from hedgerow.oracle.answers import PARTS
-from hedgerow.oracle.release_forms import Form
+from hedgerow.oracle.release_forms import AnswerPlan
 from hedgerow.privacy.amounts import exact, total
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
@@ -98,16 +98,16 @@ class SentQuestion:
 
     def _counts(self, data: Mapping[str, Any]) -> Counts:
         bins = Schema.from_dict({"attributes": self.question["bins"]})
-        form = Form("gaussian" if self._amounts[1] else "counts", *self._amounts, 1, self.schema.unit)
+        plan = AnswerPlan("gaussian" if self._amounts[1] else "counts", *self._amounts, 1, self.schema.unit)
         by = "errors" if self.kind == "error-marginals" else self.question.get("by", "rows")
         steps = self.schema.target.steps if by in ("levels", "errors") else 1
-        variance = 2 * form.scale(1, len(bins), steps) ** 2
+        variance = 2 * plan.scale(1, len(bins), steps) ** 2
         _require(
             isinstance(data["variance"], float | int) and isclose(data["variance"], variance, rel_tol=_CLOSE),
             "the variance that epsilon implies",
         )
         own, card = Charge.from_dict(data["charge"]), PrivacyCard.from_dict(data["card"])
-        epsilon, delta, rho = loss_of(form.mechanism(1, len(bins), steps), rows_of(self.schema.unit))
+        epsilon, delta, rho = loss_of(plan.mechanism(1, len(bins), steps), rows_of(self.schema.unit))
         claimed = rho if own.rho is None and not delta else own.rho  # an earlier service claims what follows from ε
         same_rho = claimed == rho or (claimed and rho and isclose(claimed, rho, rel_tol=_CLOSE))
         agree = (own.epsilon, own.delta, own.unit, own.declared) == (epsilon, delta, self.schema.unit, False)

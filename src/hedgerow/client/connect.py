@@ -24,7 +24,7 @@ from hedgerow.models.model import Model
 from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
-from hedgerow.oracle.release_forms import Form, denied
+from hedgerow.oracle.release_forms import AnswerPlan, denied
 from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, renewed
@@ -395,7 +395,7 @@ class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
         self._send, self._try_out = ask, try_out
         self._columns, self._kinds, self._label = columns, kinds, label
         self._release, self._unit = "gaussian" if delta else "counts", unit
-        self._form = Form(self._release, epsilon / max_queries, delta / max_queries, 1, unit)
+        self._plan = AnswerPlan(self._release, epsilon / max_queries, delta / max_queries, 1, unit)
         self._cards = list[PrivacyCard]()
 
     @property
@@ -405,12 +405,12 @@ class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
             return PrivacyCard.none(Fact("nothing_answered"))
         last = self._cards[-1]
         charges = tuple(made for _, made in self._charges.values())
-        notes, reserve = (*last.notes, *denied(self._denials)), self._form.reserve(self.queries_left, self._reserves)
+        notes, reserve = (*last.notes, *denied(self._denials)), self._plan.reserve(self.queries_left, self._reserves)
         return PrivacyCard(charges, last.noise, last.software, last.no_guarantee, notes, reserve)
 
     def noise_scale(self, n_attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""
-        return self._form.scale(1, n_attributes)
+        return self._plan.scale(1, n_attributes)
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
         """Ask the service whether `error_marginals` can be asked about a hypothesis. Free; raises as it does."""
@@ -432,7 +432,7 @@ class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
         return hypothesis_data(hypothesis, TargetColumns(self._columns, self._kinds, named=True), self.classes)
 
     def _question(self, bins: Schema, **more: Any) -> dict[str, Any]:
-        amounts = {"epsilon": str(self._form.epsilon), "delta": str(self._form.delta)}
+        amounts = {"epsilon": str(self._plan.epsilon), "delta": str(self._plan.delta)}
         return {**amounts, "bins": bins.to_dict()["attributes"], **more}
 
     def _answer(self, kind: str, bins: Schema, paid: HypothesisCharges, **more: Any) -> Counts:
@@ -440,12 +440,12 @@ class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
-            planned = Charge(Fact("planned"), self._form.epsilon, unit=self._unit)
-            prior = self._prior_costs(self._form, planned, bins, paid)
+            planned = Charge(Fact("planned"), self._plan.epsilon, unit=self._unit)
+            charges, reserves = self._prior_costs(self._plan, planned, bins, paid)
             answer = self._send(kind, self._question(bins, **more))
             self._asked += 1
             self._cards.append(answer.card)
-            self._record([(answer.charge, renewed(answer.charge)), *prior.charges], prior)
+            self._record([(answer.charge, renewed(answer.charge)), *charges], reserves, paid.denials)
             return answer
 
     def __repr__(self) -> str:

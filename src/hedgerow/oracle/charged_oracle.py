@@ -2,14 +2,13 @@
 
 import threading
 from abc import abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.hypotheses.read import HypothesisCharges
 from hedgerow.oracle.answers import ClassCounts, LevelSums
-from hedgerow.oracle.release_forms import Form, Release
+from hedgerow.oracle.release_forms import AnswerPlan, Release
 from hedgerow.privacy.charge import Charge, renewed, unit_of
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.process import OfOneProcess, read_only
@@ -17,16 +16,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 
-
-@dataclass(frozen=True)
-class PriorCosts:
-    """Costs of a question beside its own charge: those of its bins, and of the hypothesis that it is about."""
-
-    charges: list[tuple[Charge, Charge]]  # each with a copy that no caller holds
-    reserves: list[Charge]  # of the cards of all hypotheses so far
-    denials: tuple[tuple[Fact, ...], ...]
-
-
+ChargePairs = Sequence[tuple[Charge, Charge]]  # charges, each with a copy that no caller holds
 RowAnswer = TypeVar("RowAnswer")
 ErrorAnswer = TypeVar("ErrorAnswer")
 
@@ -128,19 +118,24 @@ class ChargedOracle(AskedOracle[RowAnswer, ErrorAnswer]):
         """The number of questions left."""
         return self._max_queries - self._asked
 
-    def _prior_costs(self, form: Form, own: Charge, bins: Schema, paid: HypothesisCharges) -> PriorCosts:
-        """Return the other costs of a question; raises where they do not add up with its own, before it is charged."""
+    def _prior_costs(
+        self, plan: AnswerPlan, own: Charge, bins: Schema, paid: HypothesisCharges
+    ) -> tuple[ChargePairs, list[Charge]]:
+        """Return the charges of a question's bins and hypothesis, and the reserves of the cards of all hypotheses.
+
+        Raises where they do not add up with the question's own charge, before it is charged.
+        """
         charges = [*((charge, renewed(charge)) for charge in bins.charges), *paid.charges]
         reserves = [*self._reserves, *paid.foreign(self._charges)]
         unit_of([*(charge for charge, _ in charges), *reserves, own])
-        form.reserve(self.queries_left, reserves)
-        return PriorCosts(charges, reserves, tuple(paid.denials))
+        plan.reserve(self.queries_left, reserves)
+        return charges, reserves
 
-    def _record(self, charges: Iterable[tuple[Charge, Charge]], prior: PriorCosts) -> None:
+    def _record(self, charges: ChargePairs, reserves: list[Charge], denials: Iterable[tuple[Fact, ...]]) -> None:
         for charge, made in charges:
             _, before = self._charges.get(id(charge), (charge, None))
             if before is not None:
                 made = renewed(before, no_guarantee=made.no_guarantee)
             self._charges[id(charge)] = (charge, made)
-        self._denials |= dict.fromkeys(prior.denials)
-        self._reserves = prior.reserves
+        self._denials |= dict.fromkeys(denials)
+        self._reserves = reserves

@@ -15,7 +15,7 @@ from hedgerow.oracle.answers import PARTS, ErrorCounts, ErrorRatios, RowCounts, 
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.frame_rows import OPAQUE, OpaqueClassifier, OracleFrame, OracleRows, target_label
-from hedgerow.oracle.release_forms import UNPROVEN_RATIO, Form, Release, card_notes, check_form
+from hedgerow.oracle.release_forms import UNPROVEN_RATIO, AnswerPlan, Release, card_notes, check_form
 from hedgerow.privacy import Budget, PrivacyCard
 from hedgerow.privacy.card import SOFTWARE
 from hedgerow.privacy.charge import Charge, reasons
@@ -206,7 +206,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         self._budget = budget
         self._release, self._unit = release, unit
         self._noise: NoiseSource = noise_source(noise)
-        self._form = None if budget is None else Form.of(release, budget, self._max_queries, unit)
+        self._plan = None if budget is None else AnswerPlan.of(release, budget, self._max_queries, unit)
         self._run_code, self._spared = False, Fraction(0)
 
     @property
@@ -220,12 +220,12 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
             noise=fact(self._noise.description, "noise", "description"),
             software=SOFTWARE,
             notes=card_notes(self._denials, self._unit, with_delta=any(charge.delta for charge in charges)),
-            reserve=None if self._form is None else self._form.reserve(self.queries_left, self._reserves, self._spared),
+            reserve=None if self._plan is None else self._plan.reserve(self.queries_left, self._reserves, self._spared),
         )
 
     def noise_scale(self, n_attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count. Public; 0 if answers are exact."""
-        return 0.0 if self._form is None else self._form.scale(self._next, n_attributes)
+        return 0.0 if self._plan is None else self._plan.scale(self._next, n_attributes)
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
         """Check that `error_marginals` can be asked about a hypothesis; raises as it does. Nothing is charged."""
@@ -279,16 +279,16 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
-            if self._budget is None or self._form is None:
+            if self._budget is None or self._plan is None:
                 self._asked += 1
                 exact = self._counted(question)
                 shares = exact if isinstance(exact, np.ndarray) else exact[0] / np.maximum(exact[1], 1)
                 return self._answer_of(question, shares, 0.0)
-            scale = self._form.scale(self._next, len(bins), question.steps)
-            mechanism: Mechanism = self._form.mechanism(self._next, len(bins), question.steps)
+            scale = self._plan.scale(self._next, len(bins), question.steps)
+            mechanism: Mechanism = self._plan.mechanism(self._next, len(bins), question.steps)
             epsilon, delta, rho = loss_of(mechanism, rows_of(self._unit))
             planned = Charge(Fact("planned"), epsilon, delta, unit=self._unit)
-            prior = self._prior_costs(self._form, planned, bins, question.paid)
+            paid, reserves = self._prior_costs(self._plan, planned, bins, question.paid)
             noise, unproven = self._noise, UNPROVEN_RATIO if self._release == "ratio" else None
             opaque = OPAQUE if isinstance(question.hypothesis, OpaqueClassifier) else None
             why = reasons(unproven, opaque, bins.no_guarantee)
@@ -301,7 +301,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
                 is_charged = own.epsilon or own.delta or own.no_guarantee
                 if self._asked > 1 and not own.delta:  # the attributes of the first were chosen by no answer
                     self._spared += pure_rho(own.epsilon) - (own.zcdp or 0)
-                self._record([*prior.charges, (own, own)] if is_charged else prior.charges, prior)
+                self._record([*paid, (own, own)] if is_charged else paid, reserves, question.paid.denials)
                 return self._counted(question)
 
             def answer(gate: Gate) -> Any:

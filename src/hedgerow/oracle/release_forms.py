@@ -25,8 +25,8 @@ RELEASES: tuple[Release, ...] = get_args(Release)
 
 
 @dataclass(frozen=True)
-class Form:
-    """The form of the answers, and the budget, shared equally by all questions."""
+class AnswerPlan:
+    """The mechanisms of the answers in one form, by a budget that all questions share equally."""
 
     release: Release  # the form
     epsilon: Fraction  # for all questions together

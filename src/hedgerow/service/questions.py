@@ -20,8 +20,7 @@ from hedgerow.models.files import model_from_dict
 from hedgerow.oracle.answers import PARTS
 from hedgerow.oracle.frame_rows import OracleRows
 from hedgerow.oracle.oracle import OracleQuestion, ask_once
-from hedgerow.oracle.release_forms import Form as ReleaseForm
-from hedgerow.oracle.release_forms import Release
+from hedgerow.oracle.release_forms import AnswerPlan, Release
 from hedgerow.privacy import Budget, PrivacyCard
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.charge import Charge, reasons
@@ -86,14 +85,14 @@ class MarginalQuestion:
     ) -> "MarginalQuestion":
         """Return the question of a form; raises ValueError for amounts that no mechanism is made for."""
         (epsilon, delta), bins, unit = _loss(form), asked.bins, schema.unit
-        release = ReleaseForm(_release(delta), epsilon, delta, 1, unit)
-        mechanism, source = release.mechanism(1, len(bins), asked.steps), noise_source(noise)
+        plan = AnswerPlan(_release(delta), epsilon, delta, 1, unit)
+        mechanism, source = plan.mechanism(1, len(bins), asked.steps), noise_source(noise)
         source.prepare(mechanism)
         query = Fact("answer", by=asked.by, attributes=len(bins))
         loss, slack, rho = loss_of(mechanism, rows_of(unit))
         charge = Charge(query, loss, slack, mechanism.record, reasons(source.no_guarantee_reason), rho=rho, unit=unit)
         columns = schema.target.n_levels if asked.by == "classes" else 1
-        return cls(asked, epsilon, delta, charge, release.scale(1, len(bins), asked.steps), columns)
+        return cls(asked, epsilon, delta, charge, plan.scale(1, len(bins), asked.steps), columns)
 
     @property
     def public(self) -> dict[str, Any]:
