@@ -166,7 +166,7 @@ def test_secure_noise_is_what_an_oracle_uses_for_levels():
     assert type(oracle._noise) is SecureNoise
     oracle.level_marginals(ALL)
     (charge,) = oracle.privacy.charges
-    assert charge.mechanism == DiscreteLaplace(Fraction(1), 4 * STEPS).record
+    assert charge.mechanism == DiscreteLaplace(Fraction(1), 4 * STEPS, STEPS).record
     assert charge.rho == pure_rho(Fraction(1), Fraction(1, 4)) < pure_rho(Fraction(1)) / 3
 
 
