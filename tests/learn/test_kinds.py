@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn import learners
-from hedgerow.learn.contract import specification_of
+from hedgerow.learn.contract import TallyEstimator, learner_of, specification_of
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.schema import Boolean, Integer, Label, Number, Schema
 
@@ -26,7 +26,7 @@ KINDS = [
 def test_an_estimator_is_the_face_of_its_learner(kind, of_number):
     learner = (learners.REGRESSORS if of_number else learners.CLASSIFIERS)[kind]
     estimator = getattr(hr, learner.estimator)
-    assert estimator(1)._learner is learner
+    assert learner_of(estimator) is learner
     own, *parameters = signature(estimator.__init__).parameters.values()
     assert (own.name, parameters) == ("self", list(signature(learner).parameters.values()))
     schema = Schema(ATTRIBUTES, TARGETS[of_number])
@@ -46,13 +46,13 @@ ESTIMATORS = [one for name in hr.__all__ if hasattr(one := getattr(hr, name), "f
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_no_estimator_or_learner_has_more_than_five_of_our_classes(estimator):
     chains = [estimator.__mro__]
-    if hasattr(estimator, "_learner"):
-        chains.append(estimator()._learner.__mro__)
+    if issubclass(estimator, TallyEstimator):
+        chains.append(learner_of(estimator).__mro__)
     for chain in chains:
         assert len([one for one in chain if one.__module__.startswith("hedgerow.")]) <= 5
 
 
-@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if hasattr(one, "_learner")])
+@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if issubclass(one, TallyEstimator)])
 def test_a_specification_is_frozen_and_checked_when_it_is_made(estimator):
     private = {"epsilon": 1} if "epsilon" in signature(estimator).parameters else {}
     more = {"delta": 1e-9} if estimator is hr.DPGreedyRLClassifier else {}

@@ -93,13 +93,18 @@ def parameters_of(learner: Callable[P, Specification]) -> Callable[[Any], Callab
     return decorate
 
 
+def learner_of(estimator: type[Any]) -> type[Specification]:
+    """Return the learner whose parameters an estimator takes."""
+    return cast(Any, estimator.__init__).learner
+
+
 def specification_of(estimator: object) -> Any:
     """Return an estimator's learner with its parameters, which are checked; TypeError if it has none."""
     if isinstance(estimator, Specification):
         return estimator
     if not isinstance(estimator, TallyEstimator):
         raise ArgumentTypeError(f"expected one of hedgerow's estimators, got {type(estimator).__name__}.")
-    learner = estimator._learner
+    learner = learner_of(type(estimator))
     return learner(**{one.name: getattr(estimator, one.name) for one in fields(learner) if one.init})
 
 
@@ -162,11 +167,6 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...  # the parameters
-
-    @property
-    def _learner(self) -> type[Specification]:
-        """The learner, whose parameters are the estimator's."""
-        return cast(Any, type(self).__init__).learner
 
     check_public = of_learner(Specification.check_public)
 
@@ -314,7 +314,7 @@ class Classifier(ClassifierMixin, TallyEstimator):
 
     @property
     def _weighing(self) -> str:
-        if hasattr(self._learner, "class_weight"):
+        if hasattr(learner_of(type(self)), "class_weight"):
             return " To weigh errors of classes, set class_weight or costs."
         return " To weigh errors of classes, pass class_weight to `decide`."
 
