@@ -354,7 +354,7 @@ def test_the_text_of_the_file_is_what_it_was(path):
         "format": "hedgerow/budget",
         "version": 3,
         "entries": [
-            {"kind": "opened", "epsilon": "1", "delta": "0", "previous": ""},
+            {"kind": "opened", "epsilon": "1", "delta": "0", "rho": None, "accounting": "basic", "previous": ""},
             {
                 "kind": "charged",
                 "query": {"code": "text", "text": "a model"},

@@ -1,16 +1,16 @@
 """Accounts: the caps on the privacy loss and the charges against them, as a frozen value."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError, BudgetExceededError
 from hedgerow.privacy import wording
-from hedgerow.privacy.amounts import amount_text, exact, total
+from hedgerow.privacy.amounts import amount_text, amounts_data, exact, read_amounts, total
 from hedgerow.privacy.charge import Charge, check_delta, reasons, unit_of
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.zcdp import epsilon_at, largest_pure, largest_rho
@@ -110,6 +110,16 @@ class Account:
         if self.accounting == "zcdp" and not self.delta:
             raise ArgumentError("accounting='zcdp' needs epsilon and a delta > 0, or use rho alone; got no delta.")
         _ = self.largest_rho  # raises if (ε, δ) allows none
+
+    @classmethod
+    def of_caps(cls, data: Mapping[str, Any]) -> Self:
+        """Read back what `caps_dict` wrote, without charges; ValueError, KeyError or TypeError for anything else."""
+        caps = read_amounts(data)
+        return cls(caps["epsilon"], caps["delta"] or Fraction(0), (), caps["rho"], data["accounting"])
+
+    def caps_dict(self) -> dict[str, Any]:
+        """Return the caps as JSON-ready data: exact amounts as text, None for a cap that is not there."""
+        return {**amounts_data(self.epsilon, self.delta, self.rho), "accounting": self.accounting}
 
     @cached_property
     def _totals(self) -> Totals:

@@ -2,14 +2,15 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
+from typing import Any
 
 import numpy as np
 
-from hedgerow.boundary.untrusted_text import LONGEST_AMOUNT
+from hedgerow.boundary.untrusted_text import LONGEST_AMOUNT, parse_amount
 from hedgerow.errors import ArgumentError
 from hedgerow.text.messages import describe_argument, shown
 
@@ -85,3 +86,14 @@ def both_amounts(name: str, amount: Fraction | None) -> dict[str, float | str | 
         name: amount if amount is None else float(amount),
         f"{name}_exact": amount if amount is None else str(amount),
     }
+
+
+def amounts_data(epsilon: Fraction | None, delta: Fraction, rho: Fraction | None) -> dict[str, str | None]:
+    """Return amounts as exact text; None for one that has no cap or is not known."""
+    amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    return {name: None if amount is None else str(amount) for name, amount in amounts.items()}
+
+
+def read_amounts(data: Mapping[Any, Any]) -> dict[str, Any]:
+    """Read back what `amounts_data` wrote; raises ValueError, KeyError or TypeError for anything else."""
+    return {name: None if data[name] is None else parse_amount(data[name]) for name in ("epsilon", "delta", "rho")}

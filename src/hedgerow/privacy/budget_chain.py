@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from hedgerow.boundary.canonical import FIRST, broken_link, link_hash
-from hedgerow.boundary.untrusted_text import check_plain, parse_amount, parse_json
+from hedgerow.boundary.untrusted_text import check_plain, parse_json
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
@@ -56,7 +56,7 @@ class Record:
     @classmethod
     def opened(cls, account: Account, table: str | None = None) -> Self:
         """Return the record of a new budget, for the table of this name."""
-        return cls(account)._with({"kind": "opened", **_caps(account), **_named(table)})
+        return cls(account)._with({"kind": "opened", **account.caps_dict(), **_named(table)})
 
     @cached_property
     def hashes(self) -> tuple[str, ...]:
@@ -173,8 +173,8 @@ def _hashes(entries: Sequence[Mapping[str, Any]], head: str) -> tuple[str, ...]:
 
 def _replayed(entries: list[dict[str, Any]]) -> Account:
     first = _content(entries[0])
-    account = _account(first)
-    _check_same({"kind": "opened", **_caps(account)}, first)
+    account = Account.of_caps(first)
+    _check_same({"kind": "opened", **account.caps_dict()}, first)
     charges = list[Charge]()
     for entry in map(_content, entries[1:]):
         _replay(entry, charges)
@@ -217,20 +217,3 @@ def _checked_digest(model: object) -> str:
     if isinstance(model, str) and _DIGEST.fullmatch(model):
         return model
     raise ArgumentError('expected the digest of a model, `model.to_dict()["digest"]`; got something else.')
-
-
-def _caps(account: Account) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "epsilon": None if account.epsilon is None else str(account.epsilon),
-        "delta": str(account.delta),
-    }
-    if account.rho is not None:
-        data["rho"] = str(account.rho)
-    if account.accounting != "basic":
-        data["accounting"] = account.accounting
-    return data
-
-
-def _account(data: Mapping[str, Any]) -> Account:
-    epsilon, rho = (None if data.get(key) is None else parse_amount(data[key]) for key in ("epsilon", "rho"))
-    return Account(epsilon, parse_amount(data["delta"]), (), rho, data.get("accounting", "basic"))

@@ -15,7 +15,7 @@ from hedgerow import errors
 from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.environment import environment_cause
 from hedgerow.privacy import Account, NoiseSource, PrivacyCard, wording
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.amounts import amounts_data, exact
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import watched_draws
 from hedgerow.privacy.process import OfOneProcess
@@ -25,7 +25,7 @@ from hedgerow.service.approvals import Approval, Approvals
 from hedgerow.service.approvals import subject as approval_subject
 from hedgerow.service.availability import CAUSES, Probe
 from hedgerow.service.forms import FORMS, QuestionForm, QuestionKind, read_form, readable
-from hedgerow.service.ledger.accounts import WHOLE, amounts_data
+from hedgerow.service.ledger.accounts import WHOLE
 from hedgerow.service.ledger.history import History
 from hedgerow.service.ledger.ledger import Answered, ChargeRequest, KnownRequest, Ledger, Reserved
 from hedgerow.service.questions import CheckedQuestion, read_question

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 
 from hedgerow import errors
 from hedgerow.boundary.environment import environment_cause
-from hedgerow.service.ledger.accounts import amounts_data
+from hedgerow.privacy.amounts import amounts_data
 
 TYPE = "application/problem+json"
 RETRY_AFTER = 5  # seconds

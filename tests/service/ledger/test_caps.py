@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hedgerow.boundary.canonical import canonical
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.account import Account
-from hedgerow.service.ledger.accounts import caps_data, check_names, check_shares, read_caps
+from hedgerow.service.ledger.accounts import check_names, check_shares
 
 AMOUNTS = st.fractions(Fraction(1, 10**6), 50)
 CAPS = st.one_of(
@@ -20,7 +20,7 @@ CAPS = st.one_of(
 
 @given(CAPS)
 def test_caps_are_read_back_as_they_were_written_without_a_float(account):
-    assert read_caps(json.loads(canonical(caps_data(account)))) == account
+    assert Account.of_caps(json.loads(canonical(account.caps_dict()))) == account
 
 
 @given(AMOUNTS, st.lists(AMOUNTS, min_size=1, max_size=5))

@@ -11,10 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hedgerow.boundary.canonical import canonical
-from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account
-from hedgerow.privacy.amounts import amount_text, total
+from hedgerow.privacy.amounts import amount_text, amounts_data, read_amounts, total
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.unit import Unit
@@ -23,26 +22,6 @@ from hedgerow.text.messages import shown
 
 WHOLE = ""  # the name under which a dataset's own cap stands beside those of its analysts
 _ALIKE = str.maketrans("01I|", "olll")  # with case, what looks alike in ASCII
-
-
-def amounts_data(epsilon: Fraction | None, delta: Fraction, rho: Fraction | None) -> dict[str, str | None]:
-    """Return amounts as exact text; None for one that has no cap or is not known."""
-    amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
-    return {name: None if amount is None else str(amount) for name, amount in amounts.items()}
-
-
-def caps_data(account: Account) -> dict[str, Any]:
-    return {**amounts_data(account.epsilon, account.delta, account.rho), "accounting": account.accounting}
-
-
-def read_caps(data: Mapping[str, Any]) -> Account:
-    """Read back what `caps_data` wrote; raises ValueError or KeyError for anything else."""
-    amounts = read_amounts(data)
-    return Account(amounts["epsilon"], amounts["delta"] or Fraction(0), (), amounts["rho"], data["accounting"])
-
-
-def read_amounts(data: Mapping[Any, Any]) -> dict[str, Any]:
-    return {name: None if data[name] is None else parse_amount(data[name]) for name in ("epsilon", "delta", "rho")}
 
 
 def check_names(names: Iterable[str], known: Iterable[str] = ()) -> None:
@@ -161,7 +140,7 @@ def all_so_far(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> tupl
 @lru_cache(maxsize=1024)
 def _read(caps: str) -> Account:
     """Return caps, which do not change in an epoch, as an account without charges."""
-    return read_caps(json.loads(caps))
+    return Account.of_caps(json.loads(caps))
 
 
 def _owner(dataset: str, epoch: int, analyst: str) -> dict[str, Any]:

@@ -11,7 +11,17 @@ from hedgerow.errors import LedgerError
 from hedgerow.privacy.facts import Fact
 from hedgerow.text.values import printable
 
-Kind = Literal["declared", "granted", "decided", "reserved", "retried", "answered", "failed", "rotated", "accepted"]
+EntryKind = Literal[
+    "declared",
+    "granted",
+    "decided",
+    "reserved",
+    "retried",
+    "answered",
+    "failed",
+    "rotated",
+    "accepted",
+]
 _PLACE = ("sequence", "previous", "salt", "number")  # these show how many entries others have made
 
 
@@ -20,12 +30,12 @@ class Entry:
     """One entry of a ledger."""
 
     sequence: int  # its number, from 1
-    kind: Kind  # what happened
+    kind: EntryKind  # what happened
     content: str  # canonical JSON of all of it, the hash of the entry before included
     hash: str  # the SHA-256 of `content`
 
     @classmethod
-    def after(cls, previous: str, sequence: int, kind: Kind, time: str, data: dict[str, Any]) -> Self:
+    def after(cls, previous: str, sequence: int, kind: EntryKind, time: str, data: dict[str, Any]) -> Self:
         whole = {**data, "previous": previous, "sequence": sequence, "kind": kind, "time": time}
         content = canonical(whole)
         return cls(sequence, kind, content, digest(content))
@@ -92,7 +102,7 @@ def _lost(data: dict[str, Any]) -> str:
     return f"a rollback that may have lost charges: {head}"
 
 
-_WHAT: dict[Kind, Callable[[dict[str, Any]], str]] = {
+_WHAT: dict[EntryKind, Callable[[dict[str, Any]], str]] = {
     "declared": lambda data: f"epoch {data['epoch']} of {data['dataset']}: {data['reason']}",
     "granted": lambda data: f"{data['name']} has a cap for {data['dataset']}: {data['reason']}",
     "decided": _decided,

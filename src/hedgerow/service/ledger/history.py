@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hedgerow.errors import QuestionError
+from hedgerow.privacy.amounts import read_amounts
 from hedgerow.privacy.facts import Fact
-from hedgerow.service.ledger.accounts import read_amounts
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, REQUESTS
@@ -39,7 +39,7 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ChargedRequest:
     """A request that was charged."""
 
     request: str  # its id in the ledger
@@ -54,7 +54,7 @@ class Asked:
     state: str = "reserved"  # then "answered" or "failed"
 
     @classmethod
-    def read(cls, data: dict[str, Any], state: str) -> Asked:
+    def read(cls, data: dict[str, Any], state: str) -> ChargedRequest:
         named = {name: data[name] for name in ("request", "time", "dataset", "analyst", "epoch")}
         return cls(
             **named, query=Fact.from_dict(data["charge"]["query"], "query"), **read_amounts(data["charge"]), state=state
@@ -90,7 +90,7 @@ class History:
 
     def asked(
         self, *, analyst: str | None = None, dataset: str | None = None, before: str | None = None, limit: int = 50
-    ) -> list[Asked]:
+    ) -> list[ChargedRequest]:
         """Return up to `limit` requests, newest first, that were charged before the request `before`."""
         # Not by their kind alone: by that index they would all be sorted.
         chosen = [ENTRY_INDEX.c.whole_epsilon.is_not(None), *_about(analyst, dataset)]
@@ -105,7 +105,7 @@ class History:
             if before is not None:
                 chosen.append(ENTRY_INDEX.c.sequence < self._charged(connection, before, analyst))
             rows = connection.execute(joined.where(*chosen).order_by(ENTRY_INDEX.c.sequence.desc()).limit(limit)).all()
-        return [Asked.read(Entry.stored(*row[:3]).data, row.state) for row in rows]
+        return [ChargedRequest.read(Entry.stored(*row[:3]).data, row.state) for row in rows]
 
     def count(self, *, analyst: str | None = None, dataset: str | None = None) -> int:
         """Return the number of charged requests."""

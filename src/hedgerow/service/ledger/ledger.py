@@ -17,11 +17,12 @@ from hedgerow import errors
 from hedgerow.boundary.canonical import digest
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.privacy import Account, Charge
+from hedgerow.privacy.amounts import amounts_data
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger import accounts
 from hedgerow.service.ledger.database import LEDGER_LIMITS, begin_run
-from hedgerow.service.ledger.entry import Kind
+from hedgerow.service.ledger.entry import EntryKind
 from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, ENTRY_INDEX, HEAD, REQUESTS, RETRIES, SIZES
 from hedgerow.service.ledger.verification_job import VerificationJob
@@ -42,7 +43,7 @@ _FINISHED = (
 _ATTEMPTS = sa.select(RETRIES.c.attempts).where(RETRIES.c.request == sa.bindparam("of_request"))
 _FREE_ATTEMPTS = 8  # of a request, one right after the other
 _FIRST_PAUSE, _LONGEST_PAUSE = 5, 3600  # seconds, doubled after each further attempt
-State = Literal["reserved", "answered", "failed"]
+RequestState = Literal["reserved", "answered", "failed"]
 
 _SIZED = (
     SIZES.update()
@@ -146,8 +147,8 @@ class Ledger(OfOneProcess):
             accounts.check_names([dataset], _names(connection, CAPS.c.dataset))
             accounts.check_names(analysts, _names(connection, CAPS.c.analyst))
             epoch = 1 + (accounts.current_epoch(connection, dataset) or 0)
-            declared = {name: accounts.caps_data(account) for name, account in analysts.items()}
-            whole = accounts.caps_data(cap) | ({} if unit is None else {"unit": unit.to_dict()})
+            declared = {name: account.caps_dict() for name, account in analysts.items()}
+            whole = cap.caps_dict() | ({} if unit is None else {"unit": unit.to_dict()})
             data = {"dataset": dataset, "epoch": epoch, "cap": whole, "analysts": declared, "reason": reason}
             self.log.append(connection, "declared", {**data, "oversubscribed": oversubscribed})
             accounts.make_caps(connection, dataset, epoch, {accounts.WHOLE: whole, **declared})
@@ -166,7 +167,7 @@ class Ledger(OfOneProcess):
             accounts.check_names([analyst], _names(connection, CAPS.c.analyst))
             declared = _oversubscribed(connection, dataset)
             accounts.check_shares(whole, {**shares, analyst: cap}, oversubscribed=declared)
-            caps = accounts.caps_data(cap)
+            caps = cap.caps_dict()
             data = {"dataset": dataset, "epoch": epoch, "name": analyst, "cap": caps, "reason": reason}
             self.log.append(connection, "granted", data)
             accounts.make_caps(connection, dataset, epoch, {analyst: caps})
@@ -220,7 +221,7 @@ class Ledger(OfOneProcess):
             raise errors.RequestFailedError(f"{problem}; the charge stays.")
         return found
 
-    def state(self, request: ChargeRequest) -> State | None:
+    def state(self, request: ChargeRequest) -> RequestState | None:
         """Return what has become of a request that was charged; None if it was not.
 
         Raises RequestConflictError if its key was used for another request.
@@ -388,7 +389,7 @@ class Ledger(OfOneProcess):
         self,
         connection: Connection,
         reserved: Reserved,
-        state: Kind,
+        state: EntryKind,
         data: dict[str, Any],
         *,
         run: str | None = None,
@@ -423,7 +424,7 @@ def _pause(attempts: int) -> float:
     return 0 if further < 0 else min(_FIRST_PAUSE * 2 ** min(further, 16), _LONGEST_PAUSE)
 
 
-def _indexed(kind: Kind) -> sa.Select[Any, Any]:
+def _indexed(kind: EntryKind) -> sa.Select[Any, Any]:
     """Return the query of the entries of a kind, newest first."""
     joined = sa.select(ENTRIES.c.content, ENTRIES.c.hash).join_from(
         ENTRY_INDEX, ENTRIES, ENTRY_INDEX.c.sequence == ENTRIES.c.sequence
@@ -454,4 +455,4 @@ def _names(connection: Connection, column: sa.Column[str]) -> list[str]:
 
 def _charge_data(charge: Charge) -> dict[str, Any]:
     """Return a charge as data of an entry, with its ρ even if that follows from ε."""
-    return charge.exact_dict() | accounts.amounts_data(charge.epsilon, charge.delta, charge.zcdp)
+    return charge.exact_dict() | amounts_data(charge.epsilon, charge.delta, charge.zcdp)

@@ -29,7 +29,7 @@ from hedgerow.boundary.durable import sync_folder
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError
 from hedgerow.service.ledger.database import LEDGER_LIMITS, MISSING, Database, head_beside
-from hedgerow.service.ledger.entry import Entry, Kind
+from hedgerow.service.ledger.entry import Entry, EntryKind
 from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, HEAD, REQUESTS
 from hedgerow.service.ledger.verify import Spent, Verification, Verified, fill_index, index_row
 from hedgerow.text.messages import shown
@@ -223,7 +223,7 @@ class Log:
             last = self._last
         self._head.keep(last)
 
-    def append(self, connection: Connection, kind: Kind, data: dict[str, Any], spent: Sequence[Spent] = ()) -> str:
+    def append(self, connection: Connection, kind: EntryKind, data: dict[str, Any], spent: Sequence[Spent] = ()) -> str:
         """Append an entry in a transaction of `changing`, and return its hash.
 
         For a charge, `spent` has the totals of the analyst and of the dataset with it.

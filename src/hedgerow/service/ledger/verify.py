@@ -21,8 +21,9 @@ from sqlalchemy.engine import Connection
 from hedgerow.boundary.canonical import FIRST, canonical, digest
 from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import BudgetExceededError, LedgerError
+from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
-from hedgerow.service.ledger.accounts import WHOLE, all_so_far, read_caps
+from hedgerow.service.ledger.accounts import WHOLE, all_so_far
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.tables import ANSWERS, APPROVALS, CAPS, ENTRIES, ENTRY_INDEX, HEAD, REQUESTS, TOTALS
 from hedgerow.text.messages import shown
@@ -346,7 +347,7 @@ def _decisions(connection: Connection) -> dict[tuple[str, str, str], tuple[Any, 
 
 def _within(caps: dict[str, Any], total: Total) -> bool:
     try:
-        account = read_caps(caps)
+        account = Account.of_caps(caps)
         for charge in all_so_far(**asdict(total)):
             account = account.charged(charge)
     except BudgetExceededError:
