@@ -4,12 +4,12 @@ MOST_SPLITS <- 30L
 MOST_LINES <- 60L
 WIDEST_SHARE <- 0.5
 
-# The scale of the noise on released counts, in rows: 0 if they are exact, NA if the card does not state the noise.
-noise_scale <- function(privacy) {
+# The scale of the noise on the numbers that the query `released` stands for, in rows: 0 if they are exact, NA if the
+# card does not state the noise.
+noise_scale <- function(privacy, released) {
   if (!length(privacy$charges)) return(if (identical(privacy$noise$code, "no_noise")) 0 else NA_real_)
   scales <- lapply(privacy$charges, function(charge) {
-    released <- charge$query$code
-    if (!released %in% c("leaf_counts", "leaf_sums")) return(NULL)
+    if (!identical(charge$query$code, released)) return(NULL)
     if (!identical(charge$mechanism$code, "discrete_laplace")) return(NA_real_)
     changed <- if (released == "leaf_sums") 1 else as.numeric(charge$mechanism$sensitivity)
     min(changed * (if (is.null(charge$unit)) 1 else charge$unit$max_rows) / charge$epsilon, 2^62)
@@ -33,21 +33,18 @@ spread_of <- function(scale, number, confidence) {
 
 # The released rows of all leaves with their noise; `off` gives the spread of a sum of so many numbers.
 support_of <- function(object) {
-  steps <- length(object$target$values) - 1
   known <- new.env()
-  scale <- noise_scale(object$privacy)
+  has_sums <- length(unlist(object$sums)) > 0
+  released <- if (has_sums) object$sums else object$counts
+  each <- if (has_sums) length(object$target$values) - 1 else 1  # what a row adds to all numbers of its leaf
+  scale <- noise_scale(object$privacy, if (has_sums) "leaf_sums" else "leaf_counts")
   off <- function(number, confidence = 0.95) {
     key <- paste(number, confidence)
     if (is.null(known[[key]])) known[[key]] <- spread_of(scale, number, confidence)
     known[[key]]
   }
-  all <- seq_along(object$counts)
-  rows <- vapply(all, function(i) {
-    if (!is.null(object$sums[[i]])) round(sum(object$sums[[i]]) / steps)
-    else if (is.null(object$counts[[i]])) NA_real_ else sum(object$counts[[i]])
-  }, 0)
-  numbers <- vapply(all, function(i) length(if (is.null(object$counts[[i]])) object$sums[[i]] else object$counts[[i]]), 1L)
-  list(rows = rows, numbers = numbers, scale = scale, off = off)
+  rows <- vapply(released, function(own) if (is.null(own)) NA_real_ else round(sum(own) / each), 0)
+  list(rows = rows, numbers = lengths(released), scale = scale, off = off)
 }
 
 are_too_few <- function(support, leaves) {
