@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 Kind = Literal["public", "board"]  # of which sheet something is: of the public one, or of that for the board
-Cell = str | int | float | None
+GridValue = str | int | float | None
 Bucket = Literal["reject", "look", "supports"]
 """The advice of a finding to a board: not as it is; look closer; it supports the release."""
 BUCKETS: tuple[Bucket, ...] = ("reject", "look", "supports")  # all buckets, the gravest first
@@ -32,7 +32,7 @@ class Fact:
 
     name: str
     text: str
-    value: Cell = None
+    value: GridValue = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
@@ -48,7 +48,7 @@ class Grid:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[GridValue, ...], ...]
     shown: int = MOST_SHOWN
 
     @property
@@ -70,7 +70,7 @@ class Grid:
         return len(self.first) > _FEW and max(lengths) <= _WIDE and len(self.filled) <= _FEW
 
     @property
-    def first(self) -> tuple[tuple[Cell, ...], ...]:
+    def first(self) -> tuple[tuple[GridValue, ...], ...]:
         """The rows that are on a page."""
         return self.rows[: self.shown]
 
@@ -88,7 +88,7 @@ class Grid:
 _NUMBER = re.compile(r"[0-9][0-9.,]*(e[+-]?[0-9]+)?( %)?")
 
 
-def _is_number(cell: Cell) -> bool:
+def _is_number(cell: GridValue) -> bool:
     return isinstance(cell, (int, float)) or (isinstance(cell, str) and _NUMBER.fullmatch(cell) is not None)
 
 
@@ -266,7 +266,7 @@ def _templates() -> "Environment":
     return templates(folder, number_of=number_of, cell_text=_cell_text, is_long=_is_long, wide=_WIDE)
 
 
-def _cell_text(cell: Cell) -> str:
+def _cell_text(cell: GridValue) -> str:
     if cell is None or cell == "":
         return "–"
     if isinstance(cell, str):
@@ -278,5 +278,5 @@ def shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _is_long(cell: Cell) -> bool:
+def _is_long(cell: GridValue) -> bool:
     return isinstance(cell, str) and any(len(word) > _LONGEST_WORD for word in cell.split())

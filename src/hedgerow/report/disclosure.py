@@ -16,7 +16,7 @@ from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
-from hedgerow.report.contents import MOST_SHOWN, Bucket, Cell, Fact, Finding, Grid, Section, section, shortened
+from hedgerow.report.contents import MOST_SHOWN, Bucket, Fact, Finding, Grid, GridValue, Section, section, shortened
 from hedgerow.report.findings import STRONG, TEN, finding
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
@@ -133,7 +133,7 @@ def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
         return ()
     said = subject.paths.predictions if subject.paths is not None and len(subject.paths) == len(names) else None
     whys = [", ".join(_why(subject, risk, i)) for i in range(len(names))]
-    columns: list[tuple[str, Sequence[Cell]]] = [("leaf", names)]
+    columns: list[tuple[str, Sequence[GridValue]]] = [("leaf", names)]
     if said:
         columns.append(("predicts", [value if isinstance(value, float) else shown_text(value) for value in said]))
     if risk:
@@ -357,7 +357,7 @@ def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None)
 
 
 def _beside(subject: Subject, found: Membership | ShadowMembership) -> Grid:
-    rows = list[tuple[Cell, ...]]()
+    rows = list[tuple[GridValue, ...]]()
     for fpr in RATES:
         reached, between = "too few rows to measure", ""
         if fpr >= found.finest_fpr:

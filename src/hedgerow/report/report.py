@@ -28,7 +28,7 @@ from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import SOFTWARE
 from hedgerow.report.accuracy import Pair
-from hedgerow.report.contents import Cell, Fact, Finding, Grid, Section, Sheet, page, section
+from hedgerow.report.contents import Fact, Finding, Grid, GridValue, Section, Sheet, page, section
 from hedgerow.report.disclosure import Attacked
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
@@ -392,8 +392,8 @@ class Comparison(Sheets):
         return f"<Comparison of {self.public.title}; {'public sheet only' if self.board is None else 'two sheets'}>"
 
 
-def _length(subject: Subject) -> dict[str, Cell]:
-    found: dict[str, Cell] = {"kind of model": subject.kind}
+def _length(subject: Subject) -> dict[str, GridValue]:
+    found: dict[str, GridValue] = {"kind of model": subject.kind}
     if subject.released is not None:
         found["attributes that it uses"] = len(subject.released.used_attributes)
     if subject.paths is not None:
@@ -404,7 +404,7 @@ def _length(subject: Subject) -> dict[str, Cell]:
     return found
 
 
-def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, Mapping[str, Cell]]) -> Sheet:
+def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, Mapping[str, GridValue]]) -> Sheet:
     names, first = tuple(sheets), next(iter(sheets.values()))
     sections = [_length_section(lengths) if key == "length" else _side_by_side(key, sheets) for key in _COMPARED]
     kept = tuple(one for one in sections if one is not None)
@@ -422,7 +422,9 @@ def _side_by_side(key: str, sheets: Mapping[str, Sheet]) -> Section | None:
     if not found:
         return None
     facts = {name: {fact.name: fact.text for fact in one.facts} for name, one in found.items()}
-    lines: dict[str, Callable[[str], Cell]] = {"in short": lambda name: found[name].answer if name in found else None}
+    lines: dict[str, Callable[[str], GridValue]] = {
+        "in short": lambda name: found[name].answer if name in found else None
+    }
     for one in facts.values():
         lines |= {line: lambda name, line=line: facts.get(name, {}).get(line) for line in one}
     rows = tuple((line, *(cell(name) for name in sheets)) for line, cell in lines.items())
@@ -430,7 +432,7 @@ def _side_by_side(key: str, sheets: Mapping[str, Sheet]) -> Section | None:
     return section(key, (), (grid,), template="compared", asked=next(iter(found.values())).question)
 
 
-def _length_section(lengths: Mapping[str, Mapping[str, Cell]]) -> Section:
+def _length_section(lengths: Mapping[str, Mapping[str, GridValue]]) -> Section:
     lines = dict.fromkeys(line for one in lengths.values() for line in one)
     rows = tuple((line, *(one.get(line) for one in lengths.values())) for line in lines)
     grids = (Grid("Side by side", ("", *lengths), rows),) if rows else ()

@@ -12,7 +12,7 @@ from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.report.accuracy import BY_HEART, Pair, worse_groups
-from hedgerow.report.contents import Bucket, Cell, Fact, Finding, Grid, Section, section
+from hedgerow.report.contents import Bucket, Fact, Finding, Grid, GridValue, Section, section
 from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.text.values import printable, shown_text
@@ -129,7 +129,7 @@ def _facts(one: Error, loss: str) -> Iterator[Fact]:
 
 
 def _grid(of: str, name: str, groups: tuple[Residuals, ...]) -> Grid:
-    rows = list[tuple[Cell, ...]]()
+    rows = list[tuple[GridValue, ...]]()
     for one in groups:
         shown = {key: float(f"{value:.4g}") for key, value in _sizes(one).items()}
         errors = shown["absolute"], shown["median"], shown["squared"], shown["mean"]

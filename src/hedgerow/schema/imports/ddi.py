@@ -44,7 +44,7 @@ def codebook_draft(path: str | PathLike[str]) -> Draft:
         content = file.read(LARGEST_CODEBOOK + 1)
     if len(content) > LARGEST_CODEBOOK:
         raise SchemaError(f"{path}: expected a codebook of at most {LARGEST_CODEBOOK:,} bytes, got a larger file.")
-    reader, parser = _Reader(), expat.ParserCreate(namespace_separator=" ")
+    reader, parser = _CodebookReader(), expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler = reader.text
@@ -69,7 +69,7 @@ def _refuse_doctype(*_: object) -> None:
     raise SchemaError("expected a document without DOCTYPE, which could define entities; delete the DOCTYPE line")
 
 
-class _Reader:
+class _CodebookReader:
     """The parser's target: keeps the variables, and of all other elements nothing."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from hedgerow.text.values import LONGEST_NUMBER, LONGEST_TEXT, NUMBER, plain_wor
 
 _TAG = re.compile("<[^<>]{1,200}>")
 _NAMED = {"true", "false"}
-Kind = Literal["boolean", "categorical", "date", "integer", "ordered", "real"]
+ColumnKind = Literal["boolean", "categorical", "date", "integer", "ordered", "real"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ class DraftColumn:
     """
 
     name: str
-    kind: Kind | None = None
+    kind: ColumnKind | None = None
     values: tuple[str | int, ...] = ()
     low: float | None = None
     high: float | None = None
@@ -337,7 +337,7 @@ def limits_between(given: Mapping[str, Any], *keys: str) -> Limits:
 
 
 def typed_column(
-    name: str, kind: Kind | None, values: Sequence[object], limits: Limits, *, times: bool = False, **others: Any
+    name: str, kind: ColumnKind | None, values: Sequence[object], limits: Limits, *, times: bool = False, **others: Any
 ) -> DraftColumn:
     """Return a column of these values if there are some, else of the kind, a number or date with its bounds."""
     if values:
@@ -348,7 +348,7 @@ def typed_column(
     return bounded_column(name, kind, limits.low(whole=whole, times=times), limits.high(whole=whole), **others)
 
 
-def bounded_column(name: str, kind: Kind, low: object, high: object, **others: Any) -> DraftColumn:
+def bounded_column(name: str, kind: ColumnKind, low: object, high: object, **others: Any) -> DraftColumn:
     first, last = (_day(one) if kind == "date" else bound(one, whole=kind == "integer") for one in (low, high))
     return DraftColumn(name=name, kind=kind, low=first, high=last, **others)
 

@@ -101,7 +101,7 @@ _TIMES = tuple(f"datetime_{seconds}{order}" for seconds in ("", "seconds_") for 
 _CHECKED: dict[str, Any] = {"integer": "integer", **dict.fromkeys((*_DATES, *_TIMES), "date")}
 _REAL = re.compile("number(_[0-9]dp)?")
 
-Field = Mapping[str, str]
+RedcapField = Mapping[str, str]
 
 
 def is_dictionary(header: Sequence[str]) -> bool:
@@ -117,7 +117,7 @@ def dictionary_draft(path: str | PathLike[str]) -> Draft:
     return Draft.of(found, REDCAP, "a data dictionary with fields")
 
 
-def _fields(path: str | PathLike[str]) -> list[Field]:
+def _fields(path: str | PathLike[str]) -> list[RedcapField]:
     problem = None
     try:
         lines = list(csv.reader(io.StringIO(read_text(path, LARGEST_SCHEMA), newline=""), strict=True))
@@ -139,7 +139,7 @@ def _key(name: str) -> str:
     return _EXPORTED.get(plain, next((key for key in _EXPORTED.values() if plain.startswith(key)), plain))
 
 
-def _columns(field: Field, *, is_id: bool) -> Iterator[DraftColumn | tuple[str, str]]:
+def _columns(field: RedcapField, *, is_id: bool) -> Iterator[DraftColumn | tuple[str, str]]:
     name, kind = field[_NAME].strip(), field.get(_TYPE, "").strip().lower()
     if kind == "descriptive":
         return
@@ -155,7 +155,7 @@ def _columns(field: Field, *, is_id: bool) -> Iterator[DraftColumn | tuple[str, 
         yield _column(name, kind, field)
 
 
-def _column(name: str, kind: str, field: Field) -> DraftColumn | tuple[str, str]:
+def _column(name: str, kind: str, field: RedcapField) -> DraftColumn | tuple[str, str]:
     required, branching = field.get(_REQUIRED, "").strip().lower() == "y", field.get(_BRANCH, "").strip()
     common: dict[str, Any] = {"description": field.get(_LABEL, ""), "source": REDCAP}
     common["may_be_missing"] = not required or bool(branching)
@@ -179,7 +179,7 @@ def _column(name: str, kind: str, field: Field) -> DraftColumn | tuple[str, str]
     return name, f"of type {f'{kind}, {check}' if check else kind}, which cannot be an attribute"
 
 
-def _choices(field: Field) -> list[tuple[str, str]]:
+def _choices(field: RedcapField) -> list[tuple[str, str]]:
     parts = (part.partition(",") for part in field.get(_CHOICES, "").split("|"))
     return [(code.strip(), label.strip()) for code, _, label in parts if code.strip()]
 

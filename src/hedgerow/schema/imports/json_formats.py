@@ -114,7 +114,7 @@ def _wider(kind: str) -> str:
     return "number" if kind == "integer" else kind
 
 
-class _Reader:
+class _SchemaReader:
     """A reader of schemas with references to others of the same file, of which it follows so many."""
 
     def __init__(self, top: object) -> None:
@@ -153,7 +153,7 @@ def _own(one: Mapping[str, Any]) -> _Allowed:
 
 
 def _property(name: str, given: object, top: object, required: bool) -> DraftColumn | tuple[str, str]:
-    one, found = _resolved(given, top), _Reader(top).allowed(given)
+    one, found = _resolved(given, top), _SchemaReader(top).allowed(given)
     types = found.types or frozenset[str]()
     if types & {"object", "array"}:
         return name, "objects and lists cannot be attributes; derive a number or a category from them"
