@@ -5,6 +5,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
@@ -67,3 +68,20 @@ def test_a_specification_is_frozen_and_checked_when_it_is_made(estimator):
 def test_what_is_no_estimator_of_ours_has_no_specification():
     with pytest.raises(ArgumentTypeError, match="expected one of hedgerow's estimators, got LogisticRegression"):
         specification_of(LogisticRegression())
+
+
+class Shallow(hr.PrivateTreeClassifier):
+    """An estimator of a user's, with fewer parameters."""
+
+    def __init__(self, epsilon=1.0):
+        super().__init__(epsilon, max_depth=1, random_state=0)
+        self.epsilon = epsilon
+
+
+def test_a_subclass_may_have_parameters_of_its_own():
+    X = np.array([[0, 1], [1, 0]] * 100)
+    found = clone(Shallow(2.0)).fit(X, X[:, 0])
+    assert found.get_params() == {"epsilon": 2.0}
+    assert found.privacy_.epsilon == 2
+    assert found.tree_.depth == 1
+    assert found.search_cost(found.tree_.schema).states >= 1

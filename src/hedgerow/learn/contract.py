@@ -95,7 +95,8 @@ def parameters_of(learner: Callable[P, Specification]) -> Callable[[Any], Callab
 
 def learner_of(estimator: type[Any]) -> type[Specification]:
     """Return the learner whose parameters an estimator takes."""
-    return cast(Any, estimator.__init__).learner
+    inits = (vars(kind).get("__init__") for kind in estimator.__mro__)  # a subclass may have one of its own
+    return next(cast(Any, init).learner for init in inits if hasattr(init, "learner"))
 
 
 def specification_of(estimator: object) -> Any:
