@@ -207,6 +207,85 @@ def test_other_rooms_ask_a_model_by_its_methods(modules):
     assert kind_checks(modules) == set()
 
 
+RENDERED = {"words", "purpose", "no_guarantee_reason", "guarantee", "headline", "neighbours"}
+"""Attributes of facts, charges, cards and budgets that are sentences, rendered by `hedgerow.privacy.wording`."""
+DISPLAY = {
+    *(f"hedgerow.privacy.{name}" for name in ("account", "card", "charge", "unit", "wording")),
+    *(f"hedgerow.models.{name}" for name in ("leaf_model", "model", "model_card", "pmml", "scorecard")),
+    *(f"hedgerow.report.{name}" for name in ("exports", "findings", "promises", "report")),
+    *("hedgerow.evaluation.evaluation", "hedgerow.learn.plans", "hedgerow.service.ledger.entry"),
+    *("hedgerow.service.pages.views", "hedgerow.service.receipts"),
+}
+"""Modules that show such sentences to people."""
+OTHER_WORDS = {
+    *("hedgerow.audit.counting.regions", "hedgerow.audit.inference.labelled", "hedgerow.models.point_lines"),
+    *("hedgerow.models.point_totals", "hedgerow.models.readers.documents", "hedgerow.models.scorecard_form"),
+    *("hedgerow.models.size", "hedgerow.planning.simulation", "hedgerow.report.contents", "hedgerow.schema.attributes"),
+    *("hedgerow.schema.contributions", "hedgerow.schema.derived"),
+}
+"""Modules whose own classes have an attribute of such a name."""
+
+
+def rendered(node: ast.AST) -> list[ast.Attribute]:
+    """Return the rendered attributes in a part of a program; a source of noise may state a reason in its own words."""
+    found = [inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute) and inner.attr in RENDERED]
+    return [one for one in found if not re.search("noise|source", ast.unparse(one)) or one.attr == "words"]
+
+
+def reads_sentences(source: str) -> bool:
+    """Return whether a program decides by a rendered sentence: compares, searches, splits, indexes or tests it."""
+    has_any = any(f".{name}" in source for name in RENDERED)
+    for node in nodes_of(source) if has_any else ():
+        parts = list[ast.AST]()
+        if isinstance(node, ast.Compare):
+            parts = [node]
+        elif isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+            parts = [node.test]
+        elif isinstance(node, ast.comprehension):
+            parts = list(node.ifs)
+        elif isinstance(node, ast.BoolOp):
+            parts = list(node.values)
+        elif isinstance(node, (ast.Subscript, ast.Match)):
+            parts = [node.value if isinstance(node, ast.Subscript) else node.subject]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            of_text = [node.func.value] if isinstance(node.func.value, ast.Attribute) else []
+            called = ast.unparse(node.func.value)
+            parts = [*of_text, *(node.args if called == "re" or called.isupper() else [])]
+        if any(rendered(part) for part in parts):
+            return True
+    return False
+
+
+def test_no_program_decides_by_a_sentence_of_a_card(modules):
+    reading = {name for name, source in modules.items() if reads_sentences(source)}
+    assert reading <= OTHER_WORDS | {"hedgerow.privacy.wording"}
+
+
+def test_only_what_shows_cards_to_people_reads_their_sentences(modules):
+    readers = {name for name, source in modules.items() if rendered(nodes_of(source)[0])}
+    assert readers <= DISPLAY | OTHER_WORDS
+    assert readers >= DISPLAY
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'found = "counts" in charge.purpose',
+        "found = card.headline == other",
+        'found = charge.query.words.startswith("counts of")',
+        "found = _COUNTS.fullmatch(charge.purpose)",
+        'found = re.search("scale", charge.mechanism.words)',
+        'found = (card.no_guarantee_reason or "").split("; ")',
+        "found = 1 if card.no_guarantee_reason else 0",
+        "found = charge.purpose[:8]",
+        "found = [one for one in charges if one.purpose]",
+    ],
+)
+def test_a_program_that_decides_by_a_sentence_is_found(line):
+    assert reads_sentences(line)
+    assert not reads_sentences('shown = f"charged for {charge.purpose}: {printable(card.headline)}"')
+
+
 def test_every_room_has_its_own_tests():
     rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
     assert {room for room in rooms if not any((ROOT / "tests").glob(f"{room}/**/test_*.py"))} == {"datasets"}

@@ -24,6 +24,7 @@ from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Schema
 from hedgerow.service.receipts import Signer
 from tests.client.between import SIGNER, Between, connected
+from tests.privacy.scrambling import scrambled
 from tests.service.wards import ANA, BINS, SCHEMA, curator_of
 
 BY = Schema.from_dict({"attributes": BINS})
@@ -62,6 +63,16 @@ def test_an_honest_curator_is_believed(key, kind):
     assert answer.noise == 2 * oracle.noise_scale(2) ** 2 > 0
     assert (UNSIGNED in oracle.privacy.notes) == (key is None)
     assert (oracle.privacy.epsilon, len(dataset.receipts), dataset.epoch) == (Fraction(1, 4), 1, 1)
+    assert isinstance(dataset.fit(hr.PrivateTreeClassifier(epsilon="1/4", **TREE)), hr.models.Tree)
+
+
+@pytest.mark.parametrize("kind", ["rows", "errors", "gaussian"])
+@pytest.mark.usefixtures("between")
+def test_a_curator_who_words_a_card_otherwise_is_believed(kind, monkeypatch):
+    dataset = connected(SIGNER.public)
+    scrambled(monkeypatch)
+    _, oracle = ask(dataset, kind)
+    assert (oracle.privacy.epsilon, len(dataset.receipts)) == (Fraction(1, 4), 1)
     assert isinstance(dataset.fit(hr.PrivateTreeClassifier(epsilon="1/4", **TREE)), hr.models.Tree)
 
 

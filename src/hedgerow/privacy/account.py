@@ -268,7 +268,8 @@ class Account:
     @property
     def caps(self) -> list[str]:
         """A line for each cap: what of it is spent, and what is left; and whose losses these are, if not of a row."""
-        lines = [] if self.guarantee is None else [self.guarantee]
+        guarantee = self.guarantee
+        lines = [] if guarantee is None else [guarantee]
         if self.epsilon is not None and self.accounting == "basic":
             lines.append(_line("epsilon", self.epsilon, self.spent, self.epsilon - self.spent))
             if self.delta:

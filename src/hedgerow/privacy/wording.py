@@ -8,21 +8,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import quoted_text, value_text
 
-if TYPE_CHECKING:
-    from hedgerow.privacy.facts import Fact
-    from hedgerow.privacy.unit import Unit
+
+class FactLike(Protocol):
+    """A `hedgerow.privacy.facts.Fact`, which is rendered here."""
+
+    @property
+    def code(self) -> str: ...
+
+    @property
+    def details(self) -> tuple[tuple[str, Any], ...]: ...
+
+    @property
+    def words(self) -> str: ...
+
+    def get(self, name: str, default: Any = None) -> Any: ...
+
+    def __getitem__(self, name: str) -> Any: ...
+
+
+class UnitLike(Protocol):
+    """A `hedgerow.privacy.unit.Unit`."""
+
+    @property
+    def column(self) -> str: ...
+
+    @property
+    def max_rows(self) -> int: ...
+
 
 ONE_ROW = "one row that fits the schema"
 _DIFFER = "tables that differ by adding or removing"
 
 
-def of_fact(fact: Fact) -> str:
+def of_fact(fact: FactLike) -> str:
     """Return a fact in words."""
     words = WORDS[fact.code]
     shown = {name: float(value) if isinstance(value, Fraction) else value for name, value in fact.details}
@@ -30,28 +54,28 @@ def of_fact(fact: Fact) -> str:
     return f"{text}; nodes hold different rows" if "disjoint" in shown else text
 
 
-def of_reasons(reasons: Iterable[Fact]) -> str | None:
+def of_reasons(reasons: Iterable[FactLike]) -> str | None:
     """Return why there is no guarantee, in words; None if there is one."""
     return "; ".join(reason.words for reason in reasons) or None
 
 
-def of_unit(unit: Unit | None) -> str:
+def of_unit(unit: UnitLike | None) -> str:
     """Return a unit of privacy in words."""
     return ONE_ROW if unit is None else f"one {quoted_text(unit.column)} ({used(unit)})"
 
 
-def used(unit: Unit) -> str:
+def used(unit: UnitLike) -> str:
     """Return how many rows of a unit are used, in words."""
     most, verb = (f"at most {unit.max_rows}", "are") if unit.max_rows > 1 else ("one", "is")
     return f"{most} of its rows, drawn at random, {verb} used"
 
 
-def neighbours(unit: Unit | None) -> str:
+def neighbours(unit: UnitLike | None) -> str:
     """Return the neighbouring relation in words."""
     return f"{_DIFFER} {ONE_ROW if unit is None else f'all rows of one {quoted_text(unit.column)}; {used(unit)}'}"
 
 
-def headline(epsilon: Fraction | None, delta: Fraction | None, reasons: Iterable[Fact]) -> str:
+def headline(epsilon: Fraction | None, delta: Fraction | None, reasons: Iterable[FactLike]) -> str:
     """Return a guarantee in a few words; ``none`` with the reasons if there is none."""
     why = of_reasons(reasons)
     if epsilon is None or why is not None:
@@ -61,7 +85,7 @@ def headline(epsilon: Fraction | None, delta: Fraction | None, reasons: Iterable
     return f"epsilon-differential privacy with epsilon = {amount_text(epsilon)}"
 
 
-def guarantee(epsilon: Fraction, delta: Fraction | None, unit: Unit | None) -> str:
+def guarantee(epsilon: Fraction, delta: Fraction | None, unit: UnitLike | None) -> str:
     """Return a guarantee in one sentence."""
     changed = ONE_ROW if unit is None else f"one {quoted_text(unit.column)}"
     more = f", plus {amount_text(delta)}" if delta else ""
@@ -71,13 +95,13 @@ def guarantee(epsilon: Fraction, delta: Fraction | None, unit: Unit | None) -> s
     )
 
 
-def reserve(query: Fact, epsilon: Fraction, rho: Fraction | None) -> str:
+def reserve(query: FactLike, epsilon: Fraction, rho: Fraction | None) -> str:
     """Return a reserve in words."""
     most = f"epsilon = {amount_text(epsilon)}" if epsilon else f"rho = {amount_text(rho or 0)}"
     return f"{query.words}, of up to {most} more: bounds in rho hold for all together"
 
 
-def _leaves(fact: Fact) -> str:
+def _leaves(fact: FactLike) -> str:
     number = fact.get("number", 0)
     return {
         "leaves": "the leaves",
@@ -87,61 +111,61 @@ def _leaves(fact: Fact) -> str:
     }[fact["of"]]
 
 
-def _drawn(fact: Fact, size: str) -> str:
+def _drawn(fact: FactLike, size: str) -> str:
     whose = size.split()[0]
     return f"{size} and {whose} {fact['values']}" if fact.get("draws_size") else f"{whose} {fact['values']}"
 
 
-def _rules_draw(fact: Fact) -> str:
+def _rules_draw(fact: FactLike) -> str:
     more = "more " if fact.get("further") else ""
     return f"draw of up to {fact['most']} {more}rules with {_drawn(fact, 'their number')}"
 
 
-def _series(fact: Fact, counts: str) -> str:
+def _series(fact: FactLike, counts: str) -> str:
     return f"all {counts}, charged with the first: " if fact.get("series") else ""
 
 
-def _histograms(fact: Fact) -> str:
+def _histograms(fact: FactLike) -> str:
     what = "rows by bin and class" if fact["of"] == "classes" else "rows and sums of the number by bin"
     return f"{what} of {number_of(fact['attributes'], 'attribute')}"
 
 
-def _by_bin(fact: Fact) -> str:
+def _by_bin(fact: FactLike) -> str:
     counted = "marginals" if fact["by"] == "rows" else fact["by"]
     return f"{counted} by bin of {number_of(fact['attributes'], 'attribute')}"
 
 
-def _evaluation(fact: Fact) -> str:
+def _evaluation(fact: FactLike) -> str:
     of = "rows by true and predicted class" if fact["of"] == "classes" else "rows by the error of the prediction"
     return f"evaluation of the {fact['model']} {fact['digest']}: {of}"
 
 
-def _curators(fact: Fact) -> str:
+def _curators(fact: FactLike) -> str:
     what = "all answers" if fact["of"] == "answers" else "questions left"
     return f"{what}, of {'all curators' if fact['together'] == 'sum' else 'the curator who charged most'}"
 
 
-def _noisy_max(name: str) -> Callable[[Fact], str]:
-    def words(fact: Fact) -> str:
+def _noisy_max(name: str) -> Callable[[FactLike], str]:
+    def words(fact: FactLike) -> str:
         kind = "monotone" if fact["directions"] == 1 else "two-sided"
         return f"{name}, {kind}, noise of scale {float(fact['scale']):.4g} sensitivities"
 
     return words
 
 
-def _gaussian(fact: Fact) -> str:
+def _gaussian(fact: FactLike) -> str:
     which = f"answer {fact['number']}" if fact["parts"] == 1 else f"{float(fact['parts']):.4g} parts"
     return f"discrete Gaussian, {which} of {fact['answers']}, sigma {fact['scale']:.4g}"
 
 
-def _model_draw(fact: Fact) -> str:
+def _model_draw(fact: FactLike) -> str:
     return (
         f"exponential mechanism over all models, weight exp(-{float(fact['weight']):.8g} {fact['loss'].words}), "
         f"sensitivity 1, {float(fact['kept']):.2g} kept for rounding"
     )
 
 
-def _noisy_min(fact: Fact) -> str:
+def _noisy_min(fact: FactLike) -> str:
     name = {
         "laplace": "Laplace noise of scale",
         "cauchy": "Cauchy noise of scale",
@@ -152,7 +176,7 @@ def _noisy_min(fact: Fact) -> str:
     return f"smallest after {name} {fact['scale']:.4g}{unit}"
 
 
-def _published(fact: Fact) -> str:
+def _published(fact: FactLike) -> str:
     epsilon, delta = float(fact["epsilon"]), fact.get("delta")
     return (
         f"published as {f'{epsilon:g}' if delta is None else f'({epsilon:g}, {float(delta):.4g})'}-differential privacy"
@@ -182,12 +206,12 @@ def unproven(mechanism: str) -> str:
     return _GAPS[mechanism]
 
 
-def _read_from(fact: Fact) -> str:
+def _read_from(fact: FactLike) -> str:
     own = "; the file that hedgerow saved may state one" if fact.get("ours") else ""
     return f"read from {fact['format']}, which states none{own}"
 
 
-def _rows_used(fact: Fact) -> str:
+def _rows_used(fact: FactLike) -> str:
     most = fact["rows"]
     if most == 1:
         return "at most 1 row of each unit, drawn at random, is used"
@@ -195,11 +219,11 @@ def _rows_used(fact: Fact) -> str:
     return f"at most {most} rows of each unit, drawn at random, are used; {runs}"
 
 
-def _unit_is_person(fact: Fact) -> str:
+def _unit_is_person(fact: FactLike) -> str:
     return f"each {quoted_text(fact['column'])} counts as one person: a person with two of them is two units"
 
 
-def _weighted(fact: Fact) -> str:
+def _weighted(fact: FactLike) -> str:
     name, high, levels = quoted_text(fact["column"]), value_text(fact["largest"]), fact["levels"]
     return (
         f"weighted by {name}, at most {high}: a row of weight w counts as w/{high} of a row, in {levels} steps, "
@@ -207,13 +231,13 @@ def _weighted(fact: Fact) -> str:
     )
 
 
-def _default_grid(fact: Fact) -> str:
+def _default_grid(fact: FactLike) -> str:
     more = f" and {fact['more']} more" if "more" in dict(fact.details) else ""
     names = ", ".join(map(quoted_text, fact["attributes"]))
     return f"cut points of {names}{more}: the default grid of the declared bounds"
 
 
-def _exact_search(fact: Fact) -> str:
+def _exact_search(fact: FactLike) -> str:
     size, jointly = (
         f"search chosen by its public cost: exact: up to {fact['size']} {fact['parts']}",
         fact.get("jointly"),
@@ -223,7 +247,7 @@ def _exact_search(fact: Fact) -> str:
     return f"{size}, {jointly} jointly at a time"
 
 
-def _model_is_public(fact: Fact) -> str:
+def _model_is_public(fact: FactLike) -> str:
     more = {
         "no_guarantee": "no guarantee holds, since the model has none",
         "other_unit": "count the loss of the model for this unit first; its card protects another",
@@ -236,13 +260,13 @@ _ROW_IS_UNIT = "one row is one protected unit: a person with k rows in the table
 _FOR_FEW = ", and a delta of k·exp((k - 1)·epsilon) times the delta, which is of use for few rows only"
 
 
-def _oracle_unit(fact: Fact) -> str:
+def _oracle_unit(fact: FactLike) -> str:
     rows, of = fact["rows"], "of each unit, drawn at random,"
     most = f"1 row {of} is" if rows == 1 else f"{rows} rows {of} are"
     return f"at most {most} used; a person with two {quoted_text(fact['column'])} is two"
 
 
-def _per_curator(fact: Fact) -> str:
+def _per_curator(fact: FactLike) -> str:
     both = list(zip(fact["epsilon"], fact["delta"], strict=False))
     each = (f"curator {n}: epsilon {amount_text(e)}, delta {amount_text(d)}" for n, (e, d) in enumerate(both, 1))
     return f"rows of {len(both)} curators; {'; '.join(each)}"
@@ -255,7 +279,7 @@ def timing(seconds: float | None) -> str:
     return f"answers leave {seconds:g} seconds after the charge, or at a multiple of that"
 
 
-Words = str | Callable[["Fact"], str]
+Words = str | Callable[[FactLike], str]
 
 _QUERIES: dict[str, Words] = {
     "planned": "what is planned",
