@@ -10,16 +10,18 @@ if TYPE_CHECKING:
     from hedgerow.privacy.budget_file import FileBudget
     from hedgerow.privacy.card import PrivacyCard
     from hedgerow.privacy.charge import Charge
+    from hedgerow.privacy.facts import Fact
     from hedgerow.privacy.noise import Mechanism, NoiseSource, SecureNoise, SeededNoise
 
 __all__ = [
-    "Account", "Budget", "Charge", "FileBudget", "Mechanism", "NoiseSource", "PrivacyCard", "Record", "SecureNoise",
-    "SeededNoise",
+    "Account", "Budget", "Charge", "Fact", "FileBudget", "Mechanism", "NoiseSource", "PrivacyCard",
+    "Record", "SecureNoise", "SeededNoise",
 ]  # fmt: skip
 _HOME_OF = {
     "Account": "account",
     "Budget": "budget",
     "Charge": "charge",
+    "Fact": "facts",
     "FileBudget": "budget_file",
     "PrivacyCard": "card",
     "Record": "budget_chain",

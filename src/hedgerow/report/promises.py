@@ -136,7 +136,7 @@ def _losses(releases: Releases) -> Iterator[Fact]:
 def noise(subject: Subject) -> Section:
     card = subject.card
     facts = [Fact("noise", card.noise.words)]
-    facts += [Fact("no guarantee because", card.no_guarantee_reason)] if card.no_guarantee else []
+    facts += [Fact("no guarantee because", of_reasons(card.no_guarantee) or "")] if card.no_guarantee else []
     return section("noise", facts)
 
 
