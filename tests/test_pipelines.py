@@ -1,9 +1,12 @@
 """Fitted transformers read as values compute what the transformers compute themselves, to the last bit."""
 
+from dataclasses import fields, is_dataclass
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
@@ -194,3 +197,50 @@ def test_a_column_selected_by_a_scalar_and_weights_are_refused():
     steps.transformer_weights = {"x": 2}
     with pytest.raises(TypeError, match="without transformer_weights"):
         read_one(steps)
+
+
+def plain(value):
+    """Return whether a value is of Python's own types, or a frozen description of such, down to its last part."""
+    if isinstance(value, tuple):
+        return type(value) is tuple and all(map(plain, value))
+    if is_dataclass(value):
+        own = type(value).__module__ == "hedgerow.pipelines"
+        return own and all(plain(getattr(value, field.name)) for field in fields(value))
+    return type(value) in (str, int, float, bool, type(None))
+
+
+def test_what_is_read_is_plain_down_to_its_last_part():
+    frame = WORDS.assign(**dict(zip("xyz", NUMBERS.T, strict=True)))
+    numbers = make_pipeline(SimpleImputer(), StandardScaler(), KBinsDiscretizer(3, strategy="uniform"))
+    words = [(f"w{i}", clone(encoder), ["hue", "code"]) for i, encoder in enumerate(ENCODERS)]
+    steps = ColumnTransformer([("numbers", numbers, ["x", "y"]), *words, ("scaled", MinMaxScaler(), ["z"])]).fit(frame)
+    found = read_steps([steps, FunctionTransformer(np.abs)], KINDS, tuple(frame.columns))
+    assert len(found[0].parts) == 2 + len(ENCODERS)
+    assert plain(found)
+    assert not plain((np.float64(1),))
+
+
+class Word(str):
+    """Text with code of its own."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [
+        ("categories_", [np.array([Word("a"), "b"], dtype=object)]),
+        ("categories_", [np.array([[1.0]])]),
+        ("categories_", [[1.0]]),
+        ("categories_", [np.array([])]),
+        ("drop_idx_", np.array([5], dtype=object)),
+        ("drop_idx_", np.array(["0"], dtype=object)),
+        ("handle_unknown", Word("error")),
+    ],
+    ids=str,
+)
+def test_an_encoder_with_parameters_of_other_types_is_refused(attribute, value):
+    encoder = OneHotEncoder(drop="first").fit(WORDS[["hue"]])
+    setattr(encoder, attribute, value)
+    with pytest.raises(ValueError, match=r"text|NumPy|one category|dropped category|number"):
+        read_one(encoder)

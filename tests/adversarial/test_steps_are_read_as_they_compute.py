@@ -190,3 +190,21 @@ def test_a_sparse_table_is_scaled_as_the_scaler_does(threshold):
     right = int(pipeline.predict(rows).sum())
     assert right == (3 if threshold else 4)
     assert reconstruction(pipeline, schema, data=rows).supports == (7 - right, right)
+
+
+def test_no_code_of_a_step_is_run():
+    hues = FRAME.assign(hue=np.where(FRAME["a"] > 4, "red", "blue"))
+    parts = [
+        ("h", OneHotEncoder(), ["hue"]),
+        ("n", StandardScaler(), ["a"]),
+        ("b", KBinsDiscretizer(3, encode="ordinal", strategy="uniform"), ["b"]),
+    ]
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    pipeline = make_pipeline(ColumnTransformer(parts), MaxAbsScaler(), tree).fit(hues, Y)
+    schema = Schema({"a": SCHEMA["a"], "b": SCHEMA["b"], "hue": Categorical(("red", "blue"))})
+    expected, ran = reconstruction(pipeline, schema).possible_rows, []
+    for step in (*pipeline[:-1], *(part for _, part, _ in pipeline[0].transformers_)):
+        for name in ("transform", "__call__", "get_feature_names_out", "inverse_transform"):
+            setattr(step, name, lambda *_, **__: ran.append(1))
+    assert reconstruction(pipeline, schema).possible_rows == expected
+    assert not ran
