@@ -33,15 +33,19 @@ WHOLE_BELOW = 10**15  # codes that are floating-point numbers are read as text i
 
 
 class DerivationBackend(Protocol):
-    """What computes derivations: of arrays, of columns of an engine, as SQL or as Python."""
+    """Backend that computes derivations: arrays, columns of an engine, SQL or Python."""
 
-    def years_since(self, derived: "YearsSince", date: Any, /) -> Any: ...
+    def years_since(self, derived: "YearsSince", date: Any, /) -> Any:
+        """Return the whole years from a date to the reference day."""
 
-    def ratio(self, derived: "Ratio", /, *cells: Any) -> Any: ...
+    def ratio(self, derived: "Ratio", /, *cells: Any) -> Any:
+        """Return the ratio of two numbers."""
 
-    def sum(self, derived: "Sum", /, *items: Any) -> Any: ...
+    def sum(self, derived: "Sum", /, *items: Any) -> Any:
+        """Return the sum of items."""
 
-    def prefix_of(self, derived: "Prefix", code: Any, /) -> Any: ...
+    def prefix_of(self, derived: "Prefix", code: Any, /) -> Any:
+        """Return the prefix of a code, or the value that it is mapped to."""
 
 
 class _Number(Derivation):
