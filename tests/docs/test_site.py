@@ -93,7 +93,7 @@ def annotations(value: object) -> Iterator[tuple[str, str, str]]:
             function = [*kinds, member][0]
             if inspect.isfunction(function) and (name == "__init__" or not name.startswith("_")):
                 for argument, text in function.__annotations__.items():
-                    yield f"{value.__name__}.{name}({argument})", str(text), base.__module__
+                    yield f"{value.__name__}.{name}({argument})", str(text), function.__module__
 
 
 def unlisted(names: list[str]) -> dict[str, str]:
