@@ -26,7 +26,6 @@ from hedgerow.learn.private_base import PrivateSpecification, noise_warning
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.models.model import Model
-from hedgerow.models.plot import check_matplotlib
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.schema.attributes import MISSING
 from hedgerow.schema.contributions import unit_advice
@@ -34,7 +33,6 @@ from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Labels, Table, check_same_index, column_of
 from hedgerow.tally import Tally
-from hedgerow.text.axes import Axes
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -128,15 +126,10 @@ class FittedModelMixin:
         check_is_fitted(self)
         return X
 
+    plot = of_model(Model.plot)
     to_sql = of_model(Model.to_sql)
     to_html = of_model(Model.to_html)
     to_page = of_model(Model.to_page)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the model, and return the axes; MissingPackageError where matplotlib is not installed."""
-        model = self._fitted_model
-        check_matplotlib()
-        return model.plot(ax)
 
     def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> Array:
         """Return the class of the least expected cost of each row, shape ``(n_samples,)``; see `RuleList.decide`."""
