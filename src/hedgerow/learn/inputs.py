@@ -125,14 +125,19 @@ def check_kept(specification: Any, schema: Schema) -> None:
 def check_labels(table: Table, labels: Labels, label: Target | None) -> None:
     """Check that labels are one column, as long as the table, of a type that the classes have. No label is read."""
     y: Any = labels.data
-    problem = ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}.")
-    shape = guarded(lambda: tuple(getattr(y, "shape", (len(y),) if hasattr(y, "__len__") else ())), problem)
+    shape = guarded(
+        lambda: tuple(getattr(y, "shape", (len(y),) if hasattr(y, "__len__") else ())), lambda: _no_column(y)
+    )
     if len(shape) != 1:
         raise ArgumentError(f"y must be one column of labels, got {len(shape)} dimensions.")
     if shape[0] != len(table):
         raise ArgumentError("y must have as many labels as X has rows.")
     if label is not None and (found := labels.type_column(label.name)) is not None:
         label.check_type(found)
+
+
+def _no_column(y: object) -> ArgumentTypeError:
+    return ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}.")
 
 
 def validated_table(estimator: Any, X: Any, *, reset: bool = True) -> Table:
@@ -169,9 +174,7 @@ def number_array(X: Any) -> Any:
 
 def homogeneous_labels(y: Any, name: str) -> Any:
     """Return labels as an array of numbers, booleans or text: scikit-learn's own errors quote labels."""
-    array = guarded(
-        lambda: np.asarray(y), ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}.")
-    )
+    array = guarded(lambda: np.asarray(y), lambda: _no_column(y))
     if array.dtype.kind in "biufU":
         return array
     Column.from_numpy(array.ravel(), name)

@@ -247,7 +247,7 @@ class Column:
     def from_arrow(cls, array: pa.Array | pa.ChunkedArray, name: str) -> Self:
         """Make a column of Arrow, of text if it has no type; DomainError for other types or invalid values."""
         given = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-        array = guarded(lambda: _whole(array), _invalid(name))
+        array = guarded(lambda: _whole(array), lambda: _invalid(name))
         kind = array.type
         if pa.types.is_large_string(kind):
             blank = pc.fill_null(pc.equal(array, ""), True).to_numpy(zero_copy_only=False)

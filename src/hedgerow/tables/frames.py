@@ -41,7 +41,7 @@ class Table:
             return data
         if (frame := cls.of_frame(data)) is not None:
             return frame
-        problem = ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
+        problem = _no_table(data)
         if isinstance(data, (list, tuple)):
             lacks = f"got a {type(data).__name__}, which has no columns if it has no rows"
             raise ArgumentTypeError(f"Expected {_TABLE}, {lacks}; convert it to an array of shape (n_rows, n_columns).")
@@ -55,18 +55,17 @@ class Table:
     @classmethod
     def of_frame(cls, data: Any) -> Self | None:
         """Wrap a frame; None for anything else."""
-        problem = ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
-        frame = guarded(lambda: _frame_or_none(data), problem)
+        frame = guarded(lambda: _frame_or_none(data), lambda: _no_table(data))
         if isinstance(frame, nw.LazyFrame):
             lazy = f"Expected a table in memory, got a {type(data).__name__}, which is lazy"
             advice = "collect it, or count it in its engine (Tally.from_table, with an Ibis table)."
             raise ArgumentTypeError(f"{lazy}: {advice}")
         if frame is None:
             return None
-        names = guarded(lambda: _names(data), problem)
+        names = guarded(lambda: _names(data), lambda: _no_table(data))
         if found := repeated(names):
             raise DomainError(f"expected each column once, found these more than once: {listed(found)}.")
-        return cls(names, guarded(lambda: _with_text_names(data, frame), problem))
+        return cls(names, guarded(lambda: _with_text_names(data, frame), lambda: _no_table(data)))
 
     def without(self, name: str) -> Self:
         """Return a frame without one of its columns."""
@@ -135,6 +134,10 @@ class Table:
 _TABLE = "a frame or a two-dimensional array"
 
 
+def _no_table(data: object) -> TypeError:
+    return ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
+
+
 def _frame_or_none(data: Any) -> Any:
     try:
         frame = nw.from_native(data, pass_through=True)
@@ -201,7 +204,7 @@ class Labels:
             series = nw.from_native(labels, series_only=True, pass_through=True)
             return str.__str__(name) if isinstance(name, str) else "", series
 
-        name, series = guarded(read, _no_labels(labels))
+        name, series = guarded(read, lambda: _no_labels(labels))
         return cls(labels, name or "label", series if isinstance(series, nw.Series) else None)
 
     @property
@@ -216,7 +219,7 @@ class Labels:
 
     def _has_type(self, of_series: Any, of_array: str) -> bool:
         if self.series is not None:
-            return guarded(lambda: self.series.dtype == of_series, _no_labels(self.data))
+            return guarded(lambda: self.series.dtype == of_series, lambda: _no_labels(self.data))
         if not hasattr(type(self.data), "__array__"):
             return False  # the type of a list is that of the values in it
         return _plain_array(self.data, _no_labels(self.data)).dtype.kind == of_array
@@ -234,7 +237,8 @@ class Labels:
         """Return a column without rows of the type of the series or array; None for a list, whose values decide."""
         if self.series is None and not hasattr(type(self.data), "__array__"):
             return None
-        none = guarded(lambda: (self.data if self.series is None else self.series)[:0], _no_labels(self.data))
+        values = self.data if self.series is None else self.series
+        none = guarded(lambda: values[:0], lambda: _no_labels(self.data))
         return replace(self, data=none, series=None if self.series is None else none).column(name)
 
 
@@ -250,7 +254,7 @@ def check_same_index(data: Any, labels: Any) -> None:
         # Another number of labels is refused by who counts them.
         return ours is not None and theirs is not None and len(ours) == len(theirs) and not ours.equals(theirs)
 
-    if guarded(differ, _no_labels(labels)):
+    if guarded(differ, lambda: _no_labels(labels)):
         problem = "expected labels with the index of their rows, got another one; pass y.loc[X.index]"
         raise ArgumentError(f"{problem}, or y.to_numpy() where the labels are in the order of the rows.")
 
