@@ -37,7 +37,6 @@ STEPS += (preprocessing.StandardScaler, preprocessing.MinMaxScaler, preprocessin
 STEPS += (preprocessing.RobustScaler,)
 """Types of the steps that are read before a model."""
 Map = Callable[[Floats], Floats]  # a monotone, non-decreasing map of numbers, elementwise
-_AT_ONCE = 64  # values that are transformed at once
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class ScaledFeature:
 
     def last_at_most(self, number: float, schema: Schema) -> float:
         """Return the largest value mapped to at most a number; if there is none, one below its bounds."""
-        # by bisection over the attribute's values, with the transformers themselves, so that it is exact
+        # by bisection over the attribute's values, by the transformers' own arithmetic, so that it is exact
         attribute = schema.numbers.get(self.attribute)
         if attribute is None:
             problem = f"is scaled as a number, but declared as {schema[self.attribute].domain}"
@@ -88,12 +87,11 @@ class ScaledFeature:
         place, value = (int, float) if whole else (_place, _value)
         low, high = place(attribute.low) - 1, place(attribute.high) + 1
         while high - low > 1:
-            places = range(low, high, max((high - low) // _AT_ONCE, 1))[1:]
-            found = np.array([value(x) for x in places], dtype=np.float64)
+            middle = (low + high) // 2
+            found = np.array([value(middle)], dtype=np.float64)
             for change in self.changes:
                 found = change(found)
-            fit = int((found <= number).sum())
-            low, high = (low, *places, high)[fit : fit + 2]
+            low, high = (middle, high) if found[0] <= number else (low, middle)
         if low < place(attribute.low):  # the rank before that of 0.0 is -0.0, which is not less
             return float(attribute.low - 1 if whole else nextafter(attribute.low, -inf))
         return float(value(low))
