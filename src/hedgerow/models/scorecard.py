@@ -11,11 +11,9 @@ from hedgerow.boundary.arguments import check_choice
 from hedgerow.boundary.arrays import Array, Floats, Index, Integers, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.caveats import Caveat, of_totals
-from hedgerow.models.class_totals import ClassTotals
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import DialectName, Listing, Model, RowDecisions
-from hedgerow.models.number_totals import NumberTotals
 from hedgerow.models.plot import points_plot
 from hedgerow.models.pmml import scorecard_model
 from hedgerow.models.point_lines import BY_NOISE
@@ -33,6 +31,7 @@ from hedgerow.models.points import (
 )
 from hedgerow.models.scorecard_form import card_text, draw_form, form_html, row_texts
 from hedgerow.models.size import ScorecardSize
+from hedgerow.models.totals import ClassTotals, NumberTotals
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes

@@ -18,15 +18,15 @@ from hedgerow.models.points import MOST_POINTS, AttributePoints
 from hedgerow.models.readers import questions as asking
 from hedgerow.models.readers.documents import Document, Element, document
 from hedgerow.models.readers.pmml_contents import contents_of, guarantee_facts
-from hedgerow.models.readers.pmml_counts import leaf_counts
 from hedgerow.models.readers.pmml_fields import PmmlField, fields_of
 from hedgerow.models.readers.pmml_forms import MODELS, listed
-from hedgerow.models.readers.pmml_predicates import (
+from hedgerow.models.readers.pmml_nodes import (
     PREDICATES,
     answers,
     conjuncts,
     field_of,
     is_surrogate,
+    leaf_counts,
     predicate_of,
     question_of,
     questions_of,
