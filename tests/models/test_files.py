@@ -38,7 +38,7 @@ def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree | Scoreca
         ("{}", rf"expected one of the formats {FORMATS}; got a mapping without a format\."),
         ("[]", rf"expected one of the formats {FORMATS}; got a list\."),
         ('{"format": ["hedgerow/tree"]}', r"expected one of the formats .* got another one\."),
-        ('{"format": "hedgerow/tree"}', "expected version 1 of hedgerow/tree, got None"),
+        ('{"format": "hedgerow/tree"}', "expected version 2 of hedgerow/tree, got None"),
         ("if", r"not a hedgerow model: expected JSON, found text that is truncated or not JSON \(line 1: "),
         ("[" * 5000 + "]" * 5000, "not a hedgerow model: expected at most 100 nested lists and mappings"),
     ],

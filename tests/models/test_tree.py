@@ -168,7 +168,7 @@ def test_a_file_brings_back_an_equal_model(tmp_path: Path) -> None:
 def test_the_file_holds_the_schema_its_digest_and_the_privacy_card() -> None:
     data = json.loads(TREE.to_json())
     assert list(data) == ["format", "version", "schema", "schema_digest", "root", "privacy", "digest"]
-    assert (data["format"], data["version"]) == ("hedgerow/tree", 1)
+    assert (data["format"], data["version"]) == ("hedgerow/tree", 2)
     assert data["root"]["true"] == {
         "if": {"attribute": "smoker", "operator": "true", "operands": []},
         "true": {"then": "yes", "counts": [10, 90]},
