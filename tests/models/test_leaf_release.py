@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hedgerow.models import Leaf, Tree
 from hedgerow.models.count_noise import CountNoise
-from hedgerow.models.leaf_release import LeafRelease, shown_share
+from hedgerow.models.leaf_release import LeafRelease, row_numbers, shown_share
 from hedgerow.privacy import PrivacyCard
 from hedgerow.schema import Boolean, Label, Number, Schema
 from hedgerow.schema.targets import Target
@@ -267,6 +267,16 @@ def test_sums_and_counts_of_the_same_rows_say_the_same_number_of_rows(levels: li
     sums = (sum(levels), sum(4 - level for level in levels))
     for leaf in (Leaf(counts), Leaf(None, 4.0, sums=sums, mean=4.0)):
         assert LeafRelease((leaf,), DAYS, None).rows == (len(levels),)
+
+
+@pytest.mark.parametrize("kind", ["counts", "sums"])
+@pytest.mark.parametrize("level", range(5))
+def test_a_row_of_any_level_is_one_row_by_what_it_adds(kind: str, level: int) -> None:
+    added = row_numbers(kind, DAYS.n_levels)  # type: ignore[arg-type]
+    numbers = tuple(added[level].tolist())
+    leaf = Leaf(numbers) if kind == "counts" else Leaf(None, 4.0, sums=numbers, mean=4.0)
+    release = LeafRelease((leaf,), DAYS, None)
+    assert (release.rows, release.width) == ((1,), added.shape[1])
 
 
 @pytest.mark.parametrize(("kind", "got"), [("none", "no counts"), ("sums", "sums of a number")])
