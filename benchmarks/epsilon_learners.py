@@ -13,7 +13,8 @@ import numpy as np
 import hedgerow as hr
 from hedgerow.audit import worst_neighbours
 from hedgerow.learn.greedy import grow
-from hedgerow.learn.ssrl.greedy import GlobalChoice, least_support
+from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
+from hedgerow.learn.ssrl.greedy import global_choice, least_support
 from hedgerow.learn.ssrl.mechanisms import Exponential
 from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.gate import Gate
@@ -247,7 +248,8 @@ def support_filter(epsilon, pair):  # noqa: ARG001
     def fit(X, y):
         tally = hr.Tally.count(X, y, WIDE)
         least = least_support(0.05, int(tally.total().sum()))
-        choose = GlobalChoice(Gate(hr.Budget(epsilon), SecureNoise()), Exponential(hr.Budget(epsilon).epsilon))
+        described = (PlannedRelease("rule_choice", Exponential(hr.Budget(epsilon).epsilon)),)
+        choose = global_choice(ReleaseRunner(described, Gate(hr.Budget(epsilon), SecureNoise())))
 
         def choose_supported(query, position, n_open):
             caught, total = query()

@@ -17,7 +17,8 @@ import pandas as pd
 from measure import median_seconds, report
 
 import hedgerow as hr
-from hedgerow.learn.greedy import PrivateChoice, grow
+from hedgerow.learn.greedy import grow, private_choice
+from hedgerow.learn.releases import PlannedRelease, ReleaseRunner, Repeated
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gini import SENSITIVITY, Gini
@@ -54,7 +55,9 @@ def row_by_row_fit(X, y, candidates):
             left = ~self.mask(antecedent)
             return Rows(self.X[left], self.y[left])
 
-    choose = PrivateChoice(Gate(Budget(1), SecureNoise()), PermuteAndFlip(Fraction(1, 5), SENSITIVITY), Gini())
+    choice = PlannedRelease("rule_choice", PermuteAndFlip(Fraction(1, 5), SENSITIVITY))
+    runner = ReleaseRunner((Repeated((choice,), 4),), Gate(Budget(1), SecureNoise()))
+    choose = private_choice(runner, Gini())
     return grow(Rows(X, y.astype(int)), candidates, 4, choose)
 
 

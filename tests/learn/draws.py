@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
 from hedgerow.learn.search.lattice import Search
 from hedgerow.learn.search.sampler import Draw, ModelSampler, draw_model
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Siblings
 from hedgerow.schema import Boolean
 from tests.learn.enumerate_models import Table, chance, executions, schema_of
 
 ALARM = 1e-6
+A_DRAW = Fact("tree_draw", depth=2, values="labels")
 FACTORS = [Fraction(7, 10), Fraction(13, 10)]
 EPSILONS = [Fraction(1, 100), Fraction(1, 10), Fraction(1), Fraction(10)]
 SIZES = [6, pytest.param(400, marks=pytest.mark.slow)]
@@ -43,7 +46,13 @@ def quiet(_):
 
 
 def draw(table, plan, epsilon, source):
-    return draw_model(table.tally, plan, Gate(hr.Budget(epsilon), source), epsilon, "a draw", quiet)
+    gate = Gate(hr.Budget(epsilon), source)
+    return draw_model(table.tally, plan, drawing(plan, epsilon, gate), A_DRAW, quiet)
+
+
+def drawing(plan, epsilon, gate):
+    """Return a runner of one draw."""
+    return ReleaseRunner((PlannedRelease(A_DRAW.code, plan.mechanism(epsilon)),), gate)
 
 
 @contextmanager

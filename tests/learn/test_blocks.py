@@ -16,12 +16,14 @@ from hedgerow.learn.blocks import (
     ListDraw,
     TreeDraw,
     draw_list,
+    draw_releases,
     draw_tree,
     equal_blocks,
     list_costs,
     longest_path,
     tree_costs,
 )
+from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.cost import Outline, space_cost, total_cost
 from hedgerow.learn.search.lattice import Stop, Take
@@ -133,9 +135,13 @@ def composed_tree(plan, table, epsilon):
     return dict(total)
 
 
+def drawing(plan, epsilon, gate):
+    return ReleaseRunner(draw_releases(plan, epsilon), gate)
+
+
 def listed(table, plan, epsilon, source):
     gate, draw = Gate(hr.Budget(epsilon), source), draw_list if isinstance(plan, ListDraw) else draw_tree
-    found = draw(table.tally, plan, gate, epsilon, quiet)
+    found = draw(table.tally, plan, drawing(plan, epsilon, gate), quiet)
     assert gate.budget.spent == epsilon
     return found
 
@@ -146,9 +152,9 @@ class Adding:
     def __init__(self, source):
         self.source, self.spent = source, 0
 
-    def release(self, mechanism, query, **_):
+    def release(self, mechanism, answer, **_):
         self.spent += mechanism.epsilon
-        return self.source.prepare(mechanism)(query())
+        return self.source.prepare(mechanism)(answer())
 
 
 def released(table, plan, epsilon):
@@ -160,7 +166,7 @@ def released(table, plan, epsilon):
         if not ways:  # through the real gate, which takes more time than a draw
             return listed(table, plan, epsilon, Scripted(choose))
         gate = Adding(Scripted(choose))
-        outcome = draw(table.tally, plan, gate, epsilon, quiet)
+        outcome = draw(table.tally, plan, drawing(plan, epsilon, gate), quiet)
         assert gate.spent == epsilon
         return outcome
 
@@ -450,7 +456,8 @@ def test_one_row_changes_no_list_in_blocks_by_more_than_epsilon(examples):
 def test_blocks_are_charged_equal_shares_that_add_up_exactly(blocks):
     plan, epsilon = ListDraw(Candidates.of(TWO, 1), blocks, constant(0.5)), Fraction(1, 7)
     budget = hr.Budget(epsilon)
-    draw_list(MIXED_ROWS.tally, plan, Gate(budget, SeededNoise(np.random.default_rng(1))), epsilon, quiet)
+    gate = Gate(budget, SeededNoise(np.random.default_rng(1)))
+    draw_list(MIXED_ROWS.tally, plan, drawing(plan, epsilon, gate), quiet)
     assert [charge.epsilon for charge in budget.charges] == [epsilon / len(blocks)] * len(blocks)
     assert budget.remaining == 0
     assert all(charge.purpose.startswith("draw of up to") for charge in budget.charges)
@@ -460,7 +467,7 @@ def test_a_budget_that_is_too_small_for_all_blocks_ends_the_draw():
     plan = ListDraw(Candidates.of(TWO, 1), (1, 1), constant(0.5))
     gate = Gate(hr.Budget(Fraction(3, 4)), SeededNoise(np.random.default_rng(1)))
     with pytest.raises(BudgetExceededError, match="Nothing was charged"):
-        draw_list(MIXED_ROWS.tally, plan, gate, Fraction(1), quiet)
+        draw_list(MIXED_ROWS.tally, plan, drawing(plan, Fraction(1), gate), quiet)
     assert gate.budget.spent == Fraction(1, 2)
 
 

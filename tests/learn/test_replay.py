@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn import blocks, greedy, plans
+from hedgerow.learn import blocks, greedy, plans, releases
+from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.scorecard import counts, plan
 from hedgerow.learn.search import cost
 from hedgerow.learn.search import sampler as exact
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.sampler import ModelSampler
 from hedgerow.learn.search.space import Space
-from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.gini import Gini, split_scores
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.learners import (
@@ -232,12 +232,13 @@ def test_the_replay_catches_an_exact_draw_whose_depth_looks_at_the_rows(estimato
 
 
 def test_the_replay_catches_blocks_left_out_because_no_rows_are_left(monkeypatch):
-    def ending(tally, plan, gate, epsilon, progress, draw=blocks.draw_list):
-        if tally.total().sum() <= 20:
+    def ending(tally, plan, *more, draw=blocks.draw_list):
+        if tally.total().sum() > 20:
             plan = replace(plan, blocks=plan.blocks[:1])
-        return draw(tally, plan, gate, epsilon, progress)
+        return draw(tally, plan, *more)
 
     monkeypatch.setattr(plans, "draw_list", ending)
+    monkeypatch.setattr(ReleaseRunner, "finish", lambda _: None)  # which would refuse it before the replay
     with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
         check(learner(EXACT_LIST, lookahead=1), ROWS, NEW, SEEDED)
 
@@ -264,13 +265,14 @@ def test_the_replay_catches_labels_that_are_read_off_the_rows(monkeypatch):
 
 
 def test_the_replay_catches_an_exact_draw_whose_weight_looks_at_the_rows(monkeypatch):
-    def heavier(tally, plan, gate, epsilon, purpose, progress):
+    def heavier(tally, plan, runner, query, progress):
         levels = exact.exhaustive_levels(plan.space, plan.depth)
-        fair = plan.mechanism(epsilon)
-        draw = ModelDraw(epsilon, fair.weight / max(int(tally.total().sum()), 1))
-        return gate.release(draw, lambda: ModelSampler(tally, plan, levels, progress), query=purpose)
+        fair = runner.mechanism("tree_draw")
+        draw = replace(fair, weight=fair.weight / max(int(tally.total().sum()), 1))
+        return runner.release(lambda: ModelSampler(tally, plan, levels, progress), query, draw)
 
     monkeypatch.setattr(blocks, "draw_model", heavier)
+    monkeypatch.setattr(releases, "_costs_no_more", lambda *_: True)  # which would refuse it before the replay
     with pytest.raises(AssertionError, match="changed a mechanism or its charge"):
         check(learner(EXACT_TREE), ROWS, NEW, SEEDED)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Mask
 from hedgerow.learn.learned import divided, grafted
+from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
 from hedgerow.learn.search.cost import Cost, Outline, total_cost
 from hedgerow.learn.search.lattice import Stop, Take, value_of
 from hedgerow.learn.search.losses import Objective
@@ -16,7 +17,7 @@ from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_model
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.simplify import simplified, simplified_list
 from hedgerow.privacy.facts import Fact
-from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import Siblings
 from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates, longest_candidate
 from hedgerow.schema.schema import Schema
@@ -94,10 +95,26 @@ def longest_path(schema: Schema, max_literals: int, *, negations: bool) -> int:
     return count_candidates(schema, max_literals, negations=negations)
 
 
+def draw_releases(plan: ListDraw | TreeDraw, epsilon: Fraction) -> tuple[PlannedRelease, ...]:
+    """Return a release for each block, for an equal share of ε."""
+    found: list[PlannedRelease] = []
+    for number in range(len(plan.blocks)):
+        block = plan.block(number)
+        mechanism = block.mechanism(epsilon / len(plan.blocks))
+        most_rows = block.rounding.most_rows(float(mechanism.weight))
+        if isinstance(plan, ListDraw):
+            found.append(PlannedRelease("rules_draw", mechanism, most_rows=most_rows))
+        elif number == 0:
+            found.append(PlannedRelease("tree_draw", mechanism, most_rows=most_rows))
+        else:
+            found.append(PlannedRelease("subtrees_draw", Siblings(mechanism), most_rows=most_rows))
+    return tuple(found)
+
+
 def draw_list(
-    tally: Tally, plan: ListDraw, gate: Gate, epsilon: Fraction, progress: Progress
+    tally: Tally, plan: ListDraw, runner: ReleaseRunner, progress: Progress
 ) -> tuple[tuple[Antecedent, ...], tuple[int, ...]]:
-    """Draw a rule list block by block, each for an equal share of `epsilon`; return the rules and the rules' values.
+    """Draw a rule list block by block, each for an equal share of ε; return the rules and their values.
 
     A block is drawn jointly with its values, such as labels, among all lists of its length on the rows that the earlier
     blocks left. The last block's value of what it leaves is that of the default rule; those of earlier blocks are
@@ -105,12 +122,11 @@ def draw_list(
     """
     antecedents: list[Antecedent] = []
     values: list[int] = []
-    each = epsilon / len(plan.blocks)
     drawn = {"values": _drawn_values(plan.objective), "draws_size": plan.draws_size or None}
     for number in range(len(plan.blocks)):
         block = plan.block(number, tuple(antecedents))
         query = Fact("rules_draw", most=plan.blocks[number], further=number > 0 or None, **drawn)
-        part = draw_model(tally, block, gate, each, query, progress)
+        part = draw_model(tally, block, runner, query, progress)
         del values[len(antecedents) :]
         while isinstance(part, Take):
             antecedents.append(block.space.antecedents[part.option])
@@ -121,20 +137,20 @@ def draw_list(
     return rules, tuple(values[place] for place in places)
 
 
-def draw_tree(tally: Tally, plan: TreeDraw, gate: Gate, epsilon: Fraction, progress: Progress) -> Take | Stop:
-    """Draw a tree block by block, each for an equal share of `epsilon`.
+def draw_tree(tally: Tally, plan: TreeDraw, runner: ReleaseRunner, progress: Progress) -> Take | Stop:
+    """Draw a tree block by block, each for an equal share of ε.
 
     The subtrees of a block are drawn from different rows, so that one charge serves them all (parallel composition).
     Values, such as labels, are those of the last block. The tree is simplified by the schema, which depends on the
     drawn tree only.
     """
-    each, values = epsilon / len(plan.blocks), _drawn_values(plan.objective)
+    values = _drawn_values(plan.objective)
     query = Fact("tree_draw", depth=plan.blocks[0], values=values, draws_size=plan.draws_size or None)
-    tree = draw_model(tally, plan.block(0), gate, each, query, progress)
+    tree = draw_model(tally, plan.block(0), runner, query, progress)
     for number in range(1, len(plan.blocks)):
         leaves = [(rows, plan.block(number, box)) for rows, box in _leaves(tally, plan.space, tree, plan.space.root)]
         query = Fact("subtrees_draw", depth=plan.blocks[number], values=values)
-        parts = draw_models(leaves, plan.block(number).mechanism(each), gate, query, progress)
+        parts = draw_models(leaves, runner, query, progress)
         found = (_in_space(plan.space, draw.space, part) for (_, draw), part in zip(leaves, parts, strict=True))
         tree = grafted(tree, found)
     return simplified(tree, plan.space)

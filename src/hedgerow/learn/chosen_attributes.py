@@ -14,12 +14,12 @@ import numpy as np
 from hedgerow.boundary.arrays import Integers
 from hedgerow.learn.base import Learned
 from hedgerow.learn.plans import DrawPlan, Plan
+from hedgerow.learn.releases import Branch, Nested, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard.counts import STEPS, associations, between_ends, in_steps
-from hedgerow.learn.scorecard.spending import PARTS, Spending, rho_of
+from hedgerow.learn.scorecard.spending import PARTS, Spending, variance_of
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.facts import Fact
-from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, TwoSidedPermuteAndFlip
+from hedgerow.privacy.noise import DiscreteLaplace, TwoSidedPermuteAndFlip
 from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema.candidates import literal_shapes
 from hedgerow.schema.schema import Schema
@@ -49,7 +49,7 @@ class Choice:
         """
         n, keep_all = len(schema), _KEEP_ALL if schema.target.as_number is None else _KEEP_ALL_OF_A_NUMBER
         keep_all = keep_all if spending.is_pure else _KEEP_ALL_WITH_DELTA
-        per_noise, strength = (rows * sqrt(2 / spending.counts(Fraction(PARTS), k).variance) for k in (n, 1))
+        per_noise, strength = (rows * sqrt(2 / variance_of(spending.counts(Fraction(PARTS), k))) for k in (n, 1))
         is_enough, few = per_noise >= _ENOUGH, max(LEAST, round(2 * sqrt(per_noise)))
         k = max(LEAST, round(cbrt(strength) / _BY_DEFAULT))
         if not is_enough:
@@ -58,16 +58,16 @@ class Choice:
             k = most or n
         return cls(n, n) if k >= n else cls(n, k, default_parts(n))
 
-    def draw(self, ask: Callable[[], Integers], mechanism: TwoSidedPermuteAndFlip, gate: Gate) -> Sequence[int]:
-        """Draw the attributes one after the other, each by `mechanism`, by what `ask` returns.
+    def draw(self, ask: Callable[[], Integers], moved: int, runner: ReleaseRunner) -> Sequence[int]:
+        """Draw the attributes one after the other, by what `ask` returns.
 
-        These are associations, one an attribute, of which an added row moves each by the sensitivity at most, up or
-        down.
+        These are associations, one an attribute, of which an added row moves each by `moved` at most, up or down.
         """
         scores, places, chosen = cache(lambda: -np.asarray(ask())), list(range(self.all)), list[int]()
         for number in range(1, self.number + 1):
             query = Fact("attribute_choice", number=number, of=self.number)
-            place = gate.release(mechanism, lambda: scores()[places], query=query)
+            mechanism = replace(runner.mechanism(query.code), sensitivity=moved)
+            place = runner.release(lambda: scores()[places], query, mechanism)
             chosen.append(places.pop(int(place)))
         return sorted(chosen)
 
@@ -100,44 +100,38 @@ class ChosenPlan(Plan):
     model: str  # pyright: ignore[reportIncompatibleVariableOverride] -- as the learner's
 
     @property
-    def rho(self) -> Fraction:
-        """The most of all ways: of all attributes, or after the fewest choices, which cost less the more they are."""
-        whole = self.learner(self.schema, self._left(0))
-        few = self.learner(widest(self.schema), self._left(1))
-        drawn = few.most_rho(self.size) if isinstance(few, DrawPlan) else pure_rho(few.epsilon)
-        choices = FEWEST_CHOSEN * rho_of([self._chooser(FEWEST_CHOSEN, 2 * STEPS)])
-        return rho_of([self._total]) + max(pure_rho(whole.epsilon) if whole.rho is None else whole.rho, choices + drawn)
+    def releases(self) -> PlannedReleases:
+        numbers, worst = (0, *range(FEWEST_CHOSEN, MOST_CHOSEN + 1)), (0, FEWEST_CHOSEN, MOST_CHOSEN)
+        return PlannedRelease(self._query.code, self._total), Branch(numbers, self._releases_with, worst)
 
-    @property
-    def most_rows(self) -> int | None:
-        each = ((self.schema, self._left(0)), (widest(self.schema), self._left(1)))
-        return min((most for one in each if (most := self.learner(*one).most_rows) is not None), default=None)
+    def _releases_with(self, number: int) -> PlannedReleases:
+        """Return the releases after the first, if this number of attributes is chosen; 0 for none, if all are used."""
+        if not number:
+            whole = self.learner(self.schema, self._left(0))
+            return (Nested(pure_rho(whole.epsilon) if whole.rho is None else whole.rho, whole.releases),)
+        few = self.learner(widest(self.schema), self._left(number))
+        # More depends on which attributes are chosen, but a draw costs no more than one of the largest size at once.
+        most = few.most_rho(self.size) if isinstance(few, DrawPlan) else pure_rho(few.epsilon)
+        chooser = self.choice(self._for_choice / number, 2 * STEPS * self._row)
+        return PlannedRelease("attribute_choice", chooser, times=number), Nested(most, few.releases)
 
-    def prepare(self, noise: NoiseSource) -> None:
-        noise.prepare(self._total)
-        noise.prepare(self._chooser(MOST_CHOSEN, 2 * STEPS))
-        for number, schema in enumerate((self.schema, widest(self.schema))):
-            self.learner(schema, self._left(number)).prepare(noise)
-
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> Learned:
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> Learned:
         by_class = cache(lambda: tally if self._row == 1 else between_ends(tally))
-        query = Fact("class_totals" if self._row == 1 else "number_totals")
-        counts = np.array(gate.release(self._total, lambda: by_class().total(), query=query), dtype=np.float64)
+        counts = np.array(runner.release(lambda: by_class().total(), self._query), dtype=np.float64)
         counts = np.maximum(counts, 1)
         rows, others = counts.sum() / self._row, (counts.sum() - counts.max()) / self._row
         number = number_chosen(rows, others, float(self.epsilon))
+        runner.decide(number)
         chosen = tally
         if number:
             names, shares = with_options(self.schema), in_steps(counts / counts.sum())
             places = [self.schema.names.index(name) for name in names]
             ask = cache(lambda: associations(by_class(), shares)[places])
-            drawn = Choice(len(names), number).draw(ask, self._chooser(number, most_moved(shares)), gate)
+            drawn = Choice(len(names), number).draw(ask, most_moved(shares) * self._row, runner)
             chosen = tally.only([names[place] for place in drawn])
-        return self.learner(chosen.schema, self._left(number)).learn(chosen, gate, progress)
-
-    def _chooser(self, number: int, moved: int) -> TwoSidedPermuteAndFlip:
-        """Return the mechanism of each of so many choices, by associations that a row of a class moves by so much."""
-        return self.choice(self._for_choice / number, moved * self._row)
+        plan = self.learner(chosen.schema, self._left(number))
+        runner.nest(plan.releases)
+        return plan.run(chosen, runner, progress)
 
     def _left(self, number: int) -> Fraction:
         return self.epsilon * (1 - _COUNTED) - (self._for_choice if number else 0)
@@ -146,6 +140,11 @@ class ChosenPlan(Plan):
     def _row(self) -> int:
         """How much a row counts: a number's level is in part the lowest and in part the highest."""
         return 1 if self.schema.target.as_number is None else self.schema.target.n_levels - 1
+
+    @property
+    def _query(self) -> Fact:
+        """The query of the first release."""
+        return Fact("class_totals" if self._row == 1 else "number_totals")
 
     @property
     def _total(self) -> DiscreteLaplace:

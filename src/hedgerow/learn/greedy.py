@@ -1,7 +1,6 @@
 """Greedy growth of rule lists (SSRL §3.1), rule by rule, and of trees, level by level."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
@@ -9,12 +8,11 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Index, Integers
 from hedgerow.learn.learned import divided
+from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.facts import Fact
-from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gini import split_scores
-from hedgerow.privacy.noise import PermuteAndFlip, Siblings
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.tally import Tally
 
@@ -57,17 +55,16 @@ def grow(tally: Tally, candidates: Candidates, most: int, choose: Choose) -> tup
     return tuple(chosen)
 
 
-@dataclass(frozen=True)
-class ExactChoice:
-    """The candidate of least Gini impurity with support; ties go to purer caught rows, as in GreedyRL. Not private."""
+def exact_choice(min_support: float, n_rows: int) -> Choose:
+    """Return the choice of the candidate of least Gini impurity that catches this share of all rows. Not private.
 
-    min_support: float  # the share of `n_rows` that a rule must catch
-    n_rows: int  # rows of the whole table
+    Ties go to purer caught rows, as in GreedyRL.
+    """
 
-    def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
+    def choose(query: Query, position: int, n_open: int) -> int:  # noqa: ARG001
         caught, total = query()
         support = caught.sum(axis=1)
-        allowed = np.flatnonzero((support > 0) & (support / max(self.n_rows, 1) >= self.min_support))
+        allowed = np.flatnonzero((support > 0) & (support / max(n_rows, 1) >= min_support))
         if not len(allowed):
             return n_open
         scores = split_scores(caught[allowed], total)[:-1]
@@ -77,23 +74,21 @@ class ExactChoice:
         best = min((_gini(rows) + _gini(total - rows), _gini(rows), place) for rows, place in each)
         return best[-1] if best[0] < _gini(total) else n_open
 
+    return choose
+
 
 def _gini(counts: Integers) -> Fraction:
     n = int(counts.sum())
     return n - Fraction(sum(int(count) ** 2 for count in counts), n) if n else Fraction(0)
 
 
-@dataclass(frozen=True)
-class PrivateChoice:
-    """A choice by the score, stopping being a candidate too. ε-DP a call (mathematics.md, fact 1)."""
+def private_choice(runner: ReleaseRunner, score: Score) -> Choose:
+    """Return the choice by the score, stopping being a candidate too. ε-DP a call (mathematics.md, fact 1)."""
 
-    gate: Gate  # what is charged
-    mechanism: PermuteAndFlip  # what chooses
-    score: Score
+    def choose(query: Query, position: int, n_open: int) -> int:  # noqa: ARG001
+        return runner.release(lambda: score.split_scores(*query()), Fact("rule_choice", number=position + 1))
 
-    def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
-        chosen = Fact("rule_choice", number=position + 1)
-        return self.gate.release(self.mechanism, lambda: self.score.split_scores(*query()), query=chosen)
+    return choose
 
 
 NodeCounts = list[tuple[Integers, Integers]]
@@ -138,20 +133,15 @@ def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Tak
     return build(())
 
 
-@dataclass(frozen=True)
-class PrivateTests:
-    """A choice by the score at every node of a level, stopping being a candidate too. ε-DP a level.
+def private_tests(runner: ReleaseRunner, score: Score) -> ChooseTests:
+    """Return the choice by the score at every node of a level, stopping being a candidate too. ε-DP a level.
 
     The nodes of a level hold different rows, so that one added row changes the scores of one node only: one charge
     serves them all (parallel composition), and at that node fact 1 of docs/mathematics.md holds.
     """
 
-    gate: Gate  # what is charged
-    mechanism: PermuteAndFlip  # what chooses at a node
-    score: Score
-
-    def __call__(self, query: Callable[[], NodeCounts], level: int) -> list[int]:
+    def choose(query: Callable[[], NodeCounts], level: int) -> list[int]:
         chosen = Fact("level_choice", number=level + 1)
-        return self.gate.release(
-            Siblings(self.mechanism), lambda: [self.score.split_scores(*node) for node in query()], query=chosen
-        )
+        return runner.release(lambda: [score.split_scores(*node) for node in query()], chosen)
+
+    return choose

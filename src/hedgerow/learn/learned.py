@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hedgerow.boundary.arrays import Integers
+from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
@@ -22,7 +23,6 @@ from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.facts import Fact
-from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema.candidates import Antecedent
 from hedgerow.schema.schema import Schema
@@ -145,16 +145,23 @@ class LeafNumbers:
     def mechanism(self, target: Target, epsilon: Fraction) -> DiscreteLaplace:
         return DiscreteLaplace(epsilon, int(self.weights(target).sum(axis=1).max()))
 
+    @property
+    def query_code(self) -> str:
+        """The code of the query."""
+        return QUERIES[self.kind]
+
+    def planned(self, target: Target, epsilon: Fraction) -> PlannedRelease:
+        return PlannedRelease(self.query_code, self.mechanism(target, epsilon))
+
     def release(
-        self, target: Target, counts: Callable[[], Integers], leaves: Mapping[str, Any], gate: Gate, epsilon: Fraction
+        self, target: Target, counts: Callable[[], Integers], leaves: Mapping[str, Any], runner: ReleaseRunner
     ) -> Integers:
         """Release numbers of the leaves, shape ``(n_leaves, n_numbers)``, from a query for their rows by level.
 
         `leaves` has the details of the query: which leaves they are.
         """
-        weights, mechanism = self.weights(target), self.mechanism(target, epsilon)
-        query = Fact(QUERIES[self.kind], **leaves)
-        noisy = gate.release(mechanism, lambda: (counts() @ weights).ravel(), query=query)
+        weights = self.weights(target)
+        noisy = runner.release(lambda: (counts() @ weights).ravel(), Fact(self.query_code, **leaves))
         return np.array(noisy, dtype=np.int64).reshape(-1, weights.shape[1])
 
 
@@ -199,19 +206,19 @@ def _rounded(number: Number, level: float) -> float:
 
 
 def release_leaf_counts(
-    tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction, of: LeafNumbers = LEAF_COUNTS
+    tally: Tally, antecedents: Sequence[Antecedent], runner: ReleaseRunner, of: LeafNumbers = LEAF_COUNTS
 ) -> Integers:
     """Release the histogram of rule and class, shape ``(n_rules, n_classes)``, or others, the default rule last."""
     leaves = {"of": "rules", "number": len(antecedents) + 1}
-    return of.release(tally.schema.target, lambda: tally.leaf_counts(antecedents), leaves, gate, epsilon)
+    return of.release(tally.schema.target, lambda: tally.leaf_counts(antecedents), leaves, runner)
 
 
 def release_tree_counts(
-    tally: Tally, space: Space, tree: Take | Stop, gate: Gate, epsilon: Fraction, of: LeafNumbers = LEAF_COUNTS
+    tally: Tally, space: Space, tree: Take | Stop, runner: ReleaseRunner, of: LeafNumbers = LEAF_COUNTS
 ) -> Integers:
     """Release the histogram of leaf and class, or others, the rows that satisfy a test first."""
     return of.release(
-        tally.schema.target, lambda: np.array(list(leaf_totals(tally, space, tree))), {"of": "leaves"}, gate, epsilon
+        tally.schema.target, lambda: np.array(list(leaf_totals(tally, space, tree))), {"of": "leaves"}, runner
     )
 
 

@@ -11,9 +11,10 @@ from hedgerow.boundary.arrays import Integers, Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.learn import learned
 from hedgerow.learn.base import Learned
-from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree
-from hedgerow.learn.greedy import PrivateChoice, PrivateTests, Score, grow, grow_tree
+from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_releases, draw_tree
+from hedgerow.learn.greedy import Score, grow, grow_tree, private_choice, private_tests
 from hedgerow.learn.learned import LEAF_SHARE, LeafNumbers, LearnedList, LearnedTree
+from hedgerow.learn.releases import PlannedRelease, PlannedReleases, ReleaseRunner, Repeated, extremes, most_rho
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.lattice import Stop, value_of
 from hedgerow.learn.search.losses import Loss
@@ -25,7 +26,7 @@ from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gini import MOST_ROWS
-from hedgerow.privacy.noise import NoiseSource, PermuteAndFlip, Siblings
+from hedgerow.privacy.noise import DiscreteLaplace, Mechanism, NoiseSource, PermuteAndFlip, Siblings
 from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.targets import Target
@@ -41,17 +42,26 @@ class Plan:
     notes: tuple[Fact, ...] = ()  # notes on the card
     cost: Cost | None = None  # of an exact search
     model: ClassVar[str]  # the kind of model: "rule list", "tree" or "scorecard"
-    is_fixed: ClassVar[bool] = False  # whether what is released, and for which ε, depends on no earlier answer
+
+    @property
+    def releases(self) -> PlannedReleases:
+        """The description of all releases of a fit."""
+        raise NotImplementedError
 
     @property
     def rho(self) -> Fraction | None:
         """The most that the model costs in ρ (zCDP); None for what follows from ε."""
-        return None
+        return most_rho(self.releases)
 
     @property
     def most_rows(self) -> int | None:
         """The public row limit of the search, or None: a fit takes fewer rows than this."""
-        return None
+        return min((most for one in extremes(self.releases) if (most := one.most_rows) is not None), default=None)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether what is released, and for which ε, depends on no earlier answer."""
+        return all(isinstance(node, PlannedRelease) for node in self.releases)
 
     @property
     def no_guarantee(self) -> tuple[Fact, ...]:
@@ -60,10 +70,18 @@ class Plan:
 
     def prepare(self, noise: NoiseSource) -> None:
         """Raise ValueError for an epsilon below the supported minimum: before anything is charged."""
-        raise NotImplementedError
+        for mechanism in dict.fromkeys(one.mechanism for one in extremes(self.releases)):
+            noise.prepare(mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> Learned:
-        """Learn from the rows; every release is charged to the gate's budget before it is made."""
+        """Learn from the rows by the described releases, each charged to the gate's budget before it is made."""
+        runner = ReleaseRunner(self.releases, gate)
+        learned = self.run(tally, runner, progress)
+        runner.finish()
+        return learned
+
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> Learned:
+        """Learn from the rows; every release is made by the runner, in the order of the description."""
         raise NotImplementedError
 
 
@@ -75,15 +93,13 @@ class LeafPlan(Plan):
     of_leaves: LeafNumbers | None  # what is released
     predicts_means: bool = False  # whether leaves predict the mean of their rows
 
-    def _found(self, released: Integers | None, epsilon: Fraction, drawn: Sequence[int] | None) -> dict[str, Any]:
+    def _found(self, released: Integers, noise: DiscreteLaplace, drawn: Sequence[int] | None) -> dict[str, Any]:
         """Return what a learned model has of the released numbers, beside the levels that were drawn."""
-        if released is None or self.of_leaves is None:
-            return {}
+        assert self.of_leaves is not None
         found: dict[str, Any] = {self.of_leaves.kind: released}
         number = self.target.as_number
         if number is not None and self.predicts_means:
-            scale = self.of_leaves.mechanism(number, epsilon).sensitivity / epsilon
-            found["means"] = learned.leaf_means(number, released, scale, drawn)
+            found["means"] = learned.leaf_means(number, released, noise.sensitivity / noise.epsilon, drawn)
         return found
 
 
@@ -95,33 +111,26 @@ class GreedyPlan(LeafPlan):
     loss: Loss | None = None  # by which leaves predict, of the released counts; None for the commonest, or means
     most: int  # how many rules, or levels, are chosen
     of_leaves: LeafNumbers
+    choice_of: ClassVar[str]  # the code of the query of a choice
     choice: type[PermuteAndFlip] = PermuteAndFlip  # `GumbelChoice` where a budget adds up ρ
 
     @property
-    def most_rows(self) -> int:
-        return MOST_ROWS
-
-    @property
-    def _choice(self) -> PermuteAndFlip:
-        each = self.epsilon * (1 - LEAF_SHARE) / max(self.most, 1)
-        return self.choice(each, self.score.sensitivity)
-
-    @property
-    def _for_leaves(self) -> Fraction:
-        return self.epsilon * LEAF_SHARE if self.most else self.epsilon
+    def releases(self) -> PlannedReleases:
+        for_leaves = self.epsilon * LEAF_SHARE if self.most else self.epsilon
+        return (
+            Repeated((PlannedRelease(self.choice_of, self._mechanism, most_rows=MOST_ROWS),), self.most),
+            replace(self.of_leaves.planned(self.target, for_leaves), takes_rest=True),
+        )
 
     @property
     def rho(self) -> Fraction | None:
-        each = self._choice.rho
-        return None if each is None else self.most * each + pure_rho(self._for_leaves)
+        # What choices that were not made leave goes to the leaves: of ρ where choices declare it, or else of ε.
+        return None if self._mechanism.rho is None else super().rho
 
-    def _left(self, gate: Gate) -> Fraction:
-        """Return the ε of the counts: what choices that were not made leave as well, so far as ρ allows."""
-        return max(gate.remaining, self._for_leaves)
-
-    def prepare(self, noise: NoiseSource) -> None:
-        noise.prepare(Siblings(self._choice))
-        noise.prepare(self.of_leaves.mechanism(self.target, self.epsilon * LEAF_SHARE))
+    @property
+    def _mechanism(self) -> Mechanism:
+        """The mechanism of a choice."""
+        return self.choice(self.epsilon * (1 - LEAF_SHARE) / max(self.most, 1), self.score.sensitivity)
 
     def _values(self, counts: Integers) -> list[int] | None:
         return None if self.loss is None else [self.loss.best(row.astype(np.float64)) for row in counts]
@@ -133,17 +142,18 @@ class GreedyList(GreedyPlan):
 
     candidates: Candidates  # the candidate rules
     model = "rule list"
+    choice_of = "rule_choice"
 
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
-        grown = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._choice, self.score))
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedList:  # noqa: ARG002
+        grown = grow(tally, self.candidates, self.most, private_choice(runner, self.score))
         antecedents, _ = simplified_list(tally.schema, grown)
-        left = self._left(gate)
-        counts = learned.release_leaf_counts(tally, antecedents, gate, left, self.of_leaves)
+        noise = runner.mechanism(self.of_leaves.query_code)
+        counts = learned.release_leaf_counts(tally, antecedents, runner, self.of_leaves)
         if tally.schema.weight is not None and not self.predicts_means:  # labels alone are kept of sums of weights
             said = self._values(counts) or counts.argmax(axis=1).tolist()
             antecedents, places = simplified_list(tally.schema, antecedents, said)
             counts = counts[list(places)]
-        return LearnedList(antecedents, values=self._values(counts), loss=self.loss, **self._found(counts, left, None))
+        return LearnedList(antecedents, values=self._values(counts), loss=self.loss, **self._found(counts, noise, None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,14 +162,19 @@ class GreedyTree(GreedyPlan):
 
     space: Space  # the tests to choose from
     model = "tree"
+    choice_of = "level_choice"
 
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:  # noqa: ARG002
-        grown = grow_tree(tally, self.space, self.most, PrivateTests(gate, self._choice, self.score))
+    @property
+    def _mechanism(self) -> Mechanism:
+        return Siblings(super()._mechanism)
+
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedTree:  # noqa: ARG002
+        grown = grow_tree(tally, self.space, self.most, private_tests(runner, self.score))
         tree = simplified(grown, self.space)
-        left = self._left(gate)
-        counts = learned.release_tree_counts(tally, self.space, tree, gate, left, self.of_leaves)
+        noise = runner.mechanism(self.of_leaves.query_code)
+        counts = learned.release_tree_counts(tally, self.space, tree, runner, self.of_leaves)
         tree = tree if self.loss is None else learned.grafted(tree, map(Stop, self._values(counts) or ()))
-        return LearnedTree(self.space, tree, loss=self.loss, **self._found(counts, left, None))
+        return LearnedTree(self.space, tree, loss=self.loss, **self._found(counts, noise, None))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,7 +200,6 @@ class DrawPlan(LeafPlan):
     """Base class of plans that draw a model: the cost, and a share of ε for what is released of the leaves."""
 
     draw: ListDraw | TreeDraw
-    is_fixed = True
 
     def probabilities(self, tally: Tally, progress: Progress, given: Mapping[int, Mask]) -> DrawProbabilities:
         """Return how likely each pattern gets each value, given those of some leaves. **Private**, without noise."""
@@ -213,16 +227,11 @@ class DrawPlan(LeafPlan):
         return self.draw.block(0).mechanism(self._for_draw / len(self.draw.blocks))
 
     @property
-    def most_rows(self) -> int:
-        each, draws = self._for_draw / len(self.draw.blocks), map(self.draw.block, range(len(self.draw.blocks)))
-        return min(draw.rounding.most_rows(float(draw.mechanism(each).weight)) for draw in draws)
-
-    @property
-    def rho(self) -> Fraction:
-        blocks = range(len(self.draw.blocks))
-        each = self._for_draw / len(blocks)
-        draws = sum((self.draw.block(number).mechanism(each).rho for number in blocks), Fraction(0))
-        return draws + pure_rho(self._for_leaves)
+    def releases(self) -> PlannedReleases:
+        draws = draw_releases(self.draw, self._for_draw)
+        if self.of_leaves is None:
+            return draws
+        return *draws, self.of_leaves.planned(self.target, self._for_leaves)
 
     def most_rho(self, size: int) -> Fraction:
         """Return the most in ρ of a draw of up to `size` for this ε: in one block, as ρ grows faster than ε."""
@@ -240,11 +249,6 @@ class DrawPlan(LeafPlan):
     def _for_draw(self) -> Fraction:
         return self.epsilon - self._for_leaves
 
-    def prepare(self, noise: NoiseSource) -> None:
-        if self.of_leaves is not None:
-            noise.prepare(self.of_leaves.mechanism(self.target, self._for_leaves))
-        noise.prepare(self.mechanism)
-
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnList(DrawPlan):
@@ -253,11 +257,13 @@ class DrawnList(DrawPlan):
     draw: ListDraw  # what is drawn from
     model = "rule list"
 
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:
-        antecedents, values = draw_list(tally, self.draw, gate, self._for_draw, progress)
-        left, of = self._for_leaves, self.of_leaves
-        released = None if of is None else learned.release_leaf_counts(tally, antecedents, gate, left, of)
-        found = self._found(released, left, values)
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedList:
+        antecedents, values = draw_list(tally, self.draw, runner, progress)
+        found: dict[str, Any] = {}
+        if self.of_leaves is not None:
+            noise = runner.mechanism(self.of_leaves.query_code)
+            released = learned.release_leaf_counts(tally, antecedents, runner, self.of_leaves)
+            found = self._found(released, noise, values)
         return LearnedList(antecedents, values=values, loss=self.draw.block(0).loss, **found)
 
 
@@ -268,9 +274,11 @@ class DrawnTree(DrawPlan):
     draw: TreeDraw  # what is drawn from
     model = "tree"
 
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:
-        space, tree = self.draw.space, draw_tree(tally, self.draw, gate, self._for_draw, progress)
-        left, of = self._for_leaves, self.of_leaves
-        released = None if of is None else learned.release_tree_counts(tally, space, tree, gate, left, of)
-        found = self._found(released, left, [value_of(leaf) for leaf in learned.leaves_of(tree)])
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedTree:
+        space, tree = self.draw.space, draw_tree(tally, self.draw, runner, progress)
+        found: dict[str, Any] = {}
+        if self.of_leaves is not None:
+            noise = runner.mechanism(self.of_leaves.query_code)
+            released = learned.release_tree_counts(tally, space, tree, runner, self.of_leaves)
+            found = self._found(released, noise, [value_of(leaf) for leaf in learned.leaves_of(tree)])
         return LearnedTree(space, tree, loss=self.draw.block(0).loss, **found)

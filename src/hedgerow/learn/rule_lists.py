@@ -22,7 +22,7 @@ from hedgerow.learn.contract import (
     on_rows,
     parameters_of,
 )
-from hedgerow.learn.greedy import ExactChoice, grow
+from hedgerow.learn.greedy import exact_choice, grow
 from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.learners import PrivateRuleListClassification, PrivateRuleListRegression
 from hedgerow.learn.parameters import documented
@@ -119,7 +119,7 @@ class GreedyRuleList(Specification):
 
     def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
         candidates, tally = Candidates.of(schema, int(self.max_literals), negations=bool(self.negations)), rows.count()
-        choose = ExactChoice(float(self.min_support), int(tally.total().sum()))
+        choose = exact_choice(float(self.min_support), int(tally.total().sum()))
         antecedents = grow(tally, candidates, int(self.max_rules) - 1, choose)
         learned = LearnedList(antecedents, tally.leaf_counts(antecedents))
         return publish(learned.model(schema, PrivacyCard.none(Fact("not_private"))))

@@ -14,7 +14,7 @@ MOST_ROWS = 2**43  # of as many rows or more, impurities in steps may not fit in
 _LARGEST_INT64_TOTAL = 3_037_000_499  # the largest n with n² < 2⁶³
 
 
-# f stands thrice more: as a fraction for ties (ExactChoice), as float64 to rank (a beam), and as SSRL published it.
+# f stands thrice more: as a fraction for ties (exact_choice), as float64 to rank (a beam), and as SSRL published it.
 def impurity(counts: Whole) -> Integers:
     """Return the unnormalised Gini impurity of class counts, in steps of 1/`RESOLUTION` row, rounded down.
 

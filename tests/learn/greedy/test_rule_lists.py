@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn.greedy import ExactChoice, grow
+from hedgerow.learn.greedy import exact_choice, grow
 from hedgerow.schema import Boolean, Candidates, Label, Schema
 
 
@@ -47,15 +47,15 @@ def test_exact_growth_is_the_naive_greedy_algorithm(seed, n_classes, min_support
     schema = Schema({f"x{i}": Boolean() for i in range(4)}, Label("y", tuple(range(n_classes))))
     candidates = Candidates.of(schema, 2, negations=negations)
     tally = hr.Tally.count(X, y, schema)
-    grown = grow(tally, candidates, 3, ExactChoice(min_support, 40))
+    grown = grow(tally, candidates, 3, exact_choice(min_support, 40))
     assert grown == naive_greedy(X, y, candidates, 3, min_support)
 
 
 def test_growth_stops_when_no_rule_helps():
     schema = Schema({"x": Boolean(), "z": Boolean()}, Label("y", (0, 1)))
     tally = hr.Tally.count(np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5), np.array([0, 1, 1, 0] * 5), schema)
-    assert grow(tally, Candidates.of(schema, 1), 4, ExactChoice(0.05, 20)) == ()
-    assert grow(tally, Candidates.of(schema, 2), 0, ExactChoice(0.05, 20)) == ()
+    assert grow(tally, Candidates.of(schema, 1), 4, exact_choice(0.05, 20)) == ()
+    assert grow(tally, Candidates.of(schema, 2), 0, exact_choice(0.05, 20)) == ()
 
 
 def test_a_rule_that_implies_a_chosen_one_is_closed_whatever_the_rows_say():

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn.greedy import PrivateTests, grow_tree
+from hedgerow.learn.greedy import grow_tree, private_tests
 from hedgerow.learn.learned import leaf_totals, release_tree_counts
+from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
@@ -124,8 +125,10 @@ def test_each_level_is_one_charge_before_any_row_is_counted():
 
     score = SimpleNamespace(sensitivity=3, split_scores=lambda caught, total: f"scores of {caught} and {total}")
     gate = Gate(budget, SimpleNamespace(prepare=prepare, no_guarantee_reason=None))
-    assert PrivateTests(gate, PermuteAndFlip(Fraction(1, 4), 3), score)(count, 2) == [7]
-    assert seen == [(Siblings(PermuteAndFlip(Fraction(1, 4), 3)), ["scores of caught and total"])]
+    mechanism = Siblings(PermuteAndFlip(Fraction(1, 4), 3))
+    runner = ReleaseRunner((PlannedRelease("level_choice", mechanism),), gate)
+    assert private_tests(runner, score)(count, 2) == [7]
+    assert seen == [(mechanism, ["scores of caught and total"])]
     (charge,) = budget.charges
     assert (charge.purpose, charge.epsilon) == ("choice of the tests of level 3", Fraction(1, 4))
 
@@ -159,13 +162,9 @@ def test_leaves_hold_the_rows_that_come_to_them_one_by_one(problem, data):
         return lambda values: (seen.append((mechanism, values.tolist())), values.tolist())[1]
 
     budget = hr.Budget(1)
-    counts = release_tree_counts(
-        problem.tally,
-        problem.space,
-        tree,
-        Gate(budget, SimpleNamespace(prepare=prepare, no_guarantee_reason=None)),
-        Fraction(1, 3),
-    )
+    gate = Gate(budget, SimpleNamespace(prepare=prepare, no_guarantee_reason=None))
+    runner = ReleaseRunner((PlannedRelease("leaf_counts", DiscreteLaplace(Fraction(1, 3))),), gate)
+    counts = release_tree_counts(problem.tally, problem.space, tree, runner)
     assert counts.tolist() == expected
     assert seen == [(DiscreteLaplace(Fraction(1, 3)), [n for row in expected for n in row])]
     assert budget.spent == Fraction(1, 3)

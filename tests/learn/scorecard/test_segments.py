@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.learn.scorecard import plan, segments
-from hedgerow.learn.scorecard.plan import ClassFit, ScorecardPlan
+from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss
 from hedgerow.learn.scorecard.segments import allowed, chain_of, cheapest, merge
 from hedgerow.learn.scorecard.smoothing import Part, likely_rows
 from hedgerow.privacy.noise import TwoSidedPermuteAndFlip
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Schema
+from tests.learn.draws import quiet
 from tests.learn.patients import PATIENTS, patients
 
 SEEDS = st.integers(0, 2**31 - 1)
@@ -199,11 +200,11 @@ class Script:
     def __init__(self, seed, scale):
         self._rng, self._scale, self.answers = np.random.default_rng(seed), scale, []
 
-    def release(self, mechanism, query, **_):
+    def release(self, mechanism, answer, **_):
         if isinstance(mechanism, TwoSidedPermuteAndFlip):
-            query()
+            answer()
             return int(self._rng.integers(2))
-        self.answers.append(self._rng.integers(-self._scale // 9, self._scale, np.size(query())).tolist())
+        self.answers.append(self._rng.integers(-self._scale // 9, self._scale, np.size(answer())).tolist())
         return self.answers[-1]
 
 
@@ -217,7 +218,7 @@ def test_the_same_released_numbers_make_the_same_card_whatever_the_rows(classes,
         rng = np.random.default_rng(rows)
         bins = np.column_stack([rng.integers(0, attribute.n_bins, rows) for _, attribute in schema.attributes])
         counts = np.eye(classes, dtype=np.int64)[rng.integers(0, classes, rows)]
-        learned = ClassFit(the_plan, hr.Tally(schema, bins, counts), Script(seed, 4000)).run()  # type: ignore[arg-type]
+        learned = the_plan.learn(hr.Tally(schema, bins, counts), Script(seed, 4000), quiet)  # type: ignore[arg-type]
         cards.append(learned.model(schema, hr.privacy.PrivacyCard.none("test", software="hedgerow")))
     assert cards[0] == cards[1]
 

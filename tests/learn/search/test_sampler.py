@@ -30,6 +30,7 @@ from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from hedgerow.schema import Boolean, Categorical
 from hedgerow.tally import Tally
 from tests.learn.draws import (
+    A_DRAW,
     ALARM,
     DRAWS,
     EPSILONS,
@@ -38,6 +39,7 @@ from tests.learn.draws import (
     SIZES,
     TWO,
     draw,
+    drawing,
     frequencies,
     in_floats,
     loss,
@@ -304,12 +306,13 @@ def test_the_states_are_there_before_the_charge_and_the_charge_before_the_rows(m
         real = getattr(owner, name)
         monkeypatch.setattr(owner, name, lambda *a, **k: (log.append(word), real(*a, **k))[1])
 
+    gate, plan = Gate(Diary(1), SeededNoise(np.random.default_rng(0))), plan_of(KINDS[0])
+    runner = drawing(plan, Fraction(1), gate)
     noting(exact, "exhaustive_levels", "states")
     noting(Draw, "mechanism", "mechanism")
     noting(Tally, "total", "rows")
     noting(Tally, "patterns", "rows")
-    gate = Gate(Diary(1), SeededNoise(np.random.default_rng(0)))
-    draw_model(MIXED_ROWS.tally, plan_of(KINDS[0]), gate, Fraction(1), "a draw", quiet)
+    draw_model(MIXED_ROWS.tally, plan, runner, A_DRAW, quiet)
     assert [one for one, _ in pairwise([*log, ""]) if one != "rows"] == ["states", "mechanism", "charge"]
     assert log[3:] == ["rows", "rows"]
 
@@ -319,12 +322,13 @@ def test_a_draw_that_cannot_be_prepared_costs_nothing(monkeypatch, owner):
     def failing(*_):
         raise MemoryError("no room for states")
 
+    gate, plan = Gate(hr.Budget(1), SecureNoise()), plan_of(KINDS[0])
+    runner = drawing(plan, Fraction(1), gate)
     monkeypatch.setattr(owner, "exhaustive_levels" if owner is exact else "mechanism", failing)
     for method in ("total", "patterns"):
         monkeypatch.setattr(Tally, method, lambda *_: pytest.fail("rows were touched"))
-    gate = Gate(hr.Budget(1), SecureNoise())
     with pytest.raises(MemoryError, match="no room"):
-        draw_model(MIXED_ROWS.tally, plan_of(KINDS[0]), gate, Fraction(1), "a draw", quiet)
+        draw_model(MIXED_ROWS.tally, plan, runner, A_DRAW, quiet)
     assert gate.budget.spent == 0
 
 

@@ -14,11 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
+from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
 from hedgerow.learn.ssrl import greedy as module
 from hedgerow.learn.ssrl.greedy import PUBLISHED, confidence_threshold, least_support, release_rule_counts
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import SeededNoise
+from hedgerow.privacy.noise import DiscreteLaplace, SeededNoise
 from hedgerow.schema import Boolean, Candidates, Label, Schema
 from tests.learn.tables import SCHEMA, conjunction, people
 
@@ -240,7 +241,8 @@ def test_a_rule_predicts_as_in_algorithm_2_whatever_the_sign_of_its_counts():
     tally = hr.Tally.count(X, y)
     antecedents = [Candidates.of(tally.schema, 1)[i] for i in (0, 2, 4)]
     budget = hr.Budget(1)
-    counts, labels = release_rule_counts(tally, antecedents, Gate(budget, Fixed()), Fraction(1, 8))
+    described = (PlannedRelease("leaf_counts", DiscreteLaplace(Fraction(1, 8)), times=4),)
+    counts, labels = release_rule_counts(tally, antecedents, ReleaseRunner(described, Gate(budget, Fixed())))
     assert (labels, counts.shape, budget.spent) == ([0, 1, 1, 0], (4, 2), Fraction(1, 2))
 
 

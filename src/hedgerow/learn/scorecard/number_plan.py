@@ -1,26 +1,25 @@
 """The plan of a private scorecard of a number: points that add up to it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, partial
 from math import sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.learned import LearnedScorecard
+from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
 from hedgerow.learn.scorecard.plan import Fit, ScorecardPlan, unsupported_bins
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
 from hedgerow.learn.scorecard.smoothing import Part, Smoothed, smoothed
-from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS
+from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS, narrowed
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.facts import Fact
-from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import Mechanism, NoiseSource
 from hedgerow.tally import Tally
 
 # benchmarks/outcomes.py says how these were chosen.
@@ -45,25 +44,26 @@ class NumberPlan(ScorecardPlan):
         """How much a row counts in histograms."""
         return self.schema.target.n_levels - 1
 
-    def prepare(self, noise: NoiseSource) -> None:
-        n, spending = len(self.schema), self.spending
-        noise.prepare(spending.counts(TOTALS, 1, self.row**2, first=True).mechanism)
-        left = PARTS - TOTALS - self._prepare_choice(noise) - SIZES * len(ENOUGH)
-        least = left * (1 - FIRST_SHARE) / n / len(ENOUGH)
-        noise.prepare(spending.counts(min(least, SIZES), 1, STEPS).mechanism)
+    @property
+    def _first_release(self) -> PlannedRelease:
+        return PlannedRelease("moments", self.spending.counts(TOTALS, 1, self.row**2, first=True))
 
-    def _ways(self, k: int, rest: Fraction) -> Iterator[list[Mechanism]]:
-        for passes in range(len(ENOUGH) + 1):
-            left = rest - passes * SIZES
-            share = FIRST_SHARE if passes else Fraction(1)
-            sizes, residuals = (SIZES, passes), (left * (1 - share) / max(passes, 1) / k, passes * k)
-            yield [
-                self.spending.counts(left * share, k, self.row).mechanism,
-                *(self.spending.counts(p, 1, STEPS).mechanism for p, times in (sizes, residuals) for _ in range(times)),
-            ]
+    def _last_releases(self, number: int, parts: Fraction) -> Branch:
+        return Branch(range(len(ENOUGH) + 1), partial(self._releases_of, number, parts))
 
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
-        return NumberFit(self, tally, gate).run()
+    def _releases_of(self, number: int, parts: Fraction, decision: Any) -> PlannedReleases:
+        """Return the releases of a scorecard with this number of passes of residuals."""
+        counts, left = self.spending.counts, parts - decision * SIZES
+        first = left * FIRST_SHARE if decision else left
+        histograms = PlannedRelease("histograms", counts(first, number, self.row))
+        if not decision:
+            return (histograms,)
+        sizes = PlannedRelease("residual_sizes", counts(SIZES, 1, STEPS))
+        residuals = PlannedRelease("bin_residuals", counts((left - first) / decision / number, 1, STEPS), times=number)
+        return (histograms, *((sizes, residuals) * decision))
+
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
+        return NumberFit(self, tally, runner).fit()
 
 
 class NumberFit(Fit):
@@ -74,8 +74,8 @@ class NumberFit(Fit):
     least_share: ClassVar[float] = 0.0
     histograms_of: ClassVar[str] = "number"
 
-    def __init__(self, plan: NumberPlan, tally: Tally, gate: Gate) -> None:
-        super().__init__(plan, tally, gate)
+    def __init__(self, plan: NumberPlan, tally: Tally, runner: ReleaseRunner) -> None:
+        super().__init__(plan, tally, runner)
         self._binary = True
         self._bound = STEPS
         self._spread = _MOST
@@ -84,23 +84,22 @@ class NumberFit(Fit):
     def _by_class(self) -> Tally:
         return between_ends(self._tally)
 
-    def run(self) -> LearnedScorecard:
-        what = Fact("moments", series=None if self._spending.is_pure else True)
-        found, variance = self._counts(TOTALS, 1, lambda: moments(self._tally), what, self._plan.row**2, first=True)
+    def fit(self) -> LearnedScorecard:
+        query = Fact("moments", series=None if self._spending.is_pure else True)
+        found, variance = self._counts(lambda: moments(self._tally), query, self._plan.row**2)
         self._describe(found, variance)
-        chosen, taken = self._choose()
+        chosen = self._choose()
         passes = sum(self._is_enough(Fraction(PARTS), len(chosen), least) for least in ENOUGH)
-        for_parts = PARTS - TOTALS - passes * SIZES - taken
-        first = for_parts * FIRST_SHARE if passes else for_parts
+        self._runner.decide(passes)
         ends = np.array([found[2] + found[1] / 2, found[0] + found[1] / 2])
-        parts = self._histograms(chosen, first, ends, 1.25 * variance)
+        parts = self._histograms(chosen, ends, 1.25 * variance)
         base = self._shares[1:]
         if passes:
-            kept, share = NumberResiduals(self._tally, base), (for_parts - first) / passes / len(parts)
+            kept = NumberResiduals(self._tally, base)
             changes: Mapping[int, Integers] = {each.attribute: whole_log_odds(each.values) for each in parts}
             for _ in range(passes):
                 self._measure(kept, changes)
-                changes = self._refine(parts, kept, {}, share)
+                changes = self._refine(parts, kept, {})
         return self._finish(parts, self._together(parts, base))
 
     def _describe(self, found: Floats, noise: float) -> None:
@@ -117,17 +116,18 @@ class NumberFit(Fit):
 
     def _measure(self, kept: NumberResiduals, changes: Mapping[int, Integers]) -> None:
         """Release how large residuals are on average, from which follow where they are cut off, and the prior."""
-        (found,), _ = self._counts(SIZES, 1, lambda: kept.sizes(changes), Fact("residual_sizes"), STEPS)
+        (found,), _ = self._counts(lambda: kept.sizes(changes), Fact("residual_sizes"), STEPS)
         mean = min(max(found / self._rows, _LEAST), _MOST)
         self._bound = min(int(np.ceil(STEPS * REACH * mean)), STEPS)
         self._unit = _MEAN_TO_SPREAD * mean
 
     def _step(
-        self, kept: NumberResiduals, part: Part, changes: Mapping[int, Integers], share: Fraction, precision: Floats
+        self, kept: NumberResiduals, part: Part, changes: Mapping[int, Integers], precision: Floats
     ) -> list[Smoothed]:
         what = Fact("bin_residuals", attribute=self._schema.names[part.attribute])
         query = partial(kept.by_bin_within, part.attribute, changes, self._bound)
-        found, variance = self._counts(share, 1, query, what, self._bound)
+        mechanism = narrowed(self._runner.mechanism("bin_residuals"), 1, self._bound)
+        found, variance = self._counts(query, what, self._bound, mechanism)
         reach = self._bound / STEPS
         return [smoothed(found * reach, *self._growth(0.0, part.rows), variance * reach**2, [precision])]
 

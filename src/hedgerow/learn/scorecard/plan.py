@@ -1,6 +1,6 @@
 """The plan of a private scorecard: its releases, one after the other, and their shares of the budget."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -14,6 +14,7 @@ from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.chosen_attributes import LEAST, Choice, default_parts, most_moved
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
+from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard import counts as queries
 from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, Residuals, in_features, in_steps, whole_log_odds
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
@@ -30,12 +31,20 @@ from hedgerow.learn.scorecard.smoothing import (
     newton_step,
     smoothed,
 )
-from hedgerow.learn.scorecard.spending import CALIBRATION, FIRST_SHARE, PARTS, TOTALS, WEIGHTS, Spending, rho_of
+from hedgerow.learn.scorecard.spending import (
+    CALIBRATION,
+    FIRST_SHARE,
+    PARTS,
+    TOTALS,
+    WEIGHTS,
+    CountsMechanism,
+    Spending,
+    narrowed,
+    variance_of,
+)
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.facts import Fact
-from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import Mechanism, NoiseSource, TwoSidedPermuteAndFlip
-from hedgerow.privacy.zcdp import largest_rho
+from hedgerow.privacy.noise import TwoSidedPermuteAndFlip
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -67,45 +76,66 @@ class ScorecardPlan(Plan):
     model = "scorecard"
 
     @property
-    def rho(self) -> Fraction:
-        """The ρ that (ε, δ) allows; without δ, the most that a fit may cost, whatever attributes and counts it asks."""
-        if self.delta:
-            return largest_rho(self.epsilon, self.delta)
+    def releases(self) -> PlannedReleases:
         n = len(self.schema)
-        most = min(self.most or n, n)  # with fewer attributes each takes more
-        return max(self._rho_with(k, Fraction(0) if k == n else default_parts(n)) for k in {min(LEAST, most), most})
+        most = min(self.most or n, n)
+        least = min(LEAST, most)
+        # With fewer attributes each takes more; of all but one each takes least if they are chosen.
+        worst = sorted({least, max(most - 1, least), most})
+        return self._first_release, Branch(range(least, most + 1), self._releases_with, worst)
 
-    def _rho_with(self, k: int, taken: Fraction) -> Fraction:
-        """Return the most that a fit of k attributes may cost, where so many parts are for their choice."""
-        chosen = rho_of([self.chooser(taken, k, 1)]) * k if taken else Fraction(0)
-        first, rest = self.spending.counts(TOTALS, 1, first=True).mechanism, PARTS - TOTALS - taken
-        return rho_of([first]) + chosen + max(map(rho_of, self._ways(k, rest)))
+    @property
+    def _first_release(self) -> PlannedRelease:
+        return PlannedRelease("class_totals", self.spending.counts(TOTALS, 1, first=True))
 
-    def _ways(self, k: int, rest: Fraction) -> Iterator[list[Mechanism]]:
-        """Yield the mechanisms of each way that a fit of k attributes may take with the rest of its parts."""
-        for *once, share in product((0, CALIBRATION), (0, WEIGHTS), (Fraction(1), FIRST_SHARE)):
-            left = rest - sum(once)
-            yield [
-                *(self.spending.counts(parts, 1).mechanism for parts in once if parts),
-                self.spending.counts(left * share, k, self.row).mechanism,
-                *self._residuals(left * (1 - share), k),
-            ]
-
-    def _residuals(self, parts: Fraction, k: int) -> list[Mechanism]:
-        changes = _moved_by_residuals(self.schema)
-        return [self.spending.counts(parts / k, changes, STEPS).mechanism] * k if parts else []
-
-    def chooser(self, parts: Fraction, number: int, moved: int) -> TwoSidedPermuteAndFlip:
-        """Return what chooses one of so many attributes, for as many parts of the budget together."""
-        return self.choice(self.epsilon * parts / PARTS / number, moved)
-
-    def _prepare_choice(self, noise: NoiseSource) -> Fraction:
-        """Raise ValueError where ε is too small for a choice of attributes; return the parts that one takes."""
+    def _releases_with(self, number: int) -> PlannedReleases:
+        """Return the releases of a scorecard of this number of attributes, after the first."""
         n = len(self.schema)
-        parts = default_parts(n)
+        if number == n:
+            return (self._last_releases(number, PARTS - TOTALS),)
+        parts, moved = default_parts(n), 2 * STEPS * self.row
         if self.spending.is_pure:
-            noise.prepare(self.chooser(parts, n, 2 * STEPS * self.row))
-        return parts
+            chooser = self.choice(self.epsilon * parts / PARTS / number, moved)
+            choice = PlannedRelease("attribute_choice", chooser, times=number)
+        else:
+            choice = PlannedRelease("associations", self.spending.counts(parts, n, moved))
+        return choice, self._last_releases(number, PARTS - TOTALS - parts)
+
+    def _last_releases(self, number: int, parts: Fraction) -> Branch:
+        """Return the releases about this number of attributes, for these parts together."""
+        may_weigh = self.schema.target.n_levels == 2 and 1 < number <= MOST_TO_WEIGH
+        decisions = tuple(product((False, True) if may_weigh else (False,), (False, True), (False, True)))
+        return Branch(decisions, partial(self._releases_of, number, parts))
+
+    def _releases_of(self, number: int, parts: Fraction, decision: Any) -> PlannedReleases:
+        """Return the releases by whether attributes are weighed, values refined, and probabilities calibrated."""
+        weighs, refines, calibrates = decision
+        counts, schema = self.spending.counts, self.schema
+        left = parts - (WEIGHTS if weighs else 0) - (CALIBRATION if calibrates else 0)
+        first = left * FIRST_SHARE if refines else left
+        found = [PlannedRelease("histograms", counts(first, number, self.row))]
+        if weighs:
+            found.append(
+                PlannedRelease("attribute_residuals", counts(WEIGHTS, 1, self.most_by_features(number) * IN_PART))
+            )
+        if refines:
+            residuals = counts((left - first) / number, _moved_by_residuals(schema), STEPS)
+            found.append(PlannedRelease(self.residuals, residuals, times=number))
+        if calibrates:
+            found.append(PlannedRelease("calibration", counts(CALIBRATION, 1)))
+        return tuple(found)
+
+    def reach(self, number: int) -> float:
+        """Return how much a row counts at most where this number of attributes is weighed."""
+        return _CUT_OFF * (number if self.spending.is_pure else sqrt(number))
+
+    def most_by_features(self, number: int) -> int:
+        return int(self.reach(number) * STEPS * FEATURE**2)
+
+    @property
+    def residuals(self) -> str:
+        """The code of a query for the residuals of an attribute."""
+        return "bin_residuals" if self.schema.target.n_levels == 2 else "class_residuals"
 
     @property
     def row(self) -> int:
@@ -116,18 +146,12 @@ class ScorecardPlan(Plan):
     def spending(self) -> Spending:
         return Spending(self.epsilon, self.delta, self.rows)
 
-    def prepare(self, noise: NoiseSource) -> None:
-        n, spending = len(self.schema), self.spending
-        noise.prepare(spending.counts(TOTALS, 1, first=True).mechanism)
-        least = (PARTS - TOTALS - self._prepare_choice(noise)) * (1 - FIRST_SHARE) / n
-        noise.prepare(spending.counts(least, _moved_by_residuals(self.schema), STEPS).mechanism)
-
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
-        return ClassFit(self, tally, gate).run()
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
+        return ClassFit(self, tally, runner).fit()
 
 
 class Fit:
-    """One fit: the private table is asked through the gate only; all else is made of what the gate returned.
+    """One fit: the private table is asked by releases only; all else is made of what they returned.
 
     Of classes, or of a number, whose two ends are as two classes: a row is in part in each.
     """
@@ -137,8 +161,8 @@ class Fit:
     least_share: ClassVar[float] = 0.01  # of a class
     histograms_of: ClassVar[str] = "classes"  # what histograms are of, on the card
 
-    def __init__(self, plan: ScorecardPlan, tally: Tally, gate: Gate) -> None:
-        self._plan, self._tally, self._gate = plan, tally, gate
+    def __init__(self, plan: ScorecardPlan, tally: Tally, runner: ReleaseRunner) -> None:
+        self._plan, self._tally, self._runner = plan, tally, runner
         self._spending, self._schema = plan.spending, plan.schema
         self._binary = self._schema.target.n_levels == 2  # one column of values
         self._shares = np.zeros(0)
@@ -159,9 +183,7 @@ class Fit:
         """Return how fast the slope of a row's loss grows with each value of a part, by bin and column."""
         raise NotImplementedError
 
-    def _step(
-        self, kept: Any, part: Part, changes: Mapping[int, Integers], share: Fraction, precision: Floats
-    ) -> list[Smoothed]:
+    def _step(self, kept: Any, part: Part, changes: Mapping[int, Integers], precision: Floats) -> list[Smoothed]:
         """Ask for the residuals of an attribute, and return the step of each column."""
         raise NotImplementedError
 
@@ -170,22 +192,19 @@ class Fit:
 
     def _counts(
         self,
-        parts: Fraction,
-        changes: int,
         answer: Callable[[], Any],
         query: Fact,
         steps: int = 1,
-        *,
-        first: bool = False,
+        mechanism: CountsMechanism | None = None,
     ) -> tuple[Floats, float]:
-        """Release counts in steps for a share, and return them as whole ones with the variance of their noise."""
-        noise = self._spending.counts(parts, changes, steps, first=first)
-        found = self._gate.release(noise.mechanism, answer, query=query)
-        return np.array(found, dtype=np.float64) / steps, noise.variance / steps**2
+        """Release counts in steps, and return them as whole ones with the variance of their noise."""
+        used: CountsMechanism = mechanism or self._runner.mechanism(query.code)
+        found = self._runner.release(answer, query, used)
+        return np.array(found, dtype=np.float64) / steps, variance_of(used) / steps**2
 
     def _strength(self, parts: Fraction, changes: int) -> float:
         """Return the rows over the noise of counts of this sensitivity, at this share: in pure ε, times ε."""
-        return self._rows * sqrt(2 / self._spending.counts(parts, changes).variance)
+        return self._rows * sqrt(2 / variance_of(self._spending.counts(parts, changes)))
 
     def _is_enough(self, parts: Fraction, changes: int, least: float) -> bool:
         return self._strength(parts, changes) >= least
@@ -198,11 +217,12 @@ class Fit:
         shares = np.maximum(trust * positive / self._rows + (1 - trust) / k, self.least_share)
         self._shares = shares / shares.sum()
 
-    def _choose(self) -> tuple[Sequence[int], Fraction]:
-        """Return the attributes that are used: all, or those that tell most about the class; and the share it took."""
+    def _choose(self) -> Sequence[int]:
+        """Return the attributes that are used: all, or those that tell most about the class."""
         choice = Choice.of(self._spending, self._schema, self._rows, self._plan.most)
+        self._runner.decide(choice.number)
         if choice.number == choice.all:
-            return range(choice.all), choice.parts
+            return range(choice.all)
         shares = in_steps(self._shares)
         moved = most_moved(shares) * self._plan.row
 
@@ -210,16 +230,15 @@ class Fit:
             return queries.associations(self._by_class, shares)
 
         if self._spending.is_pure:
-            return choice.draw(ask, self._plan.chooser(choice.parts, choice.number, moved), self._gate), choice.parts
-        scores, _ = self._counts(choice.parts, choice.all, ask, Fact("associations"), moved)
-        return sorted(np.argsort(-scores, kind="stable")[: choice.number].tolist()), choice.parts
+            return choice.draw(ask, moved, self._runner)
+        mechanism = narrowed(self._runner.mechanism("associations"), choice.all, moved)
+        scores, _ = self._counts(ask, Fact("associations"), moved, mechanism)
+        return sorted(np.argsort(-scores, kind="stable")[: choice.number].tolist())
 
-    def _histograms(self, chosen: Sequence[int], share: Fraction, known: Floats, known_variance: float) -> list[Part]:
+    def _histograms(self, chosen: Sequence[int], known: Floats, known_variance: float) -> list[Part]:
         """Release the rows by bin and class of each attribute, and return values by bin."""
         query = Fact("histograms", of=self.histograms_of, attributes=len(chosen))
-        counts, variance = self._counts(
-            share, len(chosen), lambda: queries.histograms(self._by_class, chosen), query, self._plan.row
-        )
+        counts, variance = self._counts(lambda: queries.histograms(self._by_class, chosen), query, self._plan.row)
         k, sizes = len(self._shares), [self._schema.attributes[i][1].n_bins for i in chosen]
         tables = [table.reshape(-1, k) for table in np.split(counts, np.cumsum(sizes)[:-1] * k)]
         weights = np.array([1 / known_variance, *(1 / (size * variance) for size in sizes)])
@@ -251,17 +270,15 @@ class Fit:
         part.centred()
         return part, float(np.mean([part.mean(np.diag(one.trust)) for one in found]))
 
-    def _refine(
-        self, parts: Sequence[Part], kept: Any, changes: Mapping[int, Integers], share: Fraction
-    ) -> Mapping[int, Integers]:
-        """Correct the values attribute by attribute, by the residuals that the others leave, each for a share.
+    def _refine(self, parts: Sequence[Part], kept: Any, changes: Mapping[int, Integers]) -> Mapping[int, Integers]:
+        """Correct the values attribute by attribute, by the residuals that the others leave.
 
         Changes of values that `kept` has not yet come and go.
         """
         prior = self._prior(self.of_residuals)
         for part in parts:
             before = whole_log_odds(part.values)
-            steps = self._step(kept, part, changes, share, prior.of(self._schema.attributes[part.attribute][1]))
+            steps = self._step(kept, part, changes, prior.of(self._schema.attributes[part.attribute][1]))
             values = np.column_stack([step.values for step in steps])
             part.values += np.clip(values, -_LARGEST_STEP, _LARGEST_STEP)
             part.covariances = [step.after(one) for step, one in zip(steps, part.covariances, strict=True)]
@@ -287,9 +304,9 @@ class Fit:
 class ClassFit(Fit):
     """One fit of classes: log-odds."""
 
-    def run(self) -> LearnedScorecard:
-        what = Fact("class_totals", series=None if self._spending.is_pure else True)
-        counts, variance = self._counts(TOTALS, 1, self._tally.total, what, first=True)
+    def fit(self) -> LearnedScorecard:
+        query = Fact("class_totals", series=None if self._spending.is_pure else True)
+        counts, variance = self._counts(self._tally.total, query)
         self._count_rows(counts, variance)
         calibrates = self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
         n = len(self._schema)
@@ -297,33 +314,30 @@ class ClassFit(Fit):
         self._unit = min(max(strength / ENOUGH_FOR_WIDE, NARROWEST), 1.0)
         self._doubts = strength < ENOUGH_TO_TRUST
         refines = self._is_enough(Fraction(PARTS), n, ENOUGH_FOR_RESIDUALS / n)
-        chosen, taken = self._choose()
+        chosen = self._choose()
         least = ENOUGH_TO_WEIGH if self._spending.is_pure else ENOUGH_TO_WEIGH_WITH_DELTA
         fits = 1 < len(chosen) <= MOST_TO_WEIGH and self._rows < MOST_ROWS_TO_WEIGH
         weighs = self._binary and fits and self._is_enough(WEIGHTS, len(chosen), least)
-        for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0) - (WEIGHTS if weighs else 0) - taken
-        first = for_parts * FIRST_SHARE if refines else for_parts
-        parts = self._histograms(chosen, first, counts, variance)
+        self._runner.decide((weighs, refines, calibrates))
+        parts = self._histograms(chosen, counts, variance)
         base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)
         if weighs:
             self._weigh(parts, base)
         if refines:
             changes = {each.attribute: whole_log_odds(each.values) for each in parts}
-            self._refine(parts, Residuals(self._tally, base), changes, (for_parts - first) / len(parts))
+            self._refine(parts, Residuals(self._tally, base), changes)
         return self._finish(parts, self._together(parts, base), calibrates=calibrates)
 
     def _weigh(self, parts: Sequence[Part], base: Floats) -> None:
         """Multiply the log-odds of each attribute by a weight, by how far others say the same."""
         self.of_residuals = _OF_RESIDUALS_OF_WEIGHED
-        pure, k = self._spending.is_pure, len(parts)
+        pure, k, reach = self._spending.is_pure, len(parts), self._plan.reach(len(parts))
         spreads = np.array([max(part.spread(), _LEAST_SPREAD) for part in parts])
         features = {part.attribute: in_features(part.values[:, 0], by) for part, by in zip(parts, spreads, strict=True)}
-        reach = _CUT_OFF * (k if pure else sqrt(k))
-        most = int(reach * STEPS * FEATURE**2)
+        most = self._plan.most_by_features(k)
         values = {each.attribute: whole_log_odds(each.values) for each in parts}
         query = partial(Residuals(self._tally, base).by_feature, features, values, most, pure=pure)
-        what = Fact("attribute_residuals", attributes=k)
-        found, variance = self._counts(WEIGHTS, 1, query, what, most * IN_PART)
+        found, variance = self._counts(query, Fact("attribute_residuals", attributes=k), most * IN_PART)
         step = newton_step(found * reach, variance * reach**2, 1 / (_WEIGHT * spreads) ** 2)
         for part, weight in zip(parts, np.clip(1 + step / spreads, *_WEIGHTS), strict=True):
             part.weigh(weight)
@@ -340,20 +354,16 @@ class ClassFit(Fit):
         spread = share * (1 - share) * rows
         return (spread if self._binary else share * rows), spread
 
-    def _step(
-        self, kept: Residuals, part: Part, changes: Mapping[int, Integers], share: Fraction, precision: Floats
-    ) -> list[Smoothed]:
+    def _step(self, kept: Residuals, part: Part, changes: Mapping[int, Integers], precision: Floats) -> list[Smoothed]:
         if not self._binary:
-            return self._steps(kept, part, changes, share, precision)
-        what = Fact("bin_residuals", attribute=self._schema.names[part.attribute])  # with their variances
-        found, variance = self._counts(share, 1, partial(kept.by_bin, part.attribute, changes), what, STEPS)
+            return self._steps(kept, part, changes, precision)
+        query = Fact("bin_residuals", attribute=self._schema.names[part.attribute])  # with their variances
+        found, variance = self._counts(partial(kept.by_bin, part.attribute, changes), query, STEPS)
         errors, spreads = found.reshape(2, -1)
         slopes = np.maximum(spreads, 0)
         return [smoothed(errors, slopes, slopes, variance, [precision])]
 
-    def _steps(
-        self, kept: Residuals, part: Part, changes: Mapping[int, Integers], share: Fraction, precision: Floats
-    ) -> list[Smoothed]:
+    def _steps(self, kept: Residuals, part: Part, changes: Mapping[int, Integers], precision: Floats) -> list[Smoothed]:
         """Ask for the residuals of an attribute by class, and return the step of each class."""
         from scipy.special import softmax  # takes long to import
 
@@ -361,7 +371,7 @@ class ClassFit(Fit):
         # follows from a bin's rows and the chances that its log-odds alone give: both were released.
         what = Fact("class_residuals", attribute=self._schema.names[part.attribute])
         query = partial(kept.by_bin_and_class, part.attribute, changes)
-        found, variance = self._counts(share, _moved_by_residuals(self._schema), query, what, STEPS)
+        found, variance = self._counts(query, what, STEPS)
         errors = found.reshape(part.values.shape)
         errors -= errors.mean(axis=1, keepdims=True)
         chances = softmax(np.log(self._shares) + part.values, axis=1)
@@ -395,7 +405,7 @@ class ClassFit(Fit):
         else:
             start = np.rint(base / unit).astype(np.int64)
             query, what = partial(queries.leads, self._tally, start, points, edges), Fact("calibration", by="lead")
-        counts, variance = self._counts(CALIBRATION, 1, query, what)
+        counts, variance = self._counts(query, what)
         misses, hits = counts.reshape(-1, 2).T
         middle = float(base[0]) if self._binary else 0.0
         return calibrated(midpoints(spread), misses, hits, variance, shift=self._binary, start=middle)

@@ -16,6 +16,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.errors import ArgumentError, SearchTooLargeError, TooManyRowsError
+from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, Outline, masks_cost
 from hedgerow.learn.search.cubes import Cubes
@@ -27,8 +28,6 @@ from hedgerow.learn.search.semirings import all_models, all_models_of_many_rows,
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Choose, ModelDraw, Rounding
 from hedgerow.privacy.facts import Fact
-from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import Siblings
 from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema.targets import Label
 from hedgerow.tally import Tally
@@ -218,25 +217,24 @@ def _in_public_steps(total: int, progress: Progress) -> Progress:
     return report
 
 
-def draw_model(tally: Tally, plan: Draw, gate: Gate, epsilon: Fraction, query: Fact, progress: Progress) -> Take | Stop:
-    """Draw one model of a plan: its options and the values of its leaves, for one charge of `epsilon`."""
+def draw_model(tally: Tally, plan: Draw, runner: ReleaseRunner, query: Fact, progress: Progress) -> Take | Stop:
+    """Draw one model of a plan: its options and the values of its leaves, for one charge."""
     # Neighbouring tables differ by one row; the loss of every model then differs by 0 to 1, all in one direction.
     states = plan.states()
-    return gate.release(plan.mechanism(epsilon), lambda: ModelSampler(tally, plan, states, progress), query=query)
+    mechanism = plan.mechanism(runner.mechanism(query.code).epsilon)
+    return runner.release(lambda: ModelSampler(tally, plan, states, progress), query, mechanism)
 
 
 def draw_models(
-    parts: Sequence[tuple[Tally, Draw]], mechanism: ModelDraw, gate: Gate, query: Fact, progress: Progress
+    parts: Sequence[tuple[Tally, Draw]], runner: ReleaseRunner, query: Fact, progress: Progress
 ) -> list[Take | Stop]:
     """Draw one model for each of several tables of different rows, for one charge (parallel composition)."""
     # A row is in one table at most, so that one added row changes the loss of the models of one table only. The
-    # mechanism must be that of a draw as large as any of these, with as many siblings.
+    # described mechanism is that of a draw as large as any of these, with as many siblings.
     each = [(tally, plan, plan.states()) for tally, plan in parts]
     rows = sum(int(tally.total().sum()) for tally, _ in parts)
-    return gate.release(
-        Siblings(mechanism),
-        lambda: [ModelSampler(tally, plan, states, progress, rows) for tally, plan, states in each],
-        query=query,
+    return runner.release(
+        lambda: [ModelSampler(tally, plan, states, progress, rows) for tally, plan, states in each], query
     )
 
 

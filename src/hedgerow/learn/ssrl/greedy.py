@@ -19,14 +19,15 @@ from hedgerow.learn.greedy import Choose, Query, grow
 from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.private_base import PrivateSpecification
+from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, ReleaseRunner, Repeated
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.ssrl import mechanisms
-from hedgerow.learn.ssrl.mechanisms import Exponential, NoisyMin, gini_scores, smooth_sensitivity
+from hedgerow.learn.ssrl.mechanisms import Exponential, gini_scores, smooth_sensitivity
 from hedgerow.privacy import wording
 from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.facts import Fact
-from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource
+from hedgerow.privacy.noise import Mechanism as NoiseMechanism
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
@@ -35,24 +36,16 @@ from hedgerow.text.messages import describe_argument
 
 
 @dataclass(frozen=True)
-class NodeParameters:
-    """Privacy and support parameters of one node of a list."""
-
-    epsilon: Fraction  # of each release
-    delta: Fraction  # of a choice
-    min_support: int  # the fewest rows that must remain where a rule is chosen, Λ
-    threshold: int  # the margin by which the noisy number of remaining rows must exceed Λ, 𝒯
-
-
-@dataclass(frozen=True)
 class Published:
     """A selection mechanism of SSRL."""
 
-    make: Callable[[Gate, NodeParameters, Sequence[Fact]], Choose]  # makes the chooser; facts state what is not proven
+    mechanism: Callable[[Fraction, Fraction, int], NoiseMechanism]  # of a choice, by its ε, δ and candidates
+    choose: Callable[..., Choose]  # by the runner, what is not proven, and Λ and 𝒯 of a test of support
     releases: int  # releases at a node: the choice, the counts of its rule and, if 3, the support before them
     spends_delta: bool = False  # whether a choice costs δ too
     unproven: Fact | None = None  # why the guarantee that was published is not proven; None if it is
     notes: tuple[Fact, ...] = ()  # notes on the card
+    choice: str = "rule_choice"  # the code of the query of a choice
 
     def node_epsilon(self, epsilon: Fraction, max_rules: int) -> Fraction:
         """Return ε_node: ``ε/(3K − 1)`` with a support test, else ``ε/(2K − 1)`` (SSRL §4.2 and §5.2)."""
@@ -86,73 +79,68 @@ def confidence_threshold(confidence: float, epsilon: Fraction) -> int:
     return 1 + math.ceil(-(math.log(2) + math.log1p(-confidence)) / float(epsilon))
 
 
-@dataclass(frozen=True)
-class SmoothChoice:
-    """Stop if too few rows remain, by a noisy count; else the smallest noisy G, with noise scaled by S*."""
+def smooth_choice(runner: ReleaseRunner, unproven: Sequence[Fact], min_support: int, threshold: int) -> Choose:
+    """Stop if too few rows remain, by a noisy count; else choose the smallest noisy G, with noise scaled by S*.
 
-    gate: Gate
-    node: NodeParameters
-    mechanism: NoisyMin
-    no_guarantee: Sequence[Fact]  # why it has none
+    The noisy count must exceed `min_support` (Λ), the fewest rows where a rule is chosen, by `threshold` (𝒯).
+    """
 
-    def __call__(self, query: Query, position: int, n_open: int) -> int:
+    def choose(query: Query, position: int, n_open: int) -> int:
+        left, chosen = Fact("rows_left", rule=position + 1), Fact("rule_choice", number=position + 1)
+        (rows,) = runner.release(lambda: query()[1].sum(keepdims=True), left)
+        if rows < min_support + threshold:
+            return n_open
+        beta = runner.mechanism(chosen.code).beta
+
         def scores() -> Floats:
             caught, total = query()
-            scale = smooth_sensitivity(total.sum(), min_support=self.node.min_support, beta=self.mechanism.beta)
-            return gini_scores(caught, total) / scale
+            return gini_scores(caught, total) / smooth_sensitivity(total.sum(), min_support=min_support, beta=beta)
 
-        test, left = DiscreteLaplace(self.node.epsilon), Fact("rows_left", rule=position + 1)
-        (rows,) = self.gate.release(test, lambda: query()[1].sum(keepdims=True), query=left)
-        if rows < self.node.min_support + self.node.threshold:
-            return n_open
-        choice = Fact("rule_choice", number=position + 1)
-        return self.gate.release(self.mechanism, scores, query=choice, no_guarantee=self.no_guarantee)
+        return runner.release(scores, chosen, no_guarantee=unproven)
+
+    return choose
 
 
-@dataclass(frozen=True)
-class GlobalChoice:
+def global_choice(runner: ReleaseRunner, unproven: Sequence[Fact] = (), *_: int) -> Choose:
     """Choose by G and its global sensitivity, 1/2."""
 
-    gate: Gate
-    mechanism: NoisyMin | Exponential
-    no_guarantee: Sequence[Fact] = ()  # why it has none
+    def choose(query: Query, position: int, n_open: int) -> int:  # noqa: ARG001
+        chosen = Fact("rule_choice", number=position + 1)
+        return runner.release(lambda: gini_scores(*query()), chosen, no_guarantee=unproven)
 
-    def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
-        choice, scores = Fact("rule_choice", number=position + 1), lambda: gini_scores(*query())
-        return self.gate.release(self.mechanism, scores, query=choice, no_guarantee=self.no_guarantee)
+    return choose
 
 
-@dataclass(frozen=True)
-class CountsChoice:
+def counts_choice(runner: ReleaseRunner, *_: object) -> Choose:
     """Release the class counts of every candidate and of all remaining rows; choose the smallest G of the noisy counts.
 
     A node's ε is shared equally by its 2|R| counts, with |R| the open candidates and "no rule": Laplace noise of scale
     2|R|/ε on each (SSRL §5.2). A row is in one of a candidate's two counts, so that half that ε would do.
     """
 
-    gate: Gate
-    epsilon: Fraction  # of a choice
-
-    def __call__(self, query: Query, position: int, n_open: int) -> int:
+    def choose(query: Query, position: int, n_open: int) -> int:
         released = Fact("candidate_counts", candidates=n_open, rule=position + 1)
-        mechanism = DiscreteLaplace(self.epsilon, 2 * (n_open + 1))
-        noisy = self.gate.release(mechanism, lambda: np.vstack(query()).ravel(), query=released)
+        mechanism = _for_candidates(runner.mechanism(released.code).epsilon, n_open)
+        noisy = runner.release(lambda: np.vstack(query()).ravel(), released, mechanism)
         counts = np.maximum(np.array(noisy).reshape(-1, 2), 0)
         return int(np.argmin(gini_scores(counts[:-1], counts[-1])))
 
+    return choose
+
+
+def _for_candidates(epsilon: Fraction, number: int) -> DiscreteLaplace:
+    """Return the mechanism for the class counts of a number of candidates and of no rule."""
+    return DiscreteLaplace(epsilon, 2 * (number + 1))
+
 
 def release_rule_counts(
-    tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction
+    tally: Tally, antecedents: Sequence[Antecedent], runner: ReleaseRunner
 ) -> tuple[Integers, list[int]]:
     """Release the class counts of each rule, the default rule last, and what they predict (SSRL, Algorithm 2)."""
     # One charge of ε a rule, although the rules hold different rows and one charge would do for all of them.
     rules = [Fact("leaf_counts", of="rule", number=i + 1) for i in range(len(antecedents))]
     noisy = [
-        gate.release(
-            DiscreteLaplace(epsilon),
-            lambda i=i: tally.leaf_counts(antecedents)[i],
-            query=query,
-        )
+        runner.release(lambda i=i: tally.leaf_counts(antecedents)[i], query)
         for i, query in enumerate([*rules, Fact("leaf_counts", of="default_rule")])
     ]
     return np.array(noisy, dtype=np.int64), [int(first <= second) for first, second in noisy]
@@ -160,33 +148,40 @@ def release_rule_counts(
 
 PUBLISHED: dict[str, Published] = {
     "smooth-laplace": Published(
-        lambda gate, node, why: SmoothChoice(gate, node, mechanisms.smooth_laplace(node.epsilon, node.delta), why),
+        lambda epsilon, delta, _: mechanisms.smooth_laplace(epsilon, delta),
+        smooth_choice,
         releases=3,
         spends_delta=True,
         unproven=Fact("unproven", mechanism="smooth-laplace"),
     ),
     "smooth-cauchy": Published(
-        lambda gate, node, why: SmoothChoice(gate, node, mechanisms.smooth_cauchy(node.epsilon), why),
+        lambda epsilon, *_: mechanisms.smooth_cauchy(epsilon),
+        smooth_choice,
         releases=3,
         unproven=Fact("unproven", mechanism="smooth-cauchy"),
     ),
     "global-laplace": Published(
-        lambda gate, node, why: GlobalChoice(gate, mechanisms.global_laplace(node.epsilon), why),
+        lambda epsilon, *_: mechanisms.global_laplace(epsilon),
+        global_choice,
         releases=2,
         unproven=Fact("unproven", mechanism="global-laplace"),
     ),
     "global-gaussian": Published(
-        lambda gate, node, why: GlobalChoice(gate, mechanisms.global_gaussian(node.epsilon, node.delta), why),
+        lambda epsilon, delta, _: mechanisms.global_gaussian(epsilon, delta),
+        global_choice,
         releases=2,
         spends_delta=True,
         unproven=Fact("unproven", mechanism="global-gaussian"),
     ),
     "exponential": Published(
-        lambda gate, node, why: GlobalChoice(gate, Exponential(node.epsilon), why),
-        releases=2,
-        notes=(Fact("rounded_impurity"),),
+        lambda epsilon, *_: Exponential(epsilon), global_choice, releases=2, notes=(Fact("rounded_impurity"),)
     ),
-    "noisy-counts": Published(lambda gate, node, _: CountsChoice(gate, node.epsilon), releases=2),
+    "noisy-counts": Published(
+        lambda epsilon, _, candidates: _for_candidates(epsilon, candidates),
+        counts_choice,
+        releases=2,
+        choice="candidate_counts",
+    ),
 }
 """SSRL's mechanisms by name."""
 
@@ -268,13 +263,28 @@ class GreedyAsPublished(Plan):
     def _each(self) -> Fraction:
         return self.published.node_epsilon(self.epsilon, self.most + 1)
 
-    def prepare(self, noise: NoiseSource) -> None:
-        noise.prepare(DiscreteLaplace(self._each))
+    @property
+    def releases(self) -> PlannedReleases:
+        counts = DiscreteLaplace(self._each)
+        chosen = self.published.mechanism(self._each, self.delta / max(self.most, 1), len(self.candidates))
+        support = (PlannedRelease("rows_left", counts),) if self.published.releases == 3 else ()
+        rules = range(1, self.most + 2)
+        return (
+            Repeated((*support, PlannedRelease(self.published.choice, chosen)), self.most),
+            Branch(rules, lambda number: (PlannedRelease("leaf_counts", counts, times=number),), rules[-1:]),
+        )
 
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
+    @property
+    def rho(self) -> None:
+        return None  # what is not used stays reserved, so that all of ε counts
+
+    def prepare(self, noise: NoiseSource) -> None:
+        noise.prepare(DiscreteLaplace(self._each))  # before a choice that is not proven nothing more is checked
+
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedList:  # noqa: ARG002
         support = least_support(self.min_remaining, int(tally.total().sum()))
         threshold = confidence_threshold(self.confidence, self._each)
-        parameters = NodeParameters(self._each, self.delta / max(self.most, 1), support, threshold)
-        choose = self.published.make(gate, parameters, self.published.reasons)
+        choose = self.published.choose(runner, self.published.reasons, support, threshold)
         antecedents = grow(tally, self.candidates, self.most, choose)
-        return LearnedList(antecedents, *release_rule_counts(tally, antecedents, gate, self._each))
+        runner.decide(len(antecedents) + 1)
+        return LearnedList(antecedents, *release_rule_counts(tally, antecedents, runner))
