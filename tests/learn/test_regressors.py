@@ -179,7 +179,7 @@ def test_ordered_classes_are_missed_by_as_many_as_lie_between():
 
 
 def test_a_table_is_shifted_and_divided_so_that_a_row_costs_0_to_1():
-    table = LossTable.of_distances((0.0, 1.0, 3.0), lambda off: off**2, "squared", "a unit")
+    table = LossTable.of_distances((0.0, 1.0, 3.0), lambda off: off**2, Fact("absolute_classes", classes=2))
     assert table.entries == tuple(
         tuple(Fraction(entry, 9) for entry in row) for row in ((0, 1, 9), (1, 0, 4), (9, 4, 0))
     )
