@@ -71,7 +71,7 @@ def shot(page, folder, path):
     for place, one in enumerate(scaled):
         whole.paste(one, (sum(other.width + 12 for other in scaled[:place]), 0))
     version = PngInfo()
-    version.add_text("Software", SOFTWARE)  # tests compare it with the version of the package
+    version.add_text("Software", SOFTWARE.words)  # tests compare it with the version of the package
     whole.quantize(64).save(path, optimize=True, pnginfo=version)
 
 

@@ -24,4 +24,4 @@ def test_pictures_that_show_a_version_were_made_by_this_one(name):
     """`python docs/pictures.py` and `python benchmarks/reports.py` write the version into the file, too."""
     with Image.open(ROOT / "docs" / name) as picture:
         software = picture.info.get("Software") or picture.info["comment"].decode()
-    assert software == SOFTWARE
+    assert software == SOFTWARE.words
