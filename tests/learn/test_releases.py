@@ -14,7 +14,7 @@ import hedgerow as hr
 from hedgerow.errors import StateError
 from hedgerow.learn import plans
 from hedgerow.learn.chosen_attributes import ChosenPlan
-from hedgerow.learn.plans import DrawnList, DrawnTree, GreedyList, GreedyTree
+from hedgerow.learn.plans import GreedyListPlan, GreedyTreePlan, ListDrawPlan, TreeDrawPlan
 from hedgerow.learn.releases import Branch, Nested, PlannedRelease, ReleaseRunner, Repeated, extremes, most_rho, rho_of
 from hedgerow.learn.scorecard.number_plan import NumberPlan
 from hedgerow.learn.scorecard.plan import ScorecardPlan
@@ -354,10 +354,10 @@ def test_the_last_release_takes_what_a_repetition_leaves():
 
 
 LEARNED = {
-    "greedy lists": (GreedyList, "greedy lists"),
-    "greedy trees": (GreedyTree, "greedy trees"),
-    "lists": (DrawnList, "exact lists"),
-    "trees": (DrawnTree, "exact trees in blocks"),
+    "greedy lists": (GreedyListPlan, "greedy lists"),
+    "greedy trees": (GreedyTreePlan, "greedy trees"),
+    "lists": (ListDrawPlan, "exact lists"),
+    "trees": (TreeDrawPlan, "exact trees in blocks"),
     "scorecards": (ScorecardPlan, "scorecards"),
 }
 ROWS = [

@@ -27,7 +27,7 @@ from hedgerow.learn.objectives import (
     NumberObjective,
     PrivateRegressionLoss,
 )
-from hedgerow.learn.plans import DrawnList, DrawnTree, GreedyList, GreedyTree, Plan
+from hedgerow.learn.plans import GreedyListPlan, GreedyTreePlan, ListDrawPlan, Plan, TreeDrawPlan
 from hedgerow.learn.private_base import PrivateSpecification
 from hedgerow.learn.search.cost import Outline
 from hedgerow.learn.search.space import Space
@@ -75,11 +75,11 @@ class PrivateTree(SearchSpecification):
         outline = Outline.of_trees(schema)
         return tree_costs(outline, self.loss.table(schema)), min(LARGEST_DEPTH, outline.n_options)
 
-    def exact_plan(self, schema: Schema, draw: dict[str, Any], common: dict[str, Any]) -> DrawnTree:
-        return DrawnTree(draw=TreeDraw(Space.of_trees(schema), **draw), **common)
+    def exact_plan(self, schema: Schema, draw: dict[str, Any], common: dict[str, Any]) -> TreeDrawPlan:
+        return TreeDrawPlan(draw=TreeDraw(Space.of_trees(schema), **draw), **common)
 
-    def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyTree:
-        return GreedyTree(space=Space.of_trees(schema), **common)
+    def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyTreePlan:
+        return GreedyTreePlan(space=Space.of_trees(schema), **common)
 
     def _check_stop_probability(self) -> None:
         if not (isinstance(self.stop_probability, str) and self.stop_probability == "auto"):
@@ -124,11 +124,11 @@ class PrivateRuleList(SearchSpecification):
         literals, negations = int(self.max_literals), bool(self.negations)
         return list_costs(schema, literals, negations=negations, objective=self.loss.table(schema)), LARGEST_LIST - 1
 
-    def exact_plan(self, schema: Schema, draw: dict[str, Any], common: dict[str, Any]) -> DrawnList:
-        return DrawnList(draw=ListDraw(self._candidates(schema), **draw), **common)
+    def exact_plan(self, schema: Schema, draw: dict[str, Any], common: dict[str, Any]) -> ListDrawPlan:
+        return ListDrawPlan(draw=ListDraw(self._candidates(schema), **draw), **common)
 
-    def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyList:
-        return GreedyList(candidates=self._candidates(schema), **common)
+    def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyListPlan:
+        return GreedyListPlan(candidates=self._candidates(schema), **common)
 
     def _candidates(self, schema: Schema) -> Candidates:
         return Candidates.of(schema, int(self.max_literals), negations=bool(self.negations))

@@ -137,7 +137,7 @@ class GreedyPlan(LeafPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyList(GreedyPlan):
+class GreedyListPlan(GreedyPlan):
     """A rule list grown rule by rule."""
 
     candidates: Candidates  # the candidate rules
@@ -157,7 +157,7 @@ class GreedyList(GreedyPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyTree(GreedyPlan):
+class GreedyTreePlan(GreedyPlan):
     """A tree grown level by level."""
 
     space: Space  # the tests to choose from
@@ -251,7 +251,7 @@ class DrawPlan(LeafPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawnList(DrawPlan):
+class ListDrawPlan(DrawPlan):
     """A rule list drawn with its labels or probabilities, in one block or several."""
 
     draw: ListDraw  # what is drawn from
@@ -268,7 +268,7 @@ class DrawnList(DrawPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawnTree(DrawPlan):
+class TreeDrawPlan(DrawPlan):
     """A tree drawn with its labels or probabilities."""
 
     draw: TreeDraw  # what is drawn from
