@@ -88,7 +88,7 @@ def step(title: str, draw: Callable[[Axes], object], *, blank: bool = False) -> 
 def save(name: str, steps: list[Image.Image]) -> None:
     """Write steps as a GIF that goes on for ever."""
     first, *others = steps
-    options = {"duration": 1000 * SECONDS, "loop": 0, "optimize": True, "comment": SOFTWARE.encode()}
+    options = {"duration": 1000 * SECONDS, "loop": 0, "optimize": True, "comment": SOFTWARE.words.encode()}
     first.save(FOLDER / name, save_all=True, append_images=others, **options)
 
 
