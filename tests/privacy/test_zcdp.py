@@ -90,6 +90,11 @@ def test_releases_cost_no_more_together_than_the_largest_of_them_allows(parts, m
     assert told <= pure_rho(sum(parts), each + Fraction(more))
 
 
+def test_equal_parts_of_a_large_epsilon_cost_no_more_than_the_whole():
+    """Rounding up each part made three parts of 100 cost 4e-18 more than 100, which a plan had declared."""
+    assert 3 * pure_rho(Fraction(100, 3)) == pure_rho(Fraction(100)) == 100
+
+
 @pytest.mark.parametrize("digits", [1, 2, 5])
 @pytest.mark.parametrize("weight", ["0.115", "0.259", "1.35", "40"])
 def test_what_a_draw_costs_does_not_depend_on_the_digits_that_a_caller_computes_with(weight, digits):

@@ -37,8 +37,9 @@ def pure_rho(epsilon: Fraction, each: Fraction | None = None) -> Fraction:
     # answers is further apart than those of randomised response. tanh is taken by a convergent of its continued
     # fraction from above, at most 1.
     half = (epsilon if each is None else each) / 2
-    tanh = min(half * (15 + half**2) / (15 + 6 * half**2), Fraction(1))
-    return _rounded_up(epsilon * tanh)
+    tanh = half * (15 + half**2) / (15 + 6 * half**2)
+    # From 1 on it is ε itself, unrounded: the ρ of equal parts then adds up to that of the whole.
+    return epsilon if tanh >= 1 else _rounded_up(epsilon * tanh)
 
 
 def drawn_rho(epsilon: Fraction, weight: Fraction) -> Fraction:
