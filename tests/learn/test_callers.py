@@ -4,6 +4,10 @@ import warnings
 from pathlib import Path
 
 import pytest
+from sklearn.ensemble import StackingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline as ScikitLearnPipeline
 
 import hedgerow as hr
 from hedgerow.errors import PreparationWarning, SeededNoiseWarning
@@ -53,3 +57,37 @@ def test_functions_and_classes_of_others_are_not_taken_for_scikit_learns():
         warnings.simplefilter("error", PreparationWarning)
         Pipeline().fit(estimator, people(60))
     assert unaccounted() == []
+
+
+class PipelineOfOthers(ScikitLearnPipeline):
+    """A pipeline that fits its steps by itself, as that of imbalanced-learn does."""
+
+    def fit(self, X, y):
+        self.steps[-1][1].fit(X, y)
+        return self
+
+
+class SearchOfOthers(GridSearchCV):
+    def fit(self, X, y):
+        self.estimator.fit(X, y)
+        return self
+
+
+class StackOfOthers(StackingClassifier):
+    def fit(self, X, y):
+        self.estimators[0][1].fit(X, y)
+        return self
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda tree: PipelineOfOthers([("impute", SimpleImputer()), ("tree", tree)]), "an earlier step"),
+        (lambda tree: SearchOfOthers(tree, {}), "a search chooses"),
+        (lambda tree: StackOfOthers([("tree", tree)]), "another estimator learns"),
+    ],
+)
+def test_classes_derived_from_scikit_learns_are_recognised_by_their_bases(make, reason):
+    rows = people(60)
+    with pytest.warns(PreparationWarning, match=reason):
+        make(hr.PrivateTreeClassifier(1, max_depth=1, schema=SCHEMA)).fit(rows, rows["risk"])

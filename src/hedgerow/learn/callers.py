@@ -1,7 +1,8 @@
 """The callers of a fit: the line that a warning names, and what scikit-learn learns around a fit without a charge.
 
 scikit-learn has no hook that says by whom an estimator is fitted: tags, clones and metadata routing are the same for a
-search and for a user. Its callers are recognised on the stack by the public names of their classes and functions.
+search and for a user. Its functions and classes are recognised on the stack by their public names, and classes that
+other packages derive from them by their bases.
 """
 
 import inspect
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 _SOURCE = str(Path(__file__).parents[1])
 _PREPARED = (
@@ -48,14 +50,23 @@ def unaccounted() -> list[str]:
     """Return what scikit-learn's callers learn from the rows without a charge: fitted steps, scores, predictions."""
     found = set[str]()
     for frame in _frames(inspect.currentframe()):
-        if not str(frame.f_globals.get("__name__")).startswith("sklearn."):
-            continue
-        name = frame.f_code.co_qualname.partition(".")[0]  # of a function, or of the class of a method
-        if name in _UNACCOUNTED:
+        name = frame.f_code.co_name
+        if name in _UNACCOUNTED and _is_scikit_learn(frame.f_globals.get("__name__")):
             found.add(_UNACCOUNTED[name])
-        elif name == "Pipeline" and _has_fitted_steps(inspect.getargvalues(frame).locals.get("self")):
-            found.add(_PREPARED)
+        elif name.startswith("fit"):
+            found |= _learned_around(inspect.getargvalues(frame).locals.get("self"))
     return sorted(found)
+
+
+def _learned_around(caller: object) -> set[str]:
+    """Return what a caller learns if its class is scikit-learn's, or derived from it with a `fit` of its own."""
+    classes = {kind.__name__ for kind in type(caller).__mro__ if _is_scikit_learn(kind.__module__)}
+    found = {_UNACCOUNTED[name] for name in classes & _UNACCOUNTED.keys()}
+    return found | {_PREPARED} if "Pipeline" in classes and _has_fitted_steps(caller) else found
+
+
+def _is_scikit_learn(module: object) -> bool:
+    return str(module).startswith("sklearn.")
 
 
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:
@@ -64,9 +75,7 @@ def _frames(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _has_fitted_steps(pipeline: object) -> bool:
-    from sklearn.pipeline import Pipeline
+def _has_fitted_steps(pipeline: Any) -> bool:
     from sklearn.utils import get_tags
 
-    steps = pipeline.steps[:-1] if isinstance(pipeline, Pipeline) else ()
-    return any(get_tags(step).requires_fit for _, step in steps if hasattr(step, "transform"))
+    return any(get_tags(step).requires_fit for _, step in pipeline.steps[:-1] if hasattr(step, "transform"))
