@@ -85,3 +85,24 @@ def test_a_subclass_may_have_parameters_of_its_own():
     assert found.privacy_.epsilon == 2
     assert found.tree_.depth == 1
     assert found.search_cost(found.tree_.schema).states >= 1
+
+
+@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if hasattr(one, "caveats")])
+def test_without_a_fit_an_estimator_has_no_caveats_whatever_its_parameters(estimator):
+    """As of any fitted attribute: `inspect.getmembers` and notebooks look at all of them."""
+    assert not hasattr(estimator(), "caveats")
+    assert not hasattr(estimator(schema=3), "caveats")
+
+
+def test_caveats_are_of_the_fitted_model_whatever_its_parameters_are_by_now():
+    X = np.array([[0, 1], [1, 0]] * 100)
+    found = hr.PrivateTreeClassifier(1, max_depth=1, search="greedy", random_state=0).fit(X, X[:, 0])
+    assert found.set_params(epsilon=None).caveats == ()
+
+
+@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if issubclass(one, TallyEstimator)])
+def test_an_estimator_names_itself_if_it_has_no_such_parameter(estimator):
+    with pytest.raises(TypeError, match=f"^{estimator.__name__}: got an unexpected keyword argument 'depths'"):
+        estimator(depths=2)
+    with pytest.raises(TypeError, match=f"^{estimator.__name__}: too many positional arguments"):
+        estimator(1.0, 2)

@@ -20,7 +20,7 @@ from hedgerow.cli.rows import CommandRows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.learners import CLASSIFIERS, REGRESSORS, Learners
-from hedgerow.learn.private_base import PrivateSpecification, noise_warning
+from hedgerow.learn.private_base import PrivateSpecification, model_caveats, noise_warning
 from hedgerow.learn.searches import SearchSpecification
 from hedgerow.learn.ssrl.greedy import PUBLISHED, PublishedRuleList
 from hedgerow.models.model import Model
@@ -145,7 +145,7 @@ def fit(
             write, lambda: _learn(learner, rows, label), lambda model: model.to_json(), amount, account
         )
     with written(output):
-        for caveat in learner.caveats(released):
+        for caveat in model_caveats(released, learner):
             say(f"warning: {caveat.sentence}", err=True)
         enter_digest(account, released.to_dict()["digest"])
         say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else model_text(released))

@@ -22,10 +22,11 @@ from hedgerow.errors import ArgumentTypeError
 from hedgerow.learn.base import Specification
 from hedgerow.learn.callers import unaccounted, warn
 from hedgerow.learn.inputs import TrainingData, validated_table
-from hedgerow.learn.private_base import PrivateSpecification, noise_warning
+from hedgerow.learn.private_base import PrivateSpecification, model_caveats, noise_warning
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.models.model import Model
+from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.schema.attributes import MISSING
 from hedgerow.schema.contributions import unit_advice
@@ -79,7 +80,10 @@ def parameters_of(learner: Callable[P, Specification]) -> Callable[[Any], Callab
     def decorate(init: Any) -> Callable[Concatenate[Any, P], None]:
         @wraps(init)
         def initialised(self: Any, *args: P.args, **kwargs: P.kwargs) -> None:
-            given = parameters.bind(*args, **kwargs)
+            try:
+                given = parameters.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{type(self).__name__}: {error}.") from None
             given.apply_defaults()
             vars(self).update(given.arguments)
 
@@ -157,6 +161,10 @@ class FittedModelMixin:
 
 class TallyEstimator(FittedModelMixin, BaseEstimator):
     """An estimator of a model by a learner; subclasses say which, by `parameters_of`."""
+
+    privacy_: PrivacyCard
+    feature_names_in_: Array
+    n_features_in_: int
 
     if TYPE_CHECKING:
 
@@ -343,7 +351,7 @@ class PrivateEstimator(TallyEstimator):
     @property
     def caveats(self) -> tuple[Caveat, ...]:
         """Reasons why the fitted model as a whole is of little use, unless a model without a choice was asked for."""
-        return specification_of(self).caveats(self._model)
+        return model_caveats(self._model, self)
 
     def _warn(self, specification: Any, schema: Schema, names: Sequence[str]) -> None:
         seed = specification.random_state

@@ -161,7 +161,10 @@ class Model(SealedFile):
 
     @abstractmethod
     def predict_proba(self, X: Any) -> Floats:
-        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `predict`."""
+        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `predict`.
+
+        If only labels were released, each probability is 0 or 1, and `LabelsOnlyWarning` says so.
+        """
 
     @property
     @abstractmethod
