@@ -12,7 +12,7 @@ from hedgerow.boundary.arrays import Array, Floats, Index, Integers
 from hedgerow.evaluation.measures import Interval, mean_on_rows
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_release import LeafRelease
-from hedgerow.report.contents import Bucket, Fact, Finding, Grid, Section, section
+from hedgerow.report.contents import Bucket, Finding, Grid, Section, SheetLine, section
 from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.schema.targets import Label
@@ -139,13 +139,13 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _facts(one: Accuracy) -> Iterator[Fact]:
+def _facts(one: Accuracy) -> Iterator[SheetLine]:
     right, base = one.overall.accuracy, one.overall.baseline
-    yield Fact(f"accuracy on {one.of}", f"{_percent(right)} of {one.overall.rows:,}", right)
-    yield Fact(f"always the commonest class, on {one.of}", _percent(base), base)
+    yield SheetLine(f"accuracy on {one.of}", f"{_percent(right)} of {one.overall.rows:,}", right)
+    yield SheetLine(f"always the commonest class, on {one.of}", _percent(base), base)
     for penalty, (ours, base) in zip(one.penalties, one.overall.penalties, strict=True):
-        yield Fact(f"mean {penalty.name} on {one.of}", f"{ours:.4g}", ours)
-        yield Fact(f"baseline: mean {penalty.name} of always one class", f"{base:.4g}", base)
+        yield SheetLine(f"mean {penalty.name} on {one.of}", f"{ours:.4g}", ours)
+        yield SheetLine(f"baseline: mean {penalty.name} of always one class", f"{base:.4g}", base)
 
 
 def _grid(one: Accuracy, name: str, groups: tuple[Hits, ...]) -> Grid:
@@ -191,7 +191,7 @@ def released_accuracy(subject: Subject) -> Section:
     has_counts = release is not None and release.is_histogram
     found = {} if release is None or not has_counts else _by_counts(release, subject.cost_matrix)
     texts = {name: _released_text(of, "g" if name.startswith("cost") else "%") for name, of in found.items()}
-    facts = [Fact(_RELEASED[name], texts[name], found[name][0]) for name in found]
+    facts = [SheetLine(_RELEASED[name], texts[name], found[name][0]) for name in found]
     values: dict[str, Any] = {name: texts.get(name) for name in _RELEASED}
     values |= {
         "has_counts": has_counts,

@@ -15,7 +15,7 @@ from hedgerow.text.messages import number_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-Kind = Literal["public", "board"]  # of which sheet something is: of the public one, or of that for the board
+SheetKind = Literal["public", "board"]  # of which sheet something is: of the public one, or of that for the board
 GridValue = str | int | float | None
 Bucket = Literal["reject", "look", "supports"]
 """The advice of a finding to a board: not as it is; look closer; it supports the release."""
@@ -27,7 +27,7 @@ FORMAT = "hedgerow/report"  # the format of the JSON of a sheet
 
 
 @dataclass(frozen=True)
-class Fact:
+class SheetLine:
     """One line of a section: its name, the text for a person, and the value for a program, where it is not the text."""
 
     name: str
@@ -104,7 +104,7 @@ class Section:
     key: str
     question: str
     answer: str
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[SheetLine, ...] = ()
     grids: tuple[Grid, ...] = ()
     notes: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ class Sheet:
     finding that supports a release.
     """
 
-    kind: Kind
+    kind: SheetKind
     title: str
     date: date
     software: str
@@ -248,7 +248,7 @@ def page(sheet: Sheet) -> str:
 
 
 def section(
-    key: str, facts: Iterable[Fact] = (), grids: Iterable[Grid] = (), *, template: str = "", **values: Any
+    key: str, facts: Iterable[SheetLine] = (), grids: Iterable[Grid] = (), *, template: str = "", **values: Any
 ) -> Section:
     """Return a section whose sentences are those of its template with values; paragraphs have an empty line between."""
     said = _templates().get_template(f"{template or key}.txt").make_module(values)

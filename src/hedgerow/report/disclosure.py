@@ -16,7 +16,17 @@ from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
-from hedgerow.report.contents import MOST_SHOWN, Bucket, Fact, Finding, Grid, GridValue, Section, section, shortened
+from hedgerow.report.contents import (
+    MOST_SHOWN,
+    Bucket,
+    Finding,
+    Grid,
+    GridValue,
+    Section,
+    SheetLine,
+    section,
+    shortened,
+)
 from hedgerow.report.findings import STRONG, TEN, finding
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
@@ -29,7 +39,7 @@ _MOST_POINTS = 20  # rows of a scorecard on a page
 def model(subject: Subject) -> Section:
     released = subject.released
     grids = [] if released is None else [_listing(subject, one) for one in released.listings()]
-    facts = [Fact("drawn by", subject.loss)] if subject.loss else []
+    facts = [SheetLine("drawn by", subject.loss)] if subject.loss else []
     is_shown = bool(grids or subject.conditions)
     return section("model", facts, grids, is_shown=is_shown, is_own=released is not None)
 
@@ -65,27 +75,31 @@ def _rows_text(subject: Subject, risk: LeafRisk, rows: int) -> str:
     return subject.released.leaf_release.rows_text(rows)
 
 
-def _sizes(subject: Subject, risk: LeafRisk) -> tuple[Fact, ...]:
+def _sizes(subject: Subject, risk: LeafRisk) -> tuple[SheetLine, ...]:
     (one, rows), smallest, ones = risk.counted, min(risk.rows), sum(rows == 1 for rows in risk.rows)
     empty = sum(rows <= 0 for rows in risk.rows)
     return (
-        Fact("leaves", f"{len(risk.rows):,}", len(risk.rows)),
-        Fact(f"{rows} in the smallest leaf", _rows_text(subject, risk, smallest), smallest),
-        *([Fact("leaves without rows", f"{empty:,}", empty)] if empty else []),
-        Fact(f"leaves with fewer than {number_of(risk.threshold, one, rows)}", f"{len(risk.small):,}", len(risk.small)),
-        Fact(f"leaves of one {one}", f"{ones:,}", ones),
-        Fact(f"{rows} in leaves below the threshold", *_rows_in(risk, risk.small)),
+        SheetLine("leaves", f"{len(risk.rows):,}", len(risk.rows)),
+        SheetLine(f"{rows} in the smallest leaf", _rows_text(subject, risk, smallest), smallest),
+        *([SheetLine("leaves without rows", f"{empty:,}", empty)] if empty else []),
+        SheetLine(
+            f"leaves with fewer than {number_of(risk.threshold, one, rows)}", f"{len(risk.small):,}", len(risk.small)
+        ),
+        SheetLine(f"leaves of one {one}", f"{ones:,}", ones),
+        SheetLine(f"{rows} in leaves below the threshold", *_rows_in(risk, risk.small)),
     )
 
 
-def _classes(subject: Subject, risk: LeafRisk) -> tuple[Fact, ...]:
+def _classes(subject: Subject, risk: LeafRisk) -> tuple[SheetLine, ...]:
     if risk.counts is None:
         return ()
     what = "leaves of one class (class disclosure)" if subject.number is None else "leaves of one level"
     rows = risk.counted[1]
-    few = Fact(f"leaves in which a class has 1 to {risk.threshold - 1} {rows}", f"{len(risk.few):,}", len(risk.few))
-    pure = Fact(what, f"{len(risk.pure):,}", len(risk.pure))
-    held = Fact(f"{rows} in leaves of one {subject.part}", *_rows_in(risk, risk.pure))
+    few = SheetLine(
+        f"leaves in which a class has 1 to {risk.threshold - 1} {rows}", f"{len(risk.few):,}", len(risk.few)
+    )
+    pure = SheetLine(what, f"{len(risk.pure):,}", len(risk.pure))
+    held = SheetLine(f"{rows} in leaves of one {subject.part}", *_rows_in(risk, risk.pure))
     return (pure, held, few) if subject.number is None else (pure, held)
 
 
@@ -115,16 +129,18 @@ def _rows_in(risk: LeafRisk, chosen: tuple[int, ...]) -> tuple[str, int]:
     return f"{rows:,} of {sum(risk.rows):,}", rows
 
 
-def _sensitive(subject: Subject, risk: LeafRisk | None) -> Fact:
+def _sensitive(subject: Subject, risk: LeafRisk | None) -> SheetLine:
     name = "leaves whose rule asks for a sensitive attribute"
     if not subject.form.sensitive:
-        return Fact(name, "not known: the form names no sensitive attribute")
+        return SheetLine(name, "not known: the form names no sensitive attribute")
     if subject.paths is None:
-        return Fact(name, "not known without decision paths")
+        return SheetLine(name, "not known without decision paths")
     found = subject.sensitive_leaves
     small = [] if risk is None or len(risk.rows) != len(subject.paths) else [i for i in found if i in risk.small]
     more = f", {len(small)} of them below the threshold" if risk is not None and found else ""
-    return Fact(name, f"{len(found)} of {len(subject.paths)} ({', '.join(subject.form.sensitive)}){more}", len(found))
+    return SheetLine(
+        name, f"{len(found)} of {len(subject.paths)} ({', '.join(subject.form.sensitive)}){more}", len(found)
+    )
 
 
 def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
@@ -246,8 +262,8 @@ def reconstruction_section(subject: Subject, found: Reconstruction | str) -> Sec
     if subject.released is not None and subject.released.has_points:
         left = totals(subject.released)
         facts = (
-            Fact("bits of a row without a total", f"{left.bits:.1f}", left.bits),
-            Fact("bits left by a total, on average", f"{left.residual_bits:.1f}", left.residual_bits),
+            SheetLine("bits of a row without a total", f"{left.bits:.1f}", left.bits),
+            SheetLine("bits left by a total, on average", f"{left.residual_bits:.1f}", left.residual_bits),
         )
         return section("reconstruction", facts, totals=left, problem="", view="")
     if isinstance(found, str):
@@ -257,19 +273,19 @@ def reconstruction_section(subject: Subject, found: Reconstruction | str) -> Sec
     return section("reconstruction", _entropy_facts(found), totals=None, problem="", view=VIEWS[found.view], **values)
 
 
-def _entropy_facts(found: Reconstruction) -> tuple[Fact, ...]:
+def _entropy_facts(found: Reconstruction) -> tuple[SheetLine, ...]:
     mean, least = found.entropy_bits / found.n_rows, found.curve()[0][0]
     lost, known = found.loss_of_most_exposed(), _known(found)
     worst = min((i for i, n in enumerate(found.supports) if n), key=lambda i: found.bits[i])
     which = f"{worst + 1}. {shortened(found.conditions[worst])}"
     return (
-        Fact("bits of a row without the model", f"{found.domain.bits:.1f}", found.domain.bits),
-        Fact("bits left, mean over rows", f"{mean:.1f}", mean),
-        Fact("Dist_G", f"{found.uncertainty:.3f}", found.uncertainty),
-        Fact("least share of bits left", f"{least:.3f}", float(least)),
-        Fact("bits lost by each of the most exposed 5 % of rows, at least", f"{100 * lost:.0f} %", lost),
-        Fact("most exposed leaf", f"{which} ({found.bits[worst]:.1f} bits left)"),
-        Fact("rows disclosed exactly", f"{known:,}", known),
+        SheetLine("bits of a row without the model", f"{found.domain.bits:.1f}", found.domain.bits),
+        SheetLine("bits left, mean over rows", f"{mean:.1f}", mean),
+        SheetLine("Dist_G", f"{found.uncertainty:.3f}", found.uncertainty),
+        SheetLine("least share of bits left", f"{least:.3f}", float(least)),
+        SheetLine("bits lost by each of the most exposed 5 % of rows, at least", f"{100 * lost:.0f} %", lost),
+        SheetLine("most exposed leaf", f"{which} ({found.bits[worst]:.1f} bits left)"),
+        SheetLine("rows disclosed exactly", f"{known:,}", known),
     )
 
 
@@ -307,7 +323,7 @@ RATES = (0.001, 0.01, 0.1)  # the false positive rates at which the largest true
 def membership_bounds(subject: Subject) -> Section:
     """Return what ε permits any attack, which follows from the card alone."""
     rates = RATES if subject.bound is not None else ()
-    facts = [Fact(f"TPR at an FPR of {100 * fpr:g} %, at most", _permitted(subject, fpr)) for fpr in rates]
+    facts = [SheetLine(f"TPR at an FPR of {100 * fpr:g} %, at most", _permitted(subject, fpr)) for fpr in rates]
     best = facts[1].text if facts else None
     return section("membership", facts, is_bound=True, best=best, leaves=None, found=None, exact=None)
 
@@ -336,21 +352,21 @@ def _of(subject: Subject) -> str:  # what somebody who knows a row knows of it b
 
 
 def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Section:
-    facts, grids = list[Fact](), list[Grid]()
+    facts, grids = list[SheetLine](), list[Grid]()
     if leaves is not None:
         v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
-        facts.append(Fact(f"right guesses from {_of(subject)} and leaf", f"{100 * v:.1f} %", v))
-        facts.append(Fact("right guesses by chance", f"{100 * chance:.1f} %", chance))
+        facts.append(SheetLine(f"right guesses from {_of(subject)} and leaf", f"{100 * v:.1f} %", v))
+        facts.append(SheetLine("right guesses by chance", f"{100 * chance:.1f} %", chance))
     exact, worst = None, 0.0
     if isinstance(found, ExactMembership):
         exact, worst, loss = found, float(found.advantage.max()), float(found.realised_loss.max())
-        facts.append(Fact("largest advantage of the best attack on any row", f"{worst:.4f}", worst))
-        facts.append(Fact("largest privacy loss of any row", f"{loss:.4f}", loss))
+        facts.append(SheetLine("largest advantage of the best attack on any row", f"{worst:.4f}", worst))
+        facts.append(SheetLine("largest privacy loss of any row", f"{loss:.4f}", loss))
     elif found is not None:
         low, high = found.auc_interval
         interval = "95 % confidence" if isinstance(found, ShadowMembership) else "90 % of splits"
-        facts.append(Fact("attack", f"{found.attack}, on {found.target}"))
-        facts.append(Fact("AUC", f"{found.auc:.3f} ({interval}: {low:.3f} to {high:.3f})", found.auc))
+        facts.append(SheetLine("attack", f"{found.attack}, on {found.target}"))
+        facts.append(SheetLine("AUC", f"{found.auc:.3f} ({interval}: {low:.3f} to {high:.3f})", found.auc))
         grids.append(_beside(subject, found))
     values: dict[str, Any] = {"leaves": leaves, "found": found, "exact": exact, "worst": worst, "known": _of(subject)}
     return section("membership", facts, grids, is_bound=False, **values)

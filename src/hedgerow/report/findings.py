@@ -10,7 +10,7 @@ from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import NO_NOISE, PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.wording import of_unit
-from hedgerow.report.contents import Bucket, Finding, Kind
+from hedgerow.report.contents import Bucket, Finding, SheetKind
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.text.messages import number_of
@@ -183,7 +183,7 @@ def _uncounted(charge: Charge, releases: Releases) -> Iterator[Finding]:
         yield finding("record/evaluation", "look", f"{sentence}{amount_text(charge.epsilon)}.", float(charge.epsilon))
 
 
-def stored(subject: Subject, kind: Kind) -> Iterator[Finding]:
+def stored(subject: Subject, kind: SheetKind) -> Iterator[Finding]:
     """Yield the data in the model's file, or in the estimator, apart from its predictions; for the board with numbers.
 
     How many rows an estimator stores may be how many it was trained on, which the public sheet does not say.

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import Charge, total_rho
 from hedgerow.privacy.wording import of_reasons, of_unit
-from hedgerow.report.contents import Fact, Grid, Kind, Section, section
+from hedgerow.report.contents import Grid, Section, SheetKind, SheetLine, section
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema
@@ -23,18 +23,21 @@ _SHOWN = 6  # attributes, charges and releases on a page
 
 def guarantee(subject: Subject) -> Section:
     card = subject.card
-    facts = [Fact("guarantee, as the card says", card.guarantee)]
+    facts = [SheetLine("guarantee, as the card says", card.guarantee)]
     if subject.bound is None:
         return section("guarantee", facts, is_private=False)
     (epsilon, delta), rho = subject.bound, total_rho(card.planned)
-    facts += [Fact("epsilon", amount_text(epsilon), float(epsilon)), Fact("delta", amount_text(delta), float(delta))]
-    facts += [] if rho is None else [Fact("rho", amount_text(rho), float(rho))]
-    facts += [Fact("largest factor by which an output becomes more likely", factor_text(epsilon))]
+    facts += [
+        SheetLine("epsilon", amount_text(epsilon), float(epsilon)),
+        SheetLine("delta", amount_text(delta), float(delta)),
+    ]
+    facts += [] if rho is None else [SheetLine("rho", amount_text(rho), float(rho))]
+    facts += [SheetLine("largest factor by which an output becomes more likely", factor_text(epsilon))]
     unit = None if card.unit is None else quoted_text(card.unit.column)
     suspected = "a row is" if unit is None else f"the rows of one {unit} are"
     for prior in PRIORS:
         most = largest_belief(prior, epsilon)
-        facts.append(Fact(f"a suspicion of {percent_up(prior)} rises to at most", percent_up(most), most))
+        facts.append(SheetLine(f"a suspicion of {percent_up(prior)} rises to at most", percent_up(most), most))
     said: dict[str, Any] = {"unit": unit, "suspected": suspected, "delta": amount_text(delta) if delta else ""}
     return section("guarantee", facts, is_private=True, half=percent_up(largest_belief(0.5, epsilon)), **said)
 
@@ -45,16 +48,16 @@ def is_of_rows(subject: Subject) -> bool:
     return schema is not None and any(one.no_guarantee for one in (schema, *schema.charges))
 
 
-def unprotected(subject: Subject, kind: Kind) -> Section:
+def unprotected(subject: Subject, kind: SheetKind) -> Section:
     schema, notes = subject.schema, [note.words for note in subject.card.notes]
     is_hidden = kind == "public" and is_of_rows(subject)
-    facts = [Fact("notes on the card", "\n".join(notes))] if notes else []
+    facts = [SheetLine("notes on the card", "\n".join(notes))] if notes else []
     grids: list[Grid] = []
     if schema is not None and not is_hidden:
         size = number_of(len(schema), "attribute")
-        facts.insert(0, Fact("schema", f"{size}, digest {schema.digest}", schema.digest))
+        facts.insert(0, SheetLine("schema", f"{size}, digest {schema.digest}", schema.digest))
         if schema.label is not None:
-            facts.insert(1, Fact("what is predicted", f"{printable(schema.label.name)}: {schema.label.domain}"))
+            facts.insert(1, SheetLine("what is predicted", f"{printable(schema.label.name)}: {schema.label.domain}"))
         title, columns = "The schema, and where its cut points come from", ("attribute", "domain", "cut points")
         if subject.has_own_thresholds:
             title, columns = "The schema", columns[:2]
@@ -76,7 +79,7 @@ def _sources(schema: Schema) -> tuple[tuple[str, str, str], ...]:
     return tuple(found)
 
 
-def charges(subject: Subject, kind: Kind) -> Section:
+def charges(subject: Subject, kind: SheetKind) -> Section:
     """Return the mechanisms, and every charge on the card: without a guarantee their list depends on the rows."""
     card = subject.card
     is_hidden = kind == "public" and not card.is_private
@@ -109,11 +112,11 @@ def _remark(charge: Charge) -> str:
 def earlier(releases: Releases | None) -> Section:
     if releases is None:
         return section("releases", count=None)
-    facts = [Fact("record", releases.record)]
-    facts += [Fact("dataset", releases.dataset)] if releases.dataset else []
+    facts = [SheetLine("record", releases.record)]
+    facts += [SheetLine("dataset", releases.dataset)] if releases.dataset else []
     facts += _losses(releases)
     if releases.cap is not None:
-        facts.append(Fact("cap on epsilon", amount_text(releases.cap), float(releases.cap)))
+        facts.append(SheetLine("cap on epsilon", amount_text(releases.cap), float(releases.cap)))
     rows = list[tuple[str, ...]]()
     for one in releases.releases:
         time, remarks = one.time[:19].replace("T", " "), filter(None, (one.state, _remark(one.charge)))
@@ -123,44 +126,44 @@ def earlier(releases: Releases | None) -> Section:
     return section("releases", facts, [grid] if rows else [], count=len(rows), units=len(releases.by_unit))
 
 
-def _losses(releases: Releases) -> Iterator[Fact]:
+def _losses(releases: Releases) -> Iterator[SheetLine]:
     units = releases.by_unit
     for unit, one in units.items():
         whose = f", for {of_unit(unit)}" if len(units) > 1 else ""
-        yield Fact(f"epsilon of all, by addition{whose}", amount_text(one.epsilon), float(one.epsilon))
-        yield Fact(f"delta of all, by addition{whose}", amount_text(one.delta), float(one.delta))
+        yield SheetLine(f"epsilon of all, by addition{whose}", amount_text(one.epsilon), float(one.epsilon))
+        yield SheetLine(f"delta of all, by addition{whose}", amount_text(one.delta), float(one.delta))
         if one.rho is not None:
-            yield Fact(f"rho of all so far, a running figure{whose}", amount_text(one.rho), float(one.rho))
+            yield SheetLine(f"rho of all so far, a running figure{whose}", amount_text(one.rho), float(one.rho))
 
 
 def noise(subject: Subject) -> Section:
     card = subject.card
-    facts = [Fact("noise", card.noise.words)]
-    facts += [Fact("no guarantee because", of_reasons(card.no_guarantee) or "")] if card.no_guarantee else []
+    facts = [SheetLine("noise", card.noise.words)]
+    facts += [SheetLine("no guarantee because", of_reasons(card.no_guarantee) or "")] if card.no_guarantee else []
     return section("noise", facts)
 
 
-def identity(subject: Subject, kind: Kind) -> Section:
+def identity(subject: Subject, kind: SheetKind) -> Section:
     """Return what the report is about. A digest without a guarantee confirms guesses at rows: it is for the board."""
     released, digest = subject.released, "none, since it is not a file of hedgerow"
     has_digest = released is not None and (subject.is_private or kind == "board")
     if released is not None:
         digest = released.to_dict()["digest"] if has_digest else "on the sheet for the board: it depends on the rows"
     facts = (
-        Fact("kind of model", subject.kind),
-        Fact("digest (SHA-256) of the model file", digest),
-        Fact("software that made the model", subject.card.software.words),
+        SheetLine("kind of model", subject.kind),
+        SheetLine("digest (SHA-256) of the model file", digest),
+        SheetLine("software that made the model", subject.card.software.words),
     )
     return section("identity", facts, title=subject.title, kind=subject.kind, has_digest=has_digest)
 
 
-def stated(subject: Subject, kind: Kind) -> Section:
+def stated(subject: Subject, kind: SheetKind) -> Section:
     """Return what people state in the form: all of it on the public sheet, limits and risk alone on the board's."""
     names = _STATED if kind == "public" else ("limits", "residual_risk")
     found = {name: getattr(subject.form, name) for name in names}
-    facts = [Fact(_named(name), text) for name, text in found.items() if text]
+    facts = [SheetLine(_named(name), text) for name, text in found.items() if text]
     missing = [_named(name) for name, text in found.items() if not text]
-    facts += [Fact("not stated", ", ".join(missing))] if missing else []
+    facts += [SheetLine("not stated", ", ".join(missing))] if missing else []
     return section("statements", facts, missing=missing)
 
 
@@ -175,14 +178,14 @@ def _named(name: str) -> str:
     return _IN_WORDS.get(name, name.replace("_", " "))
 
 
-def decision(kind: Kind) -> Section:
+def decision(kind: SheetKind) -> Section:
     lines = (
         "Decision (release, release with conditions, do not release)",
         "Reasons and conditions",
         "First checker: name, date, signature",
         "Second checker: name, date, signature",
     )
-    return section("decision", [Fact(line, "") for line in lines], kind=kind)
+    return section("decision", [SheetLine(line, "") for line in lines], kind=kind)
 
 
 _MOST = 700.0  # the largest exponent whose power has a float

@@ -28,7 +28,7 @@ from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import SOFTWARE
 from hedgerow.report.accuracy import Pair
-from hedgerow.report.contents import Fact, Finding, Grid, GridValue, Section, Sheet, page, section
+from hedgerow.report.contents import Finding, Grid, GridValue, Section, Sheet, SheetLine, page, section
 from hedgerow.report.disclosure import Attacked
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
@@ -303,11 +303,11 @@ def _evaluated(found: Evaluation | None) -> tuple[Section, ...]:
     if found is None:
         return ()
     about, (low, high) = found.rows()
-    facts = [Fact("rows", f"about {about:,} ({low:,} to {high:,})", about)]
-    facts += [Fact(one.name, str(one), one.value if one.says_something else None) for one in found.estimates]
+    facts = [SheetLine("rows", f"about {about:,} ({low:,} to {high:,})", about)]
+    facts += [SheetLine(one.name, str(one), one.value if one.says_something else None) for one in found.estimates]
     facts += [
-        Fact("guarantee", found.privacy.headline),
-        Fact("scale of the noise on each count, in rows", amount_text(found.scale)),
+        SheetLine("guarantee", found.privacy.headline),
+        SheetLine("scale of the noise on each count, in rows", amount_text(found.scale)),
     ]
     grids = []
     if found.by is not None:

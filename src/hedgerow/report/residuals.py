@@ -12,7 +12,7 @@ from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.report.accuracy import BY_HEART, Pair, worse_groups
-from hedgerow.report.contents import Bucket, Fact, Finding, Grid, GridValue, Section, section
+from hedgerow.report.contents import Bucket, Finding, Grid, GridValue, Section, SheetLine, section
 from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.text.values import printable, shown_text
@@ -112,7 +112,7 @@ def _sizes(one: Residuals) -> dict[str, float]:
     return {"absolute": one.absolute, "median": one.median, **roots, "bias": one.bias}
 
 
-def _facts(one: Error, loss: str) -> Iterator[Fact]:
+def _facts(one: Error, loss: str) -> Iterator[SheetLine]:
     all_rows, sizes = one.overall, _sizes(one.overall)
     named = {
         "absolute": f"mean absolute error (MAE) on {one.of}",
@@ -120,12 +120,14 @@ def _facts(one: Error, loss: str) -> Iterator[Fact]:
         "squared": f"root mean squared error (RMSE) on {one.of}",
         "mean": "baseline: RMSE of always the mean",
     }
-    yield from (Fact(name, f"{sizes[key]:.4g}", sizes[key]) for key, name in named.items())
+    yield from (SheetLine(name, f"{sizes[key]:.4g}", sizes[key]) for key, name in named.items())
     r2 = all_rows.r2
-    yield Fact(f"R² on {one.of}", "no two numbers differ" if r2 is None else f"{r2:.3f} of {all_rows.rows:,} rows", r2)
+    yield SheetLine(
+        f"R² on {one.of}", "no two numbers differ" if r2 is None else f"{r2:.3f} of {all_rows.rows:,} rows", r2
+    )
     if loss == _QUANTILE:
         share = all_rows.reached
-        yield Fact(f"rows with no more than is predicted, on {one.of}", f"{100 * share:.1f} %", share)
+        yield SheetLine(f"rows with no more than is predicted, on {one.of}", f"{100 * share:.1f} %", share)
 
 
 def _grid(of: str, name: str, groups: tuple[Residuals, ...]) -> Grid:
@@ -157,7 +159,9 @@ def released_error(subject: Subject) -> Section:
     has_counts = release is not None and release.is_histogram
     found = {} if release is None or not has_counts else _by_counts(release)
     texts = {name: f"{value:.3g}" + (f" ± {half:.2g}" if half else "") for name, (value, half) in found.items()}
-    facts = [Fact(f"{name} on the training rows, by released counts", texts[name], found[name][0]) for name in found]
+    facts = [
+        SheetLine(f"{name} on the training rows, by released counts", texts[name], found[name][0]) for name in found
+    ]
     values: dict[str, Any] = {"absolute": texts.get(_NAMES[0]), "r2": texts.get(_NAMES[2]), "target": _target(subject)}
     values |= {
         "has_counts": has_counts,
