@@ -224,10 +224,8 @@ def runs(name, split):
     parts = train_test_split(X, y, test_size=0.2, random_state=split, stratify=classes)
     train, test = (hr.Tally.count(parts[i], parts[i + 2], schema) for i in (0, 1))
     estimator = hr.PrivateTreeRegressor if objective == "squared" else hr.PrivateTreeClassifier
-    draw = (
-        specification_of(estimator(epsilon=1.0, schema=schema, search="exact", objective=objective)).plan(schema).draw
-    )
-    boxes, loss = Boxes.of(draw.space, draw.blocks[0]), draw.block(0).loss
+    plan = specification_of(estimator(epsilon=1.0, schema=schema, search="exact", objective=objective)).plan(schema)
+    boxes, loss = Boxes.of(plan.space, plan.blocks[0]), plan.block(0).loss
     rules = LOSS_RULES if name in LOSSES else RULES if name in CHOSEN_ON else HELD_OUT_RULES
     for epsilon in EPSILONS:
         draws = Draws(train, boxes, epsilon, loss)

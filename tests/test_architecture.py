@@ -213,7 +213,7 @@ DISPLAY = {
     *(f"hedgerow.privacy.{name}" for name in ("account", "card", "charge", "unit", "wording")),
     *(f"hedgerow.models.{name}" for name in ("leaf_model", "model", "model_card", "pmml", "scorecard")),
     *(f"hedgerow.report.{name}" for name in ("exports", "findings", "promises", "report")),
-    *("hedgerow.evaluation.evaluation", "hedgerow.learn.plans", "hedgerow.service.ledger.entry"),
+    *("hedgerow.evaluation.evaluation", "hedgerow.learn.blocks", "hedgerow.service.ledger.entry"),
     *("hedgerow.service.pages.views", "hedgerow.service.receipts"),
 }
 """Modules that show such sentences to people."""

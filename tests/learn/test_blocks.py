@@ -12,17 +12,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, SearchTooLargeError
-from hedgerow.learn.blocks import (
-    ListDraw,
-    TreeDraw,
-    draw_list,
-    draw_releases,
-    draw_tree,
-    equal_blocks,
-    list_costs,
-    longest_path,
-    tree_costs,
-)
+from hedgerow.learn.blocks import ListDrawPlan, TreeDrawPlan, equal_blocks, list_costs, longest_path, tree_costs
 from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.cost import Outline, space_cost, total_cost
@@ -135,13 +125,24 @@ def composed_tree(plan, table, epsilon):
     return dict(total)
 
 
-def drawing(plan, epsilon, gate):
-    return ReleaseRunner(draw_releases(plan, epsilon), gate)
+def list_plan(candidates, blocks, prior, **more):
+    given = {"epsilon": Fraction(1), "target": candidates.schema.target, "of_leaves": None, **more}
+    return ListDrawPlan(candidates=candidates, blocks=blocks, prior=prior, **given)
+
+
+def tree_plan(space, blocks, prior, **more):
+    given = {"epsilon": Fraction(1), "target": space.candidates.schema.target, "of_leaves": None, **more}
+    return TreeDrawPlan(space=space, blocks=blocks, prior=prior, **given)
+
+
+def drawn_by(gate, table, plan, epsilon):
+    plan = replace(plan, epsilon=epsilon)
+    return plan.draw(table.tally, ReleaseRunner(plan.releases, gate), quiet)
 
 
 def listed(table, plan, epsilon, source):
-    gate, draw = Gate(hr.Budget(epsilon), source), draw_list if isinstance(plan, ListDraw) else draw_tree
-    found = draw(table.tally, plan, drawing(plan, epsilon, gate), quiet)
+    gate = Gate(hr.Budget(epsilon), source)
+    found = drawn_by(gate, table, plan, epsilon)
     assert gate.budget.spent == epsilon
     return found
 
@@ -160,13 +161,12 @@ class Adding:
 def released(table, plan, epsilon):
     """The probability of every model that can be released, and the log-probability of every way to it."""
     total, ways = defaultdict(float), []
-    draw = draw_list if isinstance(plan, ListDraw) else draw_tree
 
     def way(choose):
         if not ways:  # through the real gate, which takes more time than a draw
             return listed(table, plan, epsilon, Scripted(choose))
         gate = Adding(Scripted(choose))
-        outcome = draw(table.tally, plan, drawing(plan, epsilon, gate), quiet)
+        outcome = drawn_by(gate, table, plan, epsilon)
         assert gate.spent == epsilon
         return outcome
 
@@ -194,16 +194,16 @@ def list_plans(draw, most=300):
 
     while blocks and ways() > most:
         blocks = blocks[:-1] if blocks[-1] == 1 else (*blocks[:-1], blocks[-1] - 1)
-    return ListDraw(candidates, blocks or (0,), constant(stop))
+    return list_plan(candidates, blocks or (0,), constant(stop))
 
 
 PAIR = schema_of(Boolean(), Boolean())
 PLANS = {
-    "one and one": ListDraw(Candidates.of(TWO, 1, negations=False), (1, 1), constant(0.5)),
-    "three times one": ListDraw(Candidates.of(PAIR, 1, negations=False), (1, 1, 1), constant(0.25)),
-    "two and one": ListDraw(Candidates.of(PAIR, 1, negations=False), (2, 1), constant(0.5)),
-    "by Brier's score": ListDraw(Candidates.of(schema_of(Boolean()), 1), (1, 1), constant(0.5), objective="brier"),
-    "three classes": ListDraw(Candidates.of(schema_of(Boolean(), classes=3), 1), (1, 1), constant(0.75)),
+    "one and one": list_plan(Candidates.of(TWO, 1, negations=False), (1, 1), constant(0.5)),
+    "three times one": list_plan(Candidates.of(PAIR, 1, negations=False), (1, 1, 1), constant(0.25)),
+    "two and one": list_plan(Candidates.of(PAIR, 1, negations=False), (2, 1), constant(0.5)),
+    "by Brier's score": list_plan(Candidates.of(schema_of(Boolean()), 1), (1, 1), constant(0.5), objective="brier"),
+    "three classes": list_plan(Candidates.of(schema_of(Boolean(), classes=3), 1), (1, 1), constant(0.75)),
 }
 
 
@@ -215,7 +215,7 @@ def some_rows(schema):
 
 @coarse_grid()
 def check_composed(plan, table, epsilon):
-    expected = (composed if isinstance(plan, ListDraw) else composed_tree)(plan, table, epsilon)
+    expected = (composed if isinstance(plan, ListDrawPlan) else composed_tree)(plan, table, epsilon)
     drawn, _ = released(table, plan, epsilon)
     assert drawn.keys() == expected.keys()
     assert sum(drawn.values()) == pytest.approx(1, abs=1e-9)
@@ -239,17 +239,17 @@ def test_a_list_drawn_in_blocks_has_the_composed_probability(examples):
 
 
 TREES = {
-    "one and one": TreeDraw(Space.of_trees(PAIR), (1, 1), constant(0.5)),
-    "stopping by depth": TreeDraw(Space.of_trees(PAIR), (1, 1), StopPrior(-2.0, 3.0)),
-    "of numbers": TreeDraw(Space.of_trees(schema_of(Integer(0, 9, (3, 5)))), (1, 1), constant(0.25)),
-    "two and one": TreeDraw(Space.of_trees(schema_of(Boolean(missing="bin"))), (2, 1), constant(0.5)),
-    "two and one, stopping by depth": TreeDraw(
+    "one and one": tree_plan(Space.of_trees(PAIR), (1, 1), constant(0.5)),
+    "stopping by depth": tree_plan(Space.of_trees(PAIR), (1, 1), StopPrior(-2.0, 3.0)),
+    "of numbers": tree_plan(Space.of_trees(schema_of(Integer(0, 9, (3, 5)))), (1, 1), constant(0.25)),
+    "two and one": tree_plan(Space.of_trees(schema_of(Boolean(missing="bin"))), (2, 1), constant(0.5)),
+    "two and one, stopping by depth": tree_plan(
         Space.of_trees(schema_of(Boolean(missing="bin"))), (2, 1), StopPrior(-3.0, 0.25, 1.25)
     ),
-    "by half of Brier's score": TreeDraw(
+    "by half of Brier's score": tree_plan(
         Space.of_trees(schema_of(Boolean())), (1, 1), constant(0.5), objective="mixed"
     ),
-    "three classes": TreeDraw(Space.of_trees(schema_of(Boolean(missing="bin"), classes=3)), (1, 1), constant(0.75)),
+    "three classes": tree_plan(Space.of_trees(schema_of(Boolean(missing="bin"), classes=3)), (1, 1), constant(0.75)),
 }
 
 
@@ -299,7 +299,7 @@ def test_trees_in_blocks_are_drawn_as_often_as_their_composed_probability_says(m
 def test_lists_are_drawn_as_often_as_their_composed_probability_says(monkeypatch, draws, lookahead):
     """Seeded; rejects a weight 30 % too small or too large, and blocks of another size."""
     epsilon = Fraction(2)
-    plan = ListDraw(Candidates.of(TWO, 1, negations=False), equal_blocks(3, lookahead), constant(0.5))
+    plan = list_plan(Candidates.of(TWO, 1, negations=False), equal_blocks(3, lookahead), constant(0.5))
     source = SeededNoise(np.random.default_rng(7))
     with valued_once_each():
         lists = [listed(MIXED_ROWS, plan, epsilon, source) for _ in range(draws)]
@@ -321,7 +321,7 @@ def test_a_list_ends_before_the_rules_that_say_the_same_as_the_default_rule():
     """Two rules with labels 1 and 0 and default 0: the second rule is left out, the first is not."""
     candidates = Candidates.of(schema_of(Boolean(), Boolean()), 1, negations=False)
     script = iter([1, 1, 1, 0, 0])  # take x0, label 1; take x1, label 0; default 0
-    plan = ListDraw(candidates, (2,), constant(0.5))
+    plan = list_plan(candidates, (2,), constant(0.5))
     table = Table(candidates.schema, ())
     assert listed(table, plan, Fraction(1), Scripted(lambda _: next(script))) == ((candidates[0],), (1, 0))
 
@@ -375,7 +375,7 @@ def test_the_cost_of_a_tree_is_that_of_all_subtrees_that_there_can_be():
 
 def test_all_subtrees_of_a_block_pay_for_rounding():
     """A row is in one of them, but BLAS may add up the others' weights in another order when they are drawn again."""
-    plan = TreeDraw(Space.of_trees(TWO), (1, 2, 1), constant(0.5))
+    plan = tree_plan(Space.of_trees(TWO), (1, 2, 1), constant(0.5))
     epsilon = Fraction(1, 10**9)
     draws = [plan.block(number) for number in range(3)]
     assert [draw.siblings for draw in draws] == [1, 2, 8]
@@ -385,7 +385,7 @@ def test_all_subtrees_of_a_block_pay_for_rounding():
 def test_a_list_whose_rules_close_all_others_is_drawn_to_its_end():
     """After one of a boolean's two candidates the other divides nothing: later blocks only choose a label."""
     candidates = Candidates.of(schema_of(Boolean()), 1)
-    plan = ListDraw(candidates, (1, 1, 1), constant(0.5))
+    plan = list_plan(candidates, (1, 1, 1), constant(0.5))
     table = Table(candidates.schema, (((0,), 0, 1),))
     drawn, _ = released(table, plan, Fraction(3))
     assert sum(drawn.values()) == pytest.approx(1, abs=1e-12)
@@ -454,20 +454,20 @@ def test_one_row_changes_no_list_in_blocks_by_more_than_epsilon(examples):
 
 @pytest.mark.parametrize("blocks", [(3,), (1, 1, 1), (2, 1)])
 def test_blocks_are_charged_equal_shares_that_add_up_exactly(blocks):
-    plan, epsilon = ListDraw(Candidates.of(TWO, 1), blocks, constant(0.5)), Fraction(1, 7)
+    plan, epsilon = list_plan(Candidates.of(TWO, 1), blocks, constant(0.5)), Fraction(1, 7)
     budget = hr.Budget(epsilon)
     gate = Gate(budget, SeededNoise(np.random.default_rng(1)))
-    draw_list(MIXED_ROWS.tally, plan, drawing(plan, epsilon, gate), quiet)
+    drawn_by(gate, MIXED_ROWS, plan, epsilon)
     assert [charge.epsilon for charge in budget.charges] == [epsilon / len(blocks)] * len(blocks)
     assert budget.remaining == 0
     assert all(charge.purpose.startswith("draw of up to") for charge in budget.charges)
 
 
 def test_a_budget_that_is_too_small_for_all_blocks_ends_the_draw():
-    plan = ListDraw(Candidates.of(TWO, 1), (1, 1), constant(0.5))
+    plan = list_plan(Candidates.of(TWO, 1), (1, 1), constant(0.5))
     gate = Gate(hr.Budget(Fraction(3, 4)), SeededNoise(np.random.default_rng(1)))
     with pytest.raises(BudgetExceededError, match="Nothing was charged"):
-        draw_list(MIXED_ROWS.tally, plan, drawing(plan, Fraction(1), gate), quiet)
+        drawn_by(gate, MIXED_ROWS, plan, Fraction(1))
     assert gate.budget.spent == Fraction(1, 2)
 
 

@@ -394,13 +394,13 @@ def test_the_rho_of_a_wide_table_covers_what_is_kept_for_rounding_after_any_choi
     epsilon, weight = Fraction(10), 9
     for _ in range(3):  # until ε just fails to give this weight to the draw from 3 attributes
         share, (most, few) = learners(epsilon)
-        rounding = few.draw.block(0).rounding
+        rounding = few.block(0).rounding
         each = 4 * exponential_mechanism.UNIT * (rounding.depth + 1)
         kept = each * (
             (5 * rounding.depth + 1) * weight * exponential_mechanism.MOST_ROWS + rounding.leaves * rounding.constant
         )
         epsilon = (weight + kept - Fraction(1, 10**13)) / share
-    assert [len(one.draw.blocks) for one in (most, few)] == [2, 1]
+    assert [len(one.blocks) for one in (most, few)] == [2, 1]
     assert weight * (1 - Fraction(1, 2**18)) < few.mechanism.weight < weight
     assert few.rho <= most.most_rho(5)
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import StateError
 from hedgerow.learn import plans
+from hedgerow.learn.blocks import ListDrawPlan, TreeDrawPlan
 from hedgerow.learn.chosen_attributes import ChosenPlan
-from hedgerow.learn.plans import GreedyListPlan, GreedyTreePlan, ListDrawPlan, TreeDrawPlan
+from hedgerow.learn.plans import GreedyListPlan, GreedyTreePlan
 from hedgerow.learn.releases import Branch, Nested, PlannedRelease, ReleaseRunner, Repeated, extremes, most_rho, rho_of
 from hedgerow.learn.scorecard.number_plan import NumberPlan
 from hedgerow.learn.scorecard.plan import ScorecardPlan

@@ -232,12 +232,12 @@ def test_the_replay_catches_an_exact_draw_whose_depth_looks_at_the_rows(estimato
 
 
 def test_the_replay_catches_blocks_left_out_because_no_rows_are_left(monkeypatch):
-    def ending(tally, plan, *more, draw=blocks.draw_list):
+    def ending(plan, tally, *more, draw=blocks.ListDrawPlan.draw):
         if tally.total().sum() > 20:
             plan = replace(plan, blocks=plan.blocks[:1])
-        return draw(tally, plan, *more)
+        return draw(plan, tally, *more)
 
-    monkeypatch.setattr(plans, "draw_list", ending)
+    monkeypatch.setattr(blocks.ListDrawPlan, "draw", ending)
     monkeypatch.setattr(ReleaseRunner, "finish", lambda _: None)  # which would refuse it before the replay
     with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
         check(learner(EXACT_LIST, lookahead=1), ROWS, NEW, SEEDED)
@@ -255,11 +255,11 @@ def test_the_replay_catches_rows_that_count_twice_in_an_exact_draw(estimator, mo
 
 
 def test_the_replay_catches_labels_that_are_read_off_the_rows(monkeypatch):
-    def labelling(tally, *more, draw=blocks.draw_list):
-        antecedents, _ = draw(tally, *more)
+    def labelling(plan, tally, *more, draw=blocks.ListDrawPlan.draw):
+        antecedents, _ = draw(plan, tally, *more)
         return antecedents, tuple(tally.leaf_counts(antecedents).argmax(axis=1))
 
-    monkeypatch.setattr(plans, "draw_list", labelling)
+    monkeypatch.setattr(blocks.ListDrawPlan, "draw", labelling)
     with pytest.raises(AssertionError, match="changed the model"):
         check(learner(EXACT_LIST, max_rules=1), ROWS, {**NEW, "risk": "low"}, SEEDED)
 

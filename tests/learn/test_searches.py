@@ -109,14 +109,14 @@ THREE = Schema({name: Boolean() for name in "abc"}, Label("y", (0, 1)))
 @pytest.mark.parametrize("search", ["auto", "exact", "greedy"])
 def test_no_share_goes_to_levels_that_there_cannot_be(search, size):
     plan = specification_of(hr.PrivateTreeClassifier(1, max_depth=size, search=search)).plan(THREE)
-    assert plan.most == 3 if search == "greedy" else plan.draw.blocks == (3,)
+    assert plan.most == 3 if search == "greedy" else plan.blocks == (3,)
 
 
 @pytest.mark.parametrize("size", [4, 100, 10**20])
 @pytest.mark.parametrize("search", ["auto", "exact", "greedy"])
 def test_no_share_goes_to_rules_that_there_cannot_be(search, size):
     plan = specification_of(hr.PrivateRuleListClassifier(1, max_rules=size, search=search)).plan(THREE)
-    assert plan.most == 3 if search == "greedy" else plan.draw.blocks == (3,)
+    assert plan.most == 3 if search == "greedy" else plan.blocks == (3,)
 
 
 def test_a_huge_number_of_rules_is_planned_at_once():

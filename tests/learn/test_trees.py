@@ -280,7 +280,7 @@ def test_greedy_growth_draws_no_size():
 
 
 def prior_of(clf, schema=SCHEMA):
-    return specification_of(clf).plan(schema).draw.prior
+    return specification_of(clf).plan(schema).prior
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_the_rule_follows_the_loss(parameters, rule):
 
 
 def test_blocks_below_continue_at_their_depth():
-    plan = specification_of(hr.PrivateTreeClassifier(1.0, max_depth=4, lookahead=2)).plan(SCHEMA).draw
+    plan = specification_of(hr.PrivateTreeClassifier(1.0, max_depth=4, lookahead=2)).plan(SCHEMA)
     assert plan.block(0).prior.log_odds(3) == plan.block(1).prior.log_odds(1) > plan.block(1).prior.log_odds(0)
 
 

@@ -1,65 +1,37 @@
-"""Draws in blocks: some rules of a list at a time, or some levels of a tree, each block jointly with its leaves."""
+"""Plans of draws in blocks: some rules of a list, or some levels of a tree, each block jointly with its leaves."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Mask
-from hedgerow.learn.learned import divided, grafted
-from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
+from hedgerow.boundary.arrays import Integers, Mask
+from hedgerow.errors import ArgumentError
+from hedgerow.learn import learned
+from hedgerow.learn.learned import LearnedList, LearnedTree, divided, grafted
+from hedgerow.learn.plans import LeafPlan
+from hedgerow.learn.releases import PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.search.cost import Cost, Outline, total_cost
 from hedgerow.learn.search.lattice import Stop, Take, value_of
-from hedgerow.learn.search.losses import Objective
-from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
+from hedgerow.learn.search.losses import Loss, Objective
+from hedgerow.learn.search.outside import MOST_WEIGHT, DrawChances
+from hedgerow.learn.search.sampler import Draw, ModelSampler, Progress, conditioned, draw_model, draw_models
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.simplify import simplified, simplified_list
+from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import Siblings
 from hedgerow.privacy.stop_prior import StopPrior
+from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates, longest_candidate
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
 CostOf = Callable[[tuple[int, ...], bool], Cost]
 """From the sizes of the blocks, and whether the size is drawn, the cost of an exact search."""
-
-
-@dataclass(frozen=True)
-class ListDraw:
-    """A rule list drawn in blocks of rules, each block jointly."""
-
-    candidates: Candidates
-    blocks: tuple[int, ...]  # how many rules each block may add
-    prior: StopPrior  # the probability of stopping at a position
-    draws_size: bool = False  # whether the number of rules is drawn, too: of one block
-    objective: Objective = "errors"
-
-    def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
-        space = Space.of_lists(self.candidates, chosen)
-        prior = self.prior.below(sum(self.blocks[:number]))
-        return Draw(space, self.blocks[number], prior, self.draws_size, self.objective)
-
-
-@dataclass(frozen=True)
-class TreeDraw:
-    """A tree drawn in blocks of levels: the upper levels jointly, then the subtrees below them, and so on."""
-
-    space: Space  # the tests
-    blocks: tuple[int, ...]  # how many levels each block may add
-    prior: StopPrior  # the probability of stopping at a node
-    draws_size: bool = False  # whether the depth is drawn, too: of one block
-    objective: Objective = "errors"
-
-    def block(self, number: int, root: Mask | None = None) -> Draw:
-        """Return the plan of a subtree of one block, below a box; at the root of the tree by default."""
-        space = self.space if root is None else self.space.below(root)
-        levels = sum(self.blocks[:number])
-        return Draw(
-            space, self.blocks[number], self.prior.below(levels), self.draws_size, self.objective, siblings=2**levels
-        )
 
 
 def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
@@ -95,65 +67,199 @@ def longest_path(schema: Schema, max_literals: int, *, negations: bool) -> int:
     return count_candidates(schema, max_literals, negations=negations)
 
 
-def draw_releases(plan: ListDraw | TreeDraw, epsilon: Fraction) -> tuple[PlannedRelease, ...]:
-    """Return a release for each block, for an equal share of ε."""
-    found: list[PlannedRelease] = []
-    for number in range(len(plan.blocks)):
-        block = plan.block(number)
-        mechanism = block.mechanism(epsilon / len(plan.blocks))
-        most_rows = block.rounding.most_rows(float(mechanism.weight))
-        if isinstance(plan, ListDraw):
-            found.append(PlannedRelease("rules_draw", mechanism, most_rows=most_rows))
-        elif number == 0:
-            found.append(PlannedRelease("tree_draw", mechanism, most_rows=most_rows))
-        else:
-            found.append(PlannedRelease("subtrees_draw", Siblings(mechanism), most_rows=most_rows))
-    return tuple(found)
+@dataclass(frozen=True, eq=False, repr=False)
+class DrawProbabilities:
+    """Probabilities of a draw on one table. **Private**: a function of the rows, for the curator only."""
+
+    chances: DrawChances  # how likely each value is for each pattern
+    loss: Loss  # the loss of a row
+    weight: Fraction  # the weight of a loss of 1: what is left of the draw's share of ε after rounding
+    score: str  # the loss in words, and what a loss of 1 is
+    for_counts: Fraction  # the share of ε of the counts, or sums, that are released too; 0 where none are
+    added: Integers  # by level, what a row adds to each of these of its leaf, shape (n_levels, n_numbers)
+    options: tuple[Antecedent, ...]  # the rules, or tests
+
+    @property
+    def step(self) -> float:
+        """The share of ε of a change by 1 of one count, or sum: the inverse of the scale of its noise."""
+        return float(self.for_counts) / max(int(self.added.sum(axis=1).max()), 1)
 
 
-def draw_list(
-    tally: Tally, plan: ListDraw, runner: ReleaseRunner, progress: Progress
-) -> tuple[tuple[Antecedent, ...], tuple[int, ...]]:
-    """Draw a rule list block by block, each for an equal share of ε; return the rules and their values.
+@dataclass(frozen=True, kw_only=True)
+class DrawPlan(LeafPlan):
+    """Base class of plans that draw a model: the cost, and a share of ε for what is released of the leaves."""
 
-    A block is drawn jointly with its values, such as labels, among all lists of its length on the rows that the earlier
-    blocks left. The last block's value of what it leaves is that of the default rule; those of earlier blocks are
-    dropped. The list is simplified by the schema, which depends on the drawn list only.
-    """
-    antecedents: list[Antecedent] = []
-    values: list[int] = []
-    drawn = {"values": _drawn_values(plan.objective), "draws_size": plan.draws_size or None}
-    for number in range(len(plan.blocks)):
-        block = plan.block(number, tuple(antecedents))
-        query = Fact("rules_draw", most=plan.blocks[number], further=number > 0 or None, **drawn)
-        part = draw_model(tally, block, runner, query, progress)
-        del values[len(antecedents) :]
-        while isinstance(part, Take):
-            antecedents.append(block.space.antecedents[part.option])
-            values.append(value_of(part.caught))
-            tally, part = tally.without(antecedents[-1]), part.left
-        values.append(value_of(part))
-    rules, places = simplified_list(plan.candidates.schema, antecedents, values)
-    return rules, tuple(values[place] for place in places)
+    blocks: tuple[int, ...]  # how many rules, or levels, each block may add
+    prior: StopPrior  # the probability of stopping at a position
+    draws_size: bool = False  # whether the size is drawn, too: of one block
+    objective: Objective = "errors"
+    query_code: ClassVar[str]  # the code of the query of the first block
+
+    def block(self, number: int) -> Draw:
+        """Return what is drawn jointly in one block, where nothing was drawn before it."""
+        raise NotImplementedError
+
+    def probabilities(self, tally: Tally, progress: Progress, given: Mapping[int, Mask]) -> DrawProbabilities:
+        """Return how likely each pattern gets each value, given those of some leaves. **Private**, without noise."""
+        if len(self.blocks) > 1:
+            raise ArgumentError(
+                f"expected a model that is drawn as a whole, got one drawn in {len(self.blocks)} blocks, of which "
+                "no exact chances are available; ask for a smaller model, with search='exact' and lookahead=None."
+            )
+        draw, mechanism = self.block(0), self.mechanism
+        if mechanism.weight > MOST_WEIGHT:
+            problem = f"expected a draw with a weight of {MOST_WEIGHT} at most, got {float(mechanism.weight):.6g}: the"
+            raise ArgumentError(f"{problem} chances of its models are too small for float64; use a smaller epsilon.")
+        if given:
+            tally, draw = conditioned(tally, draw, mechanism.weight, given)
+        sampler = ModelSampler(tally, draw, draw.valued_states(), progress)
+        chances = sampler.chances(float(mechanism.weight))
+        loss, options, of = self.block(0).loss, draw.space.antecedents, self.of_leaves
+        added = np.zeros((self.target.n_levels, 0), dtype=np.int64) if of is None else of.weights(self.target)
+        weight, words = mechanism.weight, mechanism.loss.words
+        return DrawProbabilities(chances, loss, weight, words, self._for_leaves, added, options)
+
+    @property
+    def mechanism(self) -> ModelDraw:
+        """The draw of the first block."""
+        return self.block(0).mechanism(self._for_draw / len(self.blocks))
+
+    @property
+    def releases(self) -> PlannedReleases:
+        draws = tuple(self._planned(number) for number in range(len(self.blocks)))
+        if self.of_leaves is None:
+            return draws
+        return *draws, self.of_leaves.planned(self.target, self._for_leaves)
+
+    def _planned(self, number: int) -> PlannedRelease:
+        """Return the release of a block, for an equal share of ε."""
+        block = self.block(number)
+        mechanism = block.mechanism(self._for_draw / len(self.blocks))
+        return PlannedRelease(self.query_code, mechanism, most_rows=block.rounding.most_rows(float(mechanism.weight)))
+
+    def most_rho(self, size: int) -> Fraction:
+        """Return the most in ρ of a draw of up to `size` for this ε: in one block, as ρ grows faster than ε."""
+        # The prior of one block follows all of ε: the more it rises with the depth, the more is kept for rounding.
+        prior = replace(self.prior, curve=len(self.blocks) * self.prior.curve)
+        whole = replace(self, blocks=(size,), prior=prior).block(0)
+        return whole.mechanism(self._for_draw).rho + pure_rho(self._for_leaves)
+
+    @property
+    def _for_leaves(self) -> Fraction:
+        return self.epsilon * self.of_leaves.share if self.of_leaves is not None else Fraction(0)
+
+    @property
+    def _for_draw(self) -> Fraction:
+        return self.epsilon - self._for_leaves
+
+    @property
+    def _drawn_values(self) -> str:
+        """What the values of leaves are, as a detail of the query."""
+        if self.objective in ("brier", "mixed"):
+            return "probabilities"
+        return "predictions" if self.objective != "errors" else "labels"
 
 
-def draw_tree(tally: Tally, plan: TreeDraw, runner: ReleaseRunner, progress: Progress) -> Take | Stop:
-    """Draw a tree block by block, each for an equal share of ε.
+@dataclass(frozen=True, kw_only=True)
+class ListDrawPlan(DrawPlan):
+    """A rule list drawn with its labels or probabilities: in blocks of rules, each block jointly."""
 
-    The subtrees of a block are drawn from different rows, so that one charge serves them all (parallel composition).
-    Values, such as labels, are those of the last block. The tree is simplified by the schema, which depends on the
-    drawn tree only.
-    """
-    values = _drawn_values(plan.objective)
-    query = Fact("tree_draw", depth=plan.blocks[0], values=values, draws_size=plan.draws_size or None)
-    tree = draw_model(tally, plan.block(0), runner, query, progress)
-    for number in range(1, len(plan.blocks)):
-        leaves = [(rows, plan.block(number, box)) for rows, box in _leaves(tally, plan.space, tree, plan.space.root)]
-        query = Fact("subtrees_draw", depth=plan.blocks[number], values=values)
-        parts = draw_models(leaves, runner, query, progress)
-        found = (_in_space(plan.space, draw.space, part) for (_, draw), part in zip(leaves, parts, strict=True))
-        tree = grafted(tree, found)
-    return simplified(tree, plan.space)
+    candidates: Candidates
+    model = "rule list"
+    query_code = "rules_draw"
+
+    def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
+        """Return what is drawn jointly in one block, after the rules that were chosen before it."""
+        prior = self.prior.below(sum(self.blocks[:number]))
+        return Draw(
+            Space.of_lists(self.candidates, chosen), self.blocks[number], prior, self.draws_size, self.objective
+        )
+
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedList:
+        antecedents, values = self.draw(tally, runner, progress)
+        found: dict[str, Any] = {}
+        if self.of_leaves is not None:
+            noise = runner.mechanism(self.of_leaves.query_code)
+            released = learned.release_leaf_counts(tally, antecedents, runner, self.of_leaves)
+            found = self._found(released, noise, values)
+        return LearnedList(antecedents, values=values, loss=self.block(0).loss, **found)
+
+    def draw(
+        self, tally: Tally, runner: ReleaseRunner, progress: Progress
+    ) -> tuple[tuple[Antecedent, ...], tuple[int, ...]]:
+        """Draw a rule list block by block, each for an equal share of ε; return the rules and their values.
+
+        A block is drawn jointly with its values, such as labels, among all lists of its length on the rows that the
+        earlier blocks left. The last block's value of what it leaves is that of the default rule; those of earlier
+        blocks are dropped. The list is simplified by the schema, which depends on the drawn list only.
+        """
+        antecedents: list[Antecedent] = []
+        values: list[int] = []
+        drawn = {"values": self._drawn_values, "draws_size": self.draws_size or None}
+        for number in range(len(self.blocks)):
+            block = self.block(number, tuple(antecedents))
+            query = Fact(self.query_code, most=self.blocks[number], further=number > 0 or None, **drawn)
+            part = draw_model(tally, block, runner, query, progress)
+            del values[len(antecedents) :]
+            while isinstance(part, Take):
+                antecedents.append(block.space.antecedents[part.option])
+                values.append(value_of(part.caught))
+                tally, part = tally.without(antecedents[-1]), part.left
+            values.append(value_of(part))
+        rules, places = simplified_list(self.candidates.schema, antecedents, values)
+        return rules, tuple(values[place] for place in places)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeDrawPlan(DrawPlan):
+    """A tree drawn with its labels or probabilities: the upper levels jointly, then the subtrees below."""
+
+    space: Space  # the tests
+    model = "tree"
+    query_code = "tree_draw"
+
+    def block(self, number: int, root: Mask | None = None) -> Draw:
+        """Return the draw of a subtree of one block, below a box; at the root of the tree by default."""
+        space = self.space if root is None else self.space.below(root)
+        levels = sum(self.blocks[:number])
+        return Draw(
+            space, self.blocks[number], self.prior.below(levels), self.draws_size, self.objective, siblings=2**levels
+        )
+
+    def _planned(self, number: int) -> PlannedRelease:
+        planned = super()._planned(number)
+        if number == 0:
+            return planned
+        return replace(planned, kind="subtrees_draw", mechanism=Siblings(planned.mechanism))
+
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedTree:
+        tree = self.draw(tally, runner, progress)
+        found: dict[str, Any] = {}
+        if self.of_leaves is not None:
+            noise = runner.mechanism(self.of_leaves.query_code)
+            released = learned.release_tree_counts(tally, self.space, tree, runner, self.of_leaves)
+            found = self._found(released, noise, [value_of(leaf) for leaf in learned.leaves_of(tree)])
+        return LearnedTree(self.space, tree, loss=self.block(0).loss, **found)
+
+    def draw(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> Take | Stop:
+        """Draw a tree block by block, each for an equal share of ε.
+
+        The subtrees of a block are drawn from different rows, so that one charge serves them all (parallel
+        composition). Values, such as labels, are those of the last block. The tree is simplified by the schema, which
+        depends on the drawn tree only.
+        """
+        values = self._drawn_values
+        query = Fact(self.query_code, depth=self.blocks[0], values=values, draws_size=self.draws_size or None)
+        tree = draw_model(tally, self.block(0), runner, query, progress)
+        for number in range(1, len(self.blocks)):
+            leaves = [
+                (rows, self.block(number, box)) for rows, box in _leaves(tally, self.space, tree, self.space.root)
+            ]
+            query = Fact("subtrees_draw", depth=self.blocks[number], values=values)
+            parts = draw_models(leaves, runner, query, progress)
+            found = (_in_space(self.space, draw.space, part) for (_, draw), part in zip(leaves, parts, strict=True))
+            tree = grafted(tree, found)
+        return simplified(tree, self.space)
 
 
 def _leaves(tally: Tally, space: Space, tree: Take | Stop, box: Mask) -> Iterator[tuple[Tally, Mask]]:
@@ -170,7 +276,3 @@ def _in_space(space: Space, below: Space, part: Take | Stop) -> Take | Stop:
         return part
     option = int(np.searchsorted(space.options, below.options[part.option]))
     return Take(option, _in_space(space, below, part.caught), _in_space(space, below, part.left))
-
-
-def _drawn_values(objective: Objective) -> str:
-    return "probabilities" if objective in ("brier", "mixed") else "predictions" if objective != "errors" else "labels"

@@ -13,7 +13,8 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Integers
 from hedgerow.learn.base import Learned
-from hedgerow.learn.plans import DrawPlan, Plan
+from hedgerow.learn.blocks import DrawPlan
+from hedgerow.learn.plans import Plan
 from hedgerow.learn.releases import Branch, Nested, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard.counts import STEPS, associations, between_ends, in_steps
 from hedgerow.learn.scorecard.spending import PARTS, Spending, variance_of

@@ -18,7 +18,7 @@ from hedgerow.learn.base import (
     check_scorecard_parameters,
     directions,
 )
-from hedgerow.learn.blocks import CostOf, ListDraw, TreeDraw, list_costs, longest_path, tree_costs
+from hedgerow.learn.blocks import CostOf, ListDrawPlan, TreeDrawPlan, list_costs, longest_path, tree_costs
 from hedgerow.learn.objectives import (
     CLIP,
     OBJECTIVE,
@@ -27,7 +27,7 @@ from hedgerow.learn.objectives import (
     NumberObjective,
     PrivateRegressionLoss,
 )
-from hedgerow.learn.plans import GreedyListPlan, GreedyTreePlan, ListDrawPlan, Plan, TreeDrawPlan
+from hedgerow.learn.plans import GreedyListPlan, GreedyTreePlan, Plan
 from hedgerow.learn.private_base import PrivateSpecification
 from hedgerow.learn.search.cost import Outline
 from hedgerow.learn.search.space import Space
@@ -75,8 +75,8 @@ class PrivateTree(SearchSpecification):
         outline = Outline.of_trees(schema)
         return tree_costs(outline, self.loss.table(schema)), min(LARGEST_DEPTH, outline.n_options)
 
-    def exact_plan(self, schema: Schema, draw: dict[str, Any], common: dict[str, Any]) -> TreeDrawPlan:
-        return TreeDrawPlan(draw=TreeDraw(Space.of_trees(schema), **draw), **common)
+    def exact_plan(self, schema: Schema, common: dict[str, Any]) -> TreeDrawPlan:
+        return TreeDrawPlan(space=Space.of_trees(schema), **common)
 
     def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyTreePlan:
         return GreedyTreePlan(space=Space.of_trees(schema), **common)
@@ -124,8 +124,8 @@ class PrivateRuleList(SearchSpecification):
         literals, negations = int(self.max_literals), bool(self.negations)
         return list_costs(schema, literals, negations=negations, objective=self.loss.table(schema)), LARGEST_LIST - 1
 
-    def exact_plan(self, schema: Schema, draw: dict[str, Any], common: dict[str, Any]) -> ListDrawPlan:
-        return ListDrawPlan(draw=ListDraw(self._candidates(schema), **draw), **common)
+    def exact_plan(self, schema: Schema, common: dict[str, Any]) -> ListDrawPlan:
+        return ListDrawPlan(candidates=self._candidates(schema), **common)
 
     def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyListPlan:
         return GreedyListPlan(candidates=self._candidates(schema), **common)

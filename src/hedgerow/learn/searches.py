@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Literal
 from hedgerow.boundary.arguments import check_choice, check_flag, check_integer, check_probability
 from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.blocks import CostOf, equal_blocks
+from hedgerow.learn.blocks import CostOf, DrawPlan, DrawProbabilities, equal_blocks
 from hedgerow.learn.chosen_attributes import MOST_CHOSEN, WIDE, ChosenPlan, ends, with_options
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LEAF_COUNTS, LeafNumbers
 from hedgerow.learn.objectives import RowLoss
-from hedgerow.learn.plans import DrawPlan, DrawProbabilities, GreedyPlan, Plan
+from hedgerow.learn.plans import GreedyPlan, Plan
 from hedgerow.learn.private_base import PrivateSpecification, search_progress
 from hedgerow.learn.search.cost import Cost, largest_size
 from hedgerow.learn.search.losses import Loss
@@ -130,8 +130,8 @@ class SearchSpecification(PrivateSpecification):
         """Return the cost of an exact search in some blocks, and the largest size that is drawn."""
         raise NotImplementedError
 
-    def exact_plan(self, schema: Schema, draw: dict[str, Any], common: dict[str, Any]) -> DrawPlan:
-        """Return the plan of an exact search: `draw` says what is drawn from, `common` is the same for all plans."""
+    def exact_plan(self, schema: Schema, common: dict[str, Any]) -> DrawPlan:
+        """Return the plan of an exact search; `common` is the same for every kind of model."""
         raise NotImplementedError
 
     def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyPlan:
@@ -214,7 +214,7 @@ class SearchSpecification(PrivateSpecification):
             for_leaves = Fraction(0) if self.released is None else epsilon * self.released.share
             prior = self.stop_rule.prior((epsilon - for_leaves) / len(chosen.blocks))
             draw = {"prior": prior, "objective": table, "blocks": chosen.blocks, "draws_size": chosen.draws_size}
-            return self.exact_plan(schema, draw, common | {"cost": chosen.cost})
+            return self.exact_plan(schema, common | draw | {"cost": chosen.cost})
         self._check_greedy("where no exact search takes eight seconds or less", loss)
         common |= {"of_leaves": self.released or LEAF_COUNTS, "most": self.size(schema)}
         score: Any = Gini() if loss.is_default else Loss.of(table, schema.target.n_levels)

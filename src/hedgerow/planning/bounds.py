@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from hedgerow.learn.plans import DrawPlan
+from hedgerow.learn.blocks import DrawPlan
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchSpecification
@@ -161,7 +161,7 @@ class WholeDraw:
         learner.check_public()
         plan = learner.plan(schema)
         rule = learner.stop_rule
-        if not isinstance(plan, DrawPlan) or len(plan.draw.blocks) > 1:
+        if not isinstance(plan, DrawPlan) or len(plan.blocks) > 1:
             return None
         return cls(plan, rule, rows_of(schema.unit) * schema.steps)
 
@@ -169,13 +169,13 @@ class WholeDraw:
         """Return the draw at an ε, and its mechanism."""
         of_row, leaves = epsilon / self.rows, self.plan.of_leaves
         prior = self.rule.prior(of_row - (Fraction(0) if leaves is None else of_row * leaves.share))
-        plan = replace(self.plan, epsilon=of_row, draw=replace(self.plan.draw, prior=prior))
-        return plan.draw.block(0), plan.mechanism
+        plan = replace(self.plan, epsilon=of_row, prior=prior)
+        return plan.block(0), plan.mechanism
 
     @cached_property
     def models(self) -> Models:
         """The models as numbers."""
-        return models_of(self.plan.draw.block(0))
+        return models_of(self.plan.block(0))
 
     def bounds(self, epsilon: Fraction, scale: float = 1.0) -> tuple[Bound, ...]:
         """Return the bounds on the loss by size, with the weight that a draw has at this ε."""

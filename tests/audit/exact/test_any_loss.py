@@ -14,8 +14,8 @@ from hedgerow.audit import exact_inference, exact_membership
 from hedgerow.audit.exact import inference, outcomes
 from hedgerow.audit.exact.outcomes import DrawOutcomes
 from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.learn.blocks import DrawProbabilities
 from hedgerow.learn.contract import specification_of
-from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.losses import LossTable
 from hedgerow.learn.search.space import Space
@@ -110,7 +110,7 @@ def listed(learner):
     is_list = hasattr(learner, "max_rules")
     candidates = Candidates.of(learner.schema, 1, negations=True) if is_list else None
     space = Space.of_trees(learner.schema) if candidates is None else Space.of_lists(candidates)
-    prior = specification_of(learner).plan(learner.schema).draw.prior
+    prior = specification_of(learner).plan(learner.schema).prior
     return Models(space, 1, objective=specification_of(learner).loss.table(learner.schema), by_depth=prior)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.audit.exact.outcomes import DrawOutcomes, number_chances, ratio_chances
-from hedgerow.learn.plans import DrawProbabilities
+from hedgerow.learn.blocks import DrawProbabilities
 from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES
 from tests.learn.draws import EPSILONS, SIZES, plan_of

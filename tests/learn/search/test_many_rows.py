@@ -273,7 +273,7 @@ def test_a_tally_with_too_many_rows_is_refused_before_the_charge(learner, schema
 
 @pytest.mark.parametrize(("weights", "fits"), [([1.0] * 20, False), ([0.01] * 20, True)])
 def test_rows_of_a_frame_are_counted_before_the_charge_if_they_may_be_too_many(weights, fits, monkeypatch):
-    monkeypatch.setattr("hedgerow.learn.plans.DrawPlan.most_rows", 1000)
+    monkeypatch.setattr("hedgerow.learn.blocks.DrawPlan.most_rows", 1000)
     frame = pd.DataFrame({name: [0] * 20 for name in WEIGHTED.names} | {"w": weights})
     budget = hr.Budget(5)
     learner = hr.PrivateTreeClassifier(1, max_depth=1, schema=WEIGHTED, budget=budget)

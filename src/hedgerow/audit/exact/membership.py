@@ -16,10 +16,10 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.learn.base import Specification
+from hedgerow.learn.blocks import DrawProbabilities
 from hedgerow.learn.contract import TallyEstimator, specification_of
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.objectives import OBJECTIVE
-from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier, PrivateRuleListRegressor
 from hedgerow.learn.search.outside import MOST_WEIGHT
 from hedgerow.learn.searches import SearchSpecification, draw_probabilities

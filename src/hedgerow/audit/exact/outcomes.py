@@ -23,7 +23,7 @@ from scipy.special import logsumexp
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.boundary.arrays import Floats, Index, Integers, Mask
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.plans import DrawProbabilities
+from hedgerow.learn.blocks import DrawProbabilities
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
 from hedgerow.tally import Tally
