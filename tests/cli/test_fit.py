@@ -386,6 +386,7 @@ def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_s
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "--mechanism smooth-laplace has no proven guarantee: the scale of the noise depends on the rows" in err
     assert "Add --research to confirm." in err
+    assert run(*FIT, *SSRL)[2] == err  # before it is asked for a delta, which the default mechanism needs too
     assert run(*words, "--research")[0] == 0
     card = hr.models.RuleList.load("model.json").privacy
     assert card.guarantee.startswith("none (published as (5, 1e-09)-differential privacy; not proven: ")

@@ -133,8 +133,9 @@ def fit(
     account = open_budget(budget)
     makers = CLASSIFIERS if declared is None or declared.target.as_number is None else REGRESSORS
     given = _given(model, parameters, makers, declared)
+    if makers[model] is PublishedRuleList and not research:
+        _check_proven(given.get("mechanism", PublishedRuleList.mechanism))
     learner = makers[model](amount, **given, schema=declared, budget=account, random_state=seed)
-    _check_proven(learner, research=research)
     if declared is not None:
         learner.check_budget(declared)
     elif account is not None:
@@ -180,13 +181,11 @@ def _classes(schema: Schema | None) -> tuple[Any, ...]:
     return schema.classes
 
 
-def _check_proven(learner: PrivateSpecification, *, research: bool) -> None:
-    """Refuse a mechanism whose guarantee is published but not proven, unless --research is given."""
-    if not isinstance(learner, PublishedRuleList):
-        return
-    published = PUBLISHED[learner.mechanism]
-    if published.gap is not None and not research:
-        problem = f"--mechanism {learner.mechanism} has no proven guarantee: {published.gap}"
+def _check_proven(mechanism: str) -> None:
+    """Refuse a mechanism whose guarantee is published but not proven, before anything else is asked for it."""
+    published = PUBLISHED.get(mechanism)
+    if published is not None and published.gap is not None:
+        problem = f"--mechanism {mechanism} has no proven guarantee: {published.gap}"
         raise ArgumentError(f"{problem}. Add --research to confirm.")
 
 
