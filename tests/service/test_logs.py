@@ -2,11 +2,10 @@
 
 import json
 import logging
-import warnings
 
 import pytest
 
-from hedgerow.errors import LedgerError, UselessModelWarning
+from hedgerow.errors import LedgerError
 from hedgerow.service.monitoring import JsonLines, log_to_stderr
 from tests.service.wards import ANA, BINS, MARGINALS, WatchedRows, question
 from tests.service.web import JSON, web
@@ -101,14 +100,6 @@ def test_a_job_that_failed_is_logged_by_the_type_of_its_error(tmp_path, capsys, 
     }
     assert (lines[-1]["name"], lines[-1]["outcome"], lines[-1]["status"]) == ("ana", "internal", 500)
     assert "CANARY" not in json.dumps(lines) + told_of.text
-
-
-def test_no_warning_tells_the_log_what_a_model_says():
-    with warnings.catch_warnings(record=True) as told_of:
-        warnings.simplefilter("always")
-        log_to_stderr()
-        warnings.warn("It predicts no for every row.", UselessModelWarning, stacklevel=1)
-    assert told_of == []
 
 
 def test_no_exception_and_no_end_of_line_comes_into_a_line():

@@ -7,7 +7,6 @@ import json
 import logging
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +17,6 @@ from starlette.requests import Request
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hedgerow.errors import UselessModelWarning
 from hedgerow.service.jobs import Jobs
 from hedgerow.service.requests import Caller
 
@@ -81,7 +79,6 @@ class Metrics:
 
 
 def log_to_stderr() -> None:
-    warnings.simplefilter("ignore", UselessModelWarning)  # it says what an answer says
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger("hedgerow.service")
