@@ -136,7 +136,9 @@ def test_bins_are_numbered_as_the_discretiser_numbers_them(dtype, strategy):
     assert step.is_single == (dtype is np.float32)
 
 
-@pytest.mark.parametrize("which", [["c", "a"], [2, 0], [-1, 0], slice("b", "c"), slice(1, None), [True, False, True]])
+@pytest.mark.parametrize(
+    "which", [["c", "a"], [2, 0], [-1, 0], slice("b", "c"), slice(1, None), [True, False, True], pd.Index(["c"])]
+)
 def test_columns_are_selected_in_every_way(which):
     table = pd.DataFrame(NUMBERS, columns=["a", "b", "c"])
     steps = ColumnTransformer([("x", StandardScaler(), which), ("gone", "drop", "b")]).fit(table)
@@ -186,6 +188,8 @@ def test_nested_pipelines_are_one():
     endless.steps = [("again", endless)]
     with pytest.raises(ValueError, match="expected at most 20 nested pipelines"):
         split_pipeline(endless, lambda model: hasattr(model, "steps"))
+    with pytest.raises(ValueError, match="expected at most 20 nested pipelines"):
+        flat_steps(endless)
 
 
 def test_a_column_selected_by_a_scalar_and_weights_are_refused():

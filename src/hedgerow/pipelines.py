@@ -5,14 +5,25 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from sklearn import preprocessing
 from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.boundary.arrays import Floats
-from hedgerow.boundary.plain import Plain, are_nan, plain_flag, plain_number, plain_text, plain_values, plain_vector
+from hedgerow.boundary.plain import (
+    Plain,
+    are_nan,
+    plain_flag,
+    plain_list,
+    plain_number,
+    plain_text,
+    plain_values,
+    plain_vector,
+    plain_whole,
+)
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.text.messages import shown
 
@@ -111,8 +122,14 @@ _ARITHMETIC = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, 
 
 def flat_steps(step: Any) -> list[Any]:
     """Return the steps of nested pipelines in order, without those that neither change the table nor store columns."""
+    return _flat(step, _MOST_NESTED)
+
+
+def _flat(step: Any, most: int) -> list[Any]:
     if type(step) is Pipeline:
-        return [inner for _, part in step.steps for inner in flat_steps(part)]
+        if not most:
+            raise _too_nested()
+        return [inner for part in _parts(step.steps) for inner in _flat(part[1], most - 1)]
     return [] if step is None or (type(step) is str and step == "passthrough") else [step]
 
 
@@ -122,9 +139,25 @@ def split_pipeline(model: Any, is_pipeline: Callable[[Any], bool]) -> tuple[list
     for _ in range(_MOST_NESTED):
         if not is_pipeline(model):
             return before, model
-        *first, (_, model) = model.steps
-        before += [inner for _, step in first for inner in flat_steps(step)]
-    raise ArgumentError(f"expected at most {_MOST_NESTED} nested pipelines, got more")
+        *first, last = _parts(model.steps)
+        model = last[1]
+        before += [inner for part in first for inner in flat_steps(part[1])]
+    raise _too_nested()
+
+
+def _parts(parts: Any) -> list[list[Any]]:
+    """Return the named parts of a pipeline or a column transformer."""
+    return list(map(plain_list, plain_list(parts)))
+
+
+def _too_nested() -> ArgumentError:
+    return ArgumentError(f"expected at most {_MOST_NESTED} nested pipelines, got more")
+
+
+def check_fitted(step: Any) -> None:
+    """Check that an object of scikit-learn has learned attributes; `check_is_fitted` can run code that it holds."""
+    if not any(type(name) is str and name.endswith("_") and not name.startswith("__") for name in vars(step)):
+        raise NotFittedError(f"This {type(step).__name__} instance is not fitted yet; call `fit` first.")
 
 
 def read_steps(steps: Sequence[Any], kinds: Collection[type], names: Names = None, *, is_sparse: bool = False) -> Steps:
@@ -148,7 +181,7 @@ def _read(step: Any, kinds: Collection[type], names: Names, *, is_sparse: bool) 
         return ()
     if kind is not ColumnTransformer and (kind not in kinds or kind not in _READERS):
         return (Unread(kind.__name__, has_function=kind is preprocessing.FunctionTransformer),)
-    check_is_fitted(step)
+    check_fitted(step)
     if kind is ColumnTransformer:
         return (_side_by_side(step, kinds, names, is_sparse=is_sparse),)
     return (_READERS[kind](step, is_sparse),)
@@ -166,11 +199,12 @@ def _gives_sparse(step: Any, *, is_sparse: bool) -> bool:
 
 
 def _side_by_side(step: Any, kinds: Collection[type], names: Names, *, is_sparse: bool) -> SideBySide:
-    if step.transformer_weights:
+    weights = step.transformer_weights
+    if weights is not None and (type(weights) is not dict or weights):
         raise ArgumentTypeError("expected a ColumnTransformer without transformer_weights, got one with them.")
-    width, parts = int(step.n_features_in_), list[tuple[tuple[int, ...], Steps]]()
-    known = tuple(map(str, getattr(step, "feature_names_in_", ()))) if names is None else names
-    for _, part, which in step.transformers_:
+    width, parts = plain_whole(step.n_features_in_), list[tuple[tuple[int, ...], Steps]]()
+    known = _names(step) if names is None else names
+    for _, part, which in _parts(step.transformers_):
         if type(part) is str and part == "drop":
             continue
         places = _places(which, known, width)
@@ -180,24 +214,36 @@ def _side_by_side(step: Any, kinds: Collection[type], names: Names, *, is_sparse
     return SideBySide(width, tuple(parts))
 
 
+def _names(step: Any) -> tuple[str, ...]:
+    """Return the names of the columns that a step was fitted on; none if these had none."""
+    return tuple(map(str, plain_values(vars(step).get("feature_names_in_", np.array([])))))
+
+
 def _places(which: Any, names: tuple[str, ...], width: int) -> tuple[int, ...]:
-    if isinstance(which, (str, int, np.integer)):
+    if issubclass(type(which), (str, int, np.integer)):
         raise ArgumentError("a ColumnTransformer selects one column by a scalar; expected a list of columns")
-    if isinstance(which, slice):
+    if type(which) is slice:
         return tuple(range(width)[_by_number(which, names)])
-    found = cast("list[Any]", which.tolist() if isinstance(which, np.ndarray) else list(which))
-    if len(found) == width and all(isinstance(one, (bool, np.bool_)) for one in found):
+    kind: Any = next((kind for kind in (np.ndarray, pd.Index, pd.RangeIndex, pd.Series) if type(which) is kind), None)
+    found = plain_list(which) if kind is None else cast("list[Any]", kind.tolist(which))
+    kinds = set(map(type, found))
+    if len(found) == width and kinds <= {bool, np.bool_}:
         return tuple(i for i, taken in enumerate(found) if taken)
-    if all(isinstance(one, str) for one in found):
-        return tuple(_place(one, names) for one in found)
-    if all(isinstance(one, (int, np.integer)) and -width <= one < width for one in found):
-        return tuple(int(one) % width for one in found)
-    raise ArgumentError(f"expected columns selected by name, index or mask, got {shown(list(found))}")
+    if kinds <= {str, np.str_}:
+        return tuple(_place(str(one), names) for one in found)
+    if not kinds & {str, np.str_, bool, np.bool_}:
+        places = list(map(plain_whole, found))
+        if all(-width <= one < width for one in places):
+            return tuple(one % width for one in places)
+    raise ArgumentError(f"expected columns selected by name, index or mask, got {shown(found)}")
 
 
 def _by_number(which: slice, names: tuple[str, ...]) -> slice:
-    start, stop = (_place(end, names) if isinstance(end, str) else end for end in (which.start, which.stop))
-    return slice(start, stop + 1 if isinstance(which.stop, str) else stop, which.step)  # with the last, as in pandas
+    start, stop, step = (
+        _place(end, names) if type(end) is str else None if end is None else plain_whole(end)
+        for end in (which.start, which.stop, which.step)
+    )
+    return slice(start, stop + 1 if type(which.stop) is str and stop is not None else stop, step)  # as in pandas
 
 
 def _place(name: str, names: tuple[str, ...]) -> int:
@@ -215,7 +261,7 @@ _SCALES: Mapping[type, Mapping[str, str]] = {  # the operations of each scaler w
 
 
 def _scaler(step: Any, is_sparse: bool) -> Scaling:
-    width, numbers = int(step.n_features_in_), dict[str, tuple[float, ...]]()
+    width, numbers = plain_whole(step.n_features_in_), dict[str, tuple[float, ...]]()
     for operation, name in _SCALES[type(step)].items():
         values = getattr(step, name)
         if values is None or (name == "mean_" and not plain_flag(step.with_mean)):
@@ -226,7 +272,7 @@ def _scaler(step: Any, is_sparse: bool) -> Scaling:
                 operation, plain = "multiply", plain_vector(1 / values, width)
         numbers[operation] = tuple(plain.tolist())
     is_clipped = plain_flag(getattr(step, "clip", False))
-    low, high = map(float, getattr(step, "feature_range", (-1, 1)))
+    low, high = map(plain_number, plain_list(getattr(step, "feature_range", (-1, 1))))
     learned = [value for value in vars(step).values() if type(value) is np.ndarray]
     is_narrow = any(_is_narrow(value.dtype) for value in learned)
     return Scaling(type(step).__name__, width, tuple(numbers.items()), (low, high) if is_clipped else None, is_narrow)
@@ -234,13 +280,13 @@ def _scaler(step: Any, is_sparse: bool) -> Scaling:
 
 def _imputer(step: Any, _is_sparse: bool) -> Imputation:
     gap = step.missing_values
-    if plain_flag(step.add_indicator) or not (isinstance(gap, float) and np.isnan(gap)):
+    if plain_flag(step.add_indicator) or not (type(gap) in (float, np.float64) and np.isnan(gap)):
         raise ArgumentError("expected a SimpleImputer of missing_values=nan without add_indicator")
     return Imputation(tuple(plain_values(step.statistics_)))
 
 
 def _one_hot(step: Any, _is_sparse: bool) -> CategoryEncoding:
-    keys = [_keys(values) for values in step.categories_]
+    keys = list(map(_keys, plain_list(step.categories_)))
     given = [None] * len(keys) if step.drop_idx_ is None else plain_values(step.drop_idx_)
     dropped = [-1 if drop is None else int(plain_number(drop)) for drop in given]
     unknown = plain_text(step.handle_unknown)
@@ -262,14 +308,14 @@ def _one_hot(step: Any, _is_sparse: bool) -> CategoryEncoding:
 
 
 def _ordinal(step: Any, _is_sparse: bool) -> CategoryEncoding:
-    dtype, columns = np.dtype(step.dtype), list[CategoryCodes]()
-    other = float(step.unknown_value) if plain_text(step.handle_unknown) == "use_encoded_value" else None
-    for raw, group in zip(step.categories_, _infrequent(step), strict=True):
+    dtype, columns = _dtype(step.dtype), list[CategoryCodes]()
+    other = plain_number(step.unknown_value) if plain_text(step.handle_unknown) == "use_encoded_value" else None
+    for raw, group in zip(plain_list(step.categories_), _infrequent(step), strict=True):
         own = _keys(raw)
         ranks, _ = _ranks([key for key in own if not key[1]], group)  # NaN has a code of its own
         left, codes = iter(ranks), np.zeros(len(own), dtype=dtype)
         for place, (_, is_nan) in enumerate(own):
-            codes[place] = step.encoded_missing_value if is_nan else next(left)
+            codes[place] = plain_number(step.encoded_missing_value) if is_nan else next(left)
         plain = tuple(codes.astype(np.float64).tolist())
         columns.append(CategoryCodes(tuple(value for value, _ in own), plain, other))
     return CategoryEncoding("OrdinalEncoder", tuple(columns), _is_narrow(dtype))
@@ -277,8 +323,12 @@ def _ordinal(step: Any, _is_sparse: bool) -> CategoryEncoding:
 
 def _infrequent(step: Any) -> list[Any]:
     """Return the infrequent categories of each column of an encoder; None for columns without any."""
-    groups = getattr(step, "infrequent_categories_", None)
-    return [None] * len(step.categories_) if groups is None else list(groups)
+    categories = plain_list(step.categories_)
+    places = plain_list(vars(step).get("_infrequent_indices", [None] * len(categories)))
+    return [
+        None if own is None else values[plain_vector(own).astype(np.intp)]
+        for values, own in zip(categories, places, strict=True)
+    ]
 
 
 _Key = tuple[Plain, bool]  # a category, None if it is missing; and whether it is NaN, as opposed to None
@@ -297,9 +347,20 @@ def _ranks(keys: Sequence[_Key], group: Any) -> tuple[list[int], list[int]]:
 
 
 def _bins(step: Any, _is_sparse: bool) -> Binning:
-    edges = tuple(tuple(plain_vector(own)[1:-1].tolist()) for own in step.bin_edges_)
-    is_single = step.dtype is not None and np.dtype(step.dtype) == np.float32
+    edges = tuple(tuple(plain_vector(own)[1:-1].tolist()) for own in _rows(step.bin_edges_))
+    is_single = step.dtype is not None and _dtype(step.dtype) == np.float32
     return Binning(edges, plain_text(step.encode) != "ordinal", is_single)
+
+
+def _rows(values: Any) -> list[Any]:
+    """Return the parts of an array of arrays."""
+    return list(values) if type(values) is np.ndarray else plain_list(values)
+
+
+def _dtype(value: Any) -> np.dtype[Any]:
+    if type(value) not in (type, str) and not issubclass(type(value), np.dtype):
+        raise ArgumentError(f"it has a {type(value).__name__} where a type of numbers is expected")
+    return np.dtype(value)
 
 
 def _is_narrow(dtype: np.dtype[Any]) -> bool:

@@ -6,6 +6,7 @@ docs/privacy.md: "None of a hypothesis's code meets a row", "in arithmetic that 
 import sys
 import tracemalloc
 import types
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
@@ -15,18 +16,20 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, RobustScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.errors import HypothesisError
 from hedgerow.hypotheses import Always
 from hedgerow.hypotheses.graph import GraphClassifier, Input, Step
+from hedgerow.hypotheses.hypothesis import TargetColumns
 from hedgerow.hypotheses.operators import Affine, BinaryTree, Clip, ConstantRow, Encode, Pick, TreeScores
-from hedgerow.hypotheses.read import check_data
+from hedgerow.hypotheses.read import check_data, read_classifier
 from hedgerow.models.files import rebuilt
 from hedgerow.oracle import choose_bins
 from hedgerow.privacy.card import PrivacyCard
@@ -607,3 +610,62 @@ def test_code_inside_a_model_is_refused_and_not_run():
                 rebuilt(model)
             object.__setattr__(place, name, kept)
     assert ran == []
+
+
+def spies_for(value, ran):
+    """Return objects in the place of a value that note it when their own code runs."""
+
+    def noting(base, name):
+        def note(self, *arguments):
+            ran.append(name)
+            if base is object:
+                raise TypeError
+            return getattr(base, name)(self, *arguments)
+
+        return note
+
+    names = "call iter len eq ne bool int float index str getitem array getattr contains array_ufunc"
+    for base in (object, str, int, float, list, tuple, dict, np.ndarray):
+        if base is object or (isinstance(value, base) and not isinstance(value, bool)):
+            own = [f"__{name}__" for name in names.split() if base is object or hasattr(base, f"__{name}__")]
+            spy = type("Spy", (base,), {name: noting(base, name) for name in own})
+            yield value.view(spy) if base is np.ndarray else spy() if base is object else spy(value)
+    if isinstance(value, (list, tuple)) and value:
+        yield type(value)([next(spies_for(None, ran)), *value[1:]])
+
+
+HUES = pd.DataFrame({"size": FRAME["size"], "hue": pd.Series(["red", "blue", np.nan] * 20, dtype=object)})
+STEPS = make_column_transformer(
+    (make_pipeline(SimpleImputer(), MinMaxScaler(clip=True), RobustScaler(with_centering=False)), ["size"]),
+    (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(drop="first")), ["hue"]),
+)
+CLASSIFIERS = [LogisticRegression(), RandomForestClassifier(2), MLPClassifier((2,), solver="lbfgs")]
+
+
+def objects_of(model):
+    """Yield all estimators in a fitted pipeline."""
+    yield model
+    parts = [step for _, step in getattr(model, "steps", [])] + [one[1] for one in getattr(model, "transformers_", [])]
+    for part in [*parts, *getattr(model, "estimators_", [])]:
+        if hasattr(part, "get_params"):
+            yield from objects_of(part)
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda one: type(one).__name__)
+@pytest.mark.claim("An oracle runs no code of it")
+def test_code_in_a_setting_or_parameter_of_any_part_is_not_run(classifier):
+    model = make_pipeline(STEPS, MaxAbsScaler(), classifier).fit(HUES, LABELS)
+    columns, ran = TargetColumns(("size", "hue"), ("numbers", "text"), True), []
+    assert read_classifier(model, columns, (0, 1)) is not None
+    for part in objects_of(model):
+        for name in (*vars(part), "__sklearn_is_fitted__", "__sklearn_tags__"):
+            before = vars(part).get(name, ran)
+            for spy in spies_for(None if before is ran else before, ran):
+                vars(part)[name] = spy
+                with suppress(HypothesisError):
+                    read_classifier(model, columns, (0, 1))
+                assert not ran, (part, name)
+            del vars(part)[name]
+            if before is not ran:
+                vars(part)[name] = before
+    assert read_classifier(model, columns, (0, 1)) is not None

@@ -8,7 +8,6 @@ import numpy as np
 from hedgerow.boundary.arithmetic import LARGEST
 from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.errors import ArgumentError
-from hedgerow.text.messages import shown
 
 Plain = str | float | datetime | None
 """A value of exactly the type str, int, float, bool or datetime; None if it is missing."""
@@ -47,7 +46,7 @@ def _listed(values: Array) -> list[Any]:
 
 
 def _is_nan(value: Any) -> bool:
-    return issubclass(type(value), float) and bool(np.isnan(value))
+    return issubclass(type(value), float) and float.__ne__(value, value)  # `isnan` would ask a derived type first
 
 
 def _plain(value: Any) -> Plain:
@@ -56,15 +55,32 @@ def _plain(value: Any) -> Plain:
     if type(value) is str:
         value.encode()  # UnicodeEncodeError is a ValueError: no column holds half of a surrogate pair
     elif type(value) not in (int, float, bool, datetime):
-        raise ArgumentError(f"it has a value that is neither text nor a number: {shown(value)}")
+        raise ArgumentError(f"it has a value that is neither text nor a number: <{type(value).__name__}>")
     return value
 
 
-def plain_number(value: Plain) -> float:
-    """Return a plain value as float64; text, dates and missing values are refused."""
-    if not isinstance(value, (int, float)):
+_WHOLE = {int, *(kind for kind in np.sctypeDict.values() if issubclass(kind, np.integer))}
+_NUMBERS = {bool, float, *_WHOLE, *(kind for kind in np.sctypeDict.values() if issubclass(kind, np.floating))}
+
+
+def plain_number(value: Any) -> float:
+    """Return a number as float64; text, dates, missing values and numbers of derived types are refused."""
+    if type(value) not in _NUMBERS:
         raise ArgumentError(f"it has a {type(value).__name__} where a number is expected")
     return float(value)
+
+
+def plain_whole(value: Any) -> int:
+    if type(value) not in _WHOLE:
+        raise ArgumentError(f"it has a {type(value).__name__} where a whole number is expected")
+    return int(value)
+
+
+def plain_list(values: Any) -> list[Any]:
+    """Return the parts of a list or a tuple, as they are."""
+    if type(values) not in (list, tuple):
+        raise ArgumentError(f"it has a {type(values).__name__} where a list is expected")
+    return list(values)
 
 
 def plain_text(value: Any) -> str:

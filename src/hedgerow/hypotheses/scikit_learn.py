@@ -15,11 +15,19 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.tree._tree import Tree
 
 from hedgerow.boundary.arithmetic import LARGEST
 from hedgerow.boundary.arrays import Floats
-from hedgerow.boundary.plain import plain_array, plain_number, plain_text, plain_values, plain_vector
+from hedgerow.boundary.plain import (
+    plain_array,
+    plain_list,
+    plain_number,
+    plain_text,
+    plain_values,
+    plain_vector,
+    plain_whole,
+)
 from hedgerow.errors import ArgumentError
 from hedgerow.hypotheses.graph import BoundClassifier, Graph, GraphBuilder
 from hedgerow.hypotheses.hypothesis import TargetColumns, class_codes
@@ -44,6 +52,7 @@ from hedgerow.pipelines import (
     SideBySide,
     Steps,
     Unread,
+    check_fitted,
     read_steps,
     split_pipeline,
 )
@@ -59,7 +68,7 @@ def read_pipeline(fitted: Any, columns: TargetColumns, classes: Sequence[Any]) -
     before, classifier = split_pipeline(fitted, lambda model: type(model) is Pipeline)
     if type(classifier) not in CLASSIFIERS:
         return None
-    check_is_fitted(classifier)
+    check_fitted(classifier)
     names = columns.names if columns.named else None
     _check_columns(before[0] if before else classifier, names, len(columns.names))
     steps = read_steps(before, STEPS, names or ())
@@ -92,12 +101,14 @@ def _unread(steps: Steps) -> bool:
 
 def _check_columns(step: Any, names: tuple[str, ...] | None, width: int) -> None:
     """Check that the first fitted step was fitted on the target's columns in order, as scikit-learn would."""
-    if step is None or isinstance(step, str):
+    if step is None or type(step) is str:
         return
-    met = getattr(step, "feature_names_in_", None)
-    if names is not None and met is not None and type(step) is not ColumnTransformer and tuple(met) != names:
-        raise ArgumentError(f"it was fitted on the columns {', '.join(map(str, met))}")
-    fitted = getattr(step, "n_features_in_", width)
+    own = vars(step)
+    if names is not None and "feature_names_in_" in own and type(step) is not ColumnTransformer:
+        met = tuple(map(str, plain_values(own["feature_names_in_"])))
+        if met != names:
+            raise ArgumentError(f"it was fitted on the columns {', '.join(met)}")
+    fitted = plain_whole(own.get("n_features_in_", width))
     if fitted != width:
         raise ArgumentError(f"it was fitted on {fitted} columns, and there are {width}")
 
@@ -120,7 +131,7 @@ def _scores(made: Sequence[Operator], builder: "FeatureBuilder", features: "Grap
 
 def _linear(fitted: Any) -> list[Operator]:
     _check_binary(fitted)
-    flat = getattr(fitted.coef_, "ndim", 0) == 1  # as ridge regression has it
+    flat = type(fitted.coef_) is np.ndarray and fitted.coef_.ndim == 1  # as ridge regression has it
     coef = plain_vector(fitted.coef_) if flat else plain_array(fitted.coef_, (1, -1))[0]
     intercept = fitted.intercept_
     bias = np.array([float(intercept)]) if type(intercept) in (int, float) else plain_vector(intercept, 1)
@@ -136,8 +147,8 @@ def _network(fitted: Any) -> list[Operator]:
     _check_binary(fitted)
     if plain_text(fitted.out_activation_) != "logistic":
         raise ArgumentError("expected one output for two classes")
-    weights = [plain_array(part, (-1, -1)) for part in fitted.coefs_]
-    biases = [plain_vector(part) for part in fitted.intercepts_]
+    weights = [plain_array(part, (-1, -1)) for part in plain_list(fitted.coefs_)]
+    biases = [plain_vector(part) for part in plain_list(fitted.intercepts_)]
     ends = [*(len(part) for part in weights[1:]), 1]
     if [part.shape[1] for part in weights] != ends or [len(part) for part in biases] != ends:
         raise ArgumentError("expected layers of matching shapes, and one output for two classes")
@@ -160,8 +171,9 @@ def _check_binary(fitted: Any) -> None:
 
 def _forest(fitted: Any) -> list[Operator]:
     kinds = (DecisionTreeClassifier, ExtraTreeClassifier)
-    trees = tuple(_nodes(tree) for tree in fitted.estimators_ if type(tree) in kinds)
-    if not trees or len(trees) != len(fitted.estimators_):
+    grown = plain_list(fitted.estimators_)
+    trees = tuple(_nodes(tree) for tree in grown if type(tree) in kinds)
+    if not trees or len(trees) != len(grown):
         raise ArgumentError("expected decision trees of scikit-learn")
     return _trees(trees)
 
@@ -173,7 +185,9 @@ def _trees(trees: tuple[BinaryTree, ...]) -> list[Operator]:
 
 def _nodes(fitted: Any) -> BinaryTree:
     tree = fitted.tree_
-    size, classes, width = int(tree.node_count), len(plain_values(fitted.classes_)), int(fitted.n_features_in_)
+    if type(tree) is not Tree:
+        raise ArgumentError("expected decision trees of scikit-learn")
+    size, classes, width = int(tree.node_count), len(plain_values(fitted.classes_)), plain_whole(fitted.n_features_in_)
     left, right, feature = (
         plain_vector(part, size).astype(np.int64) for part in (tree.children_left, tree.children_right, tree.feature)
     )
