@@ -6,7 +6,7 @@ docs/mathematics.md, fact 5. A scorecard, a tree or a list is then learned on th
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from math import cbrt, sqrt
 
 import numpy as np
@@ -114,7 +114,13 @@ class ChosenPlan(Plan):
         # More depends on which attributes are chosen, but a draw costs no more than one of the largest size at once.
         most = few.most_rho(self.size) if isinstance(few, DrawPlan) else pure_rho(few.epsilon)
         chooser = self.choice(self._for_choice / number, 2 * STEPS * self._row)
-        return PlannedRelease("attribute_choice", chooser, times=number), Nested(most, few.releases)
+        return PlannedRelease("attribute_choice", chooser, times=number), Nested(most, self._of_chosen)
+
+    @cached_property
+    def _of_chosen(self) -> PlannedReleases:
+        """The releases about the widest and the narrowest attributes that may be chosen."""
+        left = self._left(MOST_CHOSEN)
+        return tuple(release for few in ends(self.schema) for release in self.learner(few, left).releases)
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> Learned:
         by_class = cache(lambda: tally if self._row == 1 else between_ends(tally))

@@ -234,12 +234,13 @@ SMALL, WIDE = (hr.Schema({f"x{i}": hr.Boolean() for i in range(n)}, hr.Label("y"
         (hr.PrivateTreeClassifier(Fraction(1, 10**7), max_depth=2), SMALL, MOST_ROWS),
         (hr.PrivateTreeClassifier(1, max_depth=2, search="greedy"), SMALL, 2**43),
         (hr.PrivateTreeClassifier(1, max_depth=4), WIDE, MOST_WHOLE),
+        (hr.PrivateTreeClassifier(1, max_depth=12), WIDE, MOST_ROWS),
         (hr.PrivateRuleListClassifier(Fraction(1, 10**6), max_rules=4), WIDE, MOST_ROWS),
         (hr.PrivateScorecardClassifier(1), SMALL, None),
     ],
 )
 def test_a_fit_says_beforehand_as_of_how_many_rows_it_refuses(learner, schema, most):
-    """Drawn as a whole, greedy, with attributes chosen first, and a scorecard."""
+    """Drawn as a whole, greedy, with attributes chosen first (few of them are drawn to depth 12), and a scorecard."""
     assert learner.most_rows(schema) == most
 
 
@@ -255,6 +256,7 @@ NUMBER = replace(SMALL, label=hr.Number("y", 0, 10))
         (hr.PrivateTreeClassifier(Fraction(1, 10**7), max_depth=2), WEIGHTED, MOST_ROWS),
         (hr.PrivateRuleListClassifier(1, max_rules=2), SMALL, MOST_WHOLE),
         (hr.PrivateTreeRegressor(Fraction(1, 10**7), max_depth=1), NUMBER, MOST_ROWS),
+        (hr.PrivateTreeClassifier(1, max_depth=12), WIDE, MOST_ROWS),
         (hr.PrivateTreeClassifier(1, max_depth=2, search="greedy"), SMALL, 2**43),
         (hr.PrivateRuleListClassifier(1, max_rules=2, search="greedy"), WEIGHTED, 2**43),
         (hr.PrivateTreeRegressor(1, max_depth=1, search="greedy"), NUMBER, 2**43),
