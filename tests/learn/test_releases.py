@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -199,8 +199,15 @@ def scorecard_plans(draw):
     )
 
 
+def weighed(delta):
+    """Return a plan for more attributes than can be weighed: of 64 each takes less than of 67."""
+    schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(68)}, hr.Label("y", range(2)))
+    return ScorecardPlan(schema=schema, epsilon=Fraction(1), delta=delta, monotone={})
+
+
 @settings(max_examples=25)
 @given(scorecard_plans())
+@example(weighed(Fraction(0)))
 @pytest.mark.claim("is charged the largest ρ of all ways through the description of its releases")
 def test_the_rho_of_a_scorecard_is_that_of_one_way_and_no_other_way_costs_more(plan):
     assert plan.rho == max(costs(plan.releases))
@@ -208,6 +215,8 @@ def test_the_rho_of_a_scorecard_is_that_of_one_way_and_no_other_way_costs_more(p
 
 @settings(max_examples=25)
 @given(scorecard_plans())
+@example(weighed(Fraction(0)))
+@example(weighed(Fraction(1, 10**6)))
 def test_what_is_checked_beforehand_has_the_least_epsilon_of_all_ways(plan):
     def of_all(releases):
         for node in releases:

@@ -80,9 +80,11 @@ class ScorecardPlan(Plan):
         n = len(self.schema)
         most = min(self.most or n, n)
         least = min(LEAST, most)
-        # With fewer attributes each takes more; of all but one each takes least if they are chosen.
-        worst = sorted({least, max(most - 1, least), most})
-        return self._first_release, Branch(range(least, most + 1), self._releases_with, worst)
+        numbers = range(least, most + 1)
+        # With fewer attributes each takes more; each takes least of all but one if they are chosen, or of the most that
+        # are weighed, which is for a share of its own.
+        worst = sorted({least, max(most - 1, least), most} | {MOST_TO_WEIGH}.intersection(numbers))
+        return self._first_release, Branch(numbers, self._releases_with, worst)
 
     @property
     def _first_release(self) -> PlannedRelease:
