@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
+from hedgerow import learn
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.signatures import public_keys
 from hedgerow.client.answers import STAYS, Counts, Received, SentQuestion, is_public, read_budget, read_cost
@@ -18,7 +19,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, OracleExhaustedErr
 from hedgerow.hypotheses import Hypothesis, TargetColumns
 from hedgerow.hypotheses.onnx_write import hypothesis_data
 from hedgerow.hypotheses.read import HypothesisCharges, charges_of
-from hedgerow.learn.learners import estimators_of
+from hedgerow.learn.learners import learners_of
 from hedgerow.models.decisions import by_text, cost_matrix
 from hedgerow.models.model import Model
 from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
@@ -285,7 +286,8 @@ class RemoteDataset(OfOneProcess):
         return read_cost(self._connection.post(f"{self._path}/cost", {"question": kind, **question}), kind)
 
     def _fit_question(self, estimator: Any) -> dict[str, Any]:
-        estimators = estimators_of(self.schema.target)
+        learners = learners_of(self.schema.target)
+        estimators = {kind: getattr(learn, learner.estimator) for kind, learner in learners.items()}
         kind = next((name for name, one in estimators.items() if type(estimator) is one), None)
         if kind is None:
             names = ", ".join(one.__name__ for one in estimators.values())

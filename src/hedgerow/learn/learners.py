@@ -266,10 +266,3 @@ def learners_of(target: Target) -> Learners:
     """Return the learners of a target by the kind of their models, as questions to a service name them."""
     learners = CLASSIFIERS if target.as_number is None else REGRESSORS
     return {kind: learner for kind, learner in learners.items() if kind != "dp-greedyrl"}
-
-
-def estimators_of(target: Target) -> Mapping[str, type[Any]]:
-    """Return the public estimators of a target, by the kind of their models."""
-    from hedgerow import learn  # scikit-learn takes long to import
-
-    return {kind: getattr(learn, learner.estimator) for kind, learner in learners_of(target).items()}
