@@ -12,7 +12,6 @@ from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import MAX_DEPTH, check_up_to
 from hedgerow.learn.learned import LearnedTree
-from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.space import Space
 from hedgerow.models.caveats import box_of
 from hedgerow.models.tree import Tree
@@ -22,6 +21,7 @@ from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.facts import fact
 from hedgerow.privacy.gate import Gate, spend
 from hedgerow.privacy.noise import NoiseSource, noise_source
+from hedgerow.privacy.stop_prior import STOP_RULE
 from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally

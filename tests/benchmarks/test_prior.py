@@ -16,7 +16,7 @@ import numpy as np
 import prior
 
 import hedgerow as hr
-from hedgerow.learn.objectives import STOP_RULE
+from hedgerow.privacy.stop_prior import STOP_RULE
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.losses import Loss

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.contract import specification_of
-from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.lattice import Take
 from hedgerow.planning.bounds import WholeDraw, models_of
+from hedgerow.privacy.stop_prior import STOP_RULE
 from hedgerow.schema import Boolean, Categorical
 from tests.learn.draws import plan_of
 from tests.learn.enumerate_models import coarse_grid, models, schema_of, tables

@@ -12,14 +12,13 @@ import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import plans
 from hedgerow.learn.contract import specification_of
-from hedgerow.learn.objectives import STOP_RULE, STOP_RULE_OF_SHARES
 from hedgerow.learn.search.cost import Outline, masks_cost
 from hedgerow.models import Leaf
 from hedgerow.models.conditions import complement
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gini import SENSITIVITY
 from hedgerow.privacy.noise import PermuteAndFlip, Siblings
-from hedgerow.privacy.stop_prior import MOST_LOG_ODDS
+from hedgerow.privacy.stop_prior import MOST_LOG_ODDS, STOP_RULE, STOP_RULE_OF_SHARES
 from hedgerow.schema import Boolean, Label, Schema
 from tests.learn.best_models import problems
 from tests.learn.greedy.scores import divides, impurity

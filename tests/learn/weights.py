@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.learn.contract import specification_of
-from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.space import Space
+from hedgerow.privacy.stop_prior import STOP_RULE
 from tests.learn.draws import Scripted
 from tests.learn.enumerate_models import Models, Table, all_worlds, chance, executions
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search import cost
 from hedgerow.planning import expected
 from hedgerow.planning.expected import (
@@ -21,6 +20,7 @@ from hedgerow.planning.expected import (
     rows_in_a_bin,
 )
 from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.stop_prior import STOP_RULE
 
 SCHEMA = hr.Schema(
     {"age": hr.Integer(0, 99, cuts=(50,)), "sex": hr.Categorical(("F", "M", "X", "?"))}, hr.Label("ill", ("no", "yes"))

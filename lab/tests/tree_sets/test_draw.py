@@ -9,11 +9,11 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, BudgetExceededError, SchemaError, SearchTooLargeError
-from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.space import Space
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.noise import SecureNoise
+from hedgerow.privacy.stop_prior import STOP_RULE
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
 from hedgerow.tally import Tally
 from lab.tree_sets import differences, draw_trees

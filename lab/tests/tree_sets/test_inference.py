@@ -8,8 +8,8 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit import exact_membership
 from hedgerow.errors import ArgumentError, SearchTooLargeError
-from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.space import Space
+from hedgerow.privacy.stop_prior import STOP_RULE
 from lab.tree_sets import inference_from_set
 from lab.tree_sets.draw import set_search
 from tests.learn.enumerate_models import Models, Table, sets_one_by_one

@@ -11,7 +11,7 @@ from hedgerow.learn.learned import LEAF_COUNTS, LEAF_SUMS, LeafNumbers
 from hedgerow.learn.search.losses import LossTable, Objective
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
 from hedgerow.privacy.facts import Fact
-from hedgerow.privacy.stop_prior import StopRule
+from hedgerow.privacy.stop_prior import STOP_RULE, STOP_RULE_OF_SHARES, StopRule
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number
 from hedgerow.text.messages import describe_argument
@@ -21,8 +21,6 @@ CLASS_OBJECTIVES: tuple[ClassObjective, ...] = ("errors", "brier", "mixed", "abs
 NumberObjective = Literal["squared", "absolute", "quantile"]
 NUMBER_OBJECTIVES: tuple[NumberObjective, ...] = ("squared", "absolute", "quantile")
 OBJECTIVE: ClassObjective = "errors"  # the default loss of classes; docs/exact.md says how it was chosen
-STOP_RULE = StopRule(-2.0, 0.5, 1.0)  # of the default prior of trees, if the loss is the number of errors
-STOP_RULE_OF_SHARES = StopRule(-2.0, 0.5, 0.5)  # the same if a row can lose any amount between 0 and 1
 CLIP = 0.5  # the share of a number's range beyond which a squared loss grows no more, if nobody chose another
 
 

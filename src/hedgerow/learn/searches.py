@@ -20,11 +20,10 @@ from hedgerow.learn.search.losses import Loss
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gini import Gini
 from hedgerow.privacy.noise import GumbelChoice, PermuteAndFlip, TwoSidedGumbelChoice, TwoSidedPermuteAndFlip
-from hedgerow.privacy.stop_prior import StopRule
+from hedgerow.privacy.stop_prior import STOP_PROBABILITY, StopRule
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
-STOP_PROBABILITY = 0.1  # the default of rule lists; docs/exact.md says how it was chosen
 _MOST_JOINTLY = 12
 
 

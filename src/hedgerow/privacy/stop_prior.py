@@ -1,4 +1,4 @@
-"""The public prior of an exact draw: how likely a model is to end at a position, by the depth of the position."""
+"""The public prior of an exact draw: how likely a model is to end at a position, by its depth; and the defaults."""
 
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
@@ -111,6 +111,14 @@ class StopRule:
     def prior(self, epsilon: Fraction) -> StopPrior:
         """Return the prior of a draw that costs `epsilon`."""
         return StopPrior(self.start, self.step, self.rows * float(min(epsilon, Fraction(MOST_LOG_ODDS))))
+
+
+STOP_RULE = StopRule(-2.0, 0.5, 1.0)
+"""The default of trees, if the loss is the number of errors; docs/benchmarks/prior.md says how it was chosen."""
+STOP_RULE_OF_SHARES = StopRule(-2.0, 0.5, 0.5)
+"""The default of trees, if a row can lose any amount between 0 and 1."""
+STOP_PROBABILITY = 0.1
+"""The default of rule lists: the probability of stopping is the same at every position."""
 
 
 @lru_cache(maxsize=1024)

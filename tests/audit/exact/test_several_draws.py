@@ -10,8 +10,8 @@ import hedgerow as hr
 from hedgerow.audit import exact_inference, exact_membership
 from hedgerow.audit.exact.outcomes import repeated
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.space import Space
+from hedgerow.privacy.stop_prior import STOP_RULE
 from tests.learn.enumerate_models import Models, Table
 
 SCHEMA = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Label("y", (0, 1)))
