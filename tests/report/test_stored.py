@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.models.contents import NOUNS
+from hedgerow.models.extra_contents import NOUNS
 from hedgerow.models.readers.pmml import model_of_pmml
 from hedgerow.report import Report, acro_results, findings
 from hedgerow.report.contents import BUCKETS

@@ -23,7 +23,7 @@ from hedgerow.audit.probabilistic.row import RowDistribution
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import trees_of
 from hedgerow.audit.readers.stored import stored_contents
-from hedgerow.models.contents import Content
+from hedgerow.models.extra_contents import Content
 
 __all__ = [
     "Attack", "Attempt", "Content", "Domain", "EmpiricalEpsilon", "ExactInference", "ExactMembership",

@@ -16,9 +16,9 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, Mod
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.conditions import Path as DecisionPath
-from hedgerow.models.contents import Content, guarantee_line
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.envelope import OURS, SealedFile, seal
+from hedgerow.models.extra_contents import Content, guarantee_line
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.model_card import model_card

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, indent, tostring
 from hedgerow._version import __version__
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import MOST_CHARACTERS, Cases
-from hedgerow.models.contents import guarantee_line
+from hedgerow.models.extra_contents import guarantee_line
 from hedgerow.models.points import (
     MOST_REASONS,
     AttributeBins,

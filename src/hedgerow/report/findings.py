@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models import caveats
-from hedgerow.models.contents import NOUNS, Content, ContentKind, content_text
+from hedgerow.models.extra_contents import NOUNS, Content, ContentKind, content_text
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import NO_NOISE, PrivacyCard
 from hedgerow.privacy.charge import Charge

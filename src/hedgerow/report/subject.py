@@ -19,7 +19,7 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.contents import Content
+from hedgerow.models.extra_contents import Content
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.model import Model

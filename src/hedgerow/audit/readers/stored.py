@@ -13,7 +13,7 @@ from scipy import sparse
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError
-from hedgerow.models.contents import Content, ContentKind, text_content
+from hedgerow.models.extra_contents import Content, ContentKind, text_content
 from hedgerow.models.released import released_model
 from hedgerow.schema import Schema
 from hedgerow.text.values import plain_word, printable

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from hedgerow.models.contents import Content, comments_content, is_amount, text_content
+from hedgerow.models.extra_contents import Content, comments_content, is_amount, text_content
 from hedgerow.models.pmml import EXTENDER
 from hedgerow.models.readers.documents import ADDRESS, Document, Element
 from hedgerow.models.readers.pmml_forms import FORMS, TEXT

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.errors import ModelFormatError
-from hedgerow.models.contents import Content, comments_content
+from hedgerow.models.extra_contents import Content, comments_content
 from hedgerow.models.model import Model
 from hedgerow.models.readers.questions import (
     MOST_PARTS,

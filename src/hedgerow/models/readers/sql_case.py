@@ -13,8 +13,8 @@ from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import HedgerowError, ModelFormatError, SchemaError
 from hedgerow.models import sql
-from hedgerow.models.contents import text_content
 from hedgerow.models.dialects import DIALECTS, Dialect
+from hedgerow.models.extra_contents import text_content
 from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.model import Model
 from hedgerow.models.readers.questions import MOST_PARTS, no_guarantee

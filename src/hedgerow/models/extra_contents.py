@@ -1,4 +1,4 @@
-"""Contents of a model's file that its predictions do not show: rows, statistics of rows, lists of values, free text."""
+"""What a model's file holds in addition to the model: rows, statistics of rows, lists of values, free text."""
 
 import re
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
-from hedgerow.models.contents import Content, text_content
+from hedgerow.models.extra_contents import Content, text_content
 from hedgerow.models.readers.pmml import model_of_pmml
 from hedgerow.models.readers.rules_text import rules_of_text
 from hedgerow.models.readers.sql_case import model_of_sql
@@ -119,7 +119,7 @@ def test_a_guarantee_of_ours_is_data_and_no_content_whatever_its_words(delta, mo
     charge = Charge("draw", Fraction(1, 3), delta)
     tree = Tree(SCHEMA, Leaf(label="yes"), PrivacyCard((charge,), noise="OpenDP", software="hedgerow"))
     for words in (headline, lambda epsilon, delta, _: f"{amount_text(epsilon)} and {amount_text(delta)} in 7 words"):
-        for module in ("hedgerow.privacy.wording", "hedgerow.models.contents"):
+        for module in ("hedgerow.privacy.wording", "hedgerow.models.extra_contents"):
             monkeypatch.setattr(f"{module}.headline", words)
         text = tree.to_pmml()
         assert f'description="guarantee: {words(Fraction(1, 3), delta, ())}"' in text
