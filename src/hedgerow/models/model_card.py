@@ -8,6 +8,7 @@ from math import ceil, exp
 
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.wording import all_rows, noun
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import printable
 
@@ -46,7 +47,7 @@ def _head(kind: str, schema: Schema, card: PrivacyCard, digest: str) -> Iterator
     if card.is_private and card.epsilon is not None and card.delta is not None:
         yield f"  epsilon: {Decimal(amount_text(card.epsilon)):f}"  # with an exponent YAML reads text
         yield f"  delta: {Decimal(amount_text(card.delta)):f}"
-        yield f"  unit: {_scalar('one row' if card.unit is None else f'all rows of one {card.unit.column}')}"
+        yield f"  unit: {_scalar(all_rows(card.unit, show=str))}"
 
 
 def _scalar(text: str) -> str:
@@ -57,7 +58,7 @@ def _scalar(text: str) -> str:
 def _promise(card: PrivacyCard) -> str:
     if not card.is_private or card.epsilon is None:
         return f"**No guarantee of privacy**: {_code(card.headline)}."
-    unit = "row" if card.unit is None else f"{_code(card.unit.column)}"
+    unit = noun(card.unit, show=_code)
     if card.delta:
         return f"Guarantee: {_code(card.headline)} for each {unit}."
     most = ceil(1000 / (1 + exp(-float(min(card.epsilon, 700))))) / 10

@@ -182,7 +182,7 @@ def unit_of(charges: Sequence[Charge]) -> Unit | None:
     if len(units) > 1:
         raise ArgumentError(
             "expected charges of one unit of privacy, got charges of different ones, which do not add up: "
-            f"{'; and '.join(sorted('one row' if unit is None else unit.name for unit in units))}."
+            f"{'; and '.join(sorted(wording.all_rows(None) if unit is None else unit.name for unit in units))}."
         )
     return next(iter(units), None)
 

@@ -1,7 +1,7 @@
-"""Sentences about facts: what was released, by which mechanism, to whom it is neighbouring, and what is guaranteed.
+"""Sentences about facts and units: what was released, by which mechanism, what is neighbouring, what is guaranteed.
 
 This is the one module with these words. Each code of `hedgerow.privacy.facts` has an entry in `WORDS`: a template, or a
-function of the fact. Nothing reads the sentences back.
+function of the fact; units have functions of their own. Nothing reads the sentences back.
 """
 
 from __future__ import annotations
@@ -61,7 +61,27 @@ def of_reasons(reasons: Iterable[FactLike]) -> str | None:
 
 def of_unit(unit: UnitLike | None) -> str:
     """Return a unit of privacy in words."""
-    return ONE_ROW if unit is None else f"one {quoted_text(unit.column)} ({used(unit)})"
+    return ONE_ROW if unit is None else f"one {noun(unit)} ({used(unit)})"
+
+
+def noun(unit: UnitLike | None, show: Callable[[str], str] = quoted_text) -> str:
+    """Return the noun of a unit of privacy: row, or the column, which `show` makes safe for the text that it is in."""
+    return "row" if unit is None else show(unit.column)
+
+
+def all_rows(unit: UnitLike | None, show: Callable[[str], str] = quoted_text) -> str:
+    """Return all rows of a unit in words."""
+    return f"{'one' if unit is None else 'all rows of one'} {noun(unit, show)}"
+
+
+def protected(unit: UnitLike | None) -> str:
+    """Return which rows are protected, with the verb."""
+    return "Every row is" if unit is None else f"All rows of each {noun(unit)} together are"
+
+
+def suspected(unit: UnitLike | None) -> str:
+    """Return which rows may be suspected to be in the table, with the verb."""
+    return "a row is" if unit is None else f"the rows of one {noun(unit)} are"
 
 
 def used(unit: UnitLike) -> str:
@@ -72,7 +92,7 @@ def used(unit: UnitLike) -> str:
 
 def neighbours(unit: UnitLike | None) -> str:
     """Return the neighbouring relation in words."""
-    return f"{_DIFFER} {ONE_ROW if unit is None else f'all rows of one {quoted_text(unit.column)}; {used(unit)}'}"
+    return f"{_DIFFER} {ONE_ROW if unit is None else f'{all_rows(unit)}; {used(unit)}'}"
 
 
 def headline(epsilon: Fraction | None, delta: Fraction | None, reasons: Iterable[FactLike]) -> str:
@@ -87,7 +107,7 @@ def headline(epsilon: Fraction | None, delta: Fraction | None, reasons: Iterable
 
 def guarantee(epsilon: Fraction, delta: Fraction | None, unit: UnitLike | None) -> str:
     """Return a guarantee in one sentence."""
-    changed = ONE_ROW if unit is None else f"one {quoted_text(unit.column)}"
+    changed = ONE_ROW if unit is None else f"one {noun(unit)}"
     more = f", plus {amount_text(delta)}" if delta else ""
     return (
         f"{headline(epsilon, delta, ())}: adding or removing any {changed} changes the probability of any "

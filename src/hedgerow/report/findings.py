@@ -9,12 +9,11 @@ from hedgerow.models.extra_contents import NOUNS, Content, ContentKind, content_
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import NO_NOISE, PrivacyCard
 from hedgerow.privacy.charge import Charge
-from hedgerow.privacy.wording import of_unit
+from hedgerow.privacy.wording import of_unit, protected
 from hedgerow.report.contents import Bucket, Finding, SheetKind
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import quoted_text
 
 TEN = 10  # the rows of a leaf that published thresholds take
 STRONG, WEAK = 1, 10  # the largest ε of a strong guarantee, and of one that needs a look
@@ -136,8 +135,7 @@ def _promised(card: PrivacyCard) -> Finding:
         sentence = f"The model was charged for, and yet has no guarantee: {card.no_guarantee_reason}."
         return finding("guarantee/reason", "reject", sentence)
     bucket, words = _tier(card.epsilon)
-    whose = "Every row is" if card.unit is None else f"All rows of each {quoted_text(card.unit.column)} together are"
-    sentence = f"{whose} protected by epsilon = {amount_text(card.epsilon)}: {words}."
+    sentence = f"{protected(card.unit)} protected by epsilon = {amount_text(card.epsilon)}: {words}."
     return finding("guarantee/tier", bucket, sentence, float(card.epsilon))
 
 

@@ -9,13 +9,13 @@ from scipy.special import expit, logit
 
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import Charge, total_rho
-from hedgerow.privacy.wording import of_reasons, of_unit
+from hedgerow.privacy.wording import noun, of_reasons, of_unit, suspected
 from hedgerow.report.contents import Grid, Section, SheetKind, SheetLine, section
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import printable, quoted_text
+from hedgerow.text.values import printable
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)  # Suspicions whose largest growth is printed
 _SHOWN = 6  # attributes, charges and releases on a page
@@ -33,12 +33,15 @@ def guarantee(subject: Subject) -> Section:
     ]
     facts += [] if rho is None else [SheetLine("rho", amount_text(rho), float(rho))]
     facts += [SheetLine("largest factor by which an output becomes more likely", factor_text(epsilon))]
-    unit = None if card.unit is None else quoted_text(card.unit.column)
-    suspected = "a row is" if unit is None else f"the rows of one {unit} are"
+    unit = None if card.unit is None else noun(card.unit)
     for prior in PRIORS:
         most = largest_belief(prior, epsilon)
         facts.append(SheetLine(f"a suspicion of {percent_up(prior)} rises to at most", percent_up(most), most))
-    said: dict[str, Any] = {"unit": unit, "suspected": suspected, "delta": amount_text(delta) if delta else ""}
+    said: dict[str, Any] = {
+        "unit": unit,
+        "suspected": suspected(card.unit),
+        "delta": amount_text(delta) if delta else "",
+    }
     return section("guarantee", facts, is_private=True, half=percent_up(largest_belief(0.5, epsilon)), **said)
 
 
