@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
 from hedgerow.cli.options import FILE, MODEL, Force, OthersSchema, TextOptions, any_model, option, with_groups
 from hedgerow.cli.output import check_output, check_outputs, say, stage, write_said
 from hedgerow.cli.predictions import class_weights, costs_in
@@ -66,7 +67,7 @@ def report(
     by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None,
     evaluation: Annotated[Path | None, option("What `hedgerow evaluate` released, for the public sheet.")] = None,
     schema: OthersSchema = None,
-    threshold: Annotated[int, option("The fewest rows of a leaf that count as safe.")] = 10,
+    threshold: Annotated[int, option("The fewest rows of a leaf that count as safe.")] = FEWEST_SAFE_ROWS,
     costs: Annotated[Path | None, option("What errors cost, as `hedgerow fit` takes it: YAML or JSON.")] = None,
     class_weight: Annotated[list[str] | None, option("The same, by class. Repeatable.", metavar="LABEL=WEIGHT")] = None,
     twins: Twins,

@@ -12,6 +12,7 @@ import numpy as np
 from hedgerow.audit import ExactMembership, LeafRisk, Membership, ShadowMembership
 from hedgerow.audit.entropy.measure import are_steps_read, other_rows, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
+from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
@@ -27,7 +28,7 @@ from hedgerow.report.contents import (
     section,
     shortened,
 )
-from hedgerow.report.findings import STRONG, TEN, finding
+from hedgerow.report.findings import STRONG, finding
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
 from hedgerow.text.messages import number_of
@@ -187,7 +188,7 @@ def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
     if risk is None:
         return
     small, pure, least = len(risk.small), len(risk.pure), number_of(risk.threshold, *risk.counted)
-    few = "small-leaves" if risk.threshold == TEN else "small-leaves/own"
+    few = "small-leaves" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own"
     is_bounded, is_strong = risk.view == "noisy" and subject.is_private, (subject.card.epsilon or 0) <= STRONG
     unit = None if subject.schema is None or risk.view != "noisy" else subject.schema.unit
     fewest = risk.threshold * unit.max_rows if unit else inf

@@ -15,7 +15,6 @@ from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.text.messages import number_of
 
-TEN = 10  # the rows of a leaf that published thresholds take
 STRONG, WEAK = 1, 10  # the largest ε of a strong guarantee, and of one that needs a look
 _TIERS = "Ponomareva et al., How to DP-fy ML, JAIR 77 (2023)"
 _CRYPTIC_DELTA = (

@@ -19,6 +19,7 @@ import hedgerow.report.promises as promises
 import hedgerow.report.residuals as residuals
 from hedgerow.audit import ExactMembership, LabelledRows
 from hedgerow.audit.entropy.result import groups_of
+from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
 from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import reserved
@@ -132,7 +133,7 @@ class Report(Sheets):
         by: Sequence[str] | None = None,
         schema: Schema | None = None,
         features: Features | None = None,
-        threshold: int = 10,
+        threshold: int = FEWEST_SAFE_ROWS,
         costs: Costs | None = None,
         class_weight: ClassWeight | None = None,
         on: date | None = None,

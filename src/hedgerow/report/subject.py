@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, is_regressor
 
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
-from hedgerow.audit.inference.leaf_risk import LeafRisk, counted_risk, leaf_risk, stored_risk
+from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS, LeafRisk, counted_risk, leaf_risk, stored_risk
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
@@ -19,8 +19,8 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.extra_contents import Content
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
+from hedgerow.models.extra_contents import Content
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
@@ -48,7 +48,7 @@ class Subject:
     _: KW_ONLY
     schema: Schema | None = None
     features: Features | None = None
-    threshold: int = 10
+    threshold: int = FEWEST_SAFE_ROWS
     costs: InitVar[Costs | None] = None
     class_weight: InitVar[ClassWeight | None] = None
     released: Model | None = field(init=False)

@@ -13,6 +13,7 @@ import numpy as np
 from hedgerow.audit.counting.regions import Region, count_rows_by_bin
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.inference.labelled import distinct, label_values, once_a_unit
+from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
 from hedgerow.audit.plot import residual_entropy_curve
 from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.errors import ArgumentError, DomainError
@@ -23,7 +24,6 @@ from hedgerow.text.axes import Axes
 from hedgerow.text.messages import aligned, describe_argument
 from hedgerow.text.values import quoted_text
 
-_FEW = 10  # the rows below which output checkers call a cell small
 VIEWS = {
     "exact": "Supports are the exact leaf counts that the model stores.",
     "noisy": (
@@ -264,10 +264,10 @@ class Reconstruction:
         what = (
             "rows" if units is None or self.schema.unit is None else f"units ({quoted_text(self.schema.unit.column)})"
         )
-        few = [] if self.view in ("noisy", "weighted") else [count for count in held if 0 < count < _FEW]
+        few = [] if self.view in ("noisy", "weighted") else [count for count in held if 0 < count < FEWEST_SAFE_ROWS]
         alone = f", {few.count(1)} of them a single one" if 1 in few else ""
         start = f"{len(few)} of {len(self.supports)} regions {'has' if len(few) == 1 else 'have'}"
-        said = f"{start} fewer than {_FEW} {what}{alone}: entropy does not tell, `hedgerow report` does."
+        said = f"{start} fewer than {FEWEST_SAFE_ROWS} {what}{alone}: entropy does not tell, `hedgerow report` does."
         return [said] if few else []
 
     def __repr__(self) -> str:

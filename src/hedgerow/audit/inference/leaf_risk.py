@@ -22,6 +22,8 @@ from hedgerow.tables.frames import column_of
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import quoted_text, shown_text
 
+FEWEST_SAFE_ROWS = 10
+"""The fewest rows of a leaf that are safe, if nobody chose another threshold; `report/findings.py` has its sources."""
 _SHOWN = 20  # leaves in the text
 _VIEWS = {
     "units": "Each unit is counted once in every leaf, and once a class there: for the curator's eyes only.",
@@ -37,7 +39,7 @@ def leaf_risk(
     *,
     schema: Schema | None = None,
     features: Features | None = None,
-    threshold: int = 10,
+    threshold: int = FEWEST_SAFE_ROWS,
 ) -> "LeafRisk":
     """Check the leaves of a model as output checkers check the cells of a table, before the model is released.
 
@@ -142,7 +144,7 @@ class LeafRisk:
     counts: tuple[tuple[int, ...], ...] | None
     classes: tuple[Any, ...] | None
     view: str
-    threshold: int = 10
+    threshold: int = FEWEST_SAFE_ROWS
     schema: Schema | None = None
 
     def __post_init__(self) -> None:
