@@ -109,7 +109,7 @@ def table(heading: str) -> list[tuple[list[str], list[str]]]:
     """Return the rows of a table of the page: the names in its first column, and the rooms of the one that has them."""
     section = PAGE.read_text(encoding="utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
-    column = {"The rooms": 2, "Libraries that one room keeps to itself": 1}[heading]
+    column = {"The rooms": 2, "Libraries that few rooms keep to themselves": 1}[heading]
     return [(re.findall(r"`(\w+)`", cells[0]), re.findall(r"`(\w+)`", cells[column])) for cells in rows]
 
 
@@ -140,6 +140,22 @@ def test_the_page_lists_every_room():
 
 def test_rooms_import_what_the_page_allows(found):
     assert forbidden(found, contract()) == []
+
+
+def unused(found: Iterable[Import], allowed: Mapping[str, set[str]]) -> list[str]:
+    """Return the imports of rooms above the ground that the page allows and no module has."""
+    used = {(start, end) for start, end, _ in arrows(found, allowed)}
+    return [
+        f"{start} imports {end}"
+        for start, ends in allowed.items()
+        for end in sorted(ends - {*GROUND})
+        if (start, end) not in used
+    ]
+
+
+def test_the_page_allows_nothing_that_no_module_needs(found):
+    assert unused(found, contract()) == []
+    assert unused([], {"schema": {"errors", "privacy"}, "privacy": {"errors"}}) == ["schema imports privacy"]
 
 
 def test_the_page_allows_nothing_upward():
@@ -179,7 +195,7 @@ def test_a_circle_of_modules_is_found(line):
 
 
 def test_libraries_stay_in_their_room(found):
-    rows = table("Libraries that one room keeps to itself")
+    rows = table("Libraries that few rooms keep to themselves")
     keepers = {library: rooms for libraries, rooms in rows for library in libraries}
     assert {"ibis", "opendp", "typer"} <= set(keepers)
     assert misplaced(found, keepers) == []
