@@ -23,7 +23,7 @@ from hedgerow.marginals.expril_regressor import _DEVIATIONS, most_probable
 from hedgerow.marginals.linear import estimated
 from hedgerow.oracle import Always, LevelSums, choose_bins
 from hedgerow.oracle.binning import bin_matrix
-from hedgerow.oracle.release_forms import Form
+from hedgerow.oracle.release_forms import AnswerPlan
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from hedgerow.schema import Boolean, Number, Schema
 from tests.learn.replay import Recorder, Replayer
@@ -293,7 +293,7 @@ def test_neighbouring_targets_are_asked_the_same_under_secure_noise(release):
 
 @pytest.mark.parametrize("name", REPLAYED)
 def test_the_replay_catches_steps_that_are_not_counted(monkeypatch, name):
-    monkeypatch.setattr(Form, "mechanism", lambda self, n, d, *_, make=Form.mechanism: make(self, n, d))
+    monkeypatch.setattr(AnswerPlan, "mechanism", lambda self, n, d, *_, make=AnswerPlan.mechanism: make(self, n, d))
     with pytest.raises(AssertionError, match="further than declared"):
         check(name, ROWS, NEW, "counts", SeededNoise(np.random.default_rng(1)))
 

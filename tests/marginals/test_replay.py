@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.marginals import expril as learner
-from hedgerow.oracle.release_forms import Form
+from hedgerow.oracle.release_forms import AnswerPlan
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.replay import Recorder, Replayer
 
@@ -102,7 +102,9 @@ def test_the_replay_catches_a_learner_that_stops_by_the_rows(monkeypatch):
 
 @pytest.mark.parametrize("release", ["counts", "gaussian"])
 def test_the_replay_catches_a_sensitivity_declared_too_small(monkeypatch, release):
-    monkeypatch.setattr(Form, "mechanism", lambda self, number, *_, make=Form.mechanism: make(self, number, 1))
+    monkeypatch.setattr(
+        AnswerPlan, "mechanism", lambda self, number, *_, make=AnswerPlan.mechanism: make(self, number, 1)
+    )
     with pytest.raises(AssertionError, match="further than declared"):
         check("logistic", ROWS, NEW, release, SEEDED)
 
