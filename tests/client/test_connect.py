@@ -23,6 +23,7 @@ from hedgerow.errors import (
     ServiceError,
 )
 from hedgerow.schema import Schema
+from hedgerow.schema.schema import FROM_ROWS
 from hedgerow.service.jobs import Jobs
 from hedgerow.service.receipts import Receipt, Signer
 from hedgerow.service.rows import FrameRows
@@ -84,6 +85,14 @@ def test_a_remote_oracle_answers_as_one_in_this_process(exact):
     assert outside.privacy.epsilon == inside.privacy.epsilon == 3
     with pytest.raises(OracleExhaustedError):
         outside.marginals(BY)
+
+
+def test_bins_without_a_guarantee_void_what_is_answered_by_them(private):
+    """The service does not know where the bins that it is sent were found."""
+    guessed, oracle = Schema(BY.attributes, no_guarantee=FROM_ROWS), connected(private).oracle(2, epsilon=2)
+    oracle.marginals(guessed)
+    oracle.marginals(BY)
+    assert oracle.privacy.no_guarantee == (FROM_ROWS,)
 
 
 def test_learners_take_a_remote_oracle_unchanged(exact, private):

@@ -447,7 +447,8 @@ class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
             answer = self._send(kind, self._question(bins, **more))
             self._asked += 1
             self._cards.append(answer.card)
-            self._record([(answer.charge, renewed(answer.charge)), *charges], reserves, paid.denials)
+            own = renewed(answer.charge, no_guarantee=bins.no_guarantee)
+            self._record([(answer.charge, own), *charges], reserves, paid.denials)
             return answer
 
     def __repr__(self) -> str:
