@@ -154,6 +154,13 @@ def test_a_constant_column_of_an_array_has_no_points(same):
     assert learner.score(X, y) > 0.85
 
 
+def test_a_note_that_is_too_long_is_refused_before_a_charge():
+    budget, longest = hr.Budget(1), {"x" * 10_001: 1}
+    with pytest.raises(ValueError, match="as columns of 'columns_left_out'"):
+        fit(hr.Oracle(TARGET[0].assign(**longest), TARGET[1], budget, 1), SOURCE.assign(**longest))
+    assert budget.spent == 0
+
+
 def test_columns_that_are_all_constant_are_refused_before_a_charge():
     budget = hr.Budget(1)
     with pytest.raises(DomainError, match="expected a column with two or more values in the source, found none"):

@@ -8,6 +8,7 @@ import hedgerow as hr
 from hedgerow.errors import DomainError
 from hedgerow.marginals.logistic import source_bins
 from hedgerow.oracle.binning import choose_bins
+from hedgerow.privacy.facts import Fact
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({"a": RNG.normal(size=90), "b": RNG.random(90) < 0.5})
@@ -29,14 +30,14 @@ def test_a_constant_column_of_a_frame_gets_no_bins(value):
     asked = []
     bins, left_out = source_bins("auto", FRAME.assign(c=pd.Series([value] * 90)), scale(asked))
     assert bins.names == ("a", "b")
-    assert (left_out, asked) == (("c",), [2])
+    assert (left_out, asked) == ((Fact("columns_left_out", columns=("c",)),), [2])
 
 
 def test_a_constant_column_of_an_array_keeps_its_place():
     X = np.column_stack([FRAME["a"], np.full(90, 7.0), FRAME["a"] ** 2, np.full(90, np.nan)])
     asked = []
     bins, left_out = source_bins(3, X, scale(asked))
-    assert (left_out, asked) == (("x1", "x3"), [4])
+    assert (left_out, asked) == ((Fact("columns_left_out", columns=("x1", "x3")),), [4])
     assert [attribute.n_known for _, attribute in bins.attributes] == [3, 1, 3, 1]
     assert bins["x2"] == choose_bins(X[:, [2]], 3)["x0"]
     assert all(attribute.missing == "bin" for _, attribute in bins.attributes)

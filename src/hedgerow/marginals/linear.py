@@ -93,14 +93,14 @@ class MarginalLinearRegressor(MarginalRegressor):
     """
 
     def _learn(self, X: Any, oracle: MarginalOracle) -> Weights:
-        bins, left_out = source_bins(self.bins, X, oracle.noise_scale)
+        bins, notes = source_bins(self.bins, X, oracle.noise_scale)
         matrix, number = bin_matrix(bins, X), oracle.label.as_number
         assert number is not None  # checked before
         answer = oracle.level_marginals(bins)
         self.weights_ = self._weighed(matrix, answer, len(bins))
         shares, self.smooth_ = estimated(matrix, answer, self.weights_.values, prior_of(bins))
         self.model_ = _model(bins, matrix @ self.weights_.values, shares, number)
-        self.privacy_ = card_of(oracle, left_out)
+        self.privacy_ = card_of(oracle, notes)
         return self.weights_
 
 

@@ -92,7 +92,7 @@ class MarginalLogisticClassifier(FittedModelMixin, MarginalClassifier):
     get_points = of_model(Scorecard.get_points)
 
     def _learn(self, X: Any, oracle: MarginalOracle) -> Weights:
-        bins, left_out = source_bins(self.bins, X, oracle.noise_scale)
+        bins, notes = source_bins(self.bins, X, oracle.noise_scale)
         matrix, schema = bin_matrix(bins, X), replace(bins, label=oracle.label)
         answer = oracle.class_marginals(bins)
         self.weights_ = self._weighed(matrix, answer, len(bins))
@@ -101,7 +101,7 @@ class MarginalLogisticClassifier(FittedModelMixin, MarginalClassifier):
         spreads = SPREADS if isinstance(self.smooth, str) else (float(self.smooth),)
         found = estimated(statistics, prior_of(bins), spreads)
         learned = _learned(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
-        self.model_ = learned.model(schema, card_of(oracle, left_out))
+        self.model_ = learned.model(schema, card_of(oracle, notes))
         self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)
         return self.weights_
 
@@ -145,15 +145,13 @@ def _learned(found: "BinLogOdds", schema: Schema, rows: Floats, points: int, *, 
     return LearnedScorecard(whole, np.rint(base / unit).astype(np.int64), unit, None if is_exact else found.error)
 
 
-def card_of(oracle: MarginalOracle, left_out: Sequence[str]) -> PrivacyCard:
+def card_of(oracle: MarginalOracle, notes: Sequence[Fact]) -> PrivacyCard:
     card = oracle.privacy
-    if not left_out:
-        return card
-    return replace(card, notes=(*card.notes, Fact("columns_left_out", columns=tuple(left_out))))
+    return replace(card, notes=(*card.notes, *notes))
 
 
-def source_bins(bins: Any, source: Any, noise_scale: Callable[[int], float]) -> tuple[Schema, tuple[str, ...]]:
-    """Return the bins of the one question of a learner, and the columns of the source that are left out.
+def source_bins(bins: Any, source: Any, noise_scale: Callable[[int], float]) -> tuple[Schema, tuple[Fact, ...]]:
+    """Return the bins of the one question of a learner, and a note on the columns of the source that are left out.
 
     Columns with fewer than two values tell nothing and would cost privacy. Those of an array keep a single bin.
     """
@@ -163,6 +161,7 @@ def source_bins(bins: Any, source: Any, noise_scale: Callable[[int], float]) -> 
     constant = () if isinstance(bins, Schema) else tuple(column.name for column in columns if is_constant(column))
     if constant == names:
         raise DomainError("expected a column with two or more values in the source, found none.")
+    notes = (Fact("columns_left_out", columns=constant),) if constant else ()
     kept = [place for place, name in enumerate(names) if name not in constant]
     if table.names is None:
         chosen = bins_or_chosen(bins, table.data[:, kept], len(table), noise_scale(len(names)))
@@ -172,9 +171,9 @@ def source_bins(bins: Any, source: Any, noise_scale: Callable[[int], float]) -> 
         attributes = [
             (column.name, _single(column) if column.name in constant else next(of_kept)) for column in columns
         ]
-        return Schema(tuple(attributes)), constant
+        return Schema(tuple(attributes)), notes
     data = table.data.select([names[place] for place in kept])
-    return bins_or_chosen(bins, data, len(table), noise_scale(len(kept))), constant
+    return bins_or_chosen(bins, data, len(table), noise_scale(len(kept))), notes
 
 
 def _single(column: Column) -> Attribute:
