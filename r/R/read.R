@@ -53,7 +53,7 @@ parse_text <- function(text) {
   data
 }
 
-# A card has the sum of its charges, and is void if one of them is.
+# A card has the sum of its charges, and is void if one of them is. Noise is for counts that a row changes.
 check_card <- function(privacy) {
   charges <- privacy$charges
   if (!length(charges)) return(invisible())
@@ -62,6 +62,8 @@ check_card <- function(privacy) {
     stated <- as.numeric(privacy[[amount]])
     if (length(stated) != 1L || abs(sum - stated) > 1e-9 * max(sum, stated)) unreadable("expected a card with the sum of its charges, found another")
   }
+  sensitivities <- unlist(lapply(charges, function(one) if (identical(one$mechanism$code, "discrete_laplace")) one$mechanism$sensitivity))
+  if (any(as.numeric(sensitivities) < 1)) unreadable("expected a mechanism with a sensitivity of at least 1, found another")
   void <- !vapply(charges, function(one) is.null(one$void), NA)
   if (any(void) && !length(privacy$void)) unreadable("expected a card that is void as one of its charges, found another")
 }

@@ -83,7 +83,8 @@ def changed(**entries):
 def cheaper(body):
     """Say less was charged than was asked for, on charge and card alike."""
     charge = Charge.from_dict(body["charge"])
-    less = Charge(charge.query, Fraction(1, 8), charge.delta, charge.mechanism, charge.no_guarantee)
+    how = charge.mechanism.having(scale=charge.mechanism["scale"] * charge.epsilon * 8)
+    less = Charge(charge.query, Fraction(1, 8), charge.delta, how, charge.no_guarantee)
     card = hr.privacy.PrivacyCard((less,), "none", "hedgerow")
     return body | {"charge": less.to_dict(), "card": card.to_dict()}
 

@@ -89,9 +89,18 @@ def test_many_classes_each_noisy_leave_nothing_to_say_of_one():
             6.0,
         ),
         (Charge(Fact("leaf_counts", of="rule", number=3), Fraction(1), mechanism="permute-and-flip"), None),
+        (
+            Charge(Fact("leaf_sums", of="leaves"), Fraction(1, 2), mechanism=DiscreteLaplace(Fraction(1, 2), 3).record),
+            None,
+        ),
+        (Charge(Fact("leaf_counts", of="leaves"), Fraction(9), mechanism=DiscreteLaplace(Fraction(1)).record), 1.0),
         (Charge("row count", Fraction(1), mechanism=DiscreteLaplace(Fraction(1)).record), None),
         (
-            Charge(Fact("leaf_counts", of="leaves"), Fraction(1, 2**80), mechanism=DiscreteLaplace(Fraction(1)).record),
+            Charge(
+                Fact("leaf_counts", of="leaves"),
+                Fraction(1, 2**80),
+                mechanism=DiscreteLaplace(Fraction(1, 2**80)).record,
+            ),
             2.0**62,
         ),
         (

@@ -6,6 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.privacy.charge import Charge, least_epsilon, renewed, total_rho
+from hedgerow.privacy.exponential_mechanism import ModelDraw
+from hedgerow.privacy.facts import Fact
+from hedgerow.privacy.joint_quantiles import JointQuantiles
+from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Siblings, TwoSidedGumbelChoice
+from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
 
 AT = Fraction(1e-6)
@@ -22,6 +27,39 @@ DRAW, NOISY = Charge("draw", Fraction(1, 2), rho=Fraction(1, 32)), Charge("noisy
 def test_json_brings_back_an_equal_charge(epsilon, delta, purpose, mechanism, rho):
     charge = Charge(purpose, epsilon, delta, mechanism, rho=rho)
     assert Charge.from_dict(json.loads(json.dumps(charge.to_dict()))) == charge
+
+
+MECHANISMS = [
+    PermuteAndFlip(Fraction(1, 3), 7),
+    TwoSidedGumbelChoice(Fraction(1, 3), 7),
+    DiscreteLaplace(Fraction(1, 3), 7, 2),
+    Siblings(DiscreteLaplace(Fraction(1, 3))),
+    ModelDraw(Fraction(1, 3), Fraction(1, 4)),
+    JointQuantiles(Fraction(1, 3), 6, 100),
+]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: one.record.code)
+def test_epsilon_is_what_the_mechanism_costs_a_unit(mechanism):
+    """A file that states less noise than its ε is read by nobody: intervals would be too narrow."""
+    record, unit = mechanism.record, Unit("patient", 5)
+    for rows, whose in ((1, None), (255, None), (5, unit), (15, unit)):  # a row of a weight is several
+        charge = Charge("counts", rows * mechanism.epsilon, mechanism=record, unit=whose)
+        assert Charge.from_dict(charge.to_dict()) == charge
+        for name in {"scale", "weight"} & {name for name, _ in record.details}:
+            data = charge.to_dict()
+            data["mechanism"][name] = str(record[name] * Fraction(9, 10))
+            with pytest.raises(ValueError, match="epsilon must be what the mechanism costs a unit"):
+                Charge.from_dict(data)
+    for epsilon, whose in (("1/4", None), ("256/3", None), ("4/3", unit)):
+        with pytest.raises(ValueError, match="epsilon must be what the mechanism costs a unit"):
+            Charge("counts", epsilon, mechanism=record, unit=whose)
+
+
+def test_no_charge_is_for_noise_that_no_row_needs():
+    exact = Fact("discrete_laplace", sensitivity=0, scale=0)
+    with pytest.raises(ValueError, match="epsilon must be what the mechanism costs a unit"):
+        Charge(Fact("leaf_counts", of="leaves"), Fraction(1), mechanism=exact)
 
 
 def test_rho_is_that_of_the_charge_or_what_follows_from_epsilon():

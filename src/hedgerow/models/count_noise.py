@@ -11,7 +11,6 @@ import numpy as np
 
 from hedgerow.privacy import Charge, PrivacyCard
 from hedgerow.privacy.card import NO_NOISE
-from hedgerow.privacy.unit import rows_of
 
 NumbersKind = Literal["none", "counts", "sums"]
 """The numbers that were released about the rows of leaves: none; counts by class or level; or two sums of levels.
@@ -87,12 +86,14 @@ class CountNoise:
 
 def _scale(charge: Charge) -> float | None:
     """Return the scale in rows of the noise on counts or sums that a charge paid for; None if it states none."""
-    if charge.mechanism is None or charge.mechanism.code != "discrete_laplace":
+    mechanism = charge.mechanism
+    if mechanism is None or mechanism.code != "discrete_laplace":
         return None
-    # Of all rows of a unit, which were charged. A row adds as much to both sums together as their sensitivity is.
-    each = 1 if charge.query.code == QUERIES["sums"] else charge.mechanism["sensitivity"]
-    sensitivity = Fraction(each * rows_of(charge.unit))
-    return float(min(sensitivity / charge.epsilon, _LARGEST)) if charge.epsilon else float(_LARGEST)
+    if not charge.epsilon:
+        return float(_LARGEST)
+    # A row adds as much to both sums together as their sensitivity is.
+    each = mechanism["sensitivity"] if charge.query.code == QUERIES["sums"] else 1
+    return float(min(mechanism["scale"] / each, _LARGEST))
 
 
 @lru_cache(maxsize=256)

@@ -10,10 +10,12 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy import wording
 from hedgerow.privacy.amounts import amount_text, both_amounts, exact, total
 from hedgerow.privacy.facts import Fact, fact, facts, facts_from_list
-from hedgerow.privacy.unit import Unit
+from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
 from hedgerow.text.markup import table
 from hedgerow.text.values import printable
+
+MOST_STEPS = 255  # of a weight: a row is counted as so many rows at most
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,17 @@ class Charge:
             raise ArgumentError(f"declared must be True or False, got a {type(self.declared).__name__}.")
         if not (self.unit is None or type(self.unit) is Unit):
             raise ArgumentError(f"unit must be a Unit or None, got a {type(self.unit).__name__}.")
+        if not self._fits_mechanism:
+            raise ArgumentError("epsilon must be what the mechanism costs a unit, got another amount.")
+
+    @property
+    def _fits_mechanism(self) -> bool:
+        """Whether ε is what the mechanism costs, times the rows of a unit, times the steps of a weight."""
+        loss = None if self.mechanism is None else row_loss(self.mechanism)
+        if loss is None or not self.epsilon:  # nothing was charged: a release without a guarantee
+            return True
+        steps = self.epsilon / (loss * rows_of(self.unit)) if loss else Fraction(0)
+        return steps.denominator == 1 and 1 <= steps <= MOST_STEPS
 
     @property
     def purpose(self) -> str:
@@ -166,6 +179,25 @@ def reasons(*given: Any) -> tuple[Fact, ...]:
     if any(one.code == "text" and not one["text"] for one in found):
         raise ArgumentError("no_guarantee must be None, or text or facts that say why there is no guarantee.")
     return found
+
+
+def row_loss(mechanism: Fact) -> Fraction | None:
+    """Return the ε that a mechanism costs one row, by its scale or weight; 0 if these state no bound.
+
+    None for a mechanism whose ε is not exactly that: of series of answers, and of mechanisms as they were published.
+    """
+    match mechanism.code:
+        case "permute_and_flip" | "gumbel_choice":
+            changed = mechanism["directions"]
+        case "discrete_laplace":
+            changed = mechanism["sensitivity"]
+        case "model_draw":
+            return mechanism["weight"] + mechanism["kept"]
+        case "joint_quantiles":
+            return 2 * mechanism["sensitivity"] * mechanism["weight"] + mechanism["kept"]
+        case _:
+            return None
+    return changed / mechanism["scale"] if mechanism["scale"] else Fraction(0)
 
 
 def renewed(charge: Charge, *, no_guarantee: Iterable[Fact] | Fact | str | None = None) -> Charge:
