@@ -16,7 +16,7 @@ prepared <- function(schema) {
   for (key in intersect(names(schema), c("if", "then", "else", "items", "additionalProperties"))) {
     schema[[key]] <- prepared(schema[[key]])
   }
-  if (!is.null(schema$properties)) schema$properties <- lapply(schema$properties, prepared)
+  for (key in intersect(names(schema), c("properties", "oneOf"))) schema[[key]] <- lapply(schema[[key]], prepared)
   schema
 }
 
@@ -50,6 +50,10 @@ fault <- function(x, schema, where = "the file") {
   found <- if (is.list(x)) NULL else scalar_fault(x, schema, where)
   if (is.null(found) && is_array(x)) found <- array_fault(x, schema, where)
   if (is.null(found) && is_object(x)) found <- object_fault(x, schema, where)
+  if (is.null(found) && !is.null(schema$oneOf)) {
+    fits <- vapply(schema$oneOf, function(one) is.null(fault(x, one, where)), NA)
+    if (!any(fits)) found <- sprintf("expected %s to have one of its forms, found another", where)
+  }
   if (is.null(found) && !is.null(schema$`if`)) {
     branch <- if (is.null(fault(x, schema$`if`, where))) schema$then else schema$`else`
     if (!is.null(branch)) found <- fault(x, branch, where)

@@ -6,15 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hedgerow.privacy.facts import FORMS, LARGEST_COUNT, LONGEST_TEXT, MOST_PARTS, Field
+from hedgerow.privacy.facts import FORMS, LARGEST_COUNT, LONGEST_TEXT, Field
 
-KINDS = ("query", "mechanism", "loss", "reason", "note", "noise", "software")
-_AMOUNT = {"type": "string", "pattern": "^[0-9]{1,1200}(/[0-9]{1,1200})?$"}
+KINDS = ("query", "mechanism", "loss", "reason", "note", "source", "noise", "software")
+_AMOUNT = {"type": "string", "pattern": "^[0-9]{1,2500}(/[0-9]{1,2500})?$"}
 _TEXT = {"type": "string", "maxLength": LONGEST_TEXT}
 
 
 def _list(items: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": items, "maxItems": MOST_PARTS}
+    return {"type": "array", "items": items}
 
 
 def _of(field: Field) -> dict[str, Any]:

@@ -324,6 +324,9 @@ def hostile(whole: dict[str, Any], stay: dict[str, Any], card: dict[str, Any]) -
         "parts": [{**card["parts"][0], "points": card["parts"][0]["points"][:-1]}, *card["parts"][1:]],
     }
     void = [{**charge, "void": [{"code": "seeded"}]} for charge in whole["privacy"]["charges"]]
+    exact = {"code": "discrete_laplace", "sensitivity": 0, "scale": "0"}
+    noiseless = [{**charge, "mechanism": exact} for charge in whole["privacy"]["charges"]]
+    notes = [{"code": "rows_used", "rows": "two"}]
     return {
         "empty": "",
         "address": "https://example.org/model.json",
@@ -354,6 +357,9 @@ def hostile(whole: dict[str, Any], stay: dict[str, Any], card: dict[str, Any]) -
         "points": json.dumps(bad_points),
         "less was spent": json.dumps({**whole, "privacy": {**whole["privacy"], "epsilon": 0.001}}),
         "a void charge": json.dumps({**whole, "privacy": {**whole["privacy"], "charges": void}}),
+        "a fact of no form": json.dumps({**whole, "privacy": {**whole["privacy"], "noise": {"code": "none"}}}),
+        "a detail of another type": json.dumps({**whole, "privacy": {**whole["privacy"], "notes": notes}}),
+        "no sensitivity": json.dumps({**whole, "privacy": {**whole["privacy"], "charges": noiseless}}),
         "points of no whole number": json.dumps({**card, "base": [0.5]}),
         "a million rules": json.dumps({**whole, "rules": [{"if": [], **leaf}] * 10**6}),
     }

@@ -86,6 +86,14 @@ def test_a_void_answer_voids_all():
     assert "seeded" in federated.privacy.no_guarantee_reason
 
 
+def test_sources_of_noise_are_named_once():
+    given = [*oracles(random_state=0), *oracles()]
+    pairs = [hr.oracle.FederatedOracle(pair) for pair in (given[::2], given[1::2])]
+    federated = hr.oracle.FederatedOracle(pairs)
+    federated.marginals(BINS)
+    assert {source.code for source in federated.privacy.noise["sources"]} == {"seeded_generator", "opendp"}
+
+
 class Dropping:
     """An oracle whose curator does not answer at first."""
 

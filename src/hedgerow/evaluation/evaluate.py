@@ -18,7 +18,7 @@ from hedgerow.learn.private_base import unit_notes
 from hedgerow.models.files import rebuilt
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
-from hedgerow.privacy.amounts import Amount, exact
+from hedgerow.privacy.amounts import Amount, exact, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import Charge, check_total, reasons
@@ -306,4 +306,4 @@ def _taken_as_given(card: PrivacyCard, epsilon: Fraction, unit: Unit | None) -> 
         return Fact("model_is_public", because="no_guarantee")
     if card.unit != unit:
         return Fact("model_is_public", because="other_unit")
-    return Fact("model_is_public", because="sum", epsilon=card.epsilon + epsilon)
+    return Fact("model_is_public", because="sum", epsilon=total((card.epsilon, epsilon)))

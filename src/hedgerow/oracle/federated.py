@@ -108,12 +108,13 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
             [card.delta or Fraction(0) for card in cards],
         )
         each = Fact("per_curator", epsilon=epsilons, delta=deltas)
-        whose = Fact("row_at_one_curator", epsilon=sum(epsilons))
+        whose = Fact("row_at_one_curator", epsilon=total(epsilons))
         if self.unit is not None:
             whose = Fact("unit_at_every_curator", column=self.unit.column)
         together = _largest if self.unit is None else _sum_of
         reserves = [(card.reserve,) for card in charged if card.reserve is not None]
-        sources = tuple(dict.fromkeys(card.noise for card in charged))
+        each_noise = (card.noise.get("sources", (card.noise,)) for card in charged)
+        sources = tuple(dict.fromkeys(source for several in each_noise for source in several))
         return PrivacyCard(
             (together("answers", [card.charges for card in charged]),),
             noise=sources[0] if len(sources) == 1 else Fact("several", sources=sources),

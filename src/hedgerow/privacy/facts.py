@@ -15,11 +15,12 @@ from typing import Any, Literal, Self
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import wording
 
-Kind = Literal["query", "mechanism", "loss", "reason", "note", "noise", "software"]
+Kind = Literal["query", "mechanism", "loss", "reason", "note", "source", "noise", "software"]
 LONGEST_TEXT = 10_000  # the most characters of a text in a fact
-MOST_PARTS = 1_000  # the most texts or facts in a detail of a fact
 LARGEST_COUNT = 2**63
-_LONGEST = 1_200  # the most digits of a numerator or denominator: an amount times a sensitivity has a few more
+_LARGEST = 10**305  # of an amount, which has a float and is more than 10^5 of the largest charges
+_LONGEST = 2_500  # the most digits of a numerator or denominator, as of a sum of amounts
+_TOO_LONG = 10**_LONGEST
 _FRACTION = re.compile(f"[0-9]{{1,{_LONGEST}}}(/[0-9]{{1,{_LONGEST}}})?")
 _REAL = re.compile(r"[0-9]{1,400}(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?")
 
@@ -53,7 +54,7 @@ def _within(value: Any, is_allowed: bool) -> Any:
 
 
 def _list(value: Any) -> Any:
-    return _within(value, isinstance(value, (tuple, list)) and len(value) <= MOST_PARTS)
+    return _within(value, isinstance(value, (tuple, list)))
 
 
 def _count(value: Any) -> int:
@@ -62,12 +63,13 @@ def _count(value: Any) -> int:
 
 
 def _amount(value: Any) -> Fraction:
-    amount = Fraction(value)
-    return _within(amount, amount >= 0 and max(amount.numerator, amount.denominator) < 10**_LONGEST)
+    amount = value if type(value) is Fraction else Fraction(value)
+    return _within(amount, 0 <= amount <= _LARGEST and max(amount.numerator, amount.denominator) < _TOO_LONG)
 
 
 def _read_amount(data: Any) -> Fraction:
-    return Fraction(_within(data, isinstance(data, str) and bool(_FRACTION.fullmatch(data))))
+    above, _, below = _within(data, isinstance(data, str) and bool(_FRACTION.fullmatch(data))).partition("/")
+    return Fraction(int(above), int(below or 1))
 
 
 def _real(value: Any) -> float:
@@ -178,7 +180,7 @@ class Fact:
         if not given.keys() <= form.fields.keys():
             raise ArgumentError(f"expected a fact {code!r} with the details {', '.join(form.fields)}, got others.")
         checked = tuple(
-            (name, _checked(code, name, field, given.get(name)))
+            (name, _converted(code, name, field, field.check, given.get(name)))
             for name, field in form.fields.items()
             if name in given or not field.is_optional
         )
@@ -218,27 +220,20 @@ class Fact:
         if isinstance(data, dict) and type(data.get("code")) is str and (form := FORMS.get(data["code"])) is not None:
             details = {name: value for name, value in data.items() if name != "code"}
             if kind in form.kinds and details.keys() <= form.fields.keys() and None not in details.values():
-                read = {name: _read(data["code"], name, form.fields[name], value) for name, value in details.items()}
+                given = ((name, form.fields[name], value) for name, value in details.items())
+                read = {name: _converted(data["code"], name, one, one.read, value) for name, one, value in given}
                 found = cls(data["code"], **read)
         if found is None or found.to_dict() != data:
             raise ArgumentError(f"expected a {kind} with a known code and its details, found something else")
         return found
 
 
-def _checked(code: str, name: str, field: Field, value: Any) -> Any:
+def _converted(code: str, name: str, field: Field, convert: Callable[[Any], Any], value: Any) -> Any:
     try:
-        return field.check(value)
+        return convert(value)
     except (ArithmeticError, TypeError, ValueError):
         pass
-    raise ArgumentError(f"expected a {field.type} within bounds as {name} of {code!r}, got another value.")
-
-
-def _read(code: str, name: str, field: Field, value: Any) -> Any:
-    try:
-        return field.read(value)
-    except (ArithmeticError, TypeError, ValueError):
-        pass
-    raise ArgumentError(f"expected a {field.type} within bounds as {name} of {code!r}, found another value")
+    raise ArgumentError(f"expected a value of type {field.type} within bounds as {name} of {code!r}, got another.")
 
 
 def fact(given: object, kind: Kind, name: str) -> Fact:
@@ -257,16 +252,13 @@ def facts(given: object, kind: Kind, name: str = "the facts") -> tuple[Fact, ...
     parts = (given,) if isinstance(given, (str, Fact)) else given
     if not isinstance(parts, Iterable):
         raise ArgumentError(f"{name} must be text, a Fact or a sequence of them, got a {type(given).__name__}.")
-    found = tuple(dict.fromkeys(fact(part, kind, name) for part in parts))
-    if len(found) > MOST_PARTS:
-        raise ArgumentError(f"expected at most {MOST_PARTS:,} facts as {name}, got more.")
-    return found
+    return tuple(dict.fromkeys(fact(part, kind, name) for part in parts))
 
 
 def facts_from_list(data: object, kind: Kind) -> tuple[Fact, ...]:
     """Read back a list of what `Fact.to_dict` wrote; ValueError if it is something else, or has a fact twice."""
-    if not isinstance(data, list) or len(data) > MOST_PARTS:
-        raise ArgumentError(f"expected a list of at most {MOST_PARTS:,} facts, found something else")
+    if not isinstance(data, list):
+        raise ArgumentError("expected a list of facts, found something else")
     found = tuple(Fact.from_dict(part, kind) for part in data)
     if len(set(found)) < len(found):
         raise ArgumentError("expected every fact once, found a duplicate")
@@ -392,13 +384,13 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
         "timing": {"seconds": REAL.optional},
         "oversubscribed": {},
     },
-    "noise": {
+    "source": {
         "opendp": {"version": TEXT},
         "seeded_generator": {},
         "no_noise": {},
         "unknown_noise": {},
-        "several": {"sources": facts_of("noise")},
     },
+    "noise": {"several": {"sources": facts_of("source")}},
     "software": {
         "hedgerow": {"version": TEXT},
         "library": {"name": TEXT},
@@ -408,11 +400,15 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
 
 
 def _forms() -> dict[str, Form]:
-    """Return the forms by code; every mechanism may run on disjoint rows, and every kind but a loss may be text."""
+    """Return the forms by code.
+
+    Every mechanism may run on disjoint rows, noise may be of one source, and every kind but a loss may be text.
+    """
     found = {"text": Form(frozenset({*_FIELDS} - {"loss"}), {"text": TEXT})}
     for kind, forms in _FIELDS.items():
         more = {"disjoint": FLAG.optional} if kind == "mechanism" else {}
-        found |= {code: Form(frozenset({kind}), fields | more) for code, fields in forms.items()}
+        kinds = frozenset({"source", "noise"} if kind == "source" else {kind})
+        found |= {code: Form(kinds, fields | more) for code, fields in forms.items()}
     return found
 
 

@@ -10,6 +10,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy import wording
 from hedgerow.privacy.noise import GaussianCounts
 from hedgerow.text.messages import describe_argument
+from hedgerow.text.values import LONGEST_TEXT
 
 MOST_ROWS = 10_000  # the largest `max_rows`: noise grows with it
 Loss = tuple[Fraction, Fraction, Fraction | None]  # ε, δ, and ρ where it is less than what follows from ε
@@ -45,7 +46,7 @@ class Unit:
     max_rows: int
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.column, str) and self.column):
+        if not (isinstance(self.column, str) and 0 < len(self.column) <= LONGEST_TEXT):
             raise ArgumentError(f"column must be the name of a column, got {describe_argument(self.column)}.")
         object.__setattr__(self, "max_rows", check_integer("max_rows", self.max_rows, 1))
         if self.max_rows > MOST_ROWS:
