@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import LabelsOnlyWarning, UselessModelWarning
+from hedgerow.learn.private_base import model_caveats
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, caveats
 from hedgerow.privacy import Charge, PrivacyCard
 from hedgerow.privacy.facts import Fact
@@ -133,6 +134,13 @@ def test_a_fit_that_found_noise_alone_warns_and_one_that_was_asked_for_a_constan
     assert told[0].filename == __file__
     for clf in (hr.PrivateTreeClassifier(50.0, max_depth=0), hr.PrivateRuleListClassifier(50.0, max_rules=1)):
         assert not clf.fit(X, LABELS).caveats
+
+
+def test_a_model_with_a_choice_keeps_its_caveats_whatever_size_was_asked_for():
+    model = Tree(SCHEMA, Split(SMOKER, Leaf((90, 10)), Leaf((80, 20))), CARD)
+    assert [one.sentence for one in model_caveats(model, hr.PrivateTreeClassifier(1, max_depth=model.depth))] == [
+        "It predicts no for every row: nothing in a row matters."
+    ]
 
 
 def test_a_model_that_was_paid_for_stays_where_warnings_are_errors():
