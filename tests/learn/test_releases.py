@@ -213,6 +213,25 @@ def test_the_rho_of_a_scorecard_is_that_of_one_way_and_no_other_way_costs_more(p
     assert plan.rho == max(costs(plan.releases))
 
 
+@pytest.mark.parametrize("target", [hr.Label("y", (0, 1)), hr.Label("y", (0, 1, 2)), NUMBER.target])
+@pytest.mark.parametrize("n", [1, 3, 40])
+def test_no_way_of_a_scorecard_with_delta_takes_more_than_all_parts(target, n):
+    """All answers are charged with the first, so that no budget would refuse a later one."""
+
+    def most(releases):
+        return sum(
+            max(most(node.releases(one)) for one in node.decisions)
+            if isinstance(node, Branch)
+            else node.times * node.mechanism.parts
+            for node in releases
+        )
+
+    schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(n)}, target)
+    kind = ScorecardPlan if target.as_number is None else NumberPlan
+    plan = kind(schema=schema, epsilon=Fraction(1), delta=Fraction(1, 10**6), monotone={})
+    assert most(plan.releases) == 1000
+
+
 @settings(max_examples=25)
 @given(scorecard_plans())
 @example(weighed(Fraction(0)))
