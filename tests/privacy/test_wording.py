@@ -149,6 +149,14 @@ def test_text_in_a_file_is_never_taken_for_a_fact() -> None:
     assert CountNoise.of(PrivacyCard.from_dict(card.to_dict())) is None
 
 
+@pytest.mark.parametrize("void", ["", [], ["seeded"], [{"code": "text", "text": ""}], [{"code": "errors"}], 3, [{}]])
+def test_a_schema_cannot_state_a_reason_that_is_none(void) -> None:
+    with pytest.raises(
+        hr.errors.SchemaError, match="key 'void': expected text, a list of reasons with their codes, or null"
+    ):
+        hr.Schema.from_dict({"attributes": {"a": {"kind": "boolean"}}, "void": void})
+
+
 X = pd.DataFrame({"age": np.arange(600) % 90, "smoker": np.arange(600) % 3 == 0})
 Y = pd.Series(np.where((np.arange(600) % 90 > 45) | (np.arange(600) % 3 == 0), "yes", "no"), name="ill")
 SCHEMA = hr.Schema({"age": hr.Integer(0, 99, cuts=(30, 45)), "smoker": hr.Boolean()}, hr.Label("ill", ("no", "yes")))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.privacy.amounts import exact, total
-from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.charge import Charge, reasons
 from hedgerow.privacy.facts import Fact, facts, facts_from_list
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute
@@ -189,11 +189,11 @@ def charges_from_list(data: object) -> tuple[Charge, ...]:
     raise SchemaError(f"{expected}: {problem}.", key="charges")
 
 
-def reasons_to_data(reasons: Sequence[Fact]) -> str | list[dict[str, Any]]:
+def reasons_to_data(why: Sequence[Fact]) -> str | list[dict[str, Any]]:
     """Return why a schema has no guarantee as its files have it: somebody's own words alone, or a list of facts."""
-    if len(reasons) == 1 and reasons[0].code == "text":
-        return reasons[0]["text"]
-    return [reason.to_dict() for reason in reasons]
+    if len(why) == 1 and why[0].code == "text":
+        return why[0]["text"]
+    return [reason.to_dict() for reason in why]
 
 
 def reasons_from_data(data: object) -> tuple[Fact, ...]:
@@ -205,7 +205,7 @@ def reasons_from_data(data: object) -> tuple[Fact, ...]:
     problem = f"got {shown(data)}"
     try:
         if data and isinstance(data, list):
-            return facts_from_list(data, "reason")
+            return reasons(facts_from_list(data, "reason"))
     except ArgumentError as error:
         problem = str(error).rstrip(".")
     raise SchemaError(f"expected text, a list of reasons with their codes, or null; {problem}.", key="void")
