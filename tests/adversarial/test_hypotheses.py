@@ -669,3 +669,15 @@ def test_code_in_a_setting_or_parameter_of_any_part_is_not_run(classifier):
             if before is not ran:
                 vars(part)[name] = before
     assert read_classifier(model, columns, (0, 1)) is not None
+
+
+@pytest.mark.claim("An oracle runs no code of it")
+def test_code_in_the_label_of_a_constant_hypothesis_is_not_run():
+    columns, ran = TargetColumns(("size",), ("numbers",), True), []
+    for label in (0, "no"):
+        for spy in spies_for(label, ran):
+            with pytest.raises(HypothesisError, match="neither text nor a number"):
+                read_classifier(Always(spy), columns, (0, "no"))
+            assert not ran
+    for label in (1, True, np.int8(1), np.int64(1), np.float64(1)):
+        assert read_classifier(Always(label), columns, (0, 1)).codes == (1,)

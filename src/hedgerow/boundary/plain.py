@@ -11,6 +11,8 @@ from hedgerow.errors import ArgumentError
 
 Plain = str | float | datetime | None
 """A value of exactly the type str, int, float, bool or datetime; None if it is missing."""
+_WHOLE = {int, *(kind for kind in np.sctypeDict.values() if np.dtype(kind).kind in "iu")}
+_NUMBERS = {bool, float, *_WHOLE, *(kind for kind in np.sctypeDict.values() if np.dtype(kind).kind == "f")}
 
 
 def plain_array(values: Any, shape: tuple[int, ...]) -> Floats:
@@ -33,7 +35,7 @@ def plain_values(values: Any) -> list[Plain]:
     """Return the text, numbers and dates of an array; None for missing values."""
     if type(values) is not np.ndarray or values.ndim != 1:
         raise ArgumentError("its values are not in NumPy arrays")
-    return [None if value is None or _is_nan(value) else _plain(value) for value in _listed(values)]
+    return [None if value is None or _is_nan(value) else plain_value(value) for value in _listed(values)]
 
 
 def are_nan(values: Array) -> list[bool]:
@@ -49,18 +51,15 @@ def _is_nan(value: Any) -> bool:
     return issubclass(type(value), float) and float.__ne__(value, value)  # `isnan` would ask a derived type first
 
 
-def _plain(value: Any) -> Plain:
-    if type(value) in (np.str_, np.bool_, np.int64, np.float64):
+def plain_value(value: Any) -> Plain:
+    """Return text, a number or a date as a value of Python's own type."""
+    if type(value) is not int and type(value) in {np.str_, np.bool_, np.float64, *_WHOLE}:
         value = value.item()
     if type(value) is str:
         value.encode()  # UnicodeEncodeError is a ValueError: no column holds half of a surrogate pair
     elif type(value) not in (int, float, bool, datetime):
         raise ArgumentError(f"it has a value that is neither text nor a number: <{type(value).__name__}>")
     return value
-
-
-_WHOLE = {int, *(kind for kind in np.sctypeDict.values() if issubclass(kind, np.integer))}
-_NUMBERS = {bool, float, *_WHOLE, *(kind for kind in np.sctypeDict.values() if issubclass(kind, np.floating))}
 
 
 def plain_number(value: Any) -> float:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from sklearn.exceptions import NotFittedError
 
 from hedgerow.boundary.arrays import Floats, Integers, Mask, Whole
+from hedgerow.boundary.plain import plain_value
 from hedgerow.errors import ArgumentError, DomainError, HypothesisError
 from hedgerow.hypotheses.graph import BoundClassifier, Graph, GraphClassifier, Step
 from hedgerow.hypotheses.hypothesis import (
@@ -65,7 +66,7 @@ def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> Ro
     hypothesis = unwrap_hypothesis(hypothesis)
     if type(hypothesis) is Always:
         only = Graph((), (), (Step(ConstantRow(np.zeros((1, 1))), (), 1),))
-        return BoundClassifier(only, class_codes([hypothesis.label], classes))
+        return BoundClassifier(only, class_codes([plain_value(hypothesis.label)], classes))
     if type(hypothesis) is GraphClassifier:
         check_data(hypothesis)
         return hypothesis.bound(columns.names, columns.kinds, classes)
