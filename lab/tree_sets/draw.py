@@ -11,7 +11,8 @@ from hedgerow.boundary.arguments import RandomState
 from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import MAX_DEPTH, check_up_to
-from hedgerow.learn.learned import LearnedTree
+from hedgerow.learn.learned import LeafValues, leaves_of, tree_model
+from hedgerow.learn.search.lattice import value_of
 from hedgerow.learn.search.space import Space
 from hedgerow.models.caveats import box_of
 from hedgerow.models.tree import Tree
@@ -115,7 +116,8 @@ def draw_trees(
         trees: list[Part] = [gate.release(each, sampler, query=purpose) for _ in range(n_models)]
         charges = (*schema.charges, *gate.budget.charges[before:])
         card = PrivacyCard(charges, noise=fact(noise.description, "noise", "description"), software=SOFTWARE)
-        return tuple(LearnedTree(search.space, tree).model(schema, card) for tree in trees)
+        found = [LeafValues(values=[value_of(leaf) for leaf in leaves_of(tree)]) for tree in trees]
+        return tuple(tree_model(search.space, *each)(schema, card) for each in zip(trees, found, strict=True))
 
     if budget is not None:
         budget.check(total, 0, rho=n_models * each.rho)

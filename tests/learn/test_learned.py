@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.learn.learned import LearnedList, LearnedScorecard, LearnedTree, leaves_of
+from hedgerow.learn.learned import LeafValues, leaves_of, list_model, scorecard_model, tree_model
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
@@ -18,7 +18,7 @@ SPACE = Space.of_trees(SCHEMA)
 
 
 def test_a_list_has_the_rules_in_order_with_python_integers():
-    model = LearnedList([(A,), (A, B)], np.array([[3, 0], [-1, 2], [5, 5]])).model(SCHEMA, CARD)
+    model = list_model([(A,), (A, B)], LeafValues(np.array([[3, 0], [-1, 2], [5, 5]])))(SCHEMA, CARD)
     assert [rule.antecedent for rule in model.rules] == [(A,), (A, B), ()]
     assert [rule.counts for rule in model.rules] == [(3, 0), (-1, 2), (5, 5)]
     assert [rule.label for rule in model.rules] == [None] * 3
@@ -27,7 +27,7 @@ def test_a_list_has_the_rules_in_order_with_python_integers():
 
 
 def test_labels_are_classes_by_their_numbers():
-    model = LearnedList([(B,)], values=[1, 0]).model(SCHEMA, CARD)
+    model = list_model([(B,)], LeafValues(values=[1, 0]))(SCHEMA, CARD)
     assert [(rule.counts, rule.label) for rule in model.rules] == [(None, "yes"), (None, "no")]
 
 
@@ -35,26 +35,26 @@ def test_a_tree_has_what_a_test_catches_first_and_its_counts_in_this_order():
     options = {antecedent: option for option, antecedent in enumerate(SPACE.antecedents)}
     tree = Take(options[A,], Stop(1), Take(options[B,], Stop(1), Stop(0)))
     assert list(leaves_of(tree)) == [Stop(1), Stop(1), Stop(0)]
-    drawn = LearnedTree(SPACE, tree).model(SCHEMA, CARD)
+    drawn = tree_model(SPACE, tree, LeafValues(values=[1, 1, 0]))(SCHEMA, CARD)
     assert drawn.root == Split(A, Leaf(label="yes"), Split(B, Leaf(label="yes"), Leaf(label="no")))
     counts = np.array([[0, 4], [3, 0], [1, 2]])
-    counted = LearnedTree(SPACE, tree, counts).model(SCHEMA, CARD)
+    counted = tree_model(SPACE, tree, LeafValues(counts, [1, 1, 0]))(SCHEMA, CARD)
     assert [leaf.counts for leaf in counted.leaves] == [(0, 4), (3, 0), (1, 2)]
-    grown = LearnedTree(SPACE, Take(options[A,], Stop(None), Stop(None)), counts[:2]).model(SCHEMA, CARD)
+    grown = tree_model(SPACE, Take(options[A,], Stop(None), Stop(None)), LeafValues(counts[:2]))(SCHEMA, CARD)
     assert grown.root == Split(A, Leaf((0, 4)), Leaf((3, 0)))
 
 
 def test_values_of_a_loss_are_labels_with_probabilities():
     loss = Loss.of("mixed", 2)
-    model = LearnedList([(B,)], values=[9, 1], loss=loss).model(SCHEMA, CARD)
+    model = list_model([(B,)], LeafValues(values=[9, 1], loss=loss))(SCHEMA, CARD)
     assert [(rule.label, rule.probabilities) for rule in model.rules] == [("yes", (0.05, 0.95)), ("no", (0.85, 0.15))]
     tree = Take(SPACE.antecedents.index((A,)), Stop(5), Stop(0))
-    drawn = LearnedTree(SPACE, tree, np.array([[1, 2], [3, 4]]), loss).model(SCHEMA, CARD)
+    drawn = tree_model(SPACE, tree, LeafValues(np.array([[1, 2], [3, 4]]), [5, 0], loss))(SCHEMA, CARD)
     assert drawn.leaves == (Leaf((1, 2), "yes", (0.45, 0.55)), Leaf((3, 4), "no", (0.95, 0.05)))
 
 
 def test_values_of_errors_are_labels_alone():
-    model = LearnedList([(B,)], values=[1, 0], loss=Loss.of("errors", 2)).model(SCHEMA, CARD)
+    model = list_model([(B,)], LeafValues(values=[1, 0], loss=Loss.of("errors", 2)))(SCHEMA, CARD)
     assert [(rule.label, rule.probabilities) for rule in model.rules] == [("yes", None), ("no", None)]
 
 
@@ -75,29 +75,30 @@ def test_the_branch_with_fewer_leaves_comes_first_if_its_condition_is_a_literal(
     test = space.antecedents[0][0]
     tree = Take(0, Take(options[B,], Stop(1), Stop(0)), Stop(1))
     below = Split(B, Leaf((0, 4), "yes"), Leaf((3, 0), "no"))
-    root = LearnedTree(space, tree, np.array([[0, 4], [3, 0], [1, 2]])).model(schema, CARD).root
+    found = LeafValues(np.array([[0, 4], [3, 0], [1, 2]]), [1, 0, 1])
+    root = tree_model(space, tree, found)(schema, CARD).root
     single = Leaf((1, 2), "yes")
     assert root == (Split(test, below, single) if literal is None else Split(literal, single, below))
 
 
 def test_a_scorecard_has_attributes_in_the_schemas_order_without_those_whose_points_are_all_0():
     points = {1: np.array([[-3], [5]]), 0: np.array([[1], [0]])}
-    model = LearnedScorecard(points, np.array([-7]), 0.25, 0.5).model(SCHEMA, CARD)
+    model = scorecard_model(points, np.array([-7]), 0.25, 0.5)(SCHEMA, CARD)
     assert model.parts == (AttributePoints("a", ((1,), (0,))), AttributePoints("b", ((-3,), (5,))))
     assert (model.base, model.unit, model.error, model.privacy) == ((-7,), 0.25, 0.5, CARD)
     assert all(type(one) is int for part in model.parts for bins in part.points for one in bins)
-    fewer = LearnedScorecard({**points, 0: np.array([[0], [0]])}, np.array([-7]), 0.25, None).model(SCHEMA, CARD)
+    fewer = scorecard_model({**points, 0: np.array([[0], [0]])}, np.array([-7]), 0.25, None)(SCHEMA, CARD)
     assert [part.attribute for part in fewer.parts] == ["b"]
 
 
 def test_a_scorecard_has_the_errors_of_its_points_in_three_digits_and_the_bins_without_support():
     points, errors = {0: np.array([[1], [0]]), 1: np.array([[3], [3]])}, {0: np.array([[0.12345], [2]])}
-    model = LearnedScorecard(points, np.array([0]), 0.25, 0.5, errors, {1: [0], 0: []}).model(SCHEMA, CARD)
+    model = scorecard_model(points, np.array([0]), 0.25, 0.5, errors, {1: [0], 0: []})(SCHEMA, CARD)
     assert [part.errors for part in model.parts] == [((0.123,), (2.0,)), None]
     assert [part.unsupported for part in model.parts] == [(), (0,)]
 
 
 def test_a_scorecard_of_three_classes_has_a_base_and_points_for_each():
     schema = Schema(dict(SCHEMA.attributes), Label("y", ("no", "perhaps", "yes")))
-    model = LearnedScorecard({0: np.array([[1, 2, 3], [0, 0, -1]])}, np.array([4, 5, 6]), 1.0, None).model(schema, CARD)
+    model = scorecard_model({0: np.array([[1, 2, 3], [0, 0, -1]])}, np.array([4, 5, 6]), 1.0, None)(schema, CARD)
     assert (model.base, model.parts) == ((4, 5, 6), (AttributePoints("a", ((1, 2, 3), (0, 0, -1))),))

@@ -14,7 +14,6 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError, TooMa
 from hedgerow.learn.inputs import TrainingData, check_kept, check_learnable
 from hedgerow.models.model import Model
 from hedgerow.models.tree import MAX_DEPTH
-from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import DIRECTIONS, Direction
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -28,12 +27,6 @@ SchemaParameter = Schema | Literal["from-data"] | None
 Monotone = Mapping[str, Direction | None] | None
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-
-
-class Learned(Protocol):
-    """Result of a learner: `LearnedList`, `LearnedTree` or `LearnedScorecard`."""
-
-    def model(self, schema: Schema, card: PrivacyCard) -> Model: ...
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from hedgerow.boundary.arrays import Integers, Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.learn import learned
-from hedgerow.learn.learned import LearnedList, LearnedTree, divided, grafted
+from hedgerow.learn.learned import BuildModel, LeafValues, divided, grafted, leaves_of, list_model, tree_model
 from hedgerow.learn.plans import LeafPlan
 from hedgerow.learn.releases import PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.search.cost import Cost, Outline, total_cost
@@ -175,14 +175,14 @@ class ListDrawPlan(DrawPlan):
             Space.of_lists(self.candidates, chosen), self.blocks[number], prior, self.draws_size, self.objective
         )
 
-    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedList:
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
         antecedents, values = self.draw(tally, runner, progress)
-        found: dict[str, Any] = {}
+        found = LeafValues(values=values, loss=self.block(0).loss)
         if self.of_leaves is not None:
             noise = runner.mechanism(self.of_leaves.query_code)
             released = learned.release_leaf_counts(tally, antecedents, runner, self.of_leaves)
-            found = self._found(released, noise, values)
-        return LearnedList(antecedents, values=values, loss=self.block(0).loss, **found)
+            found = self._with_released(found, released, noise, values)
+        return list_model(antecedents, found)
 
     def draw(
         self, tally: Tally, runner: ReleaseRunner, progress: Progress
@@ -232,14 +232,15 @@ class TreeDrawPlan(DrawPlan):
             return planned
         return replace(planned, kind="subtrees_draw", mechanism=Siblings(planned.mechanism))
 
-    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedTree:
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
         tree = self.draw(tally, runner, progress)
-        found: dict[str, Any] = {}
+        values = [value_of(leaf) for leaf in leaves_of(tree)]
+        found = LeafValues(values=values, loss=self.block(0).loss)
         if self.of_leaves is not None:
             noise = runner.mechanism(self.of_leaves.query_code)
             released = learned.release_tree_counts(tally, self.space, tree, runner, self.of_leaves)
-            found = self._found(released, noise, [value_of(leaf) for leaf in learned.leaves_of(tree)])
-        return LearnedTree(self.space, tree, loss=self.block(0).loss, **found)
+            found = self._with_released(found, released, noise, values)
+        return tree_model(self.space, tree, found)
 
     def draw(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> Take | Stop:
         """Draw a tree block by block, each for an equal share of ε.

@@ -12,8 +12,8 @@ from math import cbrt, sqrt
 import numpy as np
 
 from hedgerow.boundary.arrays import Integers
-from hedgerow.learn.base import Learned
 from hedgerow.learn.blocks import DrawPlan
+from hedgerow.learn.learned import BuildModel
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.releases import Branch, Nested, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard.counts import STEPS, associations, between_ends, in_steps
@@ -122,7 +122,7 @@ class ChosenPlan(Plan):
         left = self._left(MOST_CHOSEN)
         return tuple(release for few in ends(self.schema) for release in self.learner(few, left).releases)
 
-    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> Learned:
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
         by_class = cache(lambda: tally if self._row == 1 else between_ends(tally))
         counts = np.array(runner.release(lambda: by_class().total(), self._query), dtype=np.float64)
         counts = np.maximum(counts, 1)

@@ -1,8 +1,8 @@
-"""Results of learners: rules or tests with counts, labels or probabilities, from which a model is built."""
+"""What learners found, and models that are built of it: rules or tests with what was drawn or released of leaves."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from hedgerow.models.conditions import complement
 from hedgerow.models.count_noise import QUERIES
 from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.leaf_release import row_numbers
+from hedgerow.models.model import Model
 from hedgerow.models.points import AttributePoints
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
@@ -29,52 +30,60 @@ from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number, Target
 from hedgerow.tally import Tally
 
+BuildModel = Callable[[Schema, PrivacyCard], Model]
+"""What a learner found, as a function that makes the model of it, with its schema and its card."""
+
 
 @dataclass(frozen=True, eq=False)
-class LearnedList:
-    """The rules of a list."""
+class LeafValues:
+    """What was drawn, or released, of each leaf of a model, in the order of the leaves; None for what was not.
 
-    antecedents: Sequence[Antecedent]  # those of the rules, without the default rule
-    counts: Integers | None = None  # rows of each class in each rule, the default rule last
-    values: Sequence[int] | None = None  # the value of each rule, the default rule last: a class, or what `loss` has
+    Rules are leaves too, the default rule last. Of a tree, the rows that satisfy a test come first.
+    """
+
+    counts: Integers | None = None  # rows of each class
+    values: Sequence[int] | None = None  # classes, or what `loss` has
     loss: Loss | None = None  # the loss by which the values were drawn. None where they are classes.
-    sums: Integers | None = None  # the two sums of each rule
-    means: Sequence[float] | None = None  # the mean of each rule
+    sums: Integers | None = None  # two sums for each leaf
+    means: Sequence[float] | None = None
 
-    def model(self, schema: Schema, card: PrivacyCard) -> RuleList:
-        rules: list[Rule] = []
-        for i, antecedent in enumerate([*self.antecedents, ()]):
-            of_rule = (None if each is None else each[i] for each in (self.values, self.counts, self.sums, self.means))
-            rules.append(Rule.of(antecedent, _leaf(schema, self.loss, *of_rule)))
+    def leaves(self, schema: Schema, number: int) -> Iterator[Leaf]:
+        """Yield the leaves, of which there are so many."""
+        for place in range(number):
+            found = (self.values, self.counts, self.sums, self.means)
+            yield _leaf(schema, self.loss, *(None if each is None else each[place] for each in found))
+
+
+def list_model(antecedents: Sequence[Antecedent], found: LeafValues) -> Callable[[Schema, PrivacyCard], RuleList]:
+    """Return what makes a rule list of its rules, without the default rule, and of what was found of each."""
+
+    def build(schema: Schema, card: PrivacyCard) -> RuleList:
+        leaves = found.leaves(schema, len(antecedents) + 1)
+        rules = (Rule.of(antecedent, leaf) for antecedent, leaf in zip((*antecedents, ()), leaves, strict=True))
         return RuleList(schema, tuple(rules), card)
 
+    return build
 
-@dataclass(frozen=True, eq=False)
-class LearnedTree:
-    """The tests of a tree."""
 
-    space: Space  # the tests there are
-    # The tests taken, and the values of the leaves where they were drawn: classes, or what `loss` has
-    tree: Take | Stop
-    counts: Iterable[Any] | None = None  # rows of each class in each leaf, the rows that satisfy a test first
-    loss: Loss | None = None  # the loss by which the values were drawn. None where they are classes.
-    sums: Integers | None = None  # the two sums of each leaf
-    means: Sequence[float] | None = None  # the mean of each leaf
+def tree_model(space: Space, tree: Take | Stop, found: LeafValues) -> Callable[[Schema, PrivacyCard], Tree]:
+    """Return what makes a tree of its tests, and of what was found of each leaf: values of `tree` are not used."""
 
-    def model(self, schema: Schema, card: PrivacyCard) -> Tree:
-        released = [None if each is None else iter(each) for each in (self.counts, self.sums, self.means)]
+    def build(schema: Schema, card: PrivacyCard) -> Tree:
+        leaves = found.leaves(schema, sum(1 for _ in leaves_of(tree)))
 
         def node(part: Take | Stop) -> TreeNode:
             if isinstance(part, Stop):
-                return _leaf(schema, self.loss, part.value, *(each and next(each) for each in released))
-            (literal,) = self.space.antecedents[part.option]
+                return next(leaves)
+            (literal,) = space.antecedents[part.option]
             caught, left = node(part.caught), node(part.left)
             if schema.weight is not None and caught == left:
                 return caught
             opposite = complement(literal, schema[literal.attribute]) if _size(left) < _size(caught) else None
             return Split(literal, caught, left) if opposite is None else Split(opposite, left, caught)
 
-        return Tree(schema, node(self.tree), card)
+        return Tree(schema, node(tree), card)
+
+    return build
 
 
 def _size(node: TreeNode) -> int:
@@ -99,29 +108,44 @@ def _leaf(schema: Schema, loss: Loss | None, value: Any, counts: Any, sums: Any,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class LearnedScorecard:
-    """Points that add up."""
+def scorecard_model(
+    points: Mapping[int, Any],
+    base: Any,
+    unit: float,
+    error: float | None,
+    errors: Mapping[int, Any] | None = None,
+    unsupported: Mapping[int, Sequence[int]] | None = None,
+) -> Callable[[Schema, PrivacyCard], Scorecard]:
+    """Return what makes a scorecard, without attributes whose points are all 0.
 
-    # Points by bin of each attribute that is used: one column for two classes, or one for each class
-    points: Mapping[int, Any]
-    base: Any  # the points that every row starts with
-    unit: float  # the log-odds of one point
-    error: float | None  # the standard error of a row's log-odds by the noise of the releases
-    errors: Mapping[int, Any] = field(default_factory=dict[int, Any])  # of points: their standard errors, in points
-    unsupported: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])  # bins without rows
+    Parameters
+    ----------
+    points
+        Points by bin of each attribute that is used: one column for two classes, or one for each class.
+    base
+        The points that every row starts with.
+    unit
+        The log-odds of one point.
+    error
+        The standard error of a row's log-odds by the noise of the releases.
+    errors
+        Of points: their standard errors, in points.
+    unsupported
+        Bins without rows.
+    """
 
-    def model(self, schema: Schema, card: PrivacyCard) -> Scorecard:
-        """Return the scorecard, without attributes whose points are all 0."""
-        parts = tuple(self._part(schema, place) for place, points in sorted(self.points.items()) if points.any())
-        return Scorecard(schema, tuple(map(int, self.base)), parts, self.unit, self.error, card)
+    def part(schema: Schema, place: int) -> AttributePoints:
+        off = (errors or {}).get(place)
+        if off is not None:
+            off = tuple(tuple(float(f"{error:.3g}") for error in row) for row in off.tolist())
+        bins = tuple(map(int, (unsupported or {}).get(place, ())))
+        return AttributePoints(schema.names[place], tuple(map(tuple, points[place].tolist())), off, bins)
 
-    def _part(self, schema: Schema, place: int) -> AttributePoints:
-        errors = self.errors.get(place)
-        if errors is not None:
-            errors = tuple(tuple(float(f"{error:.3g}") for error in row) for row in errors.tolist())
-        points = tuple(map(tuple, self.points[place].tolist()))
-        return AttributePoints(schema.names[place], points, errors, tuple(map(int, self.unsupported.get(place, ()))))
+    def build(schema: Schema, card: PrivacyCard) -> Scorecard:
+        parts = tuple(part(schema, place) for place, each in sorted(points.items()) if each.any())
+        return Scorecard(schema, tuple(map(int, base)), parts, unit, error, card)
+
+    return build
 
 
 @dataclass(frozen=True)

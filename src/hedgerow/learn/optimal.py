@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from hedgerow.boundary.arguments import check_share
 from hedgerow.errors import ArgumentError, SearchLimitWarning, TooManyRowsError
 from hedgerow.learn.base import (
@@ -18,7 +20,7 @@ from hedgerow.learn.base import (
 )
 from hedgerow.learn.callers import warn
 from hedgerow.learn.contract import Classifier, Regressor, TallyEstimator, of_model, on_rows, parameters_of
-from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
+from hedgerow.learn.learned import LeafValues, leaf_totals, leaves_of, list_model, tree_model
 from hedgerow.learn.objectives import (
     CLIP,
     OBJECTIVE,
@@ -149,8 +151,8 @@ class OptimalRuleList(OptimalSpecification):
             values.append(value_of(part.caught))
             part = part.left
         values.append(value_of(part))
-        learned = LearnedList(antecedents, tally.leaf_counts(antecedents), values, self.values(schema))
-        return publish(learned.model(schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
+        build = list_model(antecedents, LeafValues(tally.leaf_counts(antecedents), values, self.values(schema)))
+        return publish(build(schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -166,9 +168,10 @@ class OptimalTree(OptimalSpecification):
     def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
         space, tally = Space.of_trees(schema), rows.count()
         optimum = self.find(tally, space, int(self.max_depth))
-        counts = leaf_totals(tally, space, optimum.model)
-        learned = LearnedTree(space, optimum.model, counts, self.values(schema))
-        return publish(learned.model(schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
+        counts = np.array(list(leaf_totals(tally, space, optimum.model)))
+        values = [value_of(leaf) for leaf in leaves_of(optimum.model)]
+        build = tree_model(space, optimum.model, LeafValues(counts, values, self.values(schema)))
+        return publish(build(schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from hedgerow.boundary.arrays import Integers
 from hedgerow.learn import learned
-from hedgerow.learn.base import Learned
 from hedgerow.learn.greedy import Score, grow, grow_tree, private_choice, private_tests
-from hedgerow.learn.learned import LEAF_SHARE, LeafNumbers, LearnedList, LearnedTree
+from hedgerow.learn.learned import LEAF_SHARE, BuildModel, LeafNumbers, LeafValues, list_model, tree_model
 from hedgerow.learn.releases import PlannedRelease, PlannedReleases, ReleaseRunner, Repeated, extremes, most_rho
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.lattice import Stop
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.search.space import Space
@@ -68,14 +66,14 @@ class Plan:
         for mechanism in dict.fromkeys(one.mechanism for one in extremes(self.releases)):
             noise.prepare(mechanism)
 
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> Learned:
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> BuildModel:
         """Learn from the rows by the described releases, each charged to the gate's budget before it is made."""
         runner = ReleaseRunner(self.releases, gate)
-        learned = self.run(tally, runner, progress)
+        build = self.run(tally, runner, progress)
         runner.finish()
-        return learned
+        return build
 
-    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> Learned:
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
         """Learn from the rows; every release is made by the runner, in the order of the description."""
         raise NotImplementedError
 
@@ -88,14 +86,15 @@ class LeafPlan(Plan):
     of_leaves: LeafNumbers | None  # what is released
     predicts_means: bool = False  # whether leaves predict the mean of their rows
 
-    def _found(self, released: Integers, noise: DiscreteLaplace, drawn: Sequence[int] | None) -> dict[str, Any]:
-        """Return what a learned model has of the released numbers, beside the levels that were drawn."""
+    def _with_released(
+        self, found: LeafValues, released: Integers, noise: DiscreteLaplace, drawn: Sequence[int] | None
+    ) -> LeafValues:
+        """Return what was found of leaves with their released numbers, and means of these and of the drawn levels."""
         assert self.of_leaves is not None
-        found: dict[str, Any] = {self.of_leaves.kind: released}
-        number = self.target.as_number
+        means, number = None, self.target.as_number
         if number is not None and self.predicts_means:
-            found["means"] = learned.leaf_means(number, released, noise.sensitivity / noise.epsilon, drawn)
-        return found
+            means = learned.leaf_means(number, released, noise.sensitivity / noise.epsilon, drawn)
+        return replace(found, means=means, **{self.of_leaves.kind: released})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +129,9 @@ class GreedyPlan(LeafPlan):
     def _values(self, counts: Integers) -> list[int] | None:
         return None if self.loss is None else [self.loss.best(row.astype(np.float64)) for row in counts]
 
+    def _leaf_values(self, counts: Integers, noise: DiscreteLaplace) -> LeafValues:
+        return self._with_released(LeafValues(values=self._values(counts), loss=self.loss), counts, noise, None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyListPlan(GreedyPlan):
@@ -139,7 +141,7 @@ class GreedyListPlan(GreedyPlan):
     model = "rule list"
     choice_of = "rule_choice"
 
-    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedList:  # noqa: ARG002
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:  # noqa: ARG002
         grown = grow(tally, self.candidates, self.most, private_choice(runner, self.score))
         antecedents, _ = simplified_list(tally.schema, grown)
         noise = runner.mechanism(self.of_leaves.query_code)
@@ -148,7 +150,7 @@ class GreedyListPlan(GreedyPlan):
             said = self._values(counts) or counts.argmax(axis=1).tolist()
             antecedents, places = simplified_list(tally.schema, antecedents, said)
             counts = counts[list(places)]
-        return LearnedList(antecedents, values=self._values(counts), loss=self.loss, **self._found(counts, noise, None))
+        return list_model(antecedents, self._leaf_values(counts, noise))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,10 +165,9 @@ class GreedyTreePlan(GreedyPlan):
     def _mechanism(self) -> Mechanism:
         return Siblings(super()._mechanism)
 
-    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedTree:  # noqa: ARG002
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:  # noqa: ARG002
         grown = grow_tree(tally, self.space, self.most, private_tests(runner, self.score))
         tree = simplified(grown, self.space)
         noise = runner.mechanism(self.of_leaves.query_code)
         counts = learned.release_tree_counts(tally, self.space, tree, runner, self.of_leaves)
-        tree = tree if self.loss is None else learned.grafted(tree, map(Stop, self._values(counts) or ()))
-        return LearnedTree(self.space, tree, loss=self.loss, **self._found(counts, noise, None))
+        return tree_model(self.space, tree, self._leaf_values(counts, noise))

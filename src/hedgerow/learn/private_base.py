@@ -132,8 +132,8 @@ class PrivateSpecification(Specification):
 
         def released(gate: Gate) -> T:
             with search_progress(plan.cost, verbose=bool(self.verbose)) as progress:
-                learned = plan.learn(count(), gate, progress)
-            return publish(learned.model(schema, _card(plan, schema, gate.budget, noise)))
+                build = plan.learn(count(), gate, progress)
+            return publish(build(schema, _card(plan, schema, gate.budget, noise)))
 
         return spend_share(self.budget, charge, noise, released, steps=schema.steps)
 

@@ -23,7 +23,7 @@ from hedgerow.learn.contract import (
     parameters_of,
 )
 from hedgerow.learn.greedy import exact_choice, grow
-from hedgerow.learn.learned import LearnedList
+from hedgerow.learn.learned import LeafValues, list_model
 from hedgerow.learn.learners import PrivateRuleListClassification, PrivateRuleListRegression
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.searches import SearchSpecification
@@ -121,8 +121,8 @@ class GreedyRuleList(Specification):
         candidates, tally = Candidates.of(schema, int(self.max_literals), negations=bool(self.negations)), rows.count()
         choose = exact_choice(float(self.min_support), int(tally.total().sum()))
         antecedents = grow(tally, candidates, int(self.max_rules) - 1, choose)
-        learned = LearnedList(antecedents, tally.leaf_counts(antecedents))
-        return publish(learned.model(schema, PrivacyCard.none(Fact("not_private"))))
+        build = list_model(antecedents, LeafValues(tally.leaf_counts(antecedents)))
+        return publish(build(schema, PrivacyCard.none(Fact("not_private"))))
 
 
 @documented

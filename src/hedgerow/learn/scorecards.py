@@ -17,6 +17,7 @@ from hedgerow.learn.base import (
     directions,
 )
 from hedgerow.learn.contract import Classifier, PrivateEstimator, Regressor, of_model, parameters_of
+from hedgerow.learn.learned import scorecard_model
 from hedgerow.learn.learners import PrivateScorecardClassification, PrivateScorecardRegression
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.scorecard.exact import Regression, centred, rounded_card
@@ -176,8 +177,8 @@ class LogisticScorecard(Specification):
         attributes = range(len(schema)) if most is None or most >= len(schema) else regression.choose(most)
         strength = regression.validate(attributes) if isinstance(self.C, str) else float(self.C)
         fitted = centred(regression.fit(attributes, strength), regression, monotone)
-        learned = rounded_card(fitted, regression, int(self.points), monotone)
-        return publish(learned.model(schema, PrivacyCard.none(Fact("not_private"))), C_=strength)
+        build = scorecard_model(*rounded_card(fitted, regression, int(self.points), monotone), None)
+        return publish(build(schema, PrivacyCard.none(Fact("not_private"))), C_=strength)
 
 
 @documented

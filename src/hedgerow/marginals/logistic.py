@@ -15,7 +15,7 @@ from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.hypotheses.hypothesis import has_hypothesis
 from hedgerow.learn.base import LARGEST_POINTS, SMOOTH, check_auto, check_up_to
 from hedgerow.learn.contract import FittedModelMixin, of_model
-from hedgerow.learn.learned import LearnedScorecard
+from hedgerow.learn.learned import scorecard_model
 from hedgerow.learn.scorecard.rounding import rounded
 from hedgerow.learn.scorecard.smoothing import Part, Prior
 from hedgerow.marginals.base import MarginalClassifier
@@ -100,8 +100,8 @@ class MarginalLogisticClassifier(FittedModelMixin, MarginalClassifier):
         statistics = SufficientStatistics(matrix, rows, answer.rows.astype(np.float64), answer.noise)
         spreads = SPREADS if isinstance(self.smooth, str) else (float(self.smooth),)
         found = estimated(statistics, prior_of(bins), spreads)
-        learned = _learned(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
-        self.model_ = learned.model(schema, card_of(oracle, notes))
+        build = _rounded(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
+        self.model_ = build(schema, card_of(oracle, notes))
         self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)
         return self.weights_
 
@@ -128,8 +128,10 @@ def prior_of(bins: Schema) -> Floats:
     return found
 
 
-def _learned(found: "BinLogOdds", schema: Schema, rows: Floats, points: int, *, is_exact: bool) -> LearnedScorecard:
-    """Return whole points: of each attribute the mean over rows is in the points that every row starts with.
+def _rounded(
+    found: "BinLogOdds", schema: Schema, rows: Floats, points: int, *, is_exact: bool
+) -> Callable[[Schema, PrivacyCard], Scorecard]:
+    """Return what makes a scorecard of whole points: of each attribute the mean over rows is in the base.
 
     A bin without rows of the source has 0 points, such as that of missing values where the source has none.
     """
@@ -142,7 +144,7 @@ def _learned(found: "BinLogOdds", schema: Schema, rows: Floats, points: int, *, 
     for part in parts:
         part.values[part.rows == 0] = 0.0
     whole, unit = rounded(parts, points)
-    return LearnedScorecard(whole, np.rint(base / unit).astype(np.int64), unit, None if is_exact else found.error)
+    return scorecard_model(whole, np.rint(base / unit).astype(np.int64), unit, None if is_exact else found.error)
 
 
 def card_of(oracle: MarginalOracle, notes: Sequence[Fact]) -> PrivacyCard:

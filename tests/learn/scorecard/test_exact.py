@@ -15,7 +15,8 @@ def fitted(data, label, schema):
 
 
 def loss_of(card, regression):
-    odds = Fitted(card.base * card.unit, {i: each * card.unit for i, each in card.points.items()})
+    points, base, unit = card
+    odds = Fitted(base * unit, {i: each * unit for i, each in points.items()})
     return log_loss(odds.log_odds(regression.bins), regression.counts) / regression.counts.sum()
 
 
@@ -44,8 +45,8 @@ def test_centred_log_odds_are_0_on_average_and_their_sums_are_the_same():
 def test_little_of_the_log_loss_is_lost(points, lost):
     for case in ((patients(5000), "ill", PATIENTS), (people(3000), "risk", SCHEMA)):
         found, regression = fitted(*case)
-        card = rounded_card(found, regression, points, {})
-        assert max(np.abs(each).max() for each in card.points.values()) <= points
+        card = whole, _, _ = rounded_card(found, regression, points, {})
+        assert max(np.abs(each).max() for each in whole.values()) <= points
         before = log_loss(found.log_odds(regression.bins), regression.counts) / regression.counts.sum()
         assert loss_of(card, regression) < before + lost
 

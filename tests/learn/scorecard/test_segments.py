@@ -218,8 +218,8 @@ def test_the_same_released_numbers_make_the_same_card_whatever_the_rows(classes,
         rng = np.random.default_rng(rows)
         bins = np.column_stack([rng.integers(0, attribute.n_bins, rows) for _, attribute in schema.attributes])
         counts = np.eye(classes, dtype=np.int64)[rng.integers(0, classes, rows)]
-        learned = the_plan.learn(hr.Tally(schema, bins, counts), Script(seed, 4000), quiet)  # type: ignore[arg-type]
-        cards.append(learned.model(schema, hr.privacy.PrivacyCard.none("test", software="hedgerow")))
+        build = the_plan.learn(hr.Tally(schema, bins, counts), Script(seed, 4000), quiet)  # type: ignore[arg-type]
+        cards.append(build(schema, hr.privacy.PrivacyCard.none("test", software="hedgerow")))
     assert cards[0] == cards[1]
 
 

@@ -8,7 +8,6 @@ from scipy.sparse import csr_array, hstack
 from scipy.special import expit, log_softmax, softmax
 
 from hedgerow.boundary.arrays import Floats, Index, Integers, Whole
-from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.rounding import one_by_one, units
 from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Direction, Part, Prior
 from hedgerow.models.points import MOST_POINTS
@@ -130,15 +129,16 @@ def centred(fitted: Fitted, regression: Regression, monotone: Mapping[str, Direc
 
 def rounded_card(
     fitted: Fitted, regression: Regression, points: int, monotone: Mapping[str, Direction]
-) -> LearnedScorecard:
-    """Return the scorecard of whole points whose log-loss is the least of those for several sizes of a point."""
+) -> tuple[Mapping[int, Integers], Floats, float]:
+    """Return the whole points, the base and the log-odds of a point, with the least log-loss of several such sizes."""
     # For each, the points of a column and its base are rounded one after the other, by the second derivative of the
     # log-loss where nothing is rounded yet.
     sizes = [len(each) for each in fitted.values.values()]
     values = np.vstack([fitted.base[None], *fitted.values.values()])
     limits = np.array([MOST_POINTS] + [points] * sum(sizes))
     forms, rising = _forms(fitted, regression), _rising(fitted, regression, monotone)
-    best, least = LearnedScorecard({}, fitted.base, 1.0, None), np.inf
+    best: tuple[Mapping[int, Integers], Floats, float] = {}, fitted.base, 1.0
+    least = np.inf
     for unit in units(values[1:], points):
         columns = [one_by_one(v / unit, form, limits, rising) for v, form in zip(values.T, forms, strict=True)]
         base, *parts = np.split(np.column_stack(columns), np.cumsum([1, *sizes])[:-1])
@@ -146,7 +146,7 @@ def rounded_card(
         odds = Fitted(base[0] * unit, {i: each * unit for i, each in whole.items()}).log_odds(regression.bins)
         loss = log_loss(odds, regression.counts)
         if loss < least:
-            best, least = LearnedScorecard(whole, base[0], float(unit), None), loss
+            best, least = (whole, base[0], float(unit)), loss
     return best
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Integers
-from hedgerow.learn.learned import LearnedScorecard
+from hedgerow.learn.learned import BuildModel, scorecard_model
 from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
 from hedgerow.learn.scorecard.plan import Fit, ScorecardPlan, unsupported_bins
@@ -62,7 +62,7 @@ class NumberPlan(ScorecardPlan):
         residuals = PlannedRelease("bin_residuals", counts((left - first) / decision / number, 1, STEPS), times=number)
         return (histograms, *((sizes, residuals) * decision))
 
-    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:  # noqa: ARG002
         return NumberFit(self, tally, runner).fit()
 
 
@@ -84,7 +84,7 @@ class NumberFit(Fit):
     def _by_class(self) -> Tally:
         return between_ends(self._tally)
 
-    def fit(self) -> LearnedScorecard:
+    def fit(self) -> BuildModel:
         query = Fact("moments", series=None if self._spending.is_pure else True)
         found, variance = self._counts(lambda: moments(self._tally), query, self._plan.row**2)
         self._describe(found, variance)
@@ -131,7 +131,7 @@ class NumberFit(Fit):
         reach = self._bound / STEPS
         return [smoothed(found * reach, *self._growth(0.0, part.rows), variance * reach**2, [precision])]
 
-    def _finish(self, parts: Sequence[Part], base: Floats) -> LearnedScorecard:
+    def _finish(self, parts: Sequence[Part], base: Floats) -> BuildModel:
         number = self._schema.target.as_number
         assert number is not None  # checked before
         low, span = number.values[0], number.values[-1] - number.values[0]
@@ -146,7 +146,7 @@ class NumberFit(Fit):
         error = span * sqrt(sum(part.error() for part in parts))
         errors = {part.attribute: part.standard_errors() * span / unit for part in parts}
         start = np.rint(start).astype(np.int64)
-        return LearnedScorecard(points, start, unit, error, errors, unsupported_bins(parts))
+        return scorecard_model(points, start, unit, error, errors, unsupported_bins(parts))
 
 
 def rounded_up(unit: float) -> float:

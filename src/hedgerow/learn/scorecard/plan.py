@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.chosen_attributes import LEAST, Choice, default_parts, most_moved
-from hedgerow.learn.learned import LearnedScorecard
+from hedgerow.learn.learned import BuildModel, scorecard_model
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard import counts as queries
@@ -148,7 +148,7 @@ class ScorecardPlan(Plan):
     def spending(self) -> Spending:
         return Spending(self.epsilon, self.delta, self.rows)
 
-    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:  # noqa: ARG002
         return ClassFit(self, tally, runner).fit()
 
 
@@ -306,7 +306,7 @@ class Fit:
 class ClassFit(Fit):
     """One fit of classes: log-odds."""
 
-    def fit(self) -> LearnedScorecard:
+    def fit(self) -> BuildModel:
         query = Fact("class_totals", series=None if self._spending.is_pure else True)
         counts, variance = self._counts(self._tally.total, query)
         self._count_rows(counts, variance)
@@ -383,7 +383,7 @@ class ClassFit(Fit):
             for error, chance in zip(errors.T, chances.T, strict=True)
         ]
 
-    def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> LearnedScorecard:
+    def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> BuildModel:
         """Merge bins, round to whole points, fit the map from totals to probabilities, and return the scorecard."""
         allowance, weights = self._merge(parts, base)
         unit = coarsest(parts, self._plan.points, partial(rounding_loss, parts, weights), allowance)
@@ -395,7 +395,7 @@ class ClassFit(Fit):
         error = factor * sqrt(sum(part.error() for part in parts))
         unit *= factor
         start = np.rint((base + shift) / unit).astype(np.int64)
-        return LearnedScorecard(points, start, unit, error, errors, unsupported_bins(parts))
+        return scorecard_model(points, start, unit, error, errors, unsupported_bins(parts))
 
     def _calibrate(
         self, points: Mapping[int, Integers], unit: float, base: Floats, spread: float

@@ -16,7 +16,7 @@ from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import check_list_parameters
 from hedgerow.learn.greedy import Choose, Query, grow
-from hedgerow.learn.learned import LearnedList
+from hedgerow.learn.learned import BuildModel, LeafValues, list_model
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.private_base import PrivateSpecification
 from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, ReleaseRunner, Repeated
@@ -281,10 +281,10 @@ class GreedyAsPublished(Plan):
     def prepare(self, noise: NoiseSource) -> None:
         noise.prepare(DiscreteLaplace(self._each))  # before a choice that is not proven nothing more is checked
 
-    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> LearnedList:  # noqa: ARG002
+    def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:  # noqa: ARG002
         support = least_support(self.min_remaining, int(tally.total().sum()))
         threshold = confidence_threshold(self.confidence, self._each)
         choose = self.published.choose(runner, self.published.reasons, support, threshold)
         antecedents = grow(tally, self.candidates, self.most, choose)
         runner.decide(len(antecedents) + 1)
-        return LearnedList(antecedents, *release_rule_counts(tally, antecedents, runner))
+        return list_model(antecedents, LeafValues(*release_rule_counts(tally, antecedents, runner)))
