@@ -176,7 +176,8 @@ def test_no_class_that_charges_or_answers_is_left_out():
         known |= {name for name, bases, _ in found if bases & known}
     answering = {name for name, bases, methods in found if methods & ANSWERS and "Protocol" not in bases}
     public = {"BoxFactor", "ListedFactor", "RowDistribution", "Form"}  # marginals of no rows; an amount
-    public |= {"LeafNumbers"}  # says how leaves are released, through the gate that it is given
+    public |= {"LeafNumbers", "ReleaseRunner"}  # release through the gate that they are given
+    public |= {"AnswerPlan"}  # what an oracle's answers cost
     abstract = {"OfOneProcess", "AskedOracle", "ChargedOracle"}  # whose subclasses answer
     studied = {"WatchedOracle"}  # an Oracle that notes what it was asked
     assert (known | answering) - abstract - public == NAMES | studied

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -17,15 +17,18 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import errors
+from hedgerow.boundary.arguments import RandomState
 from hedgerow.boundary.arrays import Array
 from hedgerow.errors import ArgumentTypeError
-from hedgerow.learn.base import Specification
+from hedgerow.learn.base import SchemaParameter, Specification
 from hedgerow.learn.callers import unaccounted, warn
 from hedgerow.learn.inputs import TrainingData, validated_table
 from hedgerow.learn.private_base import PrivateSpecification, model_caveats, noise_warning
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.models.model import Model
+from hedgerow.privacy.amounts import Amount
+from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.schema.attributes import MISSING
@@ -166,10 +169,7 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
     feature_names_in_: Array
     n_features_in_: int
 
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...  # the parameters
-
+    schema: SchemaParameter
     check_public = of_learner(Specification.check_public)
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
@@ -344,6 +344,9 @@ class Regressor(RegressorMixin, TallyEstimator):
 class PrivateEstimator(TallyEstimator):
     """An estimator that spends a privacy budget."""
 
+    epsilon: Amount | None
+    budget: Budget | None
+    random_state: NoiseSource | RandomState
     planned_charge = of_learner(PrivateSpecification.planned_charge)
     check_budget = of_learner(PrivateSpecification.check_budget)
     most_rows = of_learner(PrivateSpecification.most_rows)

@@ -31,7 +31,7 @@ from hedgerow.learn.objectives import (
     RowLoss,
 )
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.search.certified import MOST_BYTES, Optimum, SearchSettings, find_optimum, rows_needed
+from hedgerow.learn.search.certified import MOST_BYTES, Limit, Optimum, SearchSettings, find_optimum, rows_needed
 from hedgerow.learn.search.lattice import Take, value_of
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.space import Space
@@ -116,6 +116,13 @@ def proof(optimum: Optimum, tally: Tally) -> dict[str, Any]:
 
 class CertifiedEstimator(TallyEstimator):
     """An estimator that warns if a limit stopped its search before optimality was proven."""
+
+    time_limit: float | None
+    objective_: float
+    lower_bound_: float
+    optimal_: bool
+    n_states_: int
+    stopped_by_: Limit | None
 
     def _publish(self, model: Any, /, **facts: Any) -> None:
         super()._publish(model, **facts)
@@ -276,6 +283,15 @@ class OptimalRuleListClassifier(CertifiedEstimator, Classifier):
 
     rule_list_: RuleList
     _fitted = "rule_list_"
+    min_support: float
+    regularization: float
+    verbose: bool
+    max_rules: int
+    max_literals: int
+    negations: bool
+    objective: ClassObjective
+    costs: Costs | None
+    class_weight: ClassWeight | None
 
     @parameters_of(OptimalRuleListClassification)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -320,6 +336,13 @@ class OptimalTreeClassifier(CertifiedEstimator, Classifier):
 
     tree_: Tree
     _fitted = "tree_"
+    min_support: float
+    regularization: float
+    verbose: bool
+    max_depth: int
+    objective: ClassObjective
+    costs: Costs | None
+    class_weight: ClassWeight | None
 
     @parameters_of(OptimalTreeClassification)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -361,6 +384,15 @@ class OptimalRuleListRegressor(CertifiedEstimator, Regressor):
 
     rule_list_: RuleList
     _fitted = "rule_list_"
+    min_support: float
+    regularization: float
+    verbose: bool
+    max_rules: int
+    max_literals: int
+    negations: bool
+    objective: NumberObjective
+    quantile: float
+    clip: float
 
     @parameters_of(OptimalRuleListRegression)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -400,6 +432,13 @@ class OptimalTreeRegressor(CertifiedEstimator, Regressor):
 
     tree_: Tree
     _fitted = "tree_"
+    min_support: float
+    regularization: float
+    verbose: bool
+    max_depth: int
+    objective: NumberObjective
+    quantile: float
+    clip: float
 
     @parameters_of(OptimalTreeRegression)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...

@@ -39,7 +39,7 @@ class PlannedRelease:
 
 @dataclass(frozen=True)
 class Repeated:
-    """PlannedReleases that are repeated, until an answer ends them or they were made `times` times."""
+    """Releases that are repeated, until an answer ends them or they were made `times` times."""
 
     releases: tuple[PlannedRelease, ...]
     times: int
@@ -56,7 +56,7 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Branch:
-    """PlannedReleases that depend on a decision, which follows from earlier answers."""
+    """Releases that depend on a decision, which follows from earlier answers."""
 
     decisions: Collection[Any]
     releases: Callable[[Any], "PlannedReleases"]

@@ -1,7 +1,7 @@
 """Private rule lists: grown greedily, or drawn from all rule lists of a size."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hedgerow.boundary.arguments import check_share
 from hedgerow.learn.base import (
@@ -25,8 +25,10 @@ from hedgerow.learn.contract import (
 from hedgerow.learn.greedy import exact_choice, grow
 from hedgerow.learn.learned import LeafValues, list_model
 from hedgerow.learn.learners import PrivateRuleListClassification, PrivateRuleListRegression
+from hedgerow.learn.objectives import ClassObjective, NumberObjective
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.searches import SearchSpecification
+from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.rule_list import RuleList
 from hedgerow.privacy.card import PrivacyCard
@@ -91,6 +93,17 @@ class PrivateRuleListClassifier(PrivateEstimator, Classifier):
 
     rule_list_: RuleList
     _fitted = "rule_list_"
+    search: Literal["auto", "exact", "greedy"]
+    lookahead: int | None
+    release_counts: bool
+    stop_probability: float | Literal["auto"]
+    verbose: bool
+    max_rules: int | None
+    max_literals: int
+    negations: bool
+    objective: ClassObjective
+    costs: Costs | None
+    class_weight: ClassWeight | None
 
     @parameters_of(PrivateRuleListClassification)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -155,6 +168,10 @@ class GreedyRuleListClassifier(Classifier):
 
     rule_list_: RuleList
     _fitted = "rule_list_"
+    max_rules: int
+    max_literals: int
+    negations: bool
+    min_support: float
 
     @parameters_of(GreedyRuleList)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -202,6 +219,18 @@ class PrivateRuleListRegressor(PrivateEstimator, Regressor):
 
     rule_list_: RuleList
     _fitted = "rule_list_"
+    search: Literal["auto", "exact", "greedy"]
+    lookahead: int | None
+    release_counts: bool
+    stop_probability: float | Literal["auto"]
+    verbose: bool
+    max_rules: int | None
+    max_literals: int
+    negations: bool
+    objective: NumberObjective
+    quantile: float
+    clip: float
+    release_means: bool
 
     @parameters_of(PrivateRuleListRegression)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...

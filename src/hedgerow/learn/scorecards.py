@@ -23,6 +23,7 @@ from hedgerow.learn.parameters import documented
 from hedgerow.learn.scorecard.exact import Regression, centred, rounded_card
 from hedgerow.learn.scorecard.smoothing import Direction
 from hedgerow.models.scorecard import Scorecard
+from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.facts import Fact
 from hedgerow.schema.schema import Schema
@@ -72,6 +73,11 @@ class PrivateScorecardClassifier(PrivateEstimator, Classifier):
 
     scorecard_: Scorecard
     _fitted = "scorecard_"
+    max_attributes: int | None
+    points: int
+    monotone: Monotone
+    delta: Amount | None
+    smooth: float | Literal["auto"]
 
     @parameters_of(PrivateScorecardClassification)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -127,6 +133,11 @@ class PrivateScorecardRegressor(PrivateEstimator, Regressor):
 
     scorecard_: Scorecard
     _fitted = "scorecard_"
+    max_attributes: int | None
+    points: int
+    monotone: Monotone
+    delta: Amount | None
+    smooth: float | Literal["auto"]
 
     @parameters_of(PrivateScorecardRegression)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -221,6 +232,10 @@ class ScorecardClassifier(Classifier):
 
     scorecard_: Scorecard
     _fitted = "scorecard_"
+    max_attributes: int | None
+    points: int
+    monotone: Monotone
+    C: float | Literal["auto"]
 
     @parameters_of(LogisticScorecard)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...

@@ -1,6 +1,6 @@
 """Private trees: drawn from all trees of a depth, or grown greedily."""
 
-from typing import Any
+from typing import Any, Literal
 
 from hedgerow.learn.contract import (
     Classifier,
@@ -12,8 +12,10 @@ from hedgerow.learn.contract import (
     parameters_of,
 )
 from hedgerow.learn.learners import PrivateTreeClassification, PrivateTreeRegression
+from hedgerow.learn.objectives import ClassObjective, NumberObjective
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.searches import SearchSpecification
+from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.tree import Tree
 
@@ -69,6 +71,15 @@ class PrivateTreeClassifier(PrivateEstimator, Classifier):
 
     tree_: Tree
     _fitted = "tree_"
+    search: Literal["auto", "exact", "greedy"]
+    lookahead: int | None
+    release_counts: bool
+    stop_probability: float | Literal["auto"]
+    verbose: bool
+    max_depth: int | None
+    objective: ClassObjective
+    costs: Costs | None
+    class_weight: ClassWeight | None
 
     @parameters_of(PrivateTreeClassification)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -118,6 +129,16 @@ class PrivateTreeRegressor(PrivateEstimator, Regressor):
 
     tree_: Tree
     _fitted = "tree_"
+    search: Literal["auto", "exact", "greedy"]
+    lookahead: int | None
+    release_counts: bool
+    stop_probability: float | Literal["auto"]
+    verbose: bool
+    max_depth: int | None
+    objective: NumberObjective
+    quantile: float
+    clip: float
+    release_means: bool
 
     @parameters_of(PrivateTreeRegression)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...

@@ -170,7 +170,7 @@ def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells) -> "Exact
     uses = pd.Series(draw.chances.uses, options[1:], name="uses")
     return ExactMembership(
         learner=str(estimator),
-        epsilon=float(estimator.epsilon),
+        epsilon=float(estimator.epsilon or 0),
         weight=whole_weight(draw, cells.tally.schema),
         epsilon_of_counts=float(draw.for_counts),
         loss=draw.score,

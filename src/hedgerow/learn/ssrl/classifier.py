@@ -6,9 +6,10 @@ from sklearn.utils import Tags
 
 from hedgerow.learn.contract import Classifier, PrivateEstimator, of_model, on_rows, parameters_of
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.ssrl.greedy import PublishedRuleList
+from hedgerow.learn.ssrl.greedy import MechanismName, PublishedRuleList
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.rule_list import RuleList
+from hedgerow.privacy.amounts import Amount
 
 
 @documented
@@ -62,6 +63,13 @@ class DPGreedyRLClassifier(PrivateEstimator, Classifier):
 
     rule_list_: RuleList
     _fitted = "rule_list_"
+    max_rules: int
+    max_literals: int
+    negations: bool
+    mechanism: MechanismName
+    delta: Amount | None
+    min_remaining: float
+    confidence: float
 
     @parameters_of(PublishedRuleList)
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
