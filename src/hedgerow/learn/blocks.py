@@ -168,6 +168,11 @@ class ListDrawPlan(DrawPlan):
     model = "rule list"
     query_code = "rules_draw"
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether no release depends on an earlier answer: after other rules, a further block may cost less ρ."""
+        return super().is_fixed and len(self.blocks) == 1
+
     def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
         """Return what is drawn jointly in one block, after the rules that were chosen before it."""
         prior = self.prior.below(sum(self.blocks[:number]))
