@@ -38,7 +38,6 @@ def test_values_of_known_types_become_pythons_own():
         (np.ones((2, 1)), "not in NumPy arrays"),
         ([1.0], "not in NumPy arrays"),
     ],
-    ids=str,
 )
 def test_other_values_are_refused(values, match):
     with pytest.raises(ValueError, match=match):
