@@ -1,7 +1,8 @@
 """Learners, by which commands learn, and the estimators that are their faces in scikit-learn."""
 
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, replace
 from inspect import signature
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -51,6 +52,16 @@ def test_no_estimator_or_learner_has_more_than_five_of_our_classes(estimator):
         chains.append(learner_of(estimator).__mro__)
     for chain in chains:
         assert len([one for one in chain if one.__module__.startswith("hedgerow.")]) <= 5
+
+
+@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if issubclass(one, TallyEstimator)])
+def test_an_estimator_declares_the_types_of_its_learners_parameters(estimator):
+    """For type checkers: `parameters_of` alone gives the types of arguments, not those of attributes."""
+    learner, declared = learner_of(estimator), get_type_hints(estimator)
+    parameters = {field.name for field in fields(learner) if field.init}
+    assert {name: declared.get(name) for name in parameters} == {
+        name: hint for name, hint in get_type_hints(learner).items() if name in parameters
+    }
 
 
 @pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if issubclass(one, TallyEstimator)])
