@@ -362,8 +362,10 @@ GAUSSIAN = GaussianCounts(Fraction(1), Fraction(1, 10**6), 1000, 2, 5, Fraction(
             [PermuteAndFlip(Fraction(1), 5), GumbelChoice(Fraction(1), 4), TwoSidedPermuteAndFlip(Fraction(1), 4)],
         ),
         (GAUSSIAN, replace(GAUSSIAN, changes=3), [replace(GAUSSIAN, **{name: 11}) for name in ("changes", "parts")]),
+        # Of a smaller sensitivity, 2 are a larger part: the same epsilon costs a larger rho.
+        (DiscreteLaplace(Fraction(1), 8, 2), DiscreteLaplace(Fraction(1), 8, 2), [DiscreteLaplace(Fraction(1), 4, 2)]),
     ],
-    ids=["counts", "choice", "gaussian"],
+    ids=["counts", "choice", "gaussian", "counts of a known part"],
 )
 def test_a_mechanism_may_be_replaced_by_one_of_a_smaller_sensitivity_only(described, narrower, others):
     runner, trace = runner_of(PlannedRelease("leaf_counts", described))
