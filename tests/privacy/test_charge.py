@@ -97,3 +97,9 @@ def test_the_least_epsilon_is_that_of_rho_or_the_sum():
         least_epsilon([DRAW, NOISY], AT / 2)
     with pytest.raises(ValueError, match=r"delta must be in \(0, 1\), got 0"):
         least_epsilon([DRAW], Fraction(0))
+
+
+def test_the_line_of_a_charge_says_why_it_has_no_guarantee_and_who_declared_it():
+    assert Charge("counts", Fraction(1, 2)).entries() == ("0.5", "counts")
+    known = Charge("counts", Fraction(1, 2), no_guarantee="seeded by hand", declared=True)
+    assert known.entries() == ("0.5", "counts; declared by the schema's file; no guarantee: seeded by hand")

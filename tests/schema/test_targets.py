@@ -53,3 +53,10 @@ def test_booleans_and_numbers_are_different_classes():
     assert Label("y", (1, 0)) == Label("y", (0, 1))
     assert hash(Label("y", (1, 0))) == hash(Label("y", (0, 1)))
     assert Label("y", (0, 1)) != ("y", (0, 1))
+
+
+def test_a_column_whose_type_holds_no_class_is_an_error_of_its_type():
+    label = Label("y", ("a", "b"))
+    label.check_type(column_of(pd.Series(["any"]), "y"))
+    with pytest.raises(DomainError, match="expected one of: a, b; found a column of booleans"):
+        label.check_type(column_of(pd.Series([True]), "y"))
