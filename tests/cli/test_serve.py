@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import yaml
 
 import hedgerow as hr
 from hedgerow.errors import ApprovalError, ArgumentError
+from hedgerow.privacy.charge import Charge
 from hedgerow.service.approvals import Approvals
 from hedgerow.service.config import Config
 from hedgerow.service.server import Address
@@ -162,10 +164,11 @@ def test_decisions_that_do_not_fit_together_decide_nothing(run):
     run("serve", "init")
     configure()
     run("serve", "check")
+    charge = Charge("rows by bin", Fraction(1))
     with Config.read("curator.yaml").open_ledger() as ledger:
         for key in ("one", "two"):
             with pytest.raises(ApprovalError, match="Ask the same again later, with the same idempotency key"):
-                Approvals(ledger.log).require("wards", "ana", key, "rows by bin", "{}")
+                Approvals(ledger.log).require("wards", "ana", key, charge, "{}")
     for words in (
         ("--approve", "1", "--refuse", "1"),
         ("--approve", "1", "--approve", "1"),

@@ -15,6 +15,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.learn.learned import LEAF_COUNTS, LEAF_SUMS
+from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
 from hedgerow.learn.ssrl.mechanisms import Exponential, global_gaussian, global_laplace, smooth_cauchy, smooth_laplace
 from hedgerow.oracle.release_forms import PublishedRatios
 from hedgerow.privacy.gate import spend
@@ -210,10 +211,11 @@ def test_counts_and_sums_of_leaves_without_rows_are_noised_like_others(of):
     target, leaves = TARGETS[of], np.zeros((2 * DRAWS, TARGETS[of].n_levels), dtype=np.int64)
     leaves[::2, 0] = 9
     mechanism = of.mechanism(target, Fraction(1))
+    planned = PlannedRelease(of.query_code, mechanism)
     found = spend(
         hr.Budget(1),
         SecureNoise(),
-        lambda gate: of.release(target, lambda: leaves, {"of": "leaves"}, gate, Fraction(1)),
+        lambda gate: of.release(target, lambda: leaves, {"of": "leaves"}, ReleaseRunner((planned,), gate)),
     )
     exact = leaves @ of.weights(target)
     for value in set(exact.ravel().tolist()):

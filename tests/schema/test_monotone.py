@@ -6,6 +6,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import SchemaError
+from hedgerow.learn.base import directions
 from hedgerow.oracle import choose_bins
 from hedgerow.privacy import Budget
 
@@ -122,7 +123,7 @@ def test_the_parameter_overrides_what_is_declared():
     assert rises(card, "dose", 4) == rises(
         hr.ScorecardClassifier(schema=FREE, C=100, monotone={"stage": "decreasing"}).fit(*rows()).scorecard_, "dose", 4
     )
-    assert clf._directions(SCHEMA) == {"stage": "decreasing"}
+    assert directions(SCHEMA, clf.monotone) == {"stage": "decreasing"}
 
 
 def test_more_than_two_classes_have_no_direction():

@@ -86,7 +86,7 @@ def parameters_of(learner: Callable[P, Specification]) -> Callable[[Any], Callab
             try:
                 given = parameters.bind(*args, **kwargs)
             except TypeError as error:
-                raise TypeError(f"{type(self).__name__}: {error}.") from None
+                raise ArgumentTypeError(f"{type(self).__name__}: {error}.") from None
             given.apply_defaults()
             vars(self).update(given.arguments)
 
