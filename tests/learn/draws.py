@@ -1,7 +1,6 @@
 """Draws in tests: choices that a script makes, tables, and what is compared."""
 
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -12,6 +11,7 @@ import hedgerow as hr
 from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
 from hedgerow.learn.search.lattice import Search
 from hedgerow.learn.search.sampler import Draw, ModelSampler, draw_model
+from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Siblings
@@ -173,12 +173,20 @@ def in_floats(logarithms):
     return chances
 
 
+class Reweighted(ModelDraw):
+    """A draw of another weight than it records, since a record of more than its epsilon is refused."""
+
+    @property
+    def record(self):
+        return Fact("model_draw", weight=self.epsilon, loss=self.loss, kept=Fraction(0))
+
+
 def reweighted(monkeypatch, factor):
     mechanism = Draw.mechanism
 
     def heavier(self, epsilon):
-        found = mechanism(self, epsilon)
-        return replace(found, weight=found.weight * factor)
+        found = vars(mechanism(self, epsilon))
+        return Reweighted(**found | {"weight": found["weight"] * factor})
 
     monkeypatch.setattr(Draw, "mechanism", heavier)
 
