@@ -38,7 +38,7 @@ test-docs: $(TESTED)  ## run the examples of the docs, and check their numbers a
 	$(BIN)/python -m pytest $(USUAL) tests/docs
 
 QUICK := $(filter-out %/test_derived.py %/test_yaml_subset.py,$(wildcard tests/schema/test_*.py)) tests/test_tally.py \
-	$(patsubst %,tests/privacy/test_%.py,amounts budget card charge earlier_words exponential_mechanism gate gini noise budget_chain unit zcdp) \
+	$(patsubst %,tests/privacy/test_%.py,amounts budget card charge exponential_mechanism gate gini noise budget_chain unit zcdp) \
 	$(patsubst %,tests/learn/search/test_%.py,boxes contingency cost exhaustive losses sampler semirings space) \
 	$(patsubst %,tests/learn/test_%.py,rule_lists scorecards trees) $(patsubst %,tests/models/test_%.py,rule_list scorecard tree)
 quick: $(TESTED)  ## run the tests of the core in about a minute: mechanisms, schema, counts, searches and three learners

@@ -254,7 +254,7 @@ def cards(parts, learner, epsilon):
     def make(**seed):
         return hr.PrivateScorecardClassifier(epsilon, **seed)
 
-    with nullcontext() if learner == CARD else patch("hedgerow.learn.scorecard.plan.merge", lambda *_: 0.0):
+    with nullcontext() if learner == CARD else patch("hedgerow.learn.scorecard.fit.merge", lambda *_: 0.0):
         yield parts.key(learner, epsilon) | mean(drawn(parts, make, CARD_DRAWS))
 
 

@@ -55,7 +55,7 @@ def runs(name, split):
     for epsilon in EPSILONS:
         fitted = learner(epsilon, schema=schema, random_state=1000 * split).fit_tally(tally)
         yield name, split, epsilon, MERGED, *row(fitted, X_test, y_test, name)
-        with patch("hedgerow.learn.scorecard.plan.merge", lambda *_: 0.0):
+        with patch("hedgerow.learn.scorecard.fit.merge", lambda *_: 0.0):
             fitted = learner(epsilon, schema=schema, random_state=1000 * split).fit_tally(tally)
         yield name, split, epsilon, APART, *row(fitted, X_test, y_test, name)
 

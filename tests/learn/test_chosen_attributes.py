@@ -246,7 +246,7 @@ def test_default_choices_do_the_same_on_neighbouring_tables(kind, examples):
 
 @pytest.mark.parametrize("kind", TARGETS)
 def test_the_replay_catches_an_association_that_moves_further_than_by_the_rarest_class(kind, monkeypatch):
-    monkeypatch.setattr("hedgerow.learn.scorecard.plan.most_moved", lambda shares: 2 * (STEPS - int(shares.max())))
+    monkeypatch.setattr("hedgerow.learn.scorecard.fit.most_moved", lambda shares: 2 * (STEPS - int(shares.max())))
     n_levels = TARGETS[kind][1].n_levels
     rows = [((0,) * 40, 0)] * 9 + [((1,) * 40, n_levels - 1)]
     with pytest.raises(AssertionError, match="further than declared"):

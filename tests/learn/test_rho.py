@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.learn.chosen_attributes import Choice, default_parts
-from hedgerow.learn.scorecard.plan import Fit
+from hedgerow.learn.scorecard.fit import Fit
 from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.privacy.zcdp import drawn_rho, pure_rho

@@ -150,9 +150,9 @@ def excess_of_labels_alone():
 def test_where_attributes_tell_nothing_a_scorecard_of_few_rows_is_hardly_worse_than_the_class_shares(monkeypatch):
     """One fit in five has more than .06, and one in six has less with the prior alone: either fails once in 10⁸."""
     assert excess_of_labels_alone() < 0.06
-    monkeypatch.setattr("hedgerow.learn.scorecard.plan.WIDTHS", (1.0,))
-    monkeypatch.setattr("hedgerow.learn.scorecard.plan.NOTHING", 0.0)
-    monkeypatch.setattr("hedgerow.learn.scorecard.plan.NARROWEST", 1.0)
+    monkeypatch.setattr("hedgerow.learn.scorecard.fit.WIDTHS", (1.0,))
+    monkeypatch.setattr("hedgerow.learn.scorecard.fit.NOTHING", 0.0)
+    monkeypatch.setattr("hedgerow.learn.scorecard.fit.NARROWEST", 1.0)
     assert excess_of_labels_alone() > 0.06
 
 

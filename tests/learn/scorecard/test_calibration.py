@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from hedgerow.learn.scorecard.plan import EDGES, calibrated, midpoints
+from hedgerow.learn.scorecard.calibration import EDGES, calibrated, midpoints
 
 
 def histogram(log_odds, shift, factor, rows=1e6, start=0.0):

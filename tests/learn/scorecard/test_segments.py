@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn.scorecard import plan, segments
+from hedgerow.learn.scorecard import fit, segments
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss
 from hedgerow.learn.scorecard.segments import allowed, chain_of, cheapest, merge
@@ -233,7 +233,7 @@ def test_a_default_card_is_readable_and_loses_next_to_nothing(monkeypatch):
         return lines, -np.log(np.choose(new["ill"], model.predict_proba(new).T)).mean()
 
     merged = lines_and_loss()
-    monkeypatch.setattr(plan, "merge", lambda *_: 0.0)
+    monkeypatch.setattr(fit, "merge", lambda *_: 0.0)
     apart = lines_and_loss()
     assert merged[0] <= 10 < 16 <= apart[0]
     assert merged[1] < apart[1] + 0.003

@@ -14,7 +14,8 @@ from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.learned import BuildModel, scorecard_model
 from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
-from hedgerow.learn.scorecard.plan import Fit, ScorecardPlan, unsupported_bins
+from hedgerow.learn.scorecard.fit import Fit, unsupported_bins
+from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
 from hedgerow.learn.scorecard.smoothing import Part, Smoothed, smoothed
 from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS, narrowed

@@ -8,6 +8,7 @@ from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts
 PARTS = 1000  # equal parts of the budget; a share is some of them
 TOTALS, WEIGHTS, CALIBRATION = map(Fraction, (40, 50, 80))  # parts; benchmarks/scorecards.py says how they were chosen
 FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the residuals are asked afterwards
+MOST_TO_WEIGH = 64  # attributes
 _LEAST_VARIANCE = 1e-9
 CountsMechanism = DiscreteLaplace | GaussianCounts
 

@@ -1,0 +1,41 @@
+"""The map from totals of a scorecard to probabilities, from the released rows by total and class."""
+
+import numpy as np
+
+from hedgerow.boundary.arrays import Floats
+
+# Edges of the buckets, in standard deviations of the totals if all attributes spoke for the same: finer in the middle
+EDGES = (-0.8, -0.5, -0.3, -0.16, -0.08, -0.03, 0.03, 0.08, 0.16, 0.3, 0.5, 0.8)
+_LARGEST_FACTOR = 20.0
+EXPECTED = 2 / 3  # the factor that the prior favours: attributes that say the same make totals too sure
+_FACTOR, _SHIFT = 0.7, 1.5  # the prior: standard deviations of the factor's logarithm, and of the shift in log-odds
+
+
+def midpoints(spread: float) -> Floats:
+    """Return a total for each bucket: its middle, beyond the outermost edges a fifth of the spread further."""
+    edges = np.array(EDGES)
+    return spread * np.concatenate([[edges[0] - 0.2], (edges[1:] + edges[:-1]) / 2, [edges[-1] + 0.2]])
+
+
+def calibrated(
+    log_odds: Floats, misses: Floats, hits: Floats, variance: float, *, shift: bool, start: float
+) -> tuple[float, float]:
+    """Return the shift a and the factor b of ``P(hit) = expit(start + a + b·log_odds)`` that a histogram favours."""
+    from scipy.optimize import minimize  # takes long to import
+    from scipy.special import expit
+
+    # Each bucket has the residual ``hits·(1 − p) − misses·p``, whose mean is 0 and whose variance is that of the rows
+    # and of the noise; its Gaussian likelihood is maximised, with a prior for ``a`` around 0, ``b`` around `EXPECTED`.
+    rows = np.maximum(misses + hits, 0)
+
+    def loss(parameters: Floats) -> float:
+        a, b = (parameters[1], np.exp(parameters[0])) if shift else (0.0, np.exp(parameters[0]))
+        p = expit(start + a + b * log_odds)
+        length = p**2 + (1 - p) ** 2  # of the direction of the residual, squared: it depends on p, the counts do not
+        spread = variance * length + rows * np.maximum(p * (1 - p), 0.02) + 1
+        fit = ((hits * (1 - p) - misses * p) ** 2 / spread + np.log(spread / length)).sum()
+        return float(fit + ((parameters[0] - np.log(EXPECTED)) / _FACTOR) ** 2 + (a / _SHIFT) ** 2) / 2
+
+    found = minimize(loss, np.zeros(1 + shift), method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-6})
+    factor = float(np.clip(np.exp(found.x[0]), 1 / _LARGEST_FACTOR, _LARGEST_FACTOR))
+    return (float(found.x[1]) if shift else 0.0), factor
