@@ -21,7 +21,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
-from hedgerow.learn.scorecard import fit
+from hedgerow.learn.scorecard import class_plan
 from hedgerow.schema import Label, Schema
 
 EPSILONS = (0.1, 1.0, 10.0)
@@ -72,8 +72,8 @@ def runs(name, split):
     tally = hr.Tally.count(X, y, schema)
     for epsilon in EPSILONS:
         for delta in DELTAS:
-            for residuals, enough in (("without", np.inf), ("with", fit.ENOUGH_FOR_RESIDUALS)):
-                with patch.object(fit, "ENOUGH_FOR_RESIDUALS", enough):
+            for residuals, enough in (("without", np.inf), ("with", class_plan.ENOUGH_FOR_RESIDUALS)):
+                with patch.object(class_plan, "ENOUGH_FOR_RESIDUALS", enough):
                     found = [drawn(tally, epsilon, delta, 100 * split + i, X_test, y_test) for i in range(DRAWS)]
                 yield name, split, epsilon, delta or 0, residuals, *np.mean(found, axis=0).round(5).tolist()
 

@@ -17,8 +17,8 @@ from hedgerow.learn.blocks import ListDrawPlan, TreeDrawPlan
 from hedgerow.learn.chosen_attributes import ChosenPlan
 from hedgerow.learn.plans import GreedyListPlan, GreedyTreePlan
 from hedgerow.learn.releases import Branch, Nested, PlannedRelease, ReleaseRunner, Repeated, extremes, most_rho, rho_of
+from hedgerow.learn.scorecard.class_plan import ClassPlan
 from hedgerow.learn.scorecard.number_plan import NumberPlan
-from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.ssrl.greedy import PUBLISHED, GreedyAsPublished
 from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.facts import Fact
@@ -189,7 +189,7 @@ def costs(releases):
 def scorecard_plans(draw):
     target = draw(st.sampled_from([*(hr.Label("y", range(n)) for n in (2, 3)), NUMBER.target]))
     schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(draw(st.integers(1, 20)))}, target)
-    return (ScorecardPlan if target.as_number is None else NumberPlan)(
+    return (ClassPlan if target.as_number is None else NumberPlan)(
         schema=schema,
         epsilon=draw(st.fractions(Fraction(1, 1000), 20)),
         delta=draw(st.sampled_from([Fraction(0), Fraction(0), Fraction(1, 10**6)])),
@@ -202,7 +202,7 @@ def scorecard_plans(draw):
 def weighed(delta):
     """Return a plan for more attributes than can be weighed: of 64 each takes less than of 67."""
     schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(68)}, hr.Label("y", range(2)))
-    return ScorecardPlan(schema=schema, epsilon=Fraction(1), delta=delta, monotone={})
+    return ClassPlan(schema=schema, epsilon=Fraction(1), delta=delta, monotone={})
 
 
 @settings(max_examples=25)
@@ -227,7 +227,7 @@ def test_no_way_of_a_scorecard_with_delta_takes_more_than_all_parts(target, n):
         )
 
     schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(n)}, target)
-    kind = ScorecardPlan if target.as_number is None else NumberPlan
+    kind = ClassPlan if target.as_number is None else NumberPlan
     plan = kind(schema=schema, epsilon=Fraction(1), delta=Fraction(1, 10**6), monotone={})
     assert most(plan.releases) == 1000
 
@@ -389,7 +389,7 @@ LEARNED = {
     "greedy trees": (GreedyTreePlan, "greedy trees"),
     "lists": (ListDrawPlan, "exact lists"),
     "trees": (TreeDrawPlan, "exact trees in blocks"),
-    "scorecards": (ScorecardPlan, "scorecards"),
+    "scorecards": (ClassPlan, "scorecards"),
 }
 ROWS = [
     {"smoker": bool(i % 2), "sex": "F", "age": 20 + i, "dose": 0.3, "risk": ["high", "low"][i % 2]} for i in range(20)

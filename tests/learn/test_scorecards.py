@@ -152,7 +152,7 @@ def test_where_attributes_tell_nothing_a_scorecard_of_few_rows_is_hardly_worse_t
     assert excess_of_labels_alone() < 0.06
     monkeypatch.setattr("hedgerow.learn.scorecard.fit.WIDTHS", (1.0,))
     monkeypatch.setattr("hedgerow.learn.scorecard.fit.NOTHING", 0.0)
-    monkeypatch.setattr("hedgerow.learn.scorecard.fit.NARROWEST", 1.0)
+    monkeypatch.setattr("hedgerow.learn.scorecard.class_plan.NARROWEST", 1.0)
     assert excess_of_labels_alone() > 0.06
 
 

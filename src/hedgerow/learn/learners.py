@@ -218,11 +218,11 @@ class PrivateScorecard(PrivateSpecification):
             self.plan(self.schema)
 
     def plan(self, schema: Schema) -> Plan:
-        from hedgerow.learn.scorecard import number_plan, plan  # lists and trees need neither
+        from hedgerow.learn.scorecard import class_plan, number_plan  # lists and trees need neither
 
         monotone = directions(schema, self.monotone)
         prior: dict[str, Any] = {} if isinstance(self.smooth, str) else {"across": float(self.smooth)}
-        return (number_plan.NumberPlan if self.predicts_number else plan.ScorecardPlan)(
+        return (number_plan.NumberPlan if self.predicts_number else class_plan.ClassPlan)(
             epsilon=self.exact_epsilon if self.delta else self.epsilon_of_a_row(schema),
             delta=exact(self.delta or 0, "delta"),
             rows=rows_of(schema.unit) if self.delta else 1,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.learn.scorecard import fit, segments
-from hedgerow.learn.scorecard.plan import ScorecardPlan
+from hedgerow.learn.scorecard.class_plan import ClassPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss
 from hedgerow.learn.scorecard.segments import allowed, chain_of, cheapest, merge
 from hedgerow.learn.scorecard.smoothing import Part, likely_rows
@@ -213,7 +213,7 @@ class Script:
 @given(seed=SEEDS)
 def test_the_same_released_numbers_make_the_same_card_whatever_the_rows(classes, seed):
     schema = Schema({"a": NUMBER, "b": WORDS, "c": Boolean()}, Label("y", tuple(range(classes))))
-    the_plan, cards = ScorecardPlan(schema=schema, epsilon=1, delta=0, monotone={}), []
+    the_plan, cards = ClassPlan(schema=schema, epsilon=1, delta=0, monotone={}), []
     for rows in (1, 500):
         rng = np.random.default_rng(rows)
         bins = np.column_stack([rng.integers(0, attribute.n_bins, rows) for _, attribute in schema.attributes])

@@ -1,21 +1,19 @@
-"""The fit of a private scorecard: values by bin from what was released, merged and rounded to points."""
+"""The fit of a private scorecard of classes or of a number: values by bin from released counts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.chosen_attributes import Choice, most_moved
-from hedgerow.learn.learned import BuildModel, scorecard_model
 from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.scorecard import counts as queries
-from hedgerow.learn.scorecard.calibration import EDGES, calibrated, midpoints
-from hedgerow.learn.scorecard.counts import IN_PART, STEPS, Residuals, in_features, in_steps, whole_log_odds
-from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
+from hedgerow.learn.scorecard.counts import in_steps, whole_log_odds
+from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.segments import merge
 from hedgerow.learn.scorecard.smoothing import (
     NOTHING,
@@ -23,14 +21,9 @@ from hedgerow.learn.scorecard.smoothing import (
     Part,
     Prior,
     Smoothed,
-    newton_step,
     smoothed,
 )
 from hedgerow.learn.scorecard.spending import (
-    CALIBRATION,
-    MOST_TO_WEIGH,
-    PARTS,
-    WEIGHTS,
     CountsMechanism,
     narrowed,
     variance_of,
@@ -38,18 +31,6 @@ from hedgerow.learn.scorecard.spending import (
 from hedgerow.privacy.facts import Fact
 from hedgerow.tally import Tally
 
-if TYPE_CHECKING:
-    from hedgerow.learn.scorecard.plan import ScorecardPlan
-
-# benchmarks/scorecards.py says how these were chosen.
-ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
-ENOUGH_TO_CALIBRATE = 32
-ENOUGH_FOR_WIDE, NARROWEST = 8, 0.5  # rows times ε for an attribute, below which the prior is narrower; times its width
-ENOUGH_TO_TRUST = 60  # rows times ε for an attribute, below which it may tell nothing
-ENOUGH_TO_WEIGH, ENOUGH_TO_WEIGH_WITH_DELTA = 100, 9
-MOST_ROWS_TO_WEIGH = 2**37  # a row adds up to 2^24 to a sum, and twice as many rows still fit in 64 bits
-_WEIGHT, _WEIGHTS = 0.5, (0.3, 2.0)  # the prior's standard deviation of a weight around 1, and the ends
-_OF_RESIDUALS_OF_WEIGHED, _LEAST_SPREAD = 0.15, 1e-3
 _LARGEST_STEP = 2.0
 
 
@@ -64,7 +45,7 @@ class Fit:
     least_share: ClassVar[float] = 0.01  # of a class
     histograms_of: ClassVar[str] = "classes"  # what histograms are of, on the card
 
-    def __init__(self, plan: "ScorecardPlan", tally: Tally, runner: ReleaseRunner) -> None:
+    def __init__(self, plan: ScorecardPlan, tally: Tally, runner: ReleaseRunner) -> None:
         self._plan, self._tally, self._runner = plan, tally, runner
         self._spending, self._schema = plan.spending, plan.schema
         self._binary = self._schema.target.n_levels == 2  # one column of values
@@ -202,116 +183,6 @@ class Fit:
         attributes = [self._schema.attributes[part.attribute][1] for part in parts]
         weights = [part.likely_rows()[:, None] * self._weights(part, base) for part in parts]
         return merge(parts, attributes, weights), weights
-
-
-class ClassFit(Fit):
-    """One fit of classes: log-odds."""
-
-    def fit(self) -> BuildModel:
-        query = Fact("class_totals", series=None if self._spending.is_pure else True)
-        counts, variance = self._counts(self._tally.total, query)
-        self._count_rows(counts, variance)
-        calibrates = self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
-        n = len(self._schema)
-        strength = self._strength(Fraction(PARTS), n)
-        self._unit = min(max(strength / ENOUGH_FOR_WIDE, NARROWEST), 1.0)
-        self._doubts = strength < ENOUGH_TO_TRUST
-        refines = self._is_enough(Fraction(PARTS), n, ENOUGH_FOR_RESIDUALS / n)
-        chosen = self._choose()
-        least = ENOUGH_TO_WEIGH if self._spending.is_pure else ENOUGH_TO_WEIGH_WITH_DELTA
-        fits = 1 < len(chosen) <= MOST_TO_WEIGH and self._rows < MOST_ROWS_TO_WEIGH
-        weighs = self._binary and fits and self._is_enough(WEIGHTS, len(chosen), least)
-        self._runner.decide((weighs, refines, calibrates))
-        parts = self._histograms(chosen, counts, variance)
-        base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)
-        if weighs:
-            self._weigh(parts, base)
-        if refines:
-            changes = {each.attribute: whole_log_odds(each.values) for each in parts}
-            self._refine(parts, Residuals(self._tally, base), changes)
-        return self._finish(parts, self._together(parts, base), calibrates=calibrates)
-
-    def _weigh(self, parts: Sequence[Part], base: Floats) -> None:
-        """Multiply the log-odds of each attribute by a weight, by how far others say the same."""
-        self.of_residuals = _OF_RESIDUALS_OF_WEIGHED
-        pure, k, reach = self._spending.is_pure, len(parts), self._plan.reach(len(parts))
-        spreads = np.array([max(part.spread(), _LEAST_SPREAD) for part in parts])
-        features = {part.attribute: in_features(part.values[:, 0], by) for part, by in zip(parts, spreads, strict=True)}
-        most = self._plan.most_by_features(k)
-        values = {each.attribute: whole_log_odds(each.values) for each in parts}
-        query = partial(Residuals(self._tally, base).by_feature, features, values, most, pure=pure)
-        found, variance = self._counts(query, Fact("attribute_residuals", attributes=k), most * IN_PART)
-        step = newton_step(found * reach, variance * reach**2, 1 / (_WEIGHT * spreads) ** 2)
-        for part, weight in zip(parts, np.clip(1 + step / spreads, *_WEIGHTS), strict=True):
-            part.weigh(weight)
-
-    def _weights(self, part: Part, base: Floats) -> Floats:
-        from scipy.special import expit, softmax  # takes long to import
-
-        if not self._binary:
-            return softmax(base + part.values, axis=1)  # no less than the second derivative
-        chances = expit(base + part.values)
-        return chances * (1 - chances)
-
-    def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:
-        spread = share * (1 - share) * rows
-        return (spread if self._binary else share * rows), spread
-
-    def _step(self, kept: Residuals, part: Part, changes: Mapping[int, Integers], precision: Floats) -> list[Smoothed]:
-        if not self._binary:
-            return self._steps(kept, part, changes, precision)
-        query = Fact("bin_residuals", attribute=self._schema.names[part.attribute])  # with their variances
-        found, variance = self._counts(partial(kept.by_bin, part.attribute, changes), query, STEPS)
-        errors, spreads = found.reshape(2, -1)
-        slopes = np.maximum(spreads, 0)
-        return [smoothed(errors, slopes, slopes, variance, [precision])]
-
-    def _steps(self, kept: Residuals, part: Part, changes: Mapping[int, Integers], precision: Floats) -> list[Smoothed]:
-        """Ask for the residuals of an attribute by class, and return the step of each class."""
-        from scipy.special import softmax  # takes long to import
-
-        # Residuals add up to 0 in each bin: so does what is taken of the noise. How fast they grow with the log-odds
-        # follows from a bin's rows and the chances that its log-odds alone give: both were released.
-        what = Fact("class_residuals", attribute=self._schema.names[part.attribute])
-        query = partial(kept.by_bin_and_class, part.attribute, changes)
-        found, variance = self._counts(query, what, STEPS)
-        errors = found.reshape(part.values.shape)
-        errors -= errors.mean(axis=1, keepdims=True)
-        chances = softmax(np.log(self._shares) + part.values, axis=1)
-        noise = variance * (1 - 1 / len(self._shares))
-        return [
-            smoothed(error, part.rows * chance, part.rows * chance * (1 - chance), noise, [precision])
-            for error, chance in zip(errors.T, chances.T, strict=True)
-        ]
-
-    def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> BuildModel:
-        """Merge bins, round to whole points, fit the map from totals to probabilities, and return the scorecard."""
-        allowance, weights = self._merge(parts, base)
-        unit = coarsest(parts, self._plan.points, partial(rounding_loss, parts, weights), allowance)
-        points = to_points(parts, unit)
-        errors = {part.attribute: part.standard_errors() / unit for part in parts}
-        shift, factor = 0.0, 1.0
-        if calibrates:
-            shift, factor = self._calibrate(points, unit, base, sum(part.spread() for part in parts))
-        error = factor * sqrt(sum(part.error() for part in parts))
-        unit *= factor
-        start = np.rint((base + shift) / unit).astype(np.int64)
-        return scorecard_model(points, start, unit, error, errors, unsupported_bins(parts))
-
-    def _calibrate(
-        self, points: Mapping[int, Integers], unit: float, base: Floats, spread: float
-    ) -> tuple[float, float]:
-        edges = np.rint(np.array(EDGES) * spread / unit).astype(np.int64)
-        if self._binary:
-            of_one = {attribute: each[:, 0] for attribute, each in points.items()}
-            query, what = partial(queries.outcomes, self._tally, of_one, edges), Fact("calibration", by="total")
-        else:
-            start = np.rint(base / unit).astype(np.int64)
-            query, what = partial(queries.leads, self._tally, start, points, edges), Fact("calibration", by="lead")
-        counts, variance = self._counts(query, what)
-        misses, hits = counts.reshape(-1, 2).T
-        middle = float(base[0]) if self._binary else 0.0
-        return calibrated(midpoints(spread), misses, hits, variance, shift=self._binary, start=middle)
 
 
 def unsupported_bins(parts: Sequence[Part]) -> dict[int, list[int]]:

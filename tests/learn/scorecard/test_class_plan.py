@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.scorecard import fit as scorecard_fit
+from hedgerow.learn.scorecard import class_plan
 from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, in_steps
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.noise import GaussianCounts, SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
@@ -176,14 +176,14 @@ def test_weights_are_asked_for_where_their_sums_fit_in_64_bits(rows):
     bins = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     counts = np.array([[3, 1], [1, 1], [1, 2], [1, 3]]) * (rows // 13)
     card = hr.PrivateScorecardClassifier(1, random_state=0).fit_tally(hr.Tally(schema, bins, counts)).privacy_
-    assert any(WEIGHED in charge.purpose for charge in card.charges) == (rows < scorecard_fit.MOST_ROWS_TO_WEIGH)
+    assert any(WEIGHED in charge.purpose for charge in card.charges) == (rows < class_plan.MOST_ROWS_TO_WEIGH)
     assert sum(charge.epsilon for charge in card.charges) == 1
     most = STEPS // 4 * IN_PART * (8 * FEATURE) ** 2, FEATURE * STEPS * IN_PART * 8 * FEATURE
-    assert 2 * max(most) * scorecard_fit.MOST_ROWS_TO_WEIGH < 2**63
+    assert 2 * max(most) * class_plan.MOST_ROWS_TO_WEIGH < 2**63
 
 
 def test_three_attributes_that_say_the_same_weigh_less_than_one_that_is_alone(monkeypatch):
-    monkeypatch.setattr(scorecard_fit, "ENOUGH_FOR_RESIDUALS", np.inf)
+    monkeypatch.setattr(class_plan, "ENOUGH_FOR_RESIDUALS", np.inf)
     rng = np.random.default_rng(0)
     schema = hr.Schema({name: hr.Boolean() for name in "abcd"}, CLASSES[2])
     first, other = rng.integers(0, 2, (2, 20_000))
