@@ -67,7 +67,7 @@ def count_right(table: Expression, label: Target, inputs: Inputs, bins: Schema, 
     """Return the rows of each bin by the steps that a model, or one class for all, gets right of them. Exact, private.
 
     Shape ``(n_bins, steps + 1)``; of classes, the rows got wrong or refused, and right. One row changes as many numbers
-    by one as there are attributes: it is in at most one bin of each.
+    by one as there are attributes, since it is in one bin of each, or none at all.
     """
     model = None if isinstance(hypothesis, int) else hypothesis
     coded = _coded(table, label, inputs, bins, model)
@@ -89,7 +89,8 @@ def _right_steps(label: Target, level: Expression, said: Any) -> Expression:
 def count_classes(table: Expression, label: Target, inputs: Inputs, bins: Schema) -> Integers:
     """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private.
 
-    One row changes as many numbers by one as there are attributes: it is in at most one bin of each, of one class.
+    One row changes as many numbers by one as there are attributes, since it is in one bin of each, of one class, or in
+    none at all.
     """
     return _by_bin(_coded(table, label, inputs, bins), bins, label.n_levels)
 
@@ -105,12 +106,16 @@ def _coded(table: Expression, label: Target, inputs: Inputs, bins: Schema, model
 
 
 def _by_bin(coded: Expression, bins: Schema, n_kinds: int) -> Integers:
-    """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``; none without a bin or a level."""
+    """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``.
+
+    A row without a level, or without a bin of one attribute, is counted for no attribute: `SharedHistograms` needs
+    histograms of the same rows.
+    """
     sizes = [len(attribute.bins) for _, attribute in bins.attributes]
     firsts = [sum(sizes[:i]) for i in range(len(sizes))]
+    is_counted = reduce(and_, [coded.kind >= 0, *(coded[f"b{i}"] >= 0 for i in range(len(sizes)))])
     places = [
-        ibis.cases(((coded[f"b{i}"] >= 0) & (coded.kind >= 0), n_kinds * (coded[f"b{i}"] + first) + coded.kind))
-        for i, first in enumerate(firsts)
+        ibis.cases((is_counted, n_kinds * (coded[f"b{i}"] + first) + coded.kind)) for i, first in enumerate(firsts)
     ]
     found = ask(coded.select(place=ibis.array(places).unnest()).group_by("place").agg(n=ibis._.count()))
     rows = np.zeros((sum(sizes), n_kinds), dtype=np.int64)
