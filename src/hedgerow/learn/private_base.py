@@ -18,9 +18,9 @@ from hedgerow.models.caveats import Caveat
 from hedgerow.models.model import Model
 from hedgerow.privacy.amounts import Amount, amount_text, exact
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import SOFTWARE, PrivacyCard
+from hedgerow.privacy.card import SOFTWARE, PrivacyCard, noise_fact
 from hedgerow.privacy.charge import Charge, Reserve, check_total, reasons, total_rho, unit_of
-from hedgerow.privacy.facts import Fact, fact
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate, spend_share
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
@@ -152,7 +152,7 @@ def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> Priv
     charges = (*share.charges, *([unused] if unused.epsilon or unused.delta else []))
     return PrivacyCard(
         (*schema.charges, *charges),
-        noise=fact(noise.description, "noise", "description"),
+        noise=noise_fact(noise.description, charges),
         software=SOFTWARE,
         no_guarantee=_no_guarantee(plan, schema, noise),
         notes=(*unit_notes(schema.unit), *_weight_notes(schema.weight), *_grid_notes(schema), *plan.notes),

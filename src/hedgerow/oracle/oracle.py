@@ -17,9 +17,9 @@ from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.frame_rows import OPAQUE, OpaqueClassifier, OracleFrame, OracleRows, target_label
 from hedgerow.oracle.release_forms import UNPROVEN_RATIO, AnswerPlan, Release, card_notes, check_form
 from hedgerow.privacy import Budget, PrivacyCard
-from hedgerow.privacy.card import SOFTWARE
+from hedgerow.privacy.card import SOFTWARE, noise_fact
 from hedgerow.privacy.charge import Charge, reasons
-from hedgerow.privacy.facts import Fact, fact
+from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate, spend
 from hedgerow.privacy.noise import GaussianCounts, Mechanism, NoiseSource, noise_source
 from hedgerow.privacy.process import read_only
@@ -217,7 +217,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         charges = tuple(made for _, made in self._charges.values())
         return PrivacyCard(
             charges,
-            noise=fact(self._noise.description, "noise", "description"),
+            noise=noise_fact(self._noise.description, charges),
             software=SOFTWARE,
             notes=card_notes(self._denials, self._unit, with_delta=any(charge.delta for charge in charges)),
             reserve=None if self._plan is None else self._plan.reserve(self.queries_left, self._reserves, self._spared),

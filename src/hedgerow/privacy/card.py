@@ -18,7 +18,20 @@ from hedgerow.text.values import printable
 _FOLLOWS = ("guarantee", "unit", "epsilon", "epsilon_exact", "delta", "delta_exact", "void")  # from the charges
 NO_NOISE = Fact("no_noise")  # the source of noise on cards of models learned without privacy
 UNKNOWN_NOISE = Fact("unknown_noise")  # the source of noise on cards of models that were read from other formats
+_OPERATING_SYSTEM = Fact("operating_system")
 SOFTWARE = Fact("hedgerow", version=__version__)  # the software that made a model, as cards name it
+
+
+def noise_fact(description: Fact | str, charges: Sequence[Charge]) -> Fact:
+    """Return where the noise of charges came from, by the description of their noise source.
+
+    Secure K-norm noise takes its randomness from the operating system; all other secure noise is drawn by OpenDP.
+    """
+    source = fact(description, "noise", "description")
+    is_shared = [charge.mechanism.code == "shared_histograms" for charge in charges if charge.mechanism is not None]
+    if source.code != "opendp" or not any(is_shared):
+        return source
+    return _OPERATING_SYSTEM if all(is_shared) else Fact("several", sources=(source, _OPERATING_SYSTEM))
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,7 @@ def row_loss(mechanism: Fact) -> Fraction | None:
     match mechanism.code:
         case "permute_and_flip" | "gumbel_choice":
             changed = mechanism["directions"]
-        case "discrete_laplace":
+        case "discrete_laplace" | "shared_histograms":
             changed = mechanism["sensitivity"]
         case "model_draw":
             return mechanism["weight"] + mechanism["kept"]

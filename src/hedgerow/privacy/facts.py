@@ -313,6 +313,7 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
         "permute_and_flip": _CHOICE,
         "gumbel_choice": _CHOICE,
         "discrete_laplace": {"sensitivity": COUNT, "scale": AMOUNT, "each": COUNT.optional},
+        "shared_histograms": {"attributes": COUNT, "bins": COUNT, "sensitivity": COUNT, "scale": AMOUNT},
         "discrete_gaussian": {
             "answers": COUNT, "number": COUNT, "parts": AMOUNT, "changes": COUNT, "rows": COUNT,
             "scale": REAL,
@@ -386,6 +387,7 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
     },
     "source": {
         "opendp": {"version": TEXT},
+        "operating_system": {},
         "seeded_generator": {},
         "no_noise": {},
         "unknown_noise": {},

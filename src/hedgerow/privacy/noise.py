@@ -317,13 +317,18 @@ class DiscreteLaplace:
         return Fact("discrete_laplace", sensitivity=self.sensitivity, scale=scale, each=self.each)
 
 
+def check_epsilon(epsilon: Fraction) -> None:
+    """Raise ArgumentError if the ε of one release is below the supported minimum."""
+    if epsilon * _LARGEST_SCALE < 1:
+        problem = f"epsilon for one release must be >= {1 / _LARGEST_SCALE:.3g}, got {float(epsilon):.3g}."
+        raise ArgumentError(f"{problem} Use a larger epsilon, or ask for less at once.")
+
+
 @lru_cache(maxsize=1024)
 def _scale(mechanism: PermuteAndFlip | DiscreteLaplace) -> float:
     """Return a scale just large enough that the privacy map at the sensitivity is at most `epsilon`."""
     epsilon = mechanism.epsilon
-    if epsilon * _LARGEST_SCALE < 1:
-        problem = f"epsilon for one release must be >= {1 / _LARGEST_SCALE:.3g}, got {float(epsilon):.3g}."
-        raise ArgumentError(f"{problem} Use a larger epsilon, or ask for less at once.")
+    check_epsilon(epsilon)
 
     def loss(scale: float) -> Fraction:
         return Fraction(cast(float, mechanism.of_scale(scale).map(mechanism.sensitivity)))

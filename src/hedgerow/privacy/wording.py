@@ -346,6 +346,10 @@ _MECHANISMS: dict[str, Words] = {
     "permute_and_flip": _noisy_max("permute-and-flip"),
     "gumbel_choice": _noisy_max("exponential mechanism"),
     "discrete_laplace": "discrete Laplace, sensitivity {sensitivity}, scale {scale:.4g}",
+    "shared_histograms": (
+        "K-norm noise shared by histograms of {attributes} attributes with {bins} bins, sensitivity {sensitivity}, "
+        "scale {scale:.4g}; its rho is the largest that this epsilon allows"
+    ),
     "discrete_gaussian": _gaussian,
     "model_draw": _model_draw,
     "joint_quantiles": (
@@ -451,6 +455,7 @@ _NOTES: dict[str, Words] = {
 }
 _SOURCES: dict[str, Words] = {
     "opendp": "OpenDP {version}, cryptographic generator of OpenSSL",
+    "operating_system": "K-norm noise by hedgerow, cryptographic generator of the operating system",
     "seeded_generator": "seeded NumPy generator: not private",
     "no_noise": "none",
     "unknown_noise": "unknown",
