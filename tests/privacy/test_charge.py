@@ -9,7 +9,7 @@ from hedgerow.privacy.charge import Charge, least_epsilon, renewed, total_rho
 from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.joint_quantiles import JointQuantiles
-from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Siblings, TwoSidedGumbelChoice
+from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, PermuteAndFlip, Siblings, TwoSidedGumbelChoice
 from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
 
@@ -54,6 +54,22 @@ def test_epsilon_is_what_the_mechanism_costs_a_unit(mechanism):
     for epsilon, whose in (("1/4", None), ("256/3", None), ("4/3", unit)):
         with pytest.raises(ValueError, match="epsilon must be what the mechanism costs a unit"):
             Charge("counts", epsilon, mechanism=record, unit=whose)
+
+
+GAUSSIAN = GaussianCounts(Fraction(1), Fraction("1e-6"), 9, 1, 4, Fraction(2), 3, adds_up_rho=False)
+
+
+def test_a_gaussian_series_with_a_mu_is_charged_what_that_allows():
+    amounts = {"epsilon": Fraction(1), "delta": Fraction("1e-6"), "rho": GAUSSIAN.rho}
+    charge = Charge("counts", mechanism=GAUSSIAN.record, unit=Unit("patient", 3), **amounts)
+    assert Charge.from_dict(charge.to_dict()) == charge
+    for name, other in (("epsilon", "999/1000"), ("delta", "9e-7"), ("rho", GAUSSIAN.rho * Fraction(99, 100))):
+        with pytest.raises(ValueError, match="must be what mu allows"):
+            Charge("counts", mechanism=GAUSSIAN.record, **(amounts | {name: other}))
+    for name, factor in (("mu", Fraction(101, 100)), ("scale", 0.99), ("parts", Fraction(1, 2)), ("changes", 2)):
+        record = GAUSSIAN.record.having(**{name: GAUSSIAN.record[name] * factor})
+        with pytest.raises(ValueError, match="must be what mu allows"):
+            Charge("counts", mechanism=record, **amounts)
 
 
 def test_no_charge_is_for_noise_that_no_row_needs():

@@ -10,6 +10,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy import wording
 from hedgerow.privacy.amounts import amount_text, both_amounts, exact, total
 from hedgerow.privacy.facts import Fact, fact, facts, facts_from_list
+from hedgerow.privacy.gdp import certifies
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
 from hedgerow.text.markup import table
@@ -71,6 +72,8 @@ class Charge:
             raise ArgumentError(f"unit must be a Unit or None, got a {type(self.unit).__name__}.")
         if not self._fits_mechanism:
             raise ArgumentError("epsilon must be what the mechanism costs a unit, got another amount.")
+        if not self._fits_series:
+            raise ArgumentError("epsilon, delta and rho must be what mu allows, got other amounts.")
 
     @property
     def _fits_mechanism(self) -> bool:
@@ -80,6 +83,16 @@ class Charge:
             return True
         steps = self.epsilon / (loss * rows_of(self.unit)) if loss else Fraction(0)
         return steps.denominator == 1 and 1 <= steps <= MOST_STEPS
+
+    @property
+    def _fits_series(self) -> bool:
+        """Whether ε, δ, ρ and the noise are those of a series of releases whose μ the mechanism states, if it does."""
+        how = self.mechanism
+        if how is None or how.get("mu") is None or not self.epsilon:  # all is charged with the first release
+            return True
+        squares = how["changes"] * how["rows"] ** 2
+        is_noise = how["answers"] * squares <= Fraction(how["scale"]) ** 2 * how["parts"] * how["mu"] ** 2
+        return is_noise and self.rho == how["mu"] ** 2 / 2 and certifies(how["mu"], self.epsilon, self.delta)
 
     @property
     def purpose(self) -> str:

@@ -316,7 +316,7 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
         "shared_histograms": {"attributes": COUNT, "bins": COUNT, "sensitivity": COUNT, "scale": AMOUNT},
         "discrete_gaussian": {
             "answers": COUNT, "number": COUNT, "parts": AMOUNT, "changes": COUNT, "rows": COUNT,
-            "scale": REAL,
+            "scale": REAL, "mu": AMOUNT.optional,  # mu: of all answers together, where they compose in Gaussian DP
         },
         "model_draw": {"weight": AMOUNT, "loss": fact_of("loss"), "kept": AMOUNT},
         "joint_quantiles": {

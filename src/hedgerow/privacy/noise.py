@@ -19,12 +19,14 @@ from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.facts import Fact
+from hedgerow.privacy.gdp import gdp_noise, largest_mu
 from hedgerow.privacy.process import read_only
 from hedgerow.privacy.zcdp import drawn_rho, gaussian, largest_rho, pure_rho
 
 _LARGEST_SCALE = 2**40  # in sensitivities; the smallest is its inverse
 _SEEDED, _SEEDED_SOURCE = Fact("seeded"), Fact("seeded_generator")
 _TABULATED = 1000.0  # the largest σ whose probabilities are tabulated to simulate
+_LARGEST_ON_GRID = 2**60  # the largest number in steps: what is left of 64 bits is for noise
 
 
 class Mechanism(Protocol):
@@ -349,11 +351,14 @@ class GaussianCounts:
     """Add discrete Gaussian noise to every count, as answer number `number` of at most `answers` of its kind.
 
     Input: a vector of int64 counts of which one row changes at most `changes`, each by 1: the ℓ2 sensitivity is their
-    square root. Each answer is ρ-zero-concentrated differentially private with ``ρ = changes / (2σ²)`` (Canonne, Kamath
-    and Steinke, *The Discrete Gaussian for Differential Privacy*, 2020, Theorem 4), and all `answers` together are (ε,
-    δ)-differentially private for the total ε and δ, which is charged with the first of them (Feldman and Zrnic,
-    *Individual Privacy Accounting via a Rényi Filter*, 2021; interleaved questions: Lyu, *Composition Theorems for
-    Interactive Differential Privacy*, 2022).
+    square root. All `answers` together are (ε, δ)-differentially private for the total ε and δ, which is charged with
+    the first of them, however their questions depend on earlier answers or are interleaved with others. They compose
+    in Gaussian differential privacy (docs/mathematics.md, fact 12); or, if the budget adds up ρ, in zero-concentrated
+    differential privacy: each answer then costs ``ρ = changes / (2σ²)`` (Canonne, Kamath and Steinke, *The Discrete
+    Gaussian for Differential Privacy*, 2020, Theorem 4; Feldman and Zrnic, *Individual Privacy Accounting via a Rényi
+    Filter*, 2021), and σ is 5 to 10 % larger for an ε from 0.1 to 10 and usual δ. (Interleaved series: Lyu,
+    *Composition Theorems for Interactive Differential Privacy*, 2022.) Where the noise is small, it is added in steps
+    finer than 1, and the sum is rounded.
 
     It cannot be charged answer by answer. That the first k answers are (ε_k, δ)-differentially private does not let one
     stop after any k, by what was answered, and spend ε − ε_k on something else: each way to stop would need a δ of its
@@ -366,8 +371,9 @@ class GaussianCounts:
     answers: int  # how many answers there are to be
     number: int  # which one this is, from 1
     changes: int  # how many counts one row changes; of changes that are not 1, the sum of their squares
-    parts: Fraction = Fraction(1)  # of `answers` equal parts of ρ, how many this answer takes
+    parts: Fraction = Fraction(1)  # of `answers` equal parts of `information`, how many this answer takes
     rows: int = 1  # how many rows the protected unit has at most
+    adds_up_rho: bool = True  # whether the budget adds up ρ, by which all answers then compose
 
     @property
     def sensitivity(self) -> float:
@@ -385,36 +391,54 @@ class GaussianCounts:
         return self.total_delta if self.number == 1 else Fraction(0)
 
     @property
+    def mu(self) -> Fraction | None:
+        """The μ that (ε, δ) allows all answers together in Gaussian differential privacy; None if ρ is added up."""
+        return None if self.adds_up_rho else largest_mu(self.total, self.total_delta)
+
+    @property
+    def _total_rho(self) -> Fraction:
+        return largest_rho(self.total, self.total_delta) if self.mu is None else self.mu**2 / 2
+
+    @property
     def rho(self) -> Fraction:
-        """All of ρ, which is what (ε, δ) allows, with the first answer, nothing more with the others."""
-        return largest_rho(self.total, self.total_delta) if self.number == 1 else Fraction(0)
+        """All of ρ with the first answer, nothing more with the others: μ²/2, or what (ε, δ) allows in ρ."""
+        return self._total_rho if self.number == 1 else Fraction(0)
+
+    @property
+    def information(self) -> Fraction:
+        """The most that this answer may use up of 2ρ, or μ²: the squared ℓ2 sensitivity over the variance."""
+        return 2 * self._total_rho * self.parts / self.answers
 
     @property
     def scale(self) -> float:
-        """σ, in proportion to the ℓ2 sensitivity, so that an answer costs the same ρ for any number of counts."""
-        return _gaussian_scale(
-            largest_rho(self.total, self.total_delta) * self.parts / self.answers, self.changes * self.rows**2
-        )
+        """The standard deviation of the noise on a count, in proportion to the ℓ2 sensitivity or hardly more."""
+        sigma, grid = self._noise
+        return math.hypot(sigma, math.sqrt((grid**2 - 1) / 12)) / grid
+
+    @property
+    def _noise(self) -> tuple[float, int]:
+        """σ in steps of a grid, and how many of these make 1."""
+        changes = self.changes * self.rows**2
+        if self.mu is None:
+            return _gaussian_scale(self.information / 2, changes), 1
+        return gdp_noise(changes / self.information)
 
     def distance(self, one: Integers, other: Integers) -> float:
         return float(np.linalg.norm(other - one))
 
     def build(self) -> Callable[[Integers], Any]:
-        return gaussian(self.scale)
+        sigma, grid = self._noise
+        return _in_steps(gaussian(sigma), grid)
 
     def simulate(self, values: Integers, rng: np.random.Generator) -> list[int]:
-        """Draw from the exact probabilities; for scales above 1,000 round a Gaussian, which is within 1e-7 of them."""
-        if self.scale > _TABULATED:
-            return (values + np.rint(rng.normal(scale=self.scale, size=len(values))).astype(np.int64)).tolist()
-        most = int(np.ceil(40 * self.scale))
-        support = np.arange(-most, most + 1)
-        weights = np.exp(-(support**2) / (2 * self.scale**2))
-        return (values + rng.choice(support, size=len(values), p=weights / weights.sum())).tolist()
+        sigma, grid = self._noise
+        return _in_steps(lambda steps: _simulated_gaussian(steps, sigma, rng), grid)(values)
 
     @property
     def record(self) -> Fact:
         series = {"answers": self.answers, "number": self.number, "parts": self.parts}
-        return Fact("discrete_gaussian", **series, changes=self.changes, rows=self.rows, scale=self.scale)
+        changed = {"changes": self.changes, "rows": self.rows}
+        return Fact("discrete_gaussian", **series, **changed, scale=self.scale, mu=self.mu)
 
 
 @cache
@@ -424,3 +448,21 @@ def _gaussian_scale(rho: Fraction, changes: int) -> float:
     while Fraction(gaussian(scale).map(math.sqrt(changes))) > rho:
         scale = math.nextafter(scale, math.inf)
     return scale
+
+
+def _in_steps(run: Callable[[Integers], Any], grid: int) -> Callable[[Integers], Any]:
+    """Return what runs a mechanism on whole numbers in steps of a grid, and rounds its answers to whole numbers."""
+    if grid == 1:
+        return run
+    most = _LARGEST_ON_GRID // grid  # cutting numbers off moves none of two tables further apart
+    return lambda values: [(2 * steps + grid) // (2 * grid) for steps in run(np.clip(values, -most, most) * grid)]
+
+
+def _simulated_gaussian(values: Integers, scale: float, rng: np.random.Generator) -> list[int]:
+    """Draw from the exact probabilities; for scales above 1,000 round a Gaussian, which is within 1e-7 of them."""
+    if scale > _TABULATED:
+        return (values + np.rint(rng.normal(scale=scale, size=len(values))).astype(np.int64)).tolist()
+    most = int(np.ceil(40 * scale))
+    support = np.arange(-most, most + 1)
+    weights = np.exp(-(support**2) / (2 * scale**2))
+    return (values + rng.choice(support, size=len(values), p=weights / weights.sum())).tolist()

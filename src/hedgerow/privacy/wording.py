@@ -175,7 +175,9 @@ def _noisy_max(name: str) -> Callable[[FactLike], str]:
 
 def _gaussian(fact: FactLike) -> str:
     which = f"answer {fact['number']}" if fact["parts"] == 1 else f"{float(fact['parts']):.4g} parts"
-    return f"discrete Gaussian, {which} of {fact['answers']}, sigma {fact['scale']:.4g}"
+    mu = fact.get("mu")
+    together = "" if mu is None else f", all together {amount_text(mu, digits=4)}-GDP"
+    return f"discrete Gaussian, {which} of {fact['answers']}, sigma {fact['scale']:.4g}{together}"
 
 
 def _model_draw(fact: FactLike) -> str:
