@@ -1,4 +1,4 @@
-"""Gaussian counts against OpenDP's own accounting and exact probabilities."""
+"""Gaussian counts against OpenDP's own accounting, Gaussian differential privacy and exact probabilities."""
 
 from fractions import Fraction
 from math import log, sqrt
@@ -16,10 +16,10 @@ EPSILONS = st.fractions(Fraction(1, 1000), 20)
 DELTAS = st.sampled_from([Fraction(1, 10), Fraction(1e-3), Fraction(1, 10**6), Fraction(1, 10**12)])
 
 
-def gaussian(epsilon, delta, answers, cells=None):
+def gaussian(epsilon, delta, answers, cells=None, *, adds_up_rho=True):
     """Return the mechanisms of all answers; the cells of each may differ."""
-    cells = cells or [3] * answers
-    return [GaussianCounts(Fraction(epsilon), Fraction(delta), answers, i + 1, d) for i, d in enumerate(cells)]
+    cells, total = cells or [3] * answers, (Fraction(epsilon), Fraction(delta))
+    return [GaussianCounts(*total, answers, i + 1, d, adds_up_rho=adds_up_rho) for i, d in enumerate(cells)]
 
 
 def accounted(mechanisms, delta):
@@ -81,7 +81,8 @@ def unequal(draw, answers=1000):
 def test_unequal_parts_cost_no_more_together_than_equal_ones(epsilon, delta, parts):
     """Each by OpenDP's map at its sensitivity; ρ adds up (Bun and Steinke 2016, Lemma 1.7)."""
     mechanisms = [
-        GaussianCounts(epsilon, delta, 1000, 1 + bool(i), changes, part) for i, (part, changes) in enumerate(parts)
+        GaussianCounts(epsilon, delta, 1000, 1 + bool(i), changes, part, adds_up_rho=True)
+        for i, (part, changes) in enumerate(parts)
     ]
     spent = sum(Fraction(mechanism.build().map(mechanism.sensitivity)) for mechanism in mechanisms)
     allowed = mechanisms[0].rho
@@ -92,15 +93,70 @@ def test_unequal_parts_cost_no_more_together_than_equal_ones(epsilon, delta, par
 
 @given(EPSILONS, DELTAS, st.fractions(Fraction(1, 100), 900), st.integers(1, 2**21))
 def test_the_noise_of_a_part_is_that_of_equal_parts_over_its_root(epsilon, delta, part, changes):
-    whole = GaussianCounts(epsilon, delta, 1000, 1, 1).scale
-    found = GaussianCounts(epsilon, delta, 1000, 2, changes, part).scale
+    whole = GaussianCounts(epsilon, delta, 1000, 1, 1, adds_up_rho=True).scale
+    found = GaussianCounts(epsilon, delta, 1000, 2, changes, part, adds_up_rho=True).scale
     assert found == pytest.approx(whole * sqrt(changes / part), rel=1e-12)
 
 
 def test_an_answer_that_takes_more_parts_says_so():
-    one, three = (GaussianCounts(Fraction(1), Fraction(1, 10**6), 9, 2, 4, Fraction(parts)) for parts in (1, 3))
+    one, three = (
+        GaussianCounts(Fraction(1), Fraction(1, 10**6), 9, 2, 4, Fraction(parts), adds_up_rho=True) for parts in (1, 3)
+    )
     assert one.record.words == f"discrete Gaussian, answer 2 of 9, sigma {one.scale:.4g}"
     assert three.record.words == f"discrete Gaussian, 3 parts of 9, sigma {three.scale:.4g}"
+
+
+# In Gaussian differential privacy
+
+
+@given(EPSILONS, DELTAS, unequal())
+def test_answers_of_a_series_use_up_no_more_of_mu_squared_than_there_is(epsilon, delta, parts):
+    """By the variance of the noise less its margin, in exact arithmetic; and the charge is that of all of them."""
+    mechanisms = [
+        GaussianCounts(epsilon, delta, 1000, 1 + bool(i), changes, part, adds_up_rho=False)
+        for i, (part, changes) in enumerate(parts)
+    ]
+    mu, used = mechanisms[0].mu, Fraction(0)
+    for mechanism in mechanisms:
+        sigma, grid = mechanism._noise
+        used += mechanism.changes * grid**2 / ((Fraction(sigma) ** 2 - 2) / (1 + Fraction(1, 10**6)))
+        assert mechanism.information == mu**2 * mechanism.parts / 1000
+    assert mu**2 * Fraction(99, 100) <= used <= mu**2
+    assert [sum(getattr(one, name) for one in mechanisms) for name in ("epsilon", "delta", "rho")] == [
+        epsilon,
+        delta,
+        mu**2 / 2,
+    ]
+
+
+def test_the_information_of_a_series_in_rho_is_twice_its_rho():
+    mechanisms = gaussian(1, 1e-6, 4)
+    assert sum(mechanism.information for mechanism in mechanisms) == 2 * mechanisms[0].rho
+
+
+def test_noise_for_units_is_as_many_times_as_large():
+    one, five = (
+        GaussianCounts(Fraction(1), Fraction(1, 10**6), 1, 1, 10**4, rows=rows, adds_up_rho=False) for rows in (1, 5)
+    )
+    assert five.scale == pytest.approx(5 * one.scale, rel=1e-4)
+    assert (five.mu, five.rho, five.sensitivity) == (one.mu, one.rho, 500)
+
+
+def test_the_record_states_mu():
+    (mechanism,) = gaussian(1, 1e-6, 1, adds_up_rho=False)
+    words = f"discrete Gaussian, answer 1 of 1, sigma {mechanism.scale:.4g}, all together 0.2368-GDP"
+    assert mechanism.record.words == words
+    assert mechanism.record["mu"] == mechanism.mu
+    assert gaussian(1, 1e-6, 1)[0].record.get("mu") is None
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 4, 60])
+def test_numbers_at_the_ends_of_64_bits_are_answered(epsilon):
+    """In steps finer than 1 they would wrap around: they are cut off before."""
+    (mechanism,) = gaussian(epsilon, 1e-6, 1, [1], adds_up_rho=False)
+    low, zero, high = mechanism.build()(np.array([-(2**63), 0, 2**63 - 1], dtype=np.int64))
+    assert low < -(2**50) < zero < 2**50 < high
+    assert {type(low), type(zero)} == {int}
 
 
 @pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-300])
@@ -147,6 +203,31 @@ def test_one_draw_of_a_rare_kind_is_no_alarm():
     counts = np.round(chances * 20_000)
     counts[83] = 1
     assert p_value(counts, chances) > 0.1
+
+
+def rounded_gaussian(sigma, grid):
+    """Return the chances of rounded multiples of 1/grid, of which the numbers are discrete Gaussian."""
+    wide = np.arange(-3000 * grid, 3000 * grid + 1)
+    mass = np.exp(-((wide / sigma) ** 2) / 2)
+    steps = np.clip((2 * wide + grid) // (2 * grid), -80, 80) + 80
+    return np.bincount(steps, mass / mass.sum(), minlength=161)
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("draws", [20_000, pytest.param(400_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("epsilon", [0.8, 4, 20])
+@pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(3))], ids=["secure", "seeded"])
+def test_noise_on_a_finer_grid_has_the_exact_probabilities_of_rounded_steps(source, epsilon, draws):
+    (mechanism,) = gaussian(epsilon, 1e-6, 1, adds_up_rho=False)
+    (sigma, grid), run = mechanism._noise, source.prepare(mechanism)
+    assert grid > 1
+    noise = np.array([run(np.full(50, 100)) for _ in range(draws // 50)]).ravel() - 100
+    counts, chances = np.bincount(np.clip(noise, -80, 80) + 80, minlength=161), rounded_gaussian(sigma, grid)
+    assert p_value(counts, chances) > ALARM
+    for factor in (0.7, 1.3):
+        assert p_value(counts, rounded_gaussian(sigma * factor, grid)) < ALARM
+    deviation = sqrt(((np.arange(161) - 80) ** 2 * chances).sum())
+    assert mechanism.scale == pytest.approx(deviation, rel=0.01)
 
 
 @pytest.mark.statistics
