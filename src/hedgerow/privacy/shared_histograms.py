@@ -18,7 +18,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import check_epsilon
 
-MOST_BINS = 64  # of an attribute: the bound of the rejection step was computed up to here, and more bins gain below 3 %
+MOST_BINS = 64  # of an attribute: more bins gain below 3 %
 _STEPS_PER_SCALE = 4  # grid steps in one scale of the noise: its standard deviation is then within 2 % of the limit
 _FINEST = 2**20  # grid steps in one row: at any larger ε the noise is a small fraction of a row
 _DIGITS = 40  # binary digits of the ε of one grid step, rounded down
@@ -35,8 +35,8 @@ class SharedHistograms:
     histograms of a class move within the lattice of vectors whose attributes have equal totals. The gauge of a move is
     the largest ℓ1 norm of an attribute's part. The noise of a class is uniform in a ball of this gauge with a random
     radius, which is ε-differentially private if the gauges of all classes together change by at most `sensitivity`
-    (docs/mathematics.md; Hardt and Talwar, *On the Geometry of Differential Privacy*, STOC 2010). Answers are multiples
-    of ``1/grid``, and in each class the attributes have equal totals again.
+    (docs/mathematics.md, fact 11; Hardt and Talwar, *On the Geometry of Differential Privacy*, STOC 2010). Answers are
+    multiples of ``1/grid``, and in each class the attributes have equal totals again.
 
     The loss ρ is no smaller than that of any ε-differentially private release: if a budget adds up ρ or has a δ,
     `DiscreteLaplace` and `GaussianCounts` add less noise at the same cost.
@@ -181,7 +181,7 @@ def _is_exponential(numerator: int, denominator: int, uniform: _Uniform) -> bool
 def _point_of_ball(sizes: Sequence[int], radius: int, uniform: _Uniform) -> list[int]:
     """Return a uniform point of the lattice whose gauge is at most `radius`, at least 1."""
     # The total is uniform, and accepted in proportion to the number of points that have it: the product of a number
-    # for each attribute, which is largest for a total of 0 (docs/mathematics.md).
+    # for each attribute, which is largest for a total of 0, or 1 if the radius is odd (docs/mathematics.md, fact 11).
     free = Counter(size - 1 for size in sizes)
     most = {n: _ways(n, (radius + 1) // 2, radius // 2)[-1] for n in free}
     while True:

@@ -1,0 +1,169 @@
+"""The proof of fact 11 (docs/mathematics.md) in exact arithmetic, and constants that would break it."""
+
+import math
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise, product
+from math import comb
+
+import pytest
+
+from hedgerow.privacy import shared_histograms
+from hedgerow.privacy.shared_histograms import MOST_BINS, SharedHistograms
+
+SIZES = [(1,), (2,), (3,), (1, 2), (2, 2), (3, 2), (5,), (2,) * 6, (4, 3), (3,) * 4, (1, 6, 2), (7, 7), (5, 3, 2, 2)]
+CHANCES = [Fraction(1, 3), Fraction(2, 3)]  # q = exp(-ε) of one step
+
+
+def dimension(sizes):
+    return 1 + sum(size - 1 for size in sizes)
+
+
+def start(sizes):
+    return math.ceil(dimension(sizes) / 2)
+
+
+def parts(n, above, below):
+    """Return the number of n whole numbers whose positive and negative parts sum to at most `above` and `below`."""
+    # The coefficient of x^above y^below in (1 - xy)^n / ((1 - x)(1 - y))^(n + 1).
+    ways = (comb(n, i) * comb(above - i + n, n) * comb(below - i + n, n) for i in range(min(n, above, below) + 1))
+    return sum((-1) ** i * number for i, number in enumerate(ways))
+
+
+@cache
+def volume(sizes, radius):
+    """Return the number of points of the lattice with a gauge of at most `radius`."""
+    totals = ((total, (radius + total) // 2) for total in range(-radius, radius + 1))
+    return sum(math.prod(parts(size - 1, above, above - total) for size in sizes) for total, above in totals)
+
+
+def points(sizes, radius):
+    """Return all points with a gauge of at most `radius`, by enumeration."""
+    every = product(range(-radius, radius + 1), repeat=sum(sizes))
+    found = [tuple(point[sum(sizes[:j]) : sum(sizes[: j + 1])] for j in range(len(sizes))) for point in every]
+    return [point for point in found if len({sum(part) for part in point}) == 1 and gauge(point) <= radius]
+
+
+def gauge(point):
+    return max(sum(map(abs, part)) for part in point)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (2,), (2, 2), (3, 1), (3, 2)])
+def test_points_are_as_many_as_the_proof_counts_and_one_row_moves_the_gauge_by_one(sizes):
+    found = points(sizes, 3)
+    assert [sum(gauge(point) <= radius for point in found) for radius in range(4)] == [
+        volume(sizes, radius) for radius in range(4)
+    ]
+    for row in product(*map(range, sizes)):
+        for point in found:
+            moved = [[n + (i == bin_) for i, n in enumerate(part)] for part, bin_ in zip(point, row, strict=True)]
+            assert abs(gauge(moved) - gauge(point)) == 1
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_coefficients_are_palindromic_and_bound_how_fast_volumes_grow(sizes):
+    D, c = dimension(sizes), start(sizes)
+    volumes = [volume(sizes, radius) for radius in range(3 * D + 4)]
+    coefficients = [sum((-1) ** j * comb(D + 1, j) * volumes[k - j] for j in range(k + 1)) for k in range(D + 1)]
+    assert min(coefficients) >= 0
+    assert coefficients == coefficients[::-1]
+    for radius, (before, after) in enumerate(pairwise(volumes)):
+        in_basis = sum(h * comb(radius + D - k, D) for k, h in enumerate(coefficients))
+        slack = sum(h * (c - k) * comb(radius + D - k, D - 1) for k, h in enumerate(coefficients))
+        assert in_basis == before
+        assert D * before - (radius + 1 - c) * (after - before) == slack >= 0
+
+
+def test_no_total_has_more_points_than_the_balanced_one():
+    for n in (*range(12), 31, MOST_BINS - 1):
+        for radius in (*range(1, 12), 40, 41, 1001):
+            most = parts(n, (radius + 1) // 2, radius // 2)
+            for total in {*range(-radius, radius + 1, max(1, radius // 20)), radius}:
+                above = (radius + total) // 2
+                below = above - total
+                assert shared_histograms._ways(n, above, below)[-1] == parts(n, above, below) <= most
+                summed = sum(
+                    comb(n, k) * comb(above, i) * comb(below, i) * comb(above + below - 2 * i, k - 2 * i)
+                    for k in range(n + 1)
+                    for i in range(min(above, below, k // 2) + 1)
+                )
+                assert summed == parts(n, above, below)
+
+
+# The law: g(r) = Σ w(R)/V(R) over R >= r, between rational bounds
+
+
+def bounds(sizes, q, start, geometrics, gauges, terms):
+    """Return lower and upper bounds on the probability of a point of each gauge, for a radius of these constants."""
+    law = [(1 - q) ** geometrics * comb(i + geometrics - 1, i) * q**i for i in range(terms)]
+    rest = (1 - sum(law)) / volume(sizes, start + terms)
+    ratios = [mass / volume(sizes, start + i) for i, mass in enumerate(law)]
+    lower = [sum(ratios[max(r - start, 0) :]) for r in range(gauges)]
+    return lower, [bound + rest for bound in lower]
+
+
+def broken(sizes, q, start, geometrics, gauges=30):
+    """Return a gauge at which one row certainly changes a probability by more than a factor of 1/q, or None."""
+    lower, upper = bounds(sizes, q, start, geometrics, gauges, 120)
+    return next((r for r in range(gauges - 1) if upper[r + 1] < q * lower[r]), None)
+
+
+@pytest.mark.parametrize("q", CHANCES)
+@pytest.mark.parametrize("sizes", SIZES[:9])
+def test_one_step_of_the_gauge_costs_at_most_epsilon(sizes, q):
+    lower, upper = bounds(sizes, q, start(sizes), dimension(sizes) + 1, 30, 120)
+    for r in range(29):
+        assert q * upper[r] <= lower[r + 1]
+        assert upper[r + 1] - lower[r + 1] < lower[r + 1] / 10**6
+        assert lower[r + 1] <= lower[r]
+
+
+@pytest.mark.parametrize("q", CHANCES)
+@pytest.mark.parametrize("sizes", SIZES[:9])
+def test_smaller_constants_would_not_be_private(sizes, q):
+    D, c = dimension(sizes), start(sizes)
+    assert broken(sizes, q, c, D + 1) is None
+    assert broken(sizes, q, c, D) is not None
+    if D % 2:
+        assert broken(sizes, q, D // 2, D + 1) is not None
+    else:
+        assert broken(sizes, q, c - 1, D + 1) is not None
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_the_sampler_has_the_constants_of_the_proof(sizes, monkeypatch):
+    radii = []
+    monkeypatch.setattr(shared_histograms, "_point_of_ball", lambda _sizes, radius, _uniform: radii.append(radius))
+    for steps in (0, 1):
+        monkeypatch.setattr(shared_histograms, "_geometric", lambda *_, steps=steps: steps)
+        SharedHistograms(Fraction(1), sizes)._draw(None)
+    assert radii == [start(sizes), start(sizes) + dimension(sizes) + 1]
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2**40), Fraction(1, 3), Fraction(17, 5), Fraction(10**7, 3)])
+@pytest.mark.parametrize("sensitivity", [1, 7, 1000])
+def test_all_steps_of_the_grid_together_cost_at_most_epsilon(epsilon, sensitivity):
+    mechanism = SharedHistograms(epsilon, (3, 2), sensitivity)
+    step = Fraction(*mechanism._step_epsilon)
+    assert epsilon * (1 - Fraction(1, 2**30)) <= step * mechanism.grid * sensitivity <= epsilon
+
+
+@pytest.mark.parametrize(("epsilon", "share"), [(0.1, 0.97), (0.25, 0.93)])
+@pytest.mark.parametrize("sizes", [(2,), (2,) * 5, (4, 3, 2)])
+def test_it_costs_about_as_much_rho_as_any_release_of_its_epsilon(sizes, epsilon, share):
+    D, c = dimension(sizes), start(sizes)
+    volumes = [0, *(volume(sizes, radius) for radius in range(c + math.ceil((D + 16) / epsilon)))]
+    law = [
+        comb(i + D, D) * (-math.expm1(-epsilon)) ** (D + 1) * math.exp(-epsilon * i) for i in range(len(volumes) - c)
+    ]
+    chances = [0.0]
+    for radius in range(len(volumes) - 2, -1, -1):
+        chances.append(chances[-1] + (law[radius - c] / volumes[radius + 1] if radius >= c else 0))
+    chances = chances[:0:-1]
+    divergence, down = 0.0, 0  # the points of a gauge that one row moves down are as many as it moves up from below
+    for r in range(len(chances) - 1):
+        up = volumes[r + 1] - volumes[r] - down
+        divergence += chances[r] * up * math.log(chances[r] / chances[r + 1])
+        divergence += chances[r] * down * math.log(chances[r] / chances[max(r - 1, 0)])
+        down = up
+    assert share < divergence / (epsilon * math.tanh(epsilon / 2)) <= 1
