@@ -1,6 +1,7 @@
 """The proof of fact 11 (docs/mathematics.md) in exact arithmetic, and constants that would break it."""
 
 import math
+from collections import Counter
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
@@ -88,6 +89,55 @@ def test_no_total_has_more_points_than_the_balanced_one():
                     for i in range(min(above, below, k // 2) + 1)
                 )
                 assert summed == parts(n, above, below)
+
+
+# Every path of the sampler
+
+
+class NumberError(Exception):
+    """The sampler asks for a random number after all that a path has decided."""
+
+
+class Path:
+    """Random numbers that are fixed beforehand."""
+
+    def __init__(self, numbers, restart=None):
+        self.numbers, self.restart, self.used = numbers, restart, 0
+
+    def below(self, limit):
+        if self.used and limit == self.restart:
+            raise StopIteration
+        if self.used == len(self.numbers):
+            raise NumberError(limit)
+        self.used += 1
+        return self.numbers[self.used - 1]
+
+
+def outcomes(run, restart=None):
+    """Return the exact probability of every result of `run`, in one pass of a loop that starts with `restart`."""
+    found, paths = Counter(), [((), Fraction(1))]
+    while paths:
+        numbers, chance = paths.pop()
+        try:
+            found[run(Path(numbers, restart))] += chance
+        except NumberError as asked:
+            limit = asked.args[0]
+            paths.extend(((*numbers, number), chance / limit) for number in range(limit))
+        except StopIteration:
+            found["rejected"] += chance
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sizes", "radius"), [((1,), 3), ((2,), 3), ((3,), 2), ((2, 2), 2), ((1, 3), 2), ((3, 2), 2)], ids=str
+)
+def test_every_point_of_a_ball_is_exactly_as_likely(sizes, radius):
+    point = shared_histograms._point_of_ball
+    found = outcomes(lambda path: tuple(point(sizes, radius, path)), restart=2 * radius + 1)
+    assert sum(found.values()) == 1
+    found.pop("rejected", None)
+    assert len(set(found.values())) == 1
+    assert set(found) == {sum(point, ()) for point in points(sizes, radius)}
 
 
 # The law: g(r) = Σ w(R)/V(R) over R >= r, between rational bounds
