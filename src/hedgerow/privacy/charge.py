@@ -10,7 +10,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy import wording
 from hedgerow.privacy.amounts import amount_text, both_amounts, exact, total
 from hedgerow.privacy.facts import Fact, fact, facts, facts_from_list
-from hedgerow.privacy.gdp import certifies
+from hedgerow.privacy.gdp import PER_DRAW, certifies
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
 from hedgerow.text.markup import table
@@ -90,7 +90,8 @@ class Charge:
         how = self.mechanism
         if how is None or how.get("mu") is None or not self.epsilon:  # all is charged with the first release
             return True
-        squares = how["changes"] * how["rows"] ** 2
+        draws = how.get("draws")
+        squares = how["changes"] * how["rows"] ** 2 * (1 if draws is None else draws * PER_DRAW)
         is_noise = how["answers"] * squares <= Fraction(how["scale"]) ** 2 * how["parts"] * how["mu"] ** 2
         return is_noise and self.rho == how["mu"] ** 2 / 2 and certifies(how["mu"], self.epsilon, self.delta)
 

@@ -285,12 +285,13 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
         "rule_choice": {"number": COUNT},
         "level_choice": {"number": COUNT},
         "attribute_choice": {"number": COUNT, "of": COUNT},
+        "attribute_choices": {"of": COUNT, "series": FLAG.optional},
         "rows_left": {"rule": COUNT},
         "candidate_counts": {"candidates": COUNT, "rule": COUNT},
         "class_totals": {"series": FLAG.optional},
         "number_totals": {},
         "moments": {"series": FLAG.optional},
-        "histograms": {"of": one_of("classes", "number"), "attributes": COUNT},
+        "histograms": {"of": one_of("classes", "number"), "attributes": COUNT, "series": FLAG.optional},
         "associations": {},
         "attribute_residuals": {"attributes": COUNT},
         "bin_residuals": {"attribute": TEXT},
@@ -317,6 +318,10 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
         "discrete_gaussian": {
             "answers": COUNT, "number": COUNT, "parts": AMOUNT, "changes": COUNT, "rows": COUNT,
             "scale": REAL, "mu": AMOUNT.optional,  # mu: of all answers together, where they compose in Gaussian DP
+        },
+        "gumbel_peeling": {
+            "answers": COUNT, "number": COUNT, "parts": AMOUNT, "changes": COUNT, "rows": COUNT, "draws": COUNT,
+            "scale": REAL, "mu": AMOUNT.optional,
         },
         "model_draw": {"weight": AMOUNT, "loss": fact_of("loss"), "kept": AMOUNT},
         "joint_quantiles": {

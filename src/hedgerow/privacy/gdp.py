@@ -23,6 +23,8 @@ LARGEST_MU = Fraction(1000)
 _LEAST_MU = Fraction(1, 2**60)
 MARGIN, RELATIVE_MARGIN = 2, Fraction(1, 10**6)
 """What the variance of noise on whole numbers exceeds v by: an absolute part, and a part of v."""
+PER_DRAW = Fraction(355, 226)
+"""Above π/2 by less than 1e-7: the μ² of a draw by Gumbel noise, in squared sensitivities over its squared scale."""
 _EXCESS = Fraction(6, 10**13)  # of μ²: how far, in ε, all releases together are from continuous noise
 _FINE = 2**10  # the least variance in which the absolute margin is accepted
 _DIGITS = 60

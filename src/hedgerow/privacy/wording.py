@@ -147,7 +147,7 @@ def _series(fact: FactLike, counts: str) -> str:
 
 def _histograms(fact: FactLike) -> str:
     what = "rows by bin and class" if fact["of"] == "classes" else "rows and sums of the number by bin"
-    return f"{what} of {number_of(fact['attributes'], 'attribute')}"
+    return f"{_series(fact, 'counts')}{what} of {number_of(fact['attributes'], 'attribute')}"
 
 
 def _by_bin(fact: FactLike) -> str:
@@ -175,9 +175,19 @@ def _noisy_max(name: str) -> Callable[[FactLike], str]:
 
 def _gaussian(fact: FactLike) -> str:
     which = f"answer {fact['number']}" if fact["parts"] == 1 else f"{float(fact['parts']):.4g} parts"
+    return f"discrete Gaussian, {which} of {fact['answers']}, sigma {fact['scale']:.4g}{_together(fact)}"
+
+
+def _together(fact: FactLike) -> str:
     mu = fact.get("mu")
-    together = "" if mu is None else f", all together {amount_text(mu, digits=4)}-GDP"
-    return f"discrete Gaussian, {which} of {fact['answers']}, sigma {fact['scale']:.4g}{together}"
+    return "" if mu is None else f", all together {amount_text(mu, digits=4)}-GDP"
+
+
+def _peeling(fact: FactLike) -> str:
+    return (
+        f"exponential mechanism, {number_of(fact['draws'], 'draw')}, {float(fact['parts']):.4g} parts of "
+        f"{fact['answers']}, Gumbel noise of scale {fact['scale']:.4g}{_together(fact)}"
+    )
 
 
 def _model_draw(fact: FactLike) -> str:
@@ -316,6 +326,7 @@ _QUERIES: dict[str, Words] = {
     "rule_choice": "choice of rule {number}",
     "level_choice": "choice of the tests of level {number}",
     "attribute_choice": "choice of attribute {number} of {of}",
+    "attribute_choices": lambda fact: f"{_series(fact, 'answers')}choice of {number_of(fact['of'], 'attribute')}",
     "rows_left": "number of rows left for rule {rule}",
     "candidate_counts": "class counts of {candidates} candidates and of no rule, for the choice of rule {rule}",
     "class_totals": lambda fact: f"{_series(fact, 'counts')}rows of each class",
@@ -353,6 +364,7 @@ _MECHANISMS: dict[str, Words] = {
         "scale {scale:.4g}; its rho is the largest that this epsilon allows"
     ),
     "discrete_gaussian": _gaussian,
+    "gumbel_peeling": _peeling,
     "model_draw": _model_draw,
     "joint_quantiles": (
         "quantiles for {bins} bins, jointly by the exponential mechanism over {candidates} public candidates, weight "
