@@ -76,7 +76,7 @@ def certifies(mu: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
 
 
 def delta_of_shift(epsilon: Fraction, mu: Fraction) -> Decimal:
-    """Return an upper bound on the least δ for which N(0, 1) and N(μ, 1) are (ε, δ)-indistinguishable; ε may be < 0.
+    """Return an upper bound on the least δ for which N(0, 1) and N(μ, 1) are (ε, δ)-indistinguishable; ε ≥ −μ²/2.
 
     It exceeds ``Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ)`` by less than a relative 1e-30 where δ is at least 1e-1000.
     """
@@ -86,10 +86,7 @@ def delta_of_shift(epsilon: Fraction, mu: Fraction) -> Decimal:
     if a > _FAR:
         return _NEXT_TO_NOTHING
     first = _tail_above(_below(a))
-    if b < 0:  # ε is negative: a bound without the second term suffices
-        return first
-    largest = _above(a) if a > 0 else _above(-a)
-    return _UP.subtract(first, _DOWN.multiply(_density(largest, _DOWN), _mills(_above(b))[0]))
+    return _UP.subtract(first, _DOWN.multiply(_density(_above(abs(a)), _DOWN), _mills(_above(b))[0]))
 
 
 @lru_cache(maxsize=1024)
