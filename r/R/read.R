@@ -62,7 +62,7 @@ check_card <- function(privacy) {
     stated <- as.numeric(privacy[[amount]])
     if (length(stated) != 1L || abs(sum - stated) > 1e-9 * max(sum, stated)) unreadable("expected a card with the sum of its charges, found another")
   }
-  sensitivities <- unlist(lapply(charges, function(one) if (identical(one$mechanism$code, "discrete_laplace")) one$mechanism$sensitivity))
+  sensitivities <- unlist(lapply(charges, function(one) if (isTRUE(one$mechanism$code %in% c("discrete_laplace", "shared_histograms"))) one$mechanism$sensitivity))
   if (any(as.numeric(sensitivities) < 1)) unreadable("expected a mechanism with a sensitivity of at least 1, found another")
   void <- !vapply(charges, function(one) is.null(one$void), NA)
   if (any(void) && !length(privacy$void)) unreadable("expected a card that is void as one of its charges, found another")

@@ -32,6 +32,7 @@ from hedgerow.privacy import process
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SecureNoise
+from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.schema import Real, Schema
 from hedgerow.service.curator import Curator
 from hedgerow.service.ledger.database import Database
@@ -339,6 +340,7 @@ def test_noise_of_forks_is_their_own():
             [
                 DiscreteLaplace(Fraction(1, 10**6)).build()([0] * 3),
                 GaussianCounts(Fraction(1, 10**3), DELTA, 1, 1, 1).build()(np.zeros(3, dtype=np.int64)),
+                *SharedHistograms(Fraction(1, 10**6), (2, 1)).build()(np.zeros((1, 3), dtype=np.int64)),
             ]
         )
 

@@ -17,6 +17,7 @@ from hedgerow.privacy.card import NO_NOISE, PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.schema import Number, Schema
 from tests.models.noisy_counts import SCHEMA, SMOKER, card
 
@@ -94,6 +95,14 @@ def test_many_classes_each_noisy_leave_nothing_to_say_of_one():
             None,
         ),
         (Charge(Fact("leaf_counts", of="leaves"), Fraction(9), mechanism=DiscreteLaplace(Fraction(1)).record), 1.0),
+        (
+            Charge(
+                Fact("leaf_counts", of="leaves"),
+                Fraction(1),
+                mechanism=SharedHistograms(Fraction(1), (2, 3)).record,
+            ),
+            None,
+        ),
         (Charge("row count", Fraction(1), mechanism=DiscreteLaplace(Fraction(1)).record), None),
         (
             Charge(

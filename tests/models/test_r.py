@@ -325,7 +325,10 @@ def hostile(whole: dict[str, Any], stay: dict[str, Any], card: dict[str, Any]) -
     }
     void = [{**charge, "void": [{"code": "seeded"}]} for charge in whole["privacy"]["charges"]]
     exact = {"code": "discrete_laplace", "sensitivity": 0, "scale": "0"}
-    noiseless = [{**charge, "mechanism": exact} for charge in whole["privacy"]["charges"]]
+    shared = {"code": "shared_histograms", "attributes": 2, "bins": 4, "sensitivity": 0, "scale": "0"}
+    noiseless, shared_noiseless = (
+        [{**charge, "mechanism": fact} for charge in whole["privacy"]["charges"]] for fact in (exact, shared)
+    )
     notes = [{"code": "rows_used", "rows": "two"}]
     return {
         "empty": "",
@@ -360,6 +363,7 @@ def hostile(whole: dict[str, Any], stay: dict[str, Any], card: dict[str, Any]) -
         "a fact of no form": json.dumps({**whole, "privacy": {**whole["privacy"], "noise": {"code": "none"}}}),
         "a detail of another type": json.dumps({**whole, "privacy": {**whole["privacy"], "notes": notes}}),
         "no sensitivity": json.dumps({**whole, "privacy": {**whole["privacy"], "charges": noiseless}}),
+        "no gauge": json.dumps({**whole, "privacy": {**whole["privacy"], "charges": shared_noiseless}}),
         "points of no whole number": json.dumps({**card, "base": [0.5]}),
         "a million rules": json.dumps({**whole, "rules": [{"if": [], **leaf}] * 10**6}),
     }

@@ -1,11 +1,15 @@
 import json
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 
-from hedgerow.privacy.card import NO_NOISE, PrivacyCard
+from hedgerow.privacy.card import NO_NOISE, PrivacyCard, noise_fact
 from hedgerow.privacy.charge import Charge, least_epsilon
+from hedgerow.privacy.facts import fact
+from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise, SeededNoise
+from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import pure_rho
 from tests.models.markup import Markup
@@ -199,3 +203,30 @@ def test_a_notebook_shows_all_that_the_text_says_escaped() -> None:
     assert Markup(hostile._repr_html_()).tags == shown.tags
     assert "\x1b" not in hostile._repr_html_()
     assert "<thead>" not in PrivacyCard.none("not private")._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "sources"),
+    [
+        ([], ["opendp"]),
+        ([DiscreteLaplace(Fraction(1, 2))], ["opendp"]),
+        ([SharedHistograms(Fraction(1, 2), (2, 3))], ["operating_system"]),
+        ([DiscreteLaplace(Fraction(1, 2)), SharedHistograms(Fraction(1, 2), (2, 3))], ["opendp", "operating_system"]),
+    ],
+    ids=len,
+)
+def test_a_card_states_every_source_of_secure_noise(mechanisms, sources):
+    charges = [Charge("counts", Fraction(1, 2), mechanism=one.record) for one in mechanisms]
+    charges.append(Charge("unused", Fraction(1, 4)))
+    noise = noise_fact(SecureNoise().description, charges)
+    assert [one.code for one in noise.get("sources", (noise,))] == sources
+    card = PrivacyCard(tuple(charges), noise, "hedgerow")
+    assert card.has_noise
+    assert ("cryptographic generator of the operating system" in str(card)) == ("operating_system" in sources)
+    assert PrivacyCard.from_dict(json.loads(json.dumps(card.to_dict()))) == card
+
+
+def test_noise_of_other_sources_is_described_by_themselves():
+    charges = [Charge("counts", Fraction(1), mechanism=SharedHistograms(Fraction(1), (2, 3)).record)]
+    for source in ("my own dice", SeededNoise(np.random.default_rng(1)).description):
+        assert noise_fact(source, charges) == fact(source, "noise", "noise")

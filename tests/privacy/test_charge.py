@@ -10,6 +10,7 @@ from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, PermuteAndFlip, Siblings, TwoSidedGumbelChoice
+from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
 
@@ -34,6 +35,7 @@ MECHANISMS = [
     TwoSidedGumbelChoice(Fraction(1, 3), 7),
     DiscreteLaplace(Fraction(1, 3), 7, 2),
     Siblings(DiscreteLaplace(Fraction(1, 3))),
+    SharedHistograms(Fraction(1, 3), (2, 3), 4),
     ModelDraw(Fraction(1, 3), Fraction(1, 4)),
     JointQuantiles(Fraction(1, 3), 6, 100),
 ]
@@ -73,9 +75,17 @@ def test_a_gaussian_series_with_a_mu_is_charged_what_that_allows():
 
 
 def test_no_charge_is_for_noise_that_no_row_needs():
-    exact = Fact("discrete_laplace", sensitivity=0, scale=0)
-    with pytest.raises(ValueError, match="epsilon must be what the mechanism costs a unit"):
-        Charge(Fact("leaf_counts", of="leaves"), Fraction(1), mechanism=exact)
+    for exact in (
+        Fact("discrete_laplace", sensitivity=0, scale=0),
+        Fact("shared_histograms", attributes=2, bins=4, sensitivity=0, scale=0),
+    ):
+        with pytest.raises(ValueError, match="epsilon must be what the mechanism costs a unit"):
+            Charge(Fact("leaf_counts", of="leaves"), Fraction(1), mechanism=exact)
+
+
+def test_the_rho_of_shared_noise_is_that_of_any_release_of_its_epsilon():
+    charge = Charge("histograms", Fraction(1), mechanism=SharedHistograms(Fraction(1), (2,) * 9).record)
+    assert charge.zcdp == pure_rho(Fraction(1)) > DiscreteLaplace(Fraction(1), 9, 1).rho
 
 
 def test_rho_is_that_of_the_charge_or_what_follows_from_epsilon():

@@ -31,7 +31,9 @@ from hedgerow.privacy.noise import (
     TwoSidedGumbelChoice,
     TwoSidedPermuteAndFlip,
 )
+from hedgerow.privacy.shared_histograms import SharedHistograms
 from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
+from tests.privacy.lattice import gauge_chances, gauges
 
 DRAWS = 4000
 REACH = 60
@@ -102,6 +104,24 @@ def test_noise_on_a_single_count_is_the_same_for_each_value(source, value, mecha
     else:
         assert p_value(counted(noise), chances(mechanism)) > ALARM
         assert p_value(counted(np.where(np.arange(draws) % 2, noise, 0)), chances(mechanism)) < ALARM
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+def test_noise_that_histograms_share_is_the_same_for_each_of_their_values(source):
+    """The noise of 1,500 classes of each kind, by its gauge: empty, with an empty bin, equal, negative and large."""
+    kinds = np.array([[0] * 5, [0, 7, 0, 7, 0], [2, 2, 2, 3, 3], [-9, 0, 0, -9, 0], [2**40, 0, 1, 2**40, 1]])
+    histograms, mechanism = np.tile(kinds, (1500, 1)), SharedHistograms(Fraction(1), (3, 2))
+    noise = (np.array(source.prepare(mechanism)(histograms)) - histograms) * mechanism.grid
+    found, step = gauges(noise, mechanism.sizes).astype(np.int64), Fraction(1, mechanism.grid)
+    exact = gauge_chances(mechanism.sizes, step)
+    for place in range(len(kinds)):
+        counts = np.bincount(found[place :: len(kinds)], minlength=len(exact))
+        assert p_value(counts, exact) > ALARM, "the noise depends on the data"
+        for factor in FACTORS:
+            off = np.zeros(len(counts))
+            chances = gauge_chances(mechanism.sizes, step / factor)[: len(counts)]
+            off[: len(chances)] = chances
+            assert p_value(counts, off) < ALARM, "too few draws to tell"
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)

@@ -62,9 +62,9 @@ class Gate:
         """Charge what `mechanism` costs a unit, evaluate `answer` on the private counts, and return it with noise.
 
         The loss is what is charged or less: OpenDP's privacy map, which rounds up, is at most `mechanism.epsilon` at
-        the declared sensitivity (`ModelDraw`, `JointQuantiles` and those in `learn.ssrl` account for themselves). A
-        failure after the charge is not refunded. `query` states what is released, and `no_guarantee` why the release
-        has no guarantee, if it has none.
+        the declared sensitivity (`ModelDraw`, `JointQuantiles`, `SharedHistograms` and those in `learn.ssrl` account
+        for themselves). A failure after the charge is not refunded. `query` states what is released, and
+        `no_guarantee` why the release has no guarantee, if it has none.
         """
         self.budget.check_process()  # a later release of a series charges nothing
         run = self.noise.prepare(mechanism)

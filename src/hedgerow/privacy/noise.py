@@ -1,7 +1,8 @@
 """Noise mechanisms, each a frozen value with its sensitivity, and the noise sources that run them.
 
-`SecureNoise` runs a mechanism through OpenDP, on OpenSSL's cryptographic generator. `SeededNoise` draws from the same
-distribution with a seeded NumPy generator, for research and tests; its releases carry no guarantee.
+`SecureNoise` runs a mechanism through OpenDP, on OpenSSL's cryptographic generator, or, for K-norm noise, by exact
+samplers of our own on the operating system's. `SeededNoise` draws from the same distribution with a seeded NumPy
+generator, for research and tests; its releases carry no guarantee.
 """
 
 import importlib.metadata
@@ -64,7 +65,8 @@ class Mechanism(Protocol):
         """Return what runs it: an OpenDP measurement, whose privacy map at `sensitivity` is at most `epsilon`.
 
         `hedgerow.privacy.exponential_mechanism.ModelDraw` and `hedgerow.privacy.joint_quantiles.JointQuantiles` take
-        many draws from OpenDP and account for them themselves.
+        many draws from OpenDP and account for them themselves. `hedgerow.privacy.shared_histograms.SharedHistograms`
+        has a sampler of its own, on the operating system's cryptographic generator.
         """
         ...
 
@@ -96,7 +98,10 @@ class NoiseSource(Protocol):
 
 @dataclass(frozen=True)
 class SecureNoise:
-    """OpenDP's samplers, on OpenSSL's cryptographic generator, which the operating system seeds."""
+    """OpenDP's samplers, on OpenSSL's cryptographic generator, which the operating system seeds.
+
+    K-norm noise is drawn from the operating system's own generator; cards with such noise state it.
+    """
 
     no_guarantee_reason: Fact | None = None
 
@@ -106,7 +111,7 @@ class SecureNoise:
         return Fact("opendp", version=_opendp_version())
 
     def prepare(self, mechanism: Mechanism) -> Callable[[Any], Any]:
-        """Return a function that runs the mechanism through OpenDP."""
+        """Return a function that runs the mechanism with secure noise."""
         return mechanism.build()
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,9 @@ class SharedHistograms:
     rho = None
 
     def __post_init__(self) -> None:
+        # The sampler needs whole numbers that do not overflow, as NumPy's do.
+        object.__setattr__(self, "sizes", tuple(map(index, self.sizes)))
+        object.__setattr__(self, "sensitivity", index(self.sensitivity))
         if not self.sizes or not all(1 <= size <= MOST_BINS for size in self.sizes):
             raise ArgumentError(f"sizes must be numbers of bins from 1 to {MOST_BINS}, got {self.sizes}.")
 
@@ -95,12 +99,16 @@ class SharedHistograms:
         return math.floor(epsilon * 2**digits), 2**digits
 
     def distance(self, one: Any, other: Any) -> float:
-        """Return the gauges of the change of all classes together, infinite if attributes' totals change unequally."""
-        before, after = (np.array(histograms, dtype=object, ndmin=2) for histograms in (one, other))
-        if before.shape != after.shape or before.shape[1:] != (sum(self.sizes),):
+        """Return the sum of the gauges of all classes' changes.
+
+        It is infinite for inputs of another form, and if the totals of a class's attributes change unequally.
+        """
+        before, after = np.asarray(one), np.asarray(other)
+        is_whole = before.dtype.kind == after.dtype.kind == "i"
+        if not is_whole or before.shape != after.shape or before.shape[1:] != (sum(self.sizes),):
             return math.inf
         gauges = 0
-        for change in (after - before).tolist():
+        for change in (after.astype(object) - before.astype(object)).tolist():  # whole numbers that do not overflow
             parts = [change[start:stop] for start, stop in pairwise(accumulate(self.sizes, initial=0))]
             if len({sum(part) for part in parts}) > 1:
                 return math.inf
