@@ -140,7 +140,7 @@ def test_points_of_large_balls_have_the_exact_chances_of_totals_and_counts():
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("draws", [6000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("draws", [6000, pytest.param(60_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 @pytest.mark.parametrize(
     ("sizes", "epsilon", "reach"),
