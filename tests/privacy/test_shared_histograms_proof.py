@@ -1,5 +1,6 @@
 """The proof of fact 11 (docs/mathematics.md) in exact arithmetic, and constants that would break it."""
 
+import contextlib
 import math
 from collections import Counter
 from fractions import Fraction
@@ -102,18 +103,18 @@ class Path:
     """Random numbers that are fixed beforehand."""
 
     def __init__(self, numbers, restart=None):
-        self.numbers, self.restart, self.used = numbers, restart, 0
+        self.numbers, self.restart, self.limits = numbers, restart, []
 
     def below(self, limit):
-        if self.used and limit == self.restart:
+        if self.limits and limit == self.restart:
             raise StopIteration
-        if self.used == len(self.numbers):
+        if len(self.limits) == len(self.numbers):
             raise NumberError(limit)
-        self.used += 1
-        return self.numbers[self.used - 1]
+        self.limits.append(limit)
+        return self.numbers[len(self.limits) - 1]
 
 
-def outcomes(run, restart=None):
+def outcomes(run, restart):
     """Return the exact probability of every result of `run`, in one pass of a loop that starts with `restart`."""
     found, paths = Counter(), [((), Fraction(1))]
     while paths:
@@ -138,6 +139,46 @@ def test_every_point_of_a_ball_is_exactly_as_likely(sizes, radius):
     found.pop("rejected", None)
     assert len(set(found.values())) == 1
     assert set(found) == {sum(point, ()) for point in points(sizes, radius)}
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(1, 1), (1, 3), (2, 3), (5, 7)])
+def test_a_coin_is_exponential(numerator, denominator):
+    """It stops at try k + 1 with probability γᵏ/k!·(1 - γ/(k + 1)): over even k these add up to exp(-γ)."""
+    for k in range(8):
+        path = Path((0,) * k + (numerator,))
+        assert shared_histograms._is_exponential(numerator, denominator, path) == (k % 2 == 0)
+        assert path.limits == [denominator * (i + 1) for i in range(k + 1)]
+    assert shared_histograms._is_exponential(0, denominator, Path((0,)))
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(1, 1), (3, 8), (4, 3)])
+def test_a_geometric_number_is_a_quotient_of_a_geometric_number(numerator, denominator, monkeypatch):
+    """The dividend has probabilities in proportion to exp(-dividend/denominator)."""
+    for part, whole in product(range(denominator), range(5)):
+        tosses, asked = iter([False, True, *[True] * whole, False]), []
+
+        def coin(numerator, denominator, _path, tosses=tosses, asked=asked):
+            asked.append((numerator, denominator))
+            return next(tosses)
+
+        monkeypatch.setattr(shared_histograms, "_is_exponential", coin)
+        path = Path((0, part))
+        found = shared_histograms._geometric(numerator, denominator, path)
+        assert found == (part + denominator * whole) // numerator
+        assert asked == [(0, denominator), (part, denominator), *[(1, 1)] * (whole + 1)]
+        assert path.limits == [denominator] * 2
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 200, 256, 257, 300])
+def test_every_number_below_a_limit_is_made_of_as_many_bytes(limit):
+    size = ((limit - 1).bit_length() + 7) // 8
+    source = iter(number.to_bytes(size, "big") for number in range(256**size))
+    uniform, found = shared_histograms._Uniform(lambda _: next(source)), Counter()
+    with contextlib.suppress(StopIteration):
+        while found.total() < 256**size:
+            found[uniform.below(limit)] += 1
+    assert set(found) == set(range(limit))
+    assert len(set(found.values())) == 1
 
 
 # The law: g(r) = Σ w(R)/V(R) over R >= r, between rational bounds
