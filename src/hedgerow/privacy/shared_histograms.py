@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from operator import index
+from operator import index, itemgetter
 from typing import Any
 
 import numpy as np
@@ -292,42 +292,36 @@ def attribute_groups(sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
 
 @lru_cache(maxsize=256)
 def _groups(sizes: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    order = sorted(range(len(sizes)), key=lambda place: sizes[place])
-    ordered = np.array(sizes, dtype=np.int64)[order]
-    squares = np.array([_log_square(size) for size in ordered.tolist()])
-    costs, starts = np.zeros(len(order) + 1), [0] * (len(order) + 1)
-    for stop in range(1, len(order) + 1):
-        totals = costs[:stop] + _log_variances(ordered[:stop], squares[:stop])
-        starts[stop] = int(np.argmin(totals))
-        costs[stop] = totals[starts[stop]]
-    groups, stop = list[tuple[int, ...]](), len(order)
-    while stop:
-        groups.append(tuple(sorted(order[starts[stop] : stop])))
-        stop = starts[stop]
-    return tuple(reversed(groups))
+    # Attributes of one size are together: in a cost of k·log(D/k) for k attributes of dimension D, which is concave,
+    # they belong to one end or the other.
+    times = Counter(size for size in sizes if size <= MOST_BINS)
+    ordered = sorted(times)
+    best: list[tuple[float, tuple[Sequence[int], ...]]] = [(0.0, ())]
+    for stop in range(1, len(ordered) + 1):
+        groups = ((*best[start], ordered[start:stop]) for start in range(stop))
+        costs = ((cost + _log_variances(last, times), (*others, last)) for cost, others, last in groups)
+        best.append(min(costs, key=itemgetter(0)))
+    shared = (tuple(place for place, size in enumerate(sizes) if size in group) for group in best[-1][1])
+    alone = ((place,) for place in sorted(range(len(sizes)), key=sizes.__getitem__) if sizes[place] > MOST_BINS)
+    return (*shared, *alone)
 
 
-def _log_variances(sizes: Integers, squares: Floats) -> Floats:
-    """Return the summed log variances of a group of the last attributes, for each first attribute that it may have.
+def _log_variances(group: Sequence[int], times: Counter[int]) -> float:
+    """Return the summed log variances of the attributes of these sizes, in units that all partitions share.
 
-    An attribute with a single bin has no count to estimate. Variances are in units that all partitions share.
+    An attribute with a single bin has no count to estimate, but takes its share of ε.
     """
-    last = int(sizes[-1])
-    alone = math.log(2 * (1 - 1 / last)) if last > 1 else 0.0
-    if last > MOST_BINS:
-        return np.append(np.full(len(sizes) - 1, np.inf), alone)
-    number = np.arange(len(sizes), 0, -1)
-    dimension = 1 + _sums_to_end(sizes - 1)
-    scales = np.log((dimension + 1) * (dimension + 2) / number**2)
-    return np.append((_sums_to_end(sizes > 1) * scales + _sums_to_end(squares))[:-1], alone)
-
-
-def _sums_to_end(values: Any) -> Floats:
-    return np.cumsum(values[::-1], dtype=np.float64)[::-1]
+    number = sum(times[size] for size in group)
+    several = [size for size in group if size > 1]
+    if number == 1:
+        return sum(math.log(2 * (1 - 1 / size)) for size in several)
+    dimension = 1 + sum(times[size] * (size - 1) for size in several)
+    scale = math.log((dimension + 1) * (dimension + 2) / number**2)
+    return sum(times[size] * (scale + _log_square(size)) for size in several)
 
 
 @lru_cache(maxsize=MOST_BINS)
 def _log_square(size: int) -> float:
-    """Return the log mean square of a count of the unit ball at a total of 0; 0 for sizes that share no noise."""
+    """Return the log mean square of a count of the unit ball at a total of 0."""
     half = np.array([0.5])
-    return math.log(_moments_at(size - 1, half, half)[1][0]) if 1 < size <= MOST_BINS else 0.0
+    return math.log(_moments_at(size - 1, half, half)[1][0])
