@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from hedgerow.learn.ssrl.mechanisms import smooth_cauchy, smooth_laplace
 from hedgerow.privacy.card import NO_NOISE, PrivacyCard, noise_fact
 from hedgerow.privacy.charge import Charge, least_epsilon
 from hedgerow.privacy.facts import fact
@@ -211,9 +212,10 @@ def test_a_notebook_shows_all_that_the_text_says_escaped() -> None:
         ([], ["opendp"]),
         ([DiscreteLaplace(Fraction(1, 2))], ["opendp"]),
         ([SharedHistograms(Fraction(1, 2), (2, 3))], ["operating_system"]),
+        ([smooth_cauchy(Fraction(1, 2))], ["operating_system"]),
+        ([smooth_laplace(Fraction(1, 2), Fraction(AT))], ["opendp"]),
         ([DiscreteLaplace(Fraction(1, 2)), SharedHistograms(Fraction(1, 2), (2, 3))], ["opendp", "operating_system"]),
     ],
-    ids=len,
 )
 def test_a_card_states_every_source_of_secure_noise(mechanisms, sources):
     charges = [Charge("counts", Fraction(1, 2), mechanism=one.record) for one in mechanisms]

@@ -25,13 +25,16 @@ SOFTWARE = Fact("hedgerow", version=__version__)  # the software that made a mod
 def noise_fact(description: Fact | str, charges: Sequence[Charge]) -> Fact:
     """Return where the noise of charges came from, by the description of their noise source.
 
-    Secure K-norm noise takes its randomness from the operating system; all other secure noise is drawn by OpenDP.
+    Secure K-norm noise and Cauchy noise take their randomness from the operating system; OpenDP draws all other secure
+    noise, also that of attributes that are `alone` beside groups with K-norm noise.
     """
     source = fact(description, "noise", "description")
-    is_shared = [charge.mechanism.code == "shared_histograms" for charge in charges if charge.mechanism is not None]
-    if source.code != "opendp" or not any(is_shared):
+    mechanisms = [charge.mechanism for charge in charges if charge.mechanism is not None]
+    own = [one for one in mechanisms if one.code == "shared_histograms" or one.get("noise") == "cauchy"]
+    if source.code != "opendp" or not own:
         return source
-    return _OPERATING_SYSTEM if all(is_shared) else Fact("several", sources=(source, _OPERATING_SYSTEM))
+    is_all = len(own) == len(mechanisms) and not any(one.get("alone") for one in own)
+    return _OPERATING_SYSTEM if is_all else Fact("several", sources=(source, _OPERATING_SYSTEM))
 
 
 @dataclass(frozen=True)

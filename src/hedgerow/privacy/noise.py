@@ -100,7 +100,8 @@ class NoiseSource(Protocol):
 class SecureNoise:
     """OpenDP's samplers, on OpenSSL's cryptographic generator, which the operating system seeds.
 
-    K-norm noise is drawn from the operating system's own generator; cards with such noise state it.
+    K-norm noise, and the Cauchy noise of SSRL, are drawn from the operating system's own generator; cards with such
+    noise state it.
     """
 
     no_guarantee_reason: Fact | None = None

@@ -469,7 +469,7 @@ _NOTES: dict[str, Words] = {
 }
 _SOURCES: dict[str, Words] = {
     "opendp": "OpenDP {version}, cryptographic generator of OpenSSL",
-    "operating_system": "K-norm noise by hedgerow, cryptographic generator of the operating system",
+    "operating_system": "hedgerow's own samplers, cryptographic generator of the operating system",
     "seeded_generator": "seeded NumPy generator: not private",
     "no_noise": "none",
     "unknown_noise": "unknown",
