@@ -32,6 +32,7 @@ from hedgerow.privacy.noise import (
     TwoSidedGumbelChoice,
     TwoSidedPermuteAndFlip,
 )
+from hedgerow.privacy.shared_histograms import SharedHistograms
 from tests.learn.learners import LEARNERS, PATIENT, TWO, given_to
 from tests.learn.replay import Recorder
 from tests.learn.tables import ROW, SCHEMA, frame
@@ -296,7 +297,8 @@ def spent(trace):
 
 
 def answer(runner, release, **more):
-    return runner.release(lambda: np.zeros(3, dtype=np.int64), QUERIES[release.kind], **more)
+    shape = (1, 3) if isinstance(release.mechanism, SharedHistograms) else 3
+    return runner.release(lambda: np.zeros(shape, dtype=np.int64), QUERIES[release.kind], **more)
 
 
 def test_releases_are_made_in_their_order_and_no_more_than_described():
@@ -350,6 +352,7 @@ def test_nested_releases_cost_no_more_rho_than_described():
 
 
 GAUSSIAN = GaussianCounts(Fraction(1), Fraction(1, 10**6), 1000, 2, 5, Fraction(10))
+SHARED = SharedHistograms(Fraction(1), (1, 1, 1), 4)
 
 
 @pytest.mark.parametrize(
@@ -364,8 +367,9 @@ GAUSSIAN = GaussianCounts(Fraction(1), Fraction(1, 10**6), 1000, 2, 5, Fraction(
         (GAUSSIAN, replace(GAUSSIAN, changes=3), [replace(GAUSSIAN, **{name: 11}) for name in ("changes", "parts")]),
         # Of a smaller sensitivity, 2 are a larger part: the same epsilon costs a larger rho.
         (DiscreteLaplace(Fraction(1), 8, 2), DiscreteLaplace(Fraction(1), 8, 2), [DiscreteLaplace(Fraction(1), 4, 2)]),
+        (SHARED, replace(SHARED, sensitivity=3), [replace(SHARED, sensitivity=5), replace(SHARED, sizes=(3, 2))]),
     ],
-    ids=["counts", "choice", "gaussian", "counts of a known part"],
+    ids=["counts", "choice", "gaussian", "counts of a known part", "histograms"],
 )
 def test_a_mechanism_may_be_replaced_by_one_of_a_smaller_sensitivity_only(described, narrower, others):
     runner, trace = runner_of(PlannedRelease("leaf_counts", described))
