@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import cycle, islice
+from itertools import combinations, cycle, islice, product
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +29,6 @@ from hedgerow.privacy.noise import (
     GumbelChoice,
     PermuteAndFlip,
     SeededNoise,
-    TwoSidedGumbelChoice,
     TwoSidedPermuteAndFlip,
 )
 from hedgerow.privacy.shared_histograms import SharedHistograms
@@ -90,7 +89,8 @@ def is_way(releases, made):
         return any(is_way([*islice(cycle(node.releases), number), *rest], made) for number in range(most + 1))
     if isinstance(node, Branch):
         return any(is_way([*node.releases(one), *rest], made) for one in node.decisions)
-    return not rest and sum(rho_of(mechanism) for _, mechanism in made) <= node.rho
+    costs_no_more = (sum(rho_of(mechanism) for _, mechanism in made[:n]) <= node.rho for n in range(len(made) + 1))
+    return any(fits and is_way(rest, made[n:]) for n, fits in enumerate(costs_no_more))
 
 
 def check_run(monkeypatch, estimator, fit, recorder):
@@ -189,13 +189,14 @@ def costs(releases):
 @st.composite
 def scorecard_plans(draw):
     target = draw(st.sampled_from([*(hr.Label("y", range(n)) for n in (2, 3)), NUMBER.target]))
-    schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(draw(st.integers(1, 20)))}, target)
+    kinds = st.sampled_from([hr.Boolean(), hr.Categorical(tuple("abcde")), hr.Integer(0, 99, cuts=range(1, 80))])
+    schema = hr.Schema({f"x{i}": one for i, one in enumerate(draw(st.lists(kinds, min_size=1, max_size=20)))}, target)
     return (ClassPlan if target.as_number is None else NumberPlan)(
         schema=schema,
         epsilon=draw(st.fractions(Fraction(1, 1000), 20)),
         delta=draw(st.sampled_from([Fraction(0), Fraction(0), Fraction(1, 10**6)])),
         most=draw(st.none() | st.integers(1, 25)),
-        choice=draw(st.sampled_from([TwoSidedPermuteAndFlip, TwoSidedGumbelChoice])),
+        adds_up_rho=draw(st.booleans()),
         monotone={},
     )
 
@@ -212,6 +213,32 @@ def weighed(delta):
 @pytest.mark.claim("is charged the largest ρ of all ways through the description of its releases")
 def test_the_rho_of_a_scorecard_is_that_of_one_way_and_no_other_way_costs_more(plan):
     assert plan.rho == max(costs(plan.releases))
+
+
+def releases_of_chosen(plan, number):
+    """Yield the described histograms of this number of chosen attributes, each with what any choice may lead to."""
+    sizes = [attribute.n_bins for _, attribute in plan.schema.attributes]
+    for decision in product((False, True), repeat=3) if isinstance(plan, ClassPlan) else range(4):
+        (_, last) = plan._releases_with(number)
+        (nested,) = [node for node in last.releases(decision) if isinstance(node, Nested)]
+        for some in combinations(sizes, number):
+            yield nested, plan.histograms(plan.histogram_parts(number, decision), some)
+
+
+@pytest.mark.parametrize("target", [hr.Label("y", (0, 1)), hr.Label("y", (0, 1, 2)), NUMBER.target])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 20, 1000])
+@pytest.mark.claim("is charged the largest ρ of all ways through the description of its releases")
+def test_whatever_attributes_are_chosen_their_histograms_cost_no_more_than_described(target, epsilon):
+    kinds = [hr.Boolean()] * 3 + [hr.Categorical(tuple("abcde"))] * 2 + [hr.Integer(0, 99, cuts=range(1, 80))] * 2
+    schema = hr.Schema({f"x{i}": kind for i, kind in enumerate(kinds)}, target)
+    kind = ClassPlan if target.as_number is None else NumberPlan
+    plan = kind(schema=schema, epsilon=Fraction(epsilon), monotone={})
+    for number in range(2, 7):
+        for nested, made in releases_of_chosen(plan, number):
+            assert most_rho(made) <= nested.rho
+            checked = [one.mechanism.epsilon for one in nested.extremes]
+            assert min(checked) == min(min(one.mechanism.epsilon for one in made), *checked)
+            assert {one.kind for one in (*made, *nested.example)} == {"histograms"}
 
 
 @pytest.mark.parametrize("target", [hr.Label("y", (0, 1)), hr.Label("y", (0, 1, 2)), NUMBER.target])
@@ -243,12 +270,18 @@ def test_what_is_checked_beforehand_has_the_least_epsilon_of_all_ways(plan):
             if isinstance(node, Branch):
                 for one in node.decisions:
                     yield from of_all(node.releases(one))
+            elif isinstance(node, Nested):
+                yield from of_all(node.example)
             else:
                 yield node.mechanism
 
     checked, everything = [one.mechanism for one in extremes(plan.releases)], list(of_all(plan.releases))
-    for kind in {type(mechanism) for mechanism in everything}:
-        least = [min(one.epsilon for one in some if type(one) is kind) for some in (checked, everything)]
+
+    def kind_of(mechanism):  # shared noise and Laplace noise are refused below the same ε
+        return DiscreteLaplace if isinstance(mechanism, SharedHistograms) else type(mechanism)
+
+    for kind in {kind_of(mechanism) for mechanism in everything}:
+        least = [min(one.epsilon for one in some if kind_of(one) is kind) for some in (checked, everything)]
         assert least[0] == least[1]
         if kind is GaussianCounts:
             assert max(one.scale for one in checked) == max(one.scale for one in everything)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.learn import blocks, greedy, plans, releases
 from hedgerow.learn.releases import ReleaseRunner
-from hedgerow.learn.scorecard import counts, plan
+from hedgerow.learn.scorecard import counts, fit
 from hedgerow.learn.search import cost
 from hedgerow.learn.search import sampler as exact
 from hedgerow.learn.search.pairs import Pairs
@@ -313,6 +313,6 @@ def test_the_replay_catches_a_scorecard_that_asks_by_how_many_rows_there_are(mon
     def enough(self, *_):
         return self._tally.total().sum() > 20
 
-    monkeypatch.setattr(plan.Fit, "_is_enough", enough)
+    monkeypatch.setattr(fit.Fit, "_is_enough", enough)
     with pytest.raises(AssertionError, match=r"changed a mechanism or its charge|c(hang|aus)ed"):
         check(learner(SCORECARD), ROWS, NEW, SEEDED)

@@ -20,6 +20,7 @@ from hedgerow.planning.expected import (
     rows_in_a_bin,
 )
 from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.privacy.stop_prior import STOP_RULE
 
 SCHEMA = hr.Schema(
@@ -117,13 +118,16 @@ def test_the_noise_of_bins_falls_with_epsilon_and_delta_helps():
     (all_, one), (_, two) = (bin_noise(SCHEMA, Fraction(epsilon), Fraction(0), 800) for epsilon in (1, 2))
     assert all_ == 2
     assert one == pytest.approx(2 * two)
-    assert one == pytest.approx(1.96 * 2**0.5 * 2 / 0.96)  # two attributes, 960 parts of a thousand
-    wide = hr.Schema({f"x{n}": hr.Boolean() for n in range(50)}, SCHEMA.label)
+    (two_bins, four_bins) = SharedHistograms(Fraction(24, 25), (2, 4)).count_variances  # 960 parts of a thousand
+    assert one == pytest.approx(1.96 * (two_bins / (1 / 2) * four_bins / (3 / 4)) ** 0.25)
+    assert one < 0.8 * 1.96 * 2**0.5 * 2 / 0.96  # Laplace noise on two attributes
+    wide = hr.Schema({f"x{n}": hr.Boolean() for n in range(200)}, SCHEMA.label)
     (_, gaussian), (_, pure) = (
         bin_noise(wide, Fraction(1), delta, 10**6) for delta in (Fraction(1, 10**6), Fraction(0))
     )
     assert gaussian < pure
-    assert bin_noise(wide, Fraction(1), Fraction(0), 1000) == (5, pytest.approx(1.96 * 2**0.5 * 5 / 0.75))
+    (of_five, *_) = SharedHistograms(Fraction(68, 100), (2,) * 5).count_variances
+    assert bin_noise(wide, Fraction(1), Fraction(0), 1000) == (5, pytest.approx(1.96 * (2 * of_five) ** 0.5))
     assert rows_in_a_bin(SCHEMA, 800) == 800 * (1 / 2 + 1 / 4) / 2 / 2
 
 

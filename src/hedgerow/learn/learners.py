@@ -35,7 +35,6 @@ from hedgerow.learn.searches import SearchPlan, SearchSpecification
 from hedgerow.learn.ssrl.greedy import PublishedRuleList
 from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.amounts import Amount, exact
-from hedgerow.privacy.noise import TwoSidedGumbelChoice, TwoSidedPermuteAndFlip
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
@@ -230,7 +229,7 @@ class PrivateScorecard(PrivateSpecification):
             most=None if self.max_attributes is None else int(self.max_attributes),
             points=int(self.points),
             monotone=monotone,
-            choice=TwoSidedGumbelChoice if self.adds_up_rho else TwoSidedPermuteAndFlip,
+            adds_up_rho=self.adds_up_rho,
             **prior,
         )
 

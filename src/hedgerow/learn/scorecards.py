@@ -36,9 +36,10 @@ class PrivateScorecardClassifier(PrivateEstimator, Classifier):
     What is released, one after the other (docs/models.md): the rows of each class; where attributes are many for the
     noise, which of them are used; a histogram of bin and class of each of these; of two classes, where rows are enough,
     how far attributes say the same; where rows are many, the residuals by bin that all attributes together leave; and
-    the rows by total and class, to which the map from totals to probabilities is fitted. The rest is computed from what
-    was released: log-odds by bin, smooth along numbers, a weight for each attribute, and bins merged where that costs
-    next to nothing.
+    the rows by total and class, to which the map from totals to probabilities is fitted. In pure ε the histograms of
+    attributes with similar numbers of bins share K-norm noise, which is smaller than separate noise for each (fact 11);
+    if the budget adds up ρ, they do not, as it costs more ρ. The rest is computed from what was released: log-odds by
+    bin, smooth along numbers, a weight for each attribute, and bins merged where that costs next to nothing.
 
     Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. Sensitivities are
     exact, in whole numbers (docs/mathematics.md, fact 5). With `delta` the noise is discrete Gaussian and the releases
@@ -93,7 +94,8 @@ class PrivateScorecardRegressor(PrivateEstimator, Regressor):
     What is released, one after the other (docs/models.md): how many rows there are, and sums of the number and of its
     square; where attributes are many for the noise, which of them are used; rows and sums by bin of each of these; and,
     the more rows the more often, up to three times, how large residuals are on average and their sums by bin, each cut
-    off at two and a half times that. The rest is computed from what was released: points, smooth along numbers, and
+    off at two and a half times that. In pure ε, rows and sums by bin share K-norm noise as those of
+    `PrivateScorecardClassifier` do. The rest is computed from what was released: points, smooth along numbers, and
     bins merged where that costs next to nothing.
 
     A number is counted by its level (`hedgerow.schema.Number`): a row of level k of K is k times as the highest and

@@ -15,7 +15,7 @@ from hedgerow.learn import learners
 from hedgerow.learn.chosen_attributes import Choice, ChosenPlan, number_chosen
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LEAF_SHARE
-from hedgerow.learn.scorecard.spending import PARTS, TOTALS, Spending, variance_of
+from hedgerow.learn.scorecard.spending import PARTS, TOTALS, Spending, typical_sizes
 from hedgerow.learn.search.cost import TYPICAL_PATTERNS
 from hedgerow.learn.searches import SearchSpecification
 from hedgerow.planning.bounds import Bound, WholeDraw
@@ -186,8 +186,8 @@ def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction, rows: int) -> 
     unit = rows_of(schema.unit)
     spending = Spending(epsilon, delta, unit) if delta else Spending(epsilon / unit, delta)
     choice = Choice.of(spending, schema, rows, None)
-    share = PARTS - TOTALS - choice.parts
-    return choice.number, 1.96 * sqrt(variance_of(spending.counts(share, choice.number)))
+    sizes = typical_sizes([attribute.n_bins for _, attribute in schema.attributes], choice.number)
+    return choice.number, 1.96 * sqrt(spending.histogram_variance(PARTS - TOTALS - choice.parts, sizes))
 
 
 def chosen_first(schema: Schema, epsilon: Fraction, rows: int) -> int | None:

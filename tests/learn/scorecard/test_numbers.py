@@ -109,7 +109,7 @@ def test_sums_by_bin_are_the_rows_one_by_one(rows, chosen):
         for i in chosen:
             expected[i, bins[i], 0] += LEVELS - 1 - level
             expected[i, bins[i], 1] += level
-    assert histograms(between_ends(tally(rows)), chosen).tolist() == list(expected.values())
+    assert histograms(between_ends(tally(rows)), chosen).ravel().tolist() == list(expected.values())
 
 
 @given(ROWS, ROW, st.lists(st.floats(0.01, 1), min_size=2, max_size=2).map(np.array).map(in_steps))

@@ -6,7 +6,6 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -59,19 +58,27 @@ class ClassPlan(ScorecardPlan):
     def _first_release(self) -> PlannedRelease:
         return PlannedRelease("class_totals", self.spending.counts(TOTALS, 1, first=True))
 
-    def _last_releases(self, number: int, parts: Fraction) -> Branch:
-        """Return the releases about this number of attributes, for these parts together."""
+    def _last_releases(self, number: int) -> Branch:
+        """Return the releases about this number of attributes."""
         may_weigh = self.schema.target.n_levels == 2 and 1 < number <= MOST_TO_WEIGH
         decisions = tuple(product((False, True) if may_weigh else (False,), (False, True), (False, True)))
-        return Branch(decisions, partial(self._releases_of, number, parts))
+        return Branch(decisions, partial(self._releases_of, number))
 
-    def _releases_of(self, number: int, parts: Fraction, decision: Any) -> PlannedReleases:
+    def _values_parts(self, number: int, decision: tuple[bool, bool, bool]) -> Fraction:
+        """Return the parts of histograms and residuals together."""
+        weighs, _, calibrates = decision
+        return self._left(number) - (WEIGHTS if weighs else 0) - (CALIBRATION if calibrates else 0)
+
+    def histogram_parts(self, number: int, decision: tuple[bool, bool, bool]) -> Fraction:
+        left, (_, refines, _) = self._values_parts(number, decision), decision
+        return left * FIRST_SHARE if refines else left
+
+    def _releases_of(self, number: int, decision: tuple[bool, bool, bool]) -> PlannedReleases:
         """Return the releases by whether attributes are weighed, values refined, and probabilities calibrated."""
         weighs, refines, calibrates = decision
         counts, schema = self.spending.counts, self.schema
-        left = parts - (WEIGHTS if weighs else 0) - (CALIBRATION if calibrates else 0)
-        first = left * FIRST_SHARE if refines else left
-        found = [PlannedRelease("histograms", counts(first, number, self.row))]
+        left, first = self._values_parts(number, decision), self.histogram_parts(number, decision)
+        found = [*self._histograms(number, first)]
         if weighs:
             found.append(
                 PlannedRelease(
@@ -125,8 +132,9 @@ class ClassFit(Fit):
         least = ENOUGH_TO_WEIGH if self._spending.is_pure else ENOUGH_TO_WEIGH_WITH_DELTA
         fits = 1 < len(chosen) <= MOST_TO_WEIGH and self._rows < MOST_ROWS_TO_WEIGH
         weighs = self._binary and fits and self._is_enough(WEIGHTS, len(chosen), least)
-        self._runner.decide((weighs, refines, calibrates))
-        parts = self._histograms(chosen, counts, variance)
+        decision = weighs, refines, calibrates
+        self._runner.decide(decision)
+        parts = self._histograms(chosen, self._plan.histogram_parts(len(chosen), decision), counts, variance)
         base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)
         if weighs:
             self._weigh(parts, base)

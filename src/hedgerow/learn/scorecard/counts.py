@@ -19,11 +19,12 @@ LogOdds = Mapping[int, Array]
 
 
 def histograms(tally: Tally, attributes: Sequence[int]) -> Integers:
-    """Return the rows of each class in each bin of some attributes, one attribute after the other, flattened."""
-    # One added row raises one count of each attribute by one: ℓ1 sensitivity ``len(attributes)``, ℓ2² the same.
+    """Return the rows of each class in the bins of some attributes, one after the other: ``(n_bins, n_classes)``."""
+    # One added row raises one count of each attribute, all of one class, by one: ℓ1 sensitivity ``len(attributes)``,
+    # ℓ2² the same; `SharedHistograms` measures it as 1.
     bins, counts = tally.bins_and_counts()
     sizes = [attribute.n_bins for _, attribute in tally.schema.attributes]
-    return np.concatenate([_by_bin(bins[:, i], counts, sizes[i]).ravel() for i in attributes])
+    return np.concatenate([_by_bin(bins[:, i], counts, sizes[i]) for i in attributes])
 
 
 def in_steps(shares: Floats) -> Integers:

@@ -25,10 +25,12 @@ from hedgerow.learn.scorecard.smoothing import (
 )
 from hedgerow.learn.scorecard.spending import (
     CountsMechanism,
+    histogram_variances,
     narrowed,
     variance_of,
 )
 from hedgerow.privacy.facts import Fact
+from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.tally import Tally
 
 _LARGEST_STEP = 2.0
@@ -119,22 +121,49 @@ class Fit:
         scores, _ = self._counts(ask, Fact("associations"), moved, mechanism)
         return sorted(np.argsort(-scores, kind="stable")[: choice.number].tolist())
 
-    def _histograms(self, chosen: Sequence[int], known: Floats, known_variance: float) -> list[Part]:
+    def _histograms(self, chosen: Sequence[int], parts: Fraction, known: Floats, known_variance: float) -> list[Part]:
         """Release the rows by bin and class of each attribute, and return values by bin."""
-        query = Fact("histograms", of=self.histograms_of, attributes=len(chosen))
-        counts, variance = self._counts(lambda: queries.histograms(self._by_class, chosen), query, self._plan.row)
-        k, sizes = len(self._shares), [self._schema.attributes[i][1].n_bins for i in chosen]
-        tables = [table.reshape(-1, k) for table in np.split(counts, np.cumsum(sizes)[:-1] * k)]
-        weights = np.array([1 / known_variance, *(1 / (size * variance) for size in sizes)])
-        agreed = weights @ np.array([known, *(table.sum(axis=0) for table in tables)]) / weights.sum()
+        released, totals = list[tuple[int, Floats, float]](), [(known, known_variance)]
+        sizes = [self._schema.attributes[i][1].n_bins for i in chosen]
+        if self._spending.shares_noise and len(chosen) < len(self._schema):
+            self._runner.nest(self._plan.histograms(parts, sizes))
+        for places, _ in self._spending.histograms(parts, sizes):
+            some, own_totals = self._release_histograms([chosen[place] for place in places])
+            released += some
+            totals += own_totals
+        weights = np.array([1 / variance for _, variance in totals])
+        agreed = weights @ np.array([total for total, _ in totals]) / weights.sum()
         self._count_rows(agreed, 1 / weights.sum())
         found = [
             self._part(i, table + (agreed - table.sum(axis=0)) / len(table), variance)
-            for i, table in zip(chosen, tables, strict=True)
+            for i, table, variance in sorted(released, key=lambda one: one[0])
         ]
         for part, _ in found:  # what noise has made small says too little to say the same
             part.weigh(max(sum(trust for _, trust in found), 1.0) ** -self.redundancy)
         return [part for part, _ in found]
+
+    def _release_histograms(
+        self, attributes: Sequence[int]
+    ) -> tuple[list[tuple[int, Floats, float]], list[tuple[Floats, float]]]:
+        """Release the histograms of attributes whose noise is drawn together.
+
+        Return the counts of each with the variance of their noise, and the class totals that they have with theirs.
+        """
+        query = Fact("histograms", of=self.histograms_of, attributes=len(attributes))
+        sizes, k = [self._schema.attributes[i][1].n_bins for i in attributes], len(self._shares)
+        mechanism, row = self._runner.mechanism(query.code), self._plan.row
+        if isinstance(mechanism, SharedHistograms):
+            found = self._runner.release(lambda: queries.histograms(self._by_class, attributes).T, query)
+            counts = np.array(found, dtype=np.float64).T / row
+            variances = [variance / row**2 for variance in histogram_variances(mechanism, sizes)]
+            tables = np.split(counts, np.cumsum(sizes)[:-1])
+            totals = [(tables[0].sum(axis=0), mechanism.total_variance / row**2)]
+        else:
+            counts, variance = self._counts(lambda: queries.histograms(self._by_class, attributes).ravel(), query, row)
+            variances = [variance] * len(sizes)
+            tables = np.split(counts.reshape(-1, k), np.cumsum(sizes)[:-1])
+            totals = [(table.sum(axis=0), len(table) * variance) for table in tables]
+        return list(zip(attributes, tables, variances, strict=True)), totals
 
     def _part(self, place: int, table: Floats, variance: float) -> tuple[Part, float]:
         """Return values by bin, and how true ones enter them, between 0 and 1."""

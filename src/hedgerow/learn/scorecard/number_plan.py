@@ -6,7 +6,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, partial
 from math import sqrt
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,19 +49,26 @@ class NumberPlan(ScorecardPlan):
     def _first_release(self) -> PlannedRelease:
         return PlannedRelease("moments", self.spending.counts(TOTALS, 1, self.row**2, first=True))
 
-    def _last_releases(self, number: int, parts: Fraction) -> Branch:
-        return Branch(range(len(ENOUGH) + 1), partial(self._releases_of, number, parts))
+    def _last_releases(self, number: int) -> Branch:
+        return Branch(range(len(ENOUGH) + 1), partial(self._releases_of, number))
 
-    def _releases_of(self, number: int, parts: Fraction, decision: Any) -> PlannedReleases:
+    def histogram_parts(self, number: int, decision: int) -> Fraction:
+        left = self._left(number) - decision * SIZES
+        return left * FIRST_SHARE if decision else left
+
+    def _releases_of(self, number: int, decision: int) -> PlannedReleases:
         """Return the releases of a scorecard with this number of passes of residuals."""
-        counts, left = self.spending.counts, parts - decision * SIZES
-        first = left * FIRST_SHARE if decision else left
-        histograms = PlannedRelease("histograms", counts(first, number, self.row))
+        counts, left, first = (
+            self.spending.counts,
+            self._left(number) - decision * SIZES,
+            self.histogram_parts(number, decision),
+        )
+        histograms = self._histograms(number, first)
         if not decision:
-            return (histograms,)
+            return histograms
         sizes = PlannedRelease("residual_sizes", counts(SIZES, 1, STEPS))
         residuals = PlannedRelease("bin_residuals", counts((left - first) / decision / number, 1, STEPS), times=number)
-        return (histograms, *((sizes, residuals) * decision))
+        return (*histograms, *((sizes, residuals) * decision))
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:  # noqa: ARG002
         return NumberFit(self, tally, runner).fit()
@@ -93,7 +100,7 @@ class NumberFit(Fit):
         passes = sum(self._is_enough(Fraction(PARTS), len(chosen), least) for least in ENOUGH)
         self._runner.decide(passes)
         ends = np.array([found[2] + found[1] / 2, found[0] + found[1] / 2])
-        parts = self._histograms(chosen, ends, 1.25 * variance)
+        parts = self._histograms(chosen, self._plan.histogram_parts(len(chosen), passes), ends, 1.25 * variance)
         base = self._shares[1:]
         if passes:
             kept = NumberResiduals(self._tally, base)

@@ -12,6 +12,7 @@ ACROSS = 4.0
 """The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
 EACH = 2.0  # the same of other bins, and of a number's mean
 _SUPPORTS, _PASSES = 50, 60  # sizes of bins that are tried, and passes over them
+_LEAST_ERROR = 1e-30  # the variance of a value without noise
 SUPPORT = 1.0  # standard deviations of the noise, below which bins may have no rows
 WIDTHS, NOTHING = (1.0, 0.5), 0.1  # times both: averaged over; and with this weight that all log-odds are 0
 
@@ -176,7 +177,10 @@ class Part:
             for places in segments:
                 means[np.ix_(places, places)] = weights[places, column] / weights[places, column].sum()
             self.values[:, column] = means @ self.values[:, column]
-            self.covariances[column] = means @ covariance @ means.T
+            # The noise also decides which bins are merged, so that a mean is no more certain than its bins are.
+            averaged = means @ covariance @ means.T
+            growth = np.sqrt((means @ np.diag(covariance)) / np.maximum(np.diag(averaged), _LEAST_ERROR))
+            self.covariances[column] = averaged * np.outer(growth, growth)
 
     def make_monotone(self, direction: Direction, n_ordered: int) -> None:
         """Replace the log-odds along a number by the nearest that only rise, or only fall (isotonic regression)."""

@@ -1,9 +1,13 @@
 """Division of a scorecard's budget: shares of ε, or of what (ε, δ) allows under zero-concentrated privacy."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import exp, log
+from statistics import fmean
 
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts
+from hedgerow.privacy.shared_histograms import SharedHistograms, attribute_groups
 
 PARTS = 1000  # equal parts of the budget; a share is some of them
 TOTALS, WEIGHTS, CALIBRATION = map(Fraction, (40, 50, 80))  # parts; benchmarks/scorecards.py says how they were chosen
@@ -11,6 +15,7 @@ FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the 
 MOST_TO_WEIGH = 64  # attributes
 _LEAST_VARIANCE = 1e-9
 CountsMechanism = DiscreteLaplace | GaussianCounts
+HistogramsMechanism = CountsMechanism | SharedHistograms
 
 
 @dataclass(frozen=True)
@@ -20,10 +25,49 @@ class Spending:
     epsilon: Fraction  # of the whole budget
     delta: Fraction  # of the whole budget
     rows: int = 1  # with δ: how many rows the protected unit has at most
+    adds_up_rho: bool = False  # whether a shared budget adds up ρ
 
     @property
     def is_pure(self) -> bool:
         return not self.delta
+
+    @property
+    def shares_noise(self) -> bool:
+        """Whether the histograms of several attributes share noise: at pure ε, unless ρ is added up."""
+        # `SharedHistograms` costs ε·tanh(ε/2), as much ρ as any mechanism of this ε; Laplace noise on the histograms
+        # of d attributes costs ε·tanh(ε/2d).
+        return self.is_pure and not self.adds_up_rho
+
+    def histograms(
+        self, parts: Fraction, sizes: Sequence[int], row: int = 1
+    ) -> tuple[tuple[tuple[int, ...], HistogramsMechanism], ...]:
+        """Return the mechanisms for the histograms of attributes with these numbers of bins.
+
+        Each comes with the places of its attributes, and takes the share of ε that these have of all attributes. The
+        groups depend on the sizes alone, which are public. One row counts as up to `row` rows.
+        """
+        places = range(len(sizes))
+        groups = attribute_groups(tuple(sizes)) if self.shares_noise else ()
+        shared = [group for group in groups if len(group) > 1]
+        others = tuple(place for place in places if not any(place in group for group in shared))
+        share = parts / max(len(sizes), 1)
+        found: list[tuple[tuple[int, ...], HistogramsMechanism]] = [
+            (group, SharedHistograms(self.epsilon * share * len(group) / PARTS, tuple(sizes[i] for i in group), row))
+            for group in shared
+        ]
+        return (*found, *([(others, self.counts(share * len(others), len(others), row))] if others else []))
+
+    def histogram_variance(self, parts: Fraction, sizes: Sequence[int]) -> float:
+        """Return the variance of independent noise on every count that leaves histograms as exact as their own noise.
+
+        It is a geometric mean over attributes, whose noise differs if they share it.
+        """
+        variances = [
+            variance
+            for places, mechanism in self.histograms(parts, sizes)
+            for variance in histogram_variances(mechanism, [sizes[place] for place in places])
+        ]
+        return exp(fmean(map(log, variances)))
 
     def counts(self, parts: Fraction, changes: int, steps: int = 1, *, first: bool = False) -> CountsMechanism:
         """Return the mechanism for counts of which one row changes `changes` by up to `steps` each.
@@ -43,6 +87,24 @@ def narrowed(mechanism: CountsMechanism, changes: int, steps: int) -> CountsMech
     if isinstance(mechanism, GaussianCounts):
         return replace(mechanism, changes=changes * steps**2)
     return replace(mechanism, sensitivity=changes * steps)
+
+
+def typical_sizes(sizes: Sequence[int], number: int) -> list[int]:
+    """Return the numbers of bins of as many attributes as are chosen, spread evenly over those of all."""
+    ordered = sorted(sizes)
+    return [ordered[(2 * place + 1) * len(sizes) // (2 * number)] for place in range(number)]
+
+
+def histogram_variances(mechanism: HistogramsMechanism, sizes: Sequence[int]) -> list[float]:
+    """Return for each attribute the variance of independent noise on every count that has the same differences.
+
+    Shared noise is given as the variance of a count given the total of its class. Independent noise on b counts has
+    the part 1 − 1/b of its variance after their total is known, and the same correlations.
+    """
+    if isinstance(mechanism, SharedHistograms):
+        given_total = zip(mechanism.count_variances, sizes, strict=True)
+        return [max(variance * size / max(size - 1, 1), _LEAST_VARIANCE) for variance, size in given_total]
+    return [variance_of(mechanism)] * len(sizes)
 
 
 def variance_of(mechanism: CountsMechanism) -> float:
