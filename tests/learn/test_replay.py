@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.learn import blocks, greedy, plans, releases
 from hedgerow.learn.releases import ReleaseRunner
-from hedgerow.learn.scorecard import counts, fit
+from hedgerow.learn.scorecard import class_plan, counts, fit
 from hedgerow.learn.search import cost
 from hedgerow.learn.search import sampler as exact
 from hedgerow.learn.search.pairs import Pairs
@@ -281,7 +281,7 @@ def test_the_replay_catches_residuals_of_chances_that_depend_on_the_rows(monkeyp
     def residuals(tally, base, make=counts.Residuals):
         return make(tally, base + float(tally.total().sum() > 20))
 
-    monkeypatch.setattr(plan, "Residuals", residuals)
+    monkeypatch.setattr(class_plan, "Residuals", residuals)
     with pytest.raises(AssertionError, match="further than declared"):
         check(learner(SCORECARD, schema=TWO, epsilon=1000), ROWS, {**NEW, "risk": "low"}, SEEDED, 1000)
 
@@ -303,7 +303,7 @@ def test_the_replay_catches_class_shares_of_associations_that_are_not_released(m
 
 
 def test_the_replay_catches_residuals_of_three_classes_declared_as_those_of_two(monkeypatch):
-    monkeypatch.setattr(plan, "_moved_by_residuals", lambda _: 1)
+    monkeypatch.setattr(class_plan, "_moved_by_residuals", lambda _: 1)
     with pytest.raises(AssertionError, match="further than declared"):
         check(learner(SCORECARD, epsilon=1000), ROWS * 2, NEW, SEEDED, 1000)
 
