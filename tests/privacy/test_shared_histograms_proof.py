@@ -8,6 +8,7 @@ from functools import cache
 from itertools import pairwise, product
 from math import comb
 
+import numpy as np
 import pytest
 
 from hedgerow.privacy import shared_histograms
@@ -179,6 +180,15 @@ def test_every_number_below_a_limit_is_made_of_as_many_bytes(limit):
             found[uniform.below(limit)] += 1
     assert set(found) == set(range(limit))
     assert len(set(found.values())) == 1
+
+
+def test_an_answer_is_the_exact_sum_rounded_once(monkeypatch):
+    """Otherwise what is lost in rounding a large count would not be post-processing of the noisy one."""
+    monkeypatch.setattr(SharedHistograms, "_draw", lambda *_: [2, 2])
+    counts = [2**53 + 1, -(2**53) - 3]
+    noisy = SharedHistograms(Fraction(1), (2,)).build()(np.array([counts]))
+    assert noisy == [[float(count + Fraction(2, 4)) for count in counts]]
+    assert noisy != [[count + 2 / 4 for count in counts]]
 
 
 # The law: g(r) = Σ w(R)/V(R) over R >= r, between rational bounds
