@@ -46,10 +46,9 @@ class Spending:
         Each comes with the places of its attributes, and takes the share of ε that these have of all attributes. The
         groups depend on the sizes alone, which are public. One row counts as up to `row` rows.
         """
-        places = range(len(sizes))
         groups = attribute_groups(tuple(sizes)) if self.shares_noise else ()
         shared = [group for group in groups if len(group) > 1]
-        others = tuple(place for place in places if not any(place in group for group in shared))
+        others = tuple(sorted(set(range(len(sizes))).difference(*shared)))
         share = parts / max(len(sizes), 1)
         found: list[tuple[tuple[int, ...], HistogramsMechanism]] = [
             (group, SharedHistograms(self.epsilon * share * len(group) / PARTS, tuple(sizes[i] for i in group), row))
