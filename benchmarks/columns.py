@@ -42,7 +42,7 @@ class SomeColumns(hr.ExprilClassifier):
         order, size = spread(X), ceil(self._share * X.shape[1])
         part = [order[(len(questions) * size + place) % len(order)] for place in range(size)]
         rows = questions[-1].answer.n_rows if questions else len(X)
-        self.bins = bins_or_chosen("auto", X[part], rows, oracle.noise_scale(size))
+        self.bins = bins_or_chosen("auto", X[part], rows, oracle.noise_scale)
         return super()._ask(X, hypothesis, weights, questions, oracle)
 
 

@@ -8,6 +8,7 @@ import base64
 import math
 import threading
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import httpx2
@@ -18,9 +19,11 @@ import pytest
 import hedgerow as hr
 from hedgerow.client.answers import UNSIGNED
 from hedgerow.errors import ArgumentError, OracleExhaustedError, ReceiptError, ServiceError
+from hedgerow.oracle.answer_noise import AnswerNoise
 from hedgerow.oracle.answers import RowCounts
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema import Schema
 from hedgerow.service.receipts import Signer
 from tests.client.between import SIGNER, Between, connected
@@ -60,7 +63,7 @@ def ask(dataset, kind="rows"):
 def test_an_honest_curator_is_believed(key, kind):
     dataset = connected(key)
     answer, oracle = ask(dataset, kind)
-    assert answer.noise == 2 * oracle.noise_scale(2) ** 2 > 0
+    assert answer.noise.scale == oracle.noise_scale(answer.bins.sizes) > 0
     assert (UNSIGNED in oracle.privacy.notes) == (key is None)
     assert (oracle.privacy.epsilon, len(dataset.receipts), dataset.epoch) == (Fraction(1, 4), 1, 1)
     assert isinstance(dataset.fit(hr.PrivateTreeClassifier(epsilon="1/4", **TREE)), hr.models.Tree)
@@ -103,7 +106,9 @@ LIES = {
     "a negative variance": changed(variance=-5),
     "no variance": changed(variance=0),
     "a variance that is no number": changed(variance="8"),
-    "less noise than epsilon has": changed(variance=127.9),
+    "less noise than epsilon has": changed(variance=dict.fromkeys(BINS, 40.0)),
+    "noise that is not shared": changed(variance=dict.fromkeys(BINS, 128.0)),
+    "the variance of one attribute": lambda body: body | {"variance": {"age": body["variance"]["age"]}},
     "more noise than epsilon has": changed(variance=1e9),
     "another dataset": changed(dataset="surgery"),
     "another epoch": changed(epoch=2),
@@ -124,6 +129,26 @@ def test_a_curator_who_signs_it_is_not_believed(between, lie, key):
         ask(dataset)
     assert raised.value.charged is None
     assert dataset.receipts == []
+
+
+def test_an_earlier_service_whose_attributes_share_no_noise_is_believed(between):
+    """It describes no accounting, states one variance, and charges discrete Laplace noise by ε and ρ."""
+    laplace = DiscreteLaplace(Fraction(1, 4), 2, 1)
+
+    def earlier(body):
+        charge = replace(Charge.from_dict(body["charge"]), mechanism=laplace.record, rho=laplace.rho)
+        card = replace(hr.privacy.PrivacyCard.from_dict(body["card"]), charges=(charge,))
+        return body | {"variance": 128.0, "charge": charge.to_dict(), "card": card.to_dict()}
+
+    between.body = earlier
+    between.public = lambda found: {name: value for name, value in found.items() if name != "adds_up_rho"}
+    answer, oracle = ask(connected(SIGNER.public))
+    assert answer.noise == AnswerNoise.independent(BY.sizes, 128.0)
+    assert oracle.noise_scale(BY.sizes) == 8
+    assert oracle.privacy.rho == laplace.rho
+    between.body = lambda body: earlier(body) | {"variance": 127.9}
+    with pytest.raises(ServiceError, match="from the service, got another"):
+        ask(connected(SIGNER.public))
 
 
 def test_what_is_no_number_is_no_answer(between):
@@ -303,7 +328,7 @@ class Claims:
         self.rows = rows
 
     def marginals(self, bins):
-        return RowCounts(bins, self.rows, 8.0)
+        return RowCounts(bins, self.rows, AnswerNoise.independent(bins.sizes, 8.0))
 
 
 @pytest.mark.parametrize(

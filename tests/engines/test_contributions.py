@@ -190,4 +190,4 @@ def test_an_oracle_on_a_table_counts_as_many(load, release):
     budget, more = hr.Budget(1, "1e-6"), {"classes": ("n", "y"), "release": release}
     private = hr.Oracle.from_table(load(TABLE), "y", budget, unit=Unit("who", 2), **more)
     of_rows = hr.Oracle.from_table(load(TABLE), "y", budget, **more)
-    assert private.noise_scale(1) == pytest.approx(2 * of_rows.noise_scale(1))
+    assert private.noise_scale((3,)) == pytest.approx(2 * of_rows.noise_scale((3,)))

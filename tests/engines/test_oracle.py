@@ -111,7 +111,7 @@ def test_charges_and_refusals_are_those_of_memory(load, rows):
     budget = hr.Budget(1)
     oracle = Oracle.from_table(load(rows), "ill", budget, 2, classes=("no", "yes"))
     assert oracle.columns == ("age", "sex", "smoker", "dose")
-    assert (oracle.queries_left, oracle.noise_scale(4)) == (2, 8.0)
+    assert (oracle.queries_left, oracle.noise_scale((70,) * 4)) == (2, 8.0)
     with pytest.raises(SchemaError, match="so that no private row can be refused"):
         oracle.marginals(Schema({"age": Integer(0, 90, cuts=())}))
     with pytest.raises(DomainError, match="column 'height': expected this column"):

@@ -120,7 +120,7 @@ def test_expril_learns_from_exact_and_from_noisy_answers(release, variant, rewei
     assert [record["question"] for record in learner.history_] == list(range(1, questions + 1))
     for record in learner.history_:
         assert len(record["bins"]) == 3
-        assert record["noise_scale"] == noisy.noise_scale(3)
+        assert record["noise_scale"] == noisy.noise_scale(record["bins"])
         assert 0 <= record["positive"] <= 1
         assert (record["rows"] is None) == (release == "ratio")
         assert 1 <= record["effective_sample_size"] <= 400 + 1e-6

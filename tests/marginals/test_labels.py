@@ -60,7 +60,8 @@ def test_one_answer_is_the_same_for_both_variants_and_twice_is_as_once():
 def test_answers_count_by_the_inverse_of_their_variance():
     """One row said to be ⅕ with variance v and ⁷⁄₁₀ with 4v: (4·0.2 + 0.7)/5 = 0.3."""
     one, other = (
-        Equations(np.ones((1, 1)), np.array([value]), variance) for value, variance in ((0.2, 1e-6), (0.7, 4e-6))
+        Equations(np.ones((1, 1)), np.array([value]), np.array([variance]))
+        for value, variance in ((0.2, 1e-6), (0.7, 4e-6))
     )
     assert estimate_labels([one, other])[0] == pytest.approx(0.3, abs=1e-3)
     assert estimate_labels([other, one])[0] == pytest.approx(0.3, abs=1e-3)

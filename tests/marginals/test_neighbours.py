@@ -18,14 +18,19 @@ JUDGES = st.builds(
     st.sampled_from([None, "unseen", "?"]),
     st.sampled_from([None, "unseen", "?"]),
 )
-RELEASES = ["counts", "gaussian"]
+RELEASES = ["counts", "counts in rho", "gaussian"]
+
+
+def budget_of(release, epsilon=1, delta=1e-6):
+    """Return a budget that adds up rho or not, whose cap on rho does not limit epsilon."""
+    return hr.Budget(epsilon, delta, rho=10_000 if release == "counts in rho" else None)
 
 
 def recorded(rows, kind, release, *questions, noise=None, budget=None):
     """Return an oracle, and what its noise source was given: (mechanism, true answer, noisy answer) a question."""
     recorder = Recorder(noise or SeededNoise(np.random.default_rng(0)))
-    options = {"release": release, "run_code": True, "random_state": recorder}
-    oracle = hr.Oracle(*split(FRAMES[kind](rows)), budget or hr.Budget(1, 1e-6), len(questions), **options)
+    options = {"release": release.split()[0], "run_code": True, "random_state": recorder}
+    oracle = hr.Oracle(*split(FRAMES[kind](rows)), budget or budget_of(release), len(questions), **options)
     for bins, hypothesis in questions:
         oracle.marginals(bins) if hypothesis is None else oracle.error_marginals(bins, hypothesis)
     return oracle, recorder.trace
@@ -44,19 +49,25 @@ def test_true_answers_are_counts_and_neighbours_are_as_far_as_declared(kind, rel
     questions = (bins, None), (bins, judge), (bins, Always(True))
     _, one = recorded(rows, kind, release, *questions)
     _, other = recorded([*rows[:place], row, *rows[place:]], kind, release, *questions)
-    assert one[0][1].tolist() == slow_counts(bins, rows)
+    assert one[0][1].ravel().tolist() == slow_counts(bins, rows)
     for (_, true, _), predict in zip(one[1:], (judge.one, lambda _: True), strict=True):
         wrong = slow_counts(bins, rows, lambda row, predict=predict: predict(row) is not row["label"])
         right = slow_counts(bins, rows, lambda row, predict=predict: predict(row) is row["label"])
-        assert true.tolist() == wrong + right
+        assert true.ravel().tolist() == wrong + right
     for (mechanism, before, _), (same, after, _) in zip(one, other, strict=True):
         assert mechanism == same
         change = np.abs(after - before)
         assert change.sum() == len(bins)  # a row is in one bin of each attribute: exactly d in ℓ1
         assert change.max() == 1
         assert mechanism.distance(before, after) <= mechanism.sensitivity
-        declared = len(bins) if release == "counts" else np.sqrt(len(bins))
-        assert mechanism.sensitivity == declared
+        assert mechanism.sensitivity == declared(release, len(bins))
+        if release == "counts":
+            assert mechanism.distance(before, after) == mechanism.sensitivity == 1
+
+
+def declared(release, attributes):
+    """Return the sensitivity to a row: of shared noise 1, in ℓ1 the number of attributes, in ℓ2 its root."""
+    return {"counts": 1, "counts in rho": attributes, "gaussian": np.sqrt(attributes)}[release]
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -68,17 +79,18 @@ def test_a_row_changes_as_many_counts_of_classes_as_there_are_attributes(release
         frame = FRAMES["polars"](table).drop("label")
         of = [next(word for word in "abc" if _is(each, word, words)) for each in table]
         recorder = Recorder(SeededNoise(np.random.default_rng(0)))
-        options = {"classes": tuple("abc"), "release": release, "random_state": recorder}
-        hr.Oracle(frame, np.array(of, dtype=str), hr.Budget(1, 1e-6), 1, **options).class_marginals(bins)
+        options = {"classes": tuple("abc"), "release": release.split()[0], "random_state": recorder}
+        hr.Oracle(frame, np.array(of, dtype=str), budget_of(release), 1, **options).class_marginals(bins)
         slow = [slow_counts(bins, table, lambda each, word=word: _is(each, word, words)) for word in "abc"]
         ((mechanism, true, _),) = recorder.trace
-        assert true.tolist() == np.array(slow).T.ravel().tolist()
+        assert (true if true.ndim == 2 else true.reshape(-1, 3).T).tolist() == slow
         traces.append((mechanism, true))
     (mechanism, before), (same, after) = traces
     assert mechanism == same
     assert np.abs(after - before).sum() == len(bins)
     assert np.abs(after - before).max() == 1
-    assert mechanism.sensitivity == (len(bins) if release == "counts" else np.sqrt(len(bins)))
+    assert mechanism.sensitivity == declared(release, len(bins))
+    assert mechanism.distance(before, after) <= mechanism.sensitivity
 
 
 def _is(row, word, words):
@@ -88,11 +100,17 @@ def _is(row, word, words):
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_what_is_declared_is_what_the_noise_is_scaled_to(release):
-    """λ = d·(questions)/ε in counts (EXPRIL eq. 14); σ grows as √d with Gaussian noise."""
-    oracle, trace = recorded([], "polars", release, (ONE, None), (ALL, None), (SOME, None), budget=hr.Budget(2, 1e-6))
-    scales = [oracle.noise_scale(d) for d in (1, 4, 2)]
+    """λ = d·(questions)/ε in counts (EXPRIL eq. 14), or less if noise is shared; σ grows as √d with Gaussian noise."""
+    asked, budget = (ONE, ALL, SOME), budget_of(release, 2)
+    oracle, trace = recorded([], "polars", release, *((bins, None) for bins in asked), budget=budget)
+    scales = [oracle.noise_scale(bins.sizes) for bins in asked]
+    laplace = [1 * 3 / 2, 4 * 3 / 2, 2 * 3 / 2]
     if release == "counts":
-        assert scales == pytest.approx([1 * 3 / 2, 4 * 3 / 2, 2 * 3 / 2])
+        assert scales[0] == laplace[0]
+        assert [mechanism.noise.scale for mechanism, _, _ in trace[1:]] == scales[1:]
+        assert 0.5 * laplace[1] < scales[1] < 0.9 * laplace[1]
+    elif release == "counts in rho":
+        assert scales == pytest.approx(laplace)
         assert [float(mechanism.sensitivity / mechanism.epsilon) for mechanism, _, _ in trace] == scales
     else:
         assert scales == pytest.approx([scales[0], 2 * scales[0], np.sqrt(2) * scales[0]])
@@ -104,16 +122,16 @@ def test_what_is_declared_is_what_the_noise_is_scaled_to(release):
 @pytest.mark.parametrize("questions", [1, 2, 3, 7])
 def test_all_questions_together_cost_the_budget_exactly_whatever_they_are_about(release, budget, questions):
     asked = [(BINS[i % 3], None if i % 2 else Always(True)) for i in range(questions)]
-    budget = hr.Budget(*budget)
+    budget = budget_of(release, *budget)
     oracle, trace = recorded([], "polars", release, *asked, budget=budget)
     assert budget.spent == budget.epsilon == sum(charge.epsilon for charge in budget.charges)
     costs = [
         mechanism.epsilon for mechanism, _, _ in trace
     ]  # later Gaussian answers cost nothing, but have no guarantee
     assert [charge.epsilon for charge in budget.charges] == costs
-    assert all(costs) if release == "counts" else costs[0] > 0 == sum(costs[1:])
-    secure, spent = hr.Budget(budget.epsilon, budget.delta), [cost for cost in costs if cost]
-    unrecorded = hr.Oracle(*split(FRAMES["polars"]([])), secure, questions, release=release)
+    assert costs[0] > 0 == sum(costs[1:]) if release == "gaussian" else all(costs)
+    secure, spent = budget_of(release, budget.epsilon, budget.delta), [cost for cost in costs if cost]
+    unrecorded = hr.Oracle(*split(FRAMES["polars"]([])), secure, questions, release=release.split()[0])
     for bins, hypothesis in asked:
         unrecorded.marginals(bins) if hypothesis is None else unrecorded.error_marginals(bins, hypothesis)
     assert [charge.epsilon for charge in secure.charges] == spent
@@ -125,10 +143,9 @@ def test_all_questions_together_cost_the_budget_exactly_whatever_they_are_about(
 @pytest.mark.parametrize("release", RELEASES)
 def test_secure_noise_is_what_an_oracle_uses(release):
     rows = [{"flag": True, "word": "r", "size": 1.0, "age": 20, "label": True}] * 4000
-    budget = hr.Budget(1, 1e-6)
-    oracle, trace = recorded(rows, "polars", release, (ALL, None), noise=SecureNoise(), budget=budget)
-    (_, true, noisy), scale = trace[0], oracle.noise_scale(4)
+    oracle, trace = recorded(rows, "polars", release, (ALL, None), noise=SecureNoise())
+    (_, true, noisy), scale = trace[0], oracle.noise_scale(ALL.sizes)
     assert list(noisy) != true.tolist()
     assert np.abs(np.array(noisy) - true).max() < 60 * scale  # e⁻⁶⁰ by chance
-    untouched = hr.Oracle(*split(FRAMES["polars"](rows)), hr.Budget(1, 1e-6), release=release)
+    untouched = hr.Oracle(*split(FRAMES["polars"](rows)), budget_of(release), release=release.split()[0])
     assert untouched._noise == SecureNoise()

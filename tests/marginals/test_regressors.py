@@ -22,6 +22,7 @@ from hedgerow.marginals.expril import Equations, estimate_labels, prepared
 from hedgerow.marginals.expril_regressor import _DEVIATIONS, most_probable
 from hedgerow.marginals.linear import estimated
 from hedgerow.oracle import Always, LevelSums, choose_bins
+from hedgerow.oracle.answer_noise import AnswerNoise
 from hedgerow.oracle.binning import bin_matrix
 from hedgerow.oracle.release_forms import AnswerPlan
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
@@ -187,7 +188,9 @@ def test_the_effects_are_the_posterior_mean_by_definition():
     """One attribute: the joint Gaussian of effects and sums, conditioned by the textbook's formula."""
     rng = np.random.default_rng(0)
     matrix = np.eye(3)[rng.integers(3, size=90)].T
-    answer = LevelSums(None, np.array([300, 200, 100]), np.array([0, 110, 190]), 50.0, 10)
+    answer = LevelSums(
+        None, np.array([300, 200, 100]), np.array([0, 110, 190]), AnswerNoise.independent((3,), 50.0), 10
+    )
     answer = Counted(answer, 90.0)
     prior = np.diag([1.0, 2.0, 3.0])
     shares, spread = estimated(matrix, answer, np.full(90, 1 / 90), prior)
@@ -209,7 +212,9 @@ class Counted:
 def test_the_deviation_of_labels_is_the_one_of_the_largest_density():
     rng = np.random.default_rng(0)
     matrix = (rng.random((6, 50)) < 0.3) / 50
-    equations = [Equations(matrix, matrix @ rng.random(50), 1e-5), Equations(-matrix, matrix @ rng.random(50), 4e-5)]
+    n = len(matrix)
+    equations = [Equations(matrix, matrix @ rng.random(50), np.full(n, 1e-5))]
+    equations += [Equations(-matrix, matrix @ rng.random(50), np.full(n, 4e-5))]
     whole = np.vstack([one.matrix for one in equations])
     target = np.concatenate([one.target for one in equations])
     noise = np.diag([1e-5] * 6 + [4e-5] * 6)
@@ -228,7 +233,7 @@ def test_labels_are_the_nearest_to_what_is_expected(expected, deviation):
     rng = np.random.default_rng(1)
     matrix = (rng.random((4, 30)) < 0.5) / 30
     target = matrix @ np.full(30, expected) + 1e-3
-    one = Equations(matrix, target, 1e-4)
+    one = Equations(matrix, target, np.full(len(target), 1e-4))
     ridge = 1e-3 * np.mean(np.sum(matrix**2, axis=1)) + 1e-4 / deviation**2 / 30
     slow = expected + np.linalg.solve(
         matrix.T @ matrix + ridge * np.eye(30), matrix.T @ (target - matrix @ np.full(30, expected))
@@ -293,7 +298,9 @@ def test_neighbouring_targets_are_asked_the_same_under_secure_noise(release):
 
 @pytest.mark.parametrize("name", REPLAYED)
 def test_the_replay_catches_steps_that_are_not_counted(monkeypatch, name):
-    monkeypatch.setattr(AnswerPlan, "mechanism", lambda self, n, d, *_, make=AnswerPlan.mechanism: make(self, n, d))
+    monkeypatch.setattr(
+        AnswerPlan, "mechanism", lambda self, n, sizes, *_, make=AnswerPlan.mechanism: make(self, n, sizes)
+    )
     with pytest.raises(AssertionError, match="further than declared"):
         check(name, ROWS, NEW, "counts", SeededNoise(np.random.default_rng(1)))
 

@@ -59,9 +59,9 @@ def test_noise_is_larger_by_the_rows_of_a_person_and_the_card_says_why(release):
     budget = hr.Budget(1, "1e-6")
     oracle = hr.Oracle(data, ill, budget, 2, unit=UNIT, release=release)
     of_rows = hr.Oracle(data[["size"]], ill, hr.Budget(1, "1e-6"), 2, release=release)
-    assert oracle.noise_scale(1) == pytest.approx(2 * of_rows.noise_scale(1))
+    assert oracle.noise_scale(BINS.sizes) == pytest.approx(2 * of_rows.noise_scale(BINS.sizes))
     answer = oracle.marginals(BINS)
-    assert answer.noise == pytest.approx(2 * oracle.noise_scale(1) ** 2)
+    assert answer.noise.scale == pytest.approx(oracle.noise_scale(BINS.sizes))
     assert oracle.privacy.unit == UNIT
     assert budget.spent == (1 if release == "gaussian" else Fraction(1, 2))
     assert "at most 2 rows of each unit, drawn at random, are used" in str(oracle.privacy)

@@ -21,27 +21,35 @@ from tests.marginals.tables import ALL, FRAMES, ROW, SOME, slow_counts, split
 def test_the_number_of_bins_keeps_rows_to_noise_near_four(rows, scale):
     """EXPRIL §4.2: n'/(q·√2·λ) close to 4: no other whole number is nearer to n'/(4·√2·λ), from 2 to 12."""
     wanted = rows / (4 * np.sqrt(2) * scale)
-    assert n_bins(rows, scale) == min(range(2, 13), key=lambda q: abs(q - wanted))
+    assert n_bins(rows, lambda _: scale) == min(range(2, 13), key=lambda q: abs(q - wanted))
 
 
 @pytest.mark.parametrize(("rows", "scale"), [(5000, 75), (2500, 4), (700, 44), (10**6, 1), (50, 500)])
 def test_the_published_rule_has_no_limit_but_two(rows, scale):
     wanted = rows / (4 * np.sqrt(2) * scale)
-    found = n_bins(rows, scale, np.inf)
+    found = n_bins(rows, lambda _: scale, np.inf)
     assert found == 2 or abs(found - wanted) <= 0.5
-    assert n_bins(700, 0, np.inf) == 12
+    assert n_bins(700, lambda _: 0, np.inf) == 12
 
 
 def test_published_bins_keep_the_ratio_that_the_paper_keeps():
     """EXPRIL §4.2 on 2,500 rows with λ = 4: 110 bins of 23 rows, four standard deviations of 5.7; 12 bins have 37."""
     source = np.random.default_rng(0).normal(size=(2500, 1))
-    assert len(bins_or_chosen("published", source, 2500, 4.0)["x0"].cuts) == 109
-    assert len(bins_or_chosen("auto", source, 2500, 4.0)["x0"].cuts) == 11
+    assert len(bins_or_chosen("published", source, 2500, lambda _: 4.0)["x0"].cuts) == 109
+    assert len(bins_or_chosen("auto", source, 2500, lambda _: 4.0)["x0"].cuts) == 11
 
 
 def test_without_noise_there_are_as_many_bins_as_allowed():
-    assert n_bins(700, 0) == 12
-    assert n_bins(700, 1e-300) == 12
+    assert n_bins(700, lambda _: 0) == 12
+    assert n_bins(700, lambda _: 1e-300) == 12
+
+
+@pytest.mark.parametrize("most", [12, np.inf])
+def test_the_number_of_bins_is_the_largest_that_its_own_noise_allows(most):
+    for rows in (50, 500, 5000, 50_000):
+        found = n_bins(rows, lambda q: 20 - 15 / q, most)
+        allowed = [q for q in range(2, 3000) if q <= min(most, round(rows / (4 * np.sqrt(2) * (20 - 15 / q))))]
+        assert found == max(allowed, default=2)
 
 
 def slow_cuts(numbers, weights, most):
@@ -166,18 +174,18 @@ def test_a_column_whose_weight_is_all_on_missing_rows_is_cut_by_its_rows():
 @pytest.mark.parametrize("bins", ["many", 1, 0, True, 2.0, None])
 def test_bins_that_are_none_are_refused(bins):
     with pytest.raises(ValueError, match="bins must be 'auto', 'published', a whole number >= 2 or a Schema"):
-        bins_or_chosen(bins, np.array([[1.0], [2.0]]), 2, 0.0)
+        bins_or_chosen(bins, np.array([[1.0], [2.0]]), 2, lambda _: 0.0)
 
 
 def test_bins_that_are_given_must_hold_rows_of_the_source():
     X = np.array([[1.0], [2.0]])
     fits = Schema({"a": Real(0.0, 3.0, (1.5,), missing="bin", outside="clip")})
-    assert bins_or_chosen(fits, X, 2, 0.0) is fits
+    assert bins_or_chosen(fits, X, 2, lambda _: 0.0) is fits
     empty = Schema({"a": Real(0.0, 3.0, (1.5, 2.5), missing="bin", outside="clip")})
     with pytest.raises(DomainError, match=r"column 'a': expected rows of the source .*, found none in bin \(2.5, 3\]"):
-        bins_or_chosen(empty, X, 2, 0.0)
-    assert len(bins_or_chosen("auto", X, 2, 0.0)["x0"].cuts) == 1
-    assert bins_or_chosen(5, np.arange(50.0)[:, None], 2, 0.0)["x0"].cuts == (9.0, 19.0, 29.0, 39.0)
+        bins_or_chosen(empty, X, 2, lambda _: 0.0)
+    assert len(bins_or_chosen("auto", X, 2, lambda _: 0.0)["x0"].cuts) == 1
+    assert bins_or_chosen(5, np.arange(50.0)[:, None], 2, lambda _: 0.0)["x0"].cuts == (9.0, 19.0, 29.0, 39.0)
 
 
 def test_bins_with_a_weight_are_refused():

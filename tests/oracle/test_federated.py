@@ -9,6 +9,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ServiceError
 from hedgerow.oracle import choose_bins
+from hedgerow.oracle.answer_noise import AnswerHistograms
 from tests.service.wards import Exact
 
 DATA = hr.datasets.load("breast_cancer")
@@ -33,7 +34,7 @@ def test_answers_add_up_to_those_of_the_pooled_table():
     one, other = federated.error_marginals(BINS, tree.tree_), pooled.error_marginals(BINS, tree.tree_)
     assert np.array_equal(one.wrong, other.wrong)
     assert np.array_equal(one.right, other.right)
-    assert one.noise == 3 * other.noise
+    assert one.noise.counts == pytest.approx([3 * variance for variance in other.noise.counts])
     assert (federated.columns, federated.classes, federated.label.classes) == (
         pooled.columns,
         pooled.classes,
@@ -44,8 +45,22 @@ def test_answers_add_up_to_those_of_the_pooled_table():
 
 def test_noise_adds_up_in_variance():
     federated, one = hr.oracle.FederatedOracle(oracles()), oracles()[0]
-    assert federated.noise_scale(4) == pytest.approx(np.sqrt(3) * one.noise_scale(4))
-    assert federated.marginals(BINS).noise == pytest.approx(2 * federated.noise_scale(4) ** 2)
+    assert federated.noise_scale(BINS.sizes) == pytest.approx(np.sqrt(3) * one.noise_scale(BINS.sizes))
+    noise, of_one = federated.marginals(BINS).noise, one.marginals(BINS).noise
+    assert noise.scale == pytest.approx(federated.noise_scale(BINS.sizes))
+    assert noise.covariance == pytest.approx(3 * of_one.covariance)
+
+
+def test_answers_of_curators_whose_noise_differs_add_up():
+    """One adds up rho, so that its attributes share no noise: of the sum they share none."""
+    in_rho = hr.Oracle(X, Y, hr.Budget(1, 1e-6, accounting="zcdp"), 1, classes=DATA.schema.classes)
+    shared = hr.Oracle(X, Y, hr.Budget(2), 1, classes=DATA.schema.classes)
+    noise = hr.oracle.FederatedOracle([in_rho, shared]).marginals(BINS).noise
+    scale = len(BINS) / float(in_rho.privacy.epsilon)
+    (charge,) = shared.privacy.charges
+    of_shared = AnswerHistograms(charge.epsilon, BINS.sizes).noise
+    assert noise.counts == pytest.approx([2 * scale**2 + variance for variance in of_shared.counts])
+    assert noise.groups == (0, 1, 2, 3)
 
 
 def test_the_card_has_the_largest_charge_and_names_the_sum():
@@ -91,7 +106,8 @@ def test_sources_of_noise_are_named_once():
     pairs = [hr.oracle.FederatedOracle(pair) for pair in (given[::2], given[1::2])]
     federated = hr.oracle.FederatedOracle(pairs)
     federated.marginals(BINS)
-    assert {source.code for source in federated.privacy.noise["sources"]} == {"seeded_generator", "opendp"}
+    sources = {source.code for source in federated.privacy.noise["sources"]}
+    assert sources == {"seeded_generator", "operating_system"}
 
 
 class Dropping:

@@ -14,6 +14,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, HypothesisError
 from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.oracle import FederatedOracle, LevelSums, frame_rows
+from hedgerow.oracle.answer_noise import AnswerHistograms
 from hedgerow.oracle.answers import ErrorCounts
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise, SeededNoise
@@ -29,7 +30,7 @@ NUMBER = Number("label", -3, 17, 8)
 STEPS = 7
 VALUES = st.sampled_from([-1e300, -3.0, -2.9, -0.5, 0, 3.1, 6.9, 7.0, 14.5, 17.0, 18.0, 1e300])
 ROWS = st.lists(st.tuples(ROW, VALUES), max_size=9)
-RELEASES = ["counts", "gaussian"]
+RELEASES = ["counts", "counts in rho", "gaussian"]
 TREE = Tree(
     Schema({"size": ALL["size"], "age": Integer(0, 100, (60,), outside="clip")}, Label("is_high", (False, True))),
     Split(
@@ -75,10 +76,15 @@ def right_of(said, level):
     return {True: level, False: STEPS - level}.get(said if isinstance(said, bool) else None, 0)
 
 
+def budget_of(release):
+    """Return a budget of epsilon 1, which adds up rho or not."""
+    return hr.Budget(1, 1e-6, rho=100 if release == "counts in rho" else None)
+
+
 def recorded(rows, release, ask, kind="polars"):
     recorder = Recorder(SeededNoise(np.random.default_rng(0)))
-    options = {"release": release, "run_code": True, "random_state": recorder}
-    ask(hr.Oracle(*of(rows, kind), hr.Budget(1, 1e-6), 1, number=NUMBER, **options))
+    options = {"release": release.split()[0], "run_code": True, "random_state": recorder}
+    ask(hr.Oracle(*of(rows, kind), budget_of(release), 1, number=NUMBER, **options))
     return recorder.trace[0]
 
 
@@ -89,7 +95,7 @@ def test_answers_are_sums_of_levels_from_both_ends(kind, rows, bins):
     answer = oracle.level_marginals(bins)
     assert answer.above.tolist() == slow(bins, rows, lambda _, level: level)
     assert answer.below.tolist() == slow(bins, rows, lambda _, level: STEPS - level)
-    assert (answer.steps, answer.noise) == (STEPS, 0)
+    assert (answer.steps, answer.noise.is_exact) == (STEPS, True)
     assert (answer.masses * answer.n_rows).round(9).tolist() == slow(bins, rows, lambda *_: 1)
 
 
@@ -122,8 +128,12 @@ def test_a_row_moves_an_answer_by_its_steps_in_every_attribute(release, rows, ro
         assert change.sum() == len(bins) * STEPS  # exactly: ℓ1
         assert (change**2).sum() <= len(bins) * STEPS**2  # ℓ2, squared
         assert mechanism.distance(before, after) <= mechanism.sensitivity
-        declared = len(bins) * STEPS if release == "counts" else np.sqrt(len(bins)) * STEPS
-        assert mechanism.sensitivity == pytest.approx(declared, rel=1e-15)
+        declared = {"counts in rho": len(bins) * STEPS, "gaussian": np.sqrt(len(bins)) * STEPS}
+        shared = STEPS if len(bins) > 1 else len(bins) * STEPS
+        assert mechanism.sensitivity == pytest.approx(declared.get(release, shared), rel=1e-15)
+        if isinstance(mechanism, AnswerHistograms):
+            assert change.shape == (2, sum(bins.sizes))
+            assert mechanism.distance(before, after) == STEPS
 
 
 def test_the_sensitivity_is_reached():
@@ -134,11 +144,13 @@ def test_the_sensitivity_is_reached():
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_noise_grows_with_the_steps_and_the_charge_does_not(release):
-    budget = hr.Budget(1, 1e-6)
-    oracle = hr.Oracle(*of([]), budget, 3, number=NUMBER, release=release)
+    budget = budget_of(release)
+    oracle = hr.Oracle(*of([]), budget, 3, number=NUMBER, release=release.split()[0])
     rows, levels, errors = oracle.marginals(ALL), oracle.level_marginals(ALL), oracle.error_marginals(ALL, Always(True))
-    assert levels.noise == errors.noise == pytest.approx(STEPS**2 * rows.noise)
-    assert levels.variance * levels.n_rows**2 == pytest.approx(2 * rows.noise)  # rows by two sums of their steps
+    assert levels.noise == errors.noise
+    assert levels.noise.covariance == pytest.approx(STEPS**2 * rows.noise.covariance, rel=1e-2, abs=1e-6)
+    # Rows are counted by two sums of their steps.
+    assert levels.variance * levels.n_rows**2 == pytest.approx(2 / STEPS**2 * levels.noise.by_bin)
     assert budget.spent == oracle.privacy.epsilon == 1
     assert oracle.privacy.is_private
 
@@ -164,6 +176,14 @@ def test_the_noise_has_the_exact_chances_of_its_scale():
 def test_secure_noise_is_what_an_oracle_uses_for_levels():
     oracle = hr.Oracle(*of([]), hr.Budget(1), 1, number=NUMBER)
     assert type(oracle._noise) is SecureNoise
+    oracle.level_marginals(ALL)
+    (charge,) = oracle.privacy.charges
+    assert charge.mechanism == AnswerHistograms(Fraction(1), ALL.sizes, STEPS).record
+    assert charge.rho is None
+
+
+def test_where_rho_is_added_up_attributes_share_no_noise():
+    oracle = hr.Oracle(*of([]), hr.Budget(1, rho=100), 1, number=NUMBER)
     oracle.level_marginals(ALL)
     (charge,) = oracle.privacy.charges
     assert charge.mechanism == DiscreteLaplace(Fraction(1), 4 * STEPS, STEPS).record
@@ -250,15 +270,17 @@ def test_several_curators_add_up_or_refuse():
 @pytest.mark.parametrize("release", RELEASES)
 @given(rows=st.lists(VALUES, max_size=6), more=st.lists(VALUES, min_size=1, max_size=4))
 def test_all_rows_of_a_person_move_an_answer_no_further_than_is_charged(release, rows, more):
-    bins, unit = Schema({"age": ALL["age"]}), hr.Unit("who", 2)
+    bins, unit = Schema({"age": ALL["age"], "size": ALL["size"]}), hr.Unit("who", 2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frame_rows, "draw_key", lambda _: b"a key")  # the same rows of the others are counted
         traces = []
         for own in ([], more):
             whose, values = ["ann"] * len(rows) + ["zoe"] * len(own), np.array([*rows, *own], dtype=float)
-            frame = pd.DataFrame({"who": np.array(whose, dtype=object), "age": np.full(len(whose), 5)})
-            recorder, budget = Recorder(SeededNoise(np.random.default_rng(0))), hr.Budget(1, 1e-6)
-            options = {"unit": unit, "release": release, "random_state": recorder}
+            frame = pd.DataFrame(
+                {"who": np.array(whose, dtype=object), "age": np.full(len(whose), 5), "size": np.full(len(whose), 0.5)}
+            )
+            recorder, budget = Recorder(SeededNoise(np.random.default_rng(0))), budget_of(release)
+            options = {"unit": unit, "release": release.split()[0], "random_state": recorder}
             hr.Oracle(frame, values, budget, 1, number=NUMBER, **options).level_marginals(bins)
             traces.append(recorder.trace)
             assert budget.spent == 1

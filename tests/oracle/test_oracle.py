@@ -24,6 +24,7 @@ import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, DomainError, HypothesisError, NotPicklableError, OracleExhaustedError
 from hedgerow.errors import SchemaError as BadSchema
 from hedgerow.hypotheses.hypothesis import Always
+from hedgerow.oracle.answer_noise import AnswerHistograms
 from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
 
 NUMBER = Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")
@@ -76,12 +77,13 @@ def test_exact_answers_are_the_counts_and_the_card_says_so(release):
         assert errors.ratios[6] == 0  # no row
     else:
         assert rows.rows.tolist() == TRUE
-        assert (rows.noise, errors.noise) == (0, 0)
+        assert rows.noise.is_exact
+        assert errors.noise.is_exact
         assert errors.wrong[0] == wrong[0]
         assert (errors.wrong + errors.right).tolist() == TRUE
         assert rows.n_rows == errors.n_rows == N
         assert errors.error_rate == pytest.approx(1 - LABELS.mean())
-    assert asked.noise_scale(2) == 0
+    assert asked.noise_scale(BINS.sizes) == 0
     assert asked.privacy.headline == "none (not private: exact answers)"
     assert asked.privacy.charges == ()
 
@@ -457,7 +459,7 @@ def test_rows_of_each_class_are_counted_by_bin(release):
     assert found.rows.shape == (8, 3)
     assert found.rows[0].tolist() == [int((THIRDS[SIZES == 1.0] == word).sum()) for word in "abc"]
     assert found.rows.sum(axis=1).tolist() == TRUE
-    assert (found.noise, found.n_rows, found.variance) == (0, N, 0)
+    assert (found.noise.is_exact, found.n_rows, found.variance.tolist()) == (True, N, [0] * 8)
     assert found.masses == pytest.approx(np.array(TRUE) / N)
     errors = asked.error_marginals(BINS, Always("b"))
     assert errors.right.tolist() == found.rows[:, 1].tolist()
@@ -468,8 +470,9 @@ def test_noise_on_the_rows_of_a_class_is_that_of_any_count():
     budget = hr.Budget(1)
     asked = hr.Oracle(FRAME, THIRDS, budget, 1, classes=("a", "b", "c"), random_state=0)
     found = asked.class_marginals(BINS)
-    assert found.noise == 2 * asked.noise_scale(2) ** 2 == 8
-    assert found.variance == pytest.approx(3 * 8 / found.n_rows**2)
+    assert found.noise == AnswerHistograms(Fraction(1), (4, 4)).noise
+    assert found.noise.scale == asked.noise_scale(BINS.sizes) < 2
+    assert found.variance == pytest.approx(3 * found.noise.by_bin / found.n_rows**2)
     assert (budget.spent, asked.queries_left) == (1, 0)
     with pytest.raises(OracleExhaustedError):
         asked.class_marginals(BINS)
@@ -573,4 +576,4 @@ def test_noise_is_as_large_for_a_number_of_questions_of_numpy():
     X = np.zeros((20, 3))
     for questions in (100, np.int8(100)):
         oracle = hr.Oracle(X, [0, 1] * 10, hr.Budget(1), max_queries=questions)
-        assert (oracle.noise_scale(3), oracle.queries_left, type(oracle.max_queries)) == (300.0, 100, int)
+        assert (oracle.noise_scale((70,) * 3), oracle.queries_left, type(oracle.max_queries)) == (300.0, 100, int)

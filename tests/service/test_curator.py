@@ -31,6 +31,7 @@ from hedgerow.privacy.account import Account
 from hedgerow.privacy.amounts import total
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.noise import noise_source
+from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema import Schema
 from hedgerow.service.questions import LARGEST_DIVISOR
 from hedgerow.service.receipts import Receipt, Signer
@@ -291,6 +292,29 @@ def test_gaussian_answers_are_charged_by_rho_where_the_ledger_adds_it_up(url):
         answer = json.loads(curator.ask(Request(ANA, "wards", "marginals", "one", body)).body)
         assert answer["charge"]["mechanism"]["code"] == "discrete_gaussian"
         assert curator.ledger.account("wards").spent_rho == Fraction(answer["charge"]["rho_exact"])
+
+
+def test_attributes_share_noise_unless_the_ledger_adds_up_rho(url):
+    body = question(epsilon="1", bins=BINS)
+    with curator_of(url) as curator:
+        assert curator.describe(ANA, "wards")["adds_up_rho"] is False
+        answer = json.loads(curator.ask(Request(ANA, "wards", "marginals", "one", body)).body)
+        assert answer["charge"]["mechanism"]["code"] == "shared_histograms"
+        assert curator.ledger.account("wards").spent_rho == pure_rho(Fraction(1))
+
+
+@pytest.mark.parametrize("cap", [Account(None, rho=Fraction(3)), Account(9, Fraction(1, 10**6), accounting="zcdp")])
+def test_a_ledger_that_adds_up_rho_is_charged_the_rho_of_each_attribute(url, cap):
+    shares, body = {"ana": Account(None, rho=Fraction(1))}, question(epsilon="1", bins=BINS)
+    with curator_of(url, cap=cap, shares=shares) as curator:
+        assert curator.describe(ANA, "wards")["adds_up_rho"] is True
+        cost = curator.cost(ANA, "wards", "marginals", body)
+        answer = json.loads(curator.ask(Request(ANA, "wards", "marginals", "one", body)).body)
+        assert answer["charge"]["mechanism"]["code"] == "discrete_laplace"
+        assert answer["variance"] == {"age": 8.0, "smoker": 8.0}
+        assert (
+            curator.ledger.account("wards").spent_rho == pure_rho(Fraction(1), Fraction(1, 2)) == Fraction(cost["rho"])
+        )
 
 
 def test_a_receipt_ties_answer_and_charge_to_the_ledger(url):

@@ -19,6 +19,7 @@ from hedgerow.errors import ReceiptError, ServiceError
 from hedgerow.learn.learners import learners_of
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.model import Model
+from hedgerow.oracle.answer_noise import AnswerNoise
 from hedgerow.oracle.answers import PARTS
 from hedgerow.oracle.release_forms import AnswerPlan
 from hedgerow.privacy.amounts import exact, total
@@ -35,6 +36,7 @@ UNSIGNED = Fact("unsigned")
 MOST_ROWS = 2**43  # engines refuse tables of as many rows
 STAYS = "; if it was charged, the charge stays, and asking the same again on this connection adds nothing to it."
 _TAIL = 64  # standard deviations: noise is beyond with a chance below 10^-38
+_VARIANCE = "the variances that epsilon implies"
 _CLOSE = 1e-9  # of variances and ρ, which two machines may round differently
 _AMOUNT = re.compile(r"[0-9]{1,500}(/[1-9][0-9]{0,499})?", re.ASCII)
 _AMOUNTS = ("epsilon", "delta", "rho")
@@ -49,7 +51,7 @@ class Counts:
     """Noisy counts of a marginal question, by name: ``rows``, or two of `PARTS`."""
 
     counts: Mapping[str, Integers]
-    variance: float
+    noise: AnswerNoise
     charge: Charge
     card: PrivacyCard
 
@@ -98,24 +100,25 @@ class SentQuestion:
 
     def _counts(self, data: Mapping[str, Any]) -> Counts:
         bins = Schema.from_dict({"attributes": self.question["bins"]})
-        plan = AnswerPlan("gaussian" if self._amounts[1] else "counts", *self._amounts, 1, self.schema.unit)
+        own, card = Charge.from_dict(data["charge"]), PrivacyCard.from_dict(data["card"])
+        # An earlier service answers as if its ledger added up ρ.
+        adds_up_rho = own.mechanism is None or own.mechanism.code == "discrete_laplace"
+        release = "gaussian" if self._amounts[1] else "counts"
+        plan = AnswerPlan(release, *self._amounts, 1, self.schema.unit, adds_up_rho)
         by = "errors" if self.kind == "error-marginals" else self.question.get("by", "rows")
         steps = self.schema.target.steps if by in ("levels", "errors") else 1
-        variance = 2 * plan.scale(1, len(bins), steps) ** 2
-        _require(
-            isinstance(data["variance"], float | int) and isclose(data["variance"], variance, rel_tol=_CLOSE),
-            "the variance that epsilon implies",
-        )
-        own, card = Charge.from_dict(data["charge"]), PrivacyCard.from_dict(data["card"])
-        epsilon, delta, rho = loss_of(plan.mechanism(1, len(bins), steps), rows_of(self.schema.unit))
+        noise = plan.noise(1, bins.sizes, steps)
+        _require(_are_close(data["variance"], dict(zip(bins.names, noise.counts, strict=True))), _VARIANCE)
+        epsilon, delta, rho = loss_of(plan.mechanism(1, bins.sizes, steps), rows_of(self.schema.unit))
         claimed = rho if own.rho is None and not delta else own.rho  # an earlier service claims what follows from ε
         same_rho = claimed == rho or (claimed and rho and isclose(claimed, rho, rel_tol=_CLOSE))
         agree = (own.epsilon, own.delta, own.unit, own.declared) == (epsilon, delta, self.schema.unit, False)
         _require(agree and same_rho and own in card.charges, "an answer with its card, at the cost that was asked for")
         classes, most = self.schema.target.n_levels if by == "classes" else None, MOST_ROWS * steps
-        counts = {name: _whole(bins, data[name], classes, sqrt(variance), most) for name in PARTS[by]}
+        deviation = sqrt(max(noise.counts))
+        counts = {name: _whole(bins, data[name], classes, deviation, most) for name in PARTS[by]}
         notes = card.notes if self.keys else (*card.notes, UNSIGNED)
-        return Counts(counts, variance, own, replace(card, notes=notes))
+        return Counts(counts, noise, own, replace(card, notes=notes))
 
     def _model(self, data: Any) -> Model:
         model, names = model_from_dict(data), self.question.get("attributes", self.schema.names)
@@ -158,6 +161,15 @@ class SentQuestion:
 def _require(holds: object, wanted: str) -> None:
     if not holds:
         raise ServiceError(f"expected {wanted} from the service, got another{STAYS}")
+
+
+def _are_close(given: Any, variances: Mapping[str, float]) -> bool:
+    """Return whether variances of attributes are as expected; an earlier service gives one for all attributes."""
+    found: dict[str, Any] = given if isinstance(given, dict) else dict.fromkeys(variances, given)
+    return found.keys() == variances.keys() and all(
+        type(found[name]) in (float, int) and isclose(found[name], expected, rel_tol=_CLOSE)
+        for name, expected in variances.items()
+    )
 
 
 def _whole(bins: Schema, answer: Any, classes: int | None, deviation: float, most: int) -> Integers:

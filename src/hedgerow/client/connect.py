@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -208,6 +208,7 @@ class RemoteDataset(OfOneProcess):
             delta=exact(delta, "delta"),
             max_queries=questions,
             unit=self.schema.unit,
+            adds_up_rho=self.description.get("adds_up_rho", True),
         )
 
     def fit(self, estimator: Any) -> Model:
@@ -375,6 +376,8 @@ class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
         For all questions together, and how many there are.
     unit : Unit, optional
         What the curator protects; None for one row.
+    adds_up_rho : bool, default=True
+        Whether charges of the dataset are added up in ρ, as its description states: then attributes share no noise.
     """
 
     columns: tuple[str, ...] = read_only("_columns", "The names of the target's columns.")
@@ -392,12 +395,13 @@ class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
         delta: Fraction,
         max_queries: int,
         unit: Unit | None = None,
+        adds_up_rho: bool = True,
     ) -> None:
         super().__init__(max_queries)
         self._send, self._try_out = ask, try_out
         self._columns, self._kinds, self._label = columns, kinds, label
         self._release, self._unit = "gaussian" if delta else "counts", unit
-        self._plan = AnswerPlan(self._release, epsilon / max_queries, delta / max_queries, 1, unit)
+        self._plan = AnswerPlan(self._release, epsilon / max_queries, delta / max_queries, 1, unit, adds_up_rho)
         self._cards = list[PrivacyCard]()
 
     @property
@@ -410,9 +414,12 @@ class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
         notes, reserve = (*last.notes, *denied(self._denials)), self._plan.reserve(self.queries_left, self._reserves)
         return PrivacyCard(charges, last.noise, last.software, last.no_guarantee, notes, reserve)
 
-    def noise_scale(self, n_attributes: int) -> float:
-        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""
-        return self._plan.scale(1, n_attributes)
+    def noise_scale(self, sizes: Sequence[int]) -> float:
+        """Return λ for attributes with these numbers of bins: ``√2·λ`` is the standard deviation of the noise.
+
+        It is the noise on a count, as an average over attributes.
+        """
+        return self._plan.noise(1, sizes).scale
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
         """Ask the service whether `error_marginals` can be asked about a hypothesis. Free; raises as it does."""
@@ -428,7 +435,7 @@ class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
         else:
             answer = self._answer("marginals", bins, paid, by=by)
         numbers = [answer.counts[part] for part in PARTS[by]]
-        return answer_of(by, bins, numbers, answer.variance, self.label.steps)
+        return answer_of(by, bins, numbers, answer.noise, self.label.steps)
 
     def _sent(self, hypothesis: Hypothesis) -> dict[str, Any]:
         return hypothesis_data(hypothesis, TargetColumns(self._columns, self._kinds, named=True), self.classes)

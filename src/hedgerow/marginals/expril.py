@@ -22,7 +22,7 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Always, codes_of, has_hypothesis
 from hedgerow.marginals.base import MarginalClassifier, MarginalEstimator
-from hedgerow.marginals.reweight import Weights, bounded_least_squares, equal_weights, reweight
+from hedgerow.marginals.reweight import Weights, bounded_least_squares, equal_weights, inverse_weights, reweight
 from hedgerow.oracle.answers import ErrorCounts, ErrorMasses
 from hedgerow.oracle.binning import bin_matrix, bins_or_chosen
 from hedgerow.oracle.protocol import MarginalOracle
@@ -86,7 +86,7 @@ class Expril(MarginalEstimator):
             warnings.simplefilter("ignore")
             asked = self._tried(tried, np.arange(len(tried)) % 2, oracle)
         if self._error_questions(oracle) > 1:
-            bins = bins_or_chosen(self.bins, source.data, len(source), oracle.noise_scale(source.width))
+            bins = bins_or_chosen(self.bins, source.data, len(source), oracle.noise_scale)
             oracle.check(bins, asked)
 
     def _tried(self, tried: Any, halves: Integers, oracle: MarginalOracle) -> Any:
@@ -118,7 +118,7 @@ class Expril(MarginalEstimator):
     def _first_weights(self, X: Any, oracle: MarginalOracle) -> Weights:
         if not self.reweight or oracle.release != "ratio":
             return equal_weights(len(X))
-        bins = bins_or_chosen(self.bins, X, len(X), oracle.noise_scale(Table.of(X).width))
+        bins = bins_or_chosen(self.bins, X, len(X), oracle.noise_scale)
         answer = oracle.marginals(bins)
         return reweight(bin_matrix(bins, X), answer.masses, len(bins), variance=answer.variance)
 
@@ -126,7 +126,7 @@ class Expril(MarginalEstimator):
         self, X: Any, hypothesis: Any, weights: Weights, questions: list[ErrorQuestion], oracle: MarginalOracle
     ) -> ErrorQuestion:
         rows = getattr(questions[-1].answer, "n_rows", len(X)) if questions else len(X)
-        bins = bins_or_chosen(self.bins, X, rows, oracle.noise_scale(Table.of(X).width), weights.values)
+        bins = bins_or_chosen(self.bins, X, rows, oracle.noise_scale, weights.values)
         predicted = codes_of(hypothesis.predict(X), oracle.classes, len(X)).astype(np.float64)
         return ErrorQuestion(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
 
@@ -263,7 +263,7 @@ def _weights(questions: list[ErrorQuestion]) -> Weights:
     """Return the weights under which the source has the marginals of all answers."""
     counts = [one.answer for one in questions if isinstance(one.answer, ErrorCounts)]
     masses, n = np.concatenate([answer.masses for answer in counts]), sum(len(answer.bins) for answer in counts)
-    variance = float(np.mean([answer.variance for answer in counts]))
+    variance = np.concatenate([answer.variance for answer in counts])
     return reweight(np.vstack([one.matrix for one in questions]), masses, n, variance=variance)
 
 
@@ -276,8 +276,8 @@ def _record(questions: list[ErrorQuestion], weights: Weights, oracle: MarginalOr
     answer = questions[-1].answer
     return {
         "question": len(questions),
-        "bins": [len(attribute.bins) for _, attribute in answer.bins.attributes],
-        "noise_scale": oracle.noise_scale(len(answer.bins)),
+        "bins": [*answer.bins.sizes],
+        "noise_scale": oracle.noise_scale(answer.bins.sizes),
         "rows": getattr(answer, "n_rows", None),
         "error_rate": getattr(answer, "error_rate", None),
         "effective_sample_size": weights.effective_sample_size,
@@ -295,12 +295,14 @@ class Equations:
 
     matrix: Floats  # the left-hand side
     target: Floats  # the right-hand side
-    variance: float  # the variance of its noise
+    variance: Floats  # the variance of the noise of each equation
 
     @classmethod
-    def of(cls, bins: Floats, weights: Floats, hypothesis: Floats, errors: Floats, variance: float) -> "Equations":
-        weighted = bins * weights
-        return cls(weighted * np.sign(hypothesis - 0.5), weighted @ hypothesis - errors, variance)
+    def of(
+        cls, bins: Floats, weights: Floats, hypothesis: Floats, errors: Floats, variance: Floats | float
+    ) -> "Equations":
+        weighted, of_each = bins * weights, np.broadcast_to(variance, len(errors))
+        return cls(weighted * np.sign(hypothesis - 0.5), weighted @ hypothesis - errors, of_each)
 
 
 def estimate_labels(equations: Sequence[Equations], expected: float = ONE, deviation: float = 0.5) -> Floats:
@@ -310,10 +312,9 @@ def estimate_labels(equations: Sequence[Equations], expected: float = ONE, devia
     what is `expected` are taken, and more noise pulls nearer to it, the less labels deviate from it.
     """
     n = equations[0].matrix.shape[1]
-    least = min((one.variance for one in equations if one.variance > 0), default=0.0)
-    scales = [np.sqrt(least / one.variance) if one.variance > 0 else 1.0 for one in equations]
-    matrix = np.vstack([scale * one.matrix for scale, one in zip(scales, equations, strict=True)])
-    target = np.concatenate([scale * one.target for scale, one in zip(scales, equations, strict=True)])
+    least, scales = inverse_weights(np.concatenate([one.variance for one in equations]))
+    matrix = scales[:, None] * np.vstack([one.matrix for one in equations])
+    target = scales * np.concatenate([one.target for one in equations])
     ridge = _NEAREST * max(float(np.mean(np.sum(matrix**2, axis=1))), np.finfo(float).tiny)
     ridge += least / deviation**2 / n
     return bounded_least_squares(matrix, target, np.full(n, expected), ridge, 0.0, 1.0)

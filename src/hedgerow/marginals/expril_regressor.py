@@ -131,7 +131,7 @@ def most_probable(equations: list[Equations], mean: float) -> float:
     """
     matrix = np.vstack([one.matrix for one in equations])
     rest = np.concatenate([one.target for one in equations]) - mean * matrix.sum(axis=1)
-    noise = np.repeat([one.variance for one in equations], [len(one.target) for one in equations])
+    noise = np.concatenate([one.variance for one in equations])
     gram = matrix.shape[1] * matrix @ matrix.T
     jitter = noise + LEAST_NOISE * np.trace(gram) / len(gram)
 

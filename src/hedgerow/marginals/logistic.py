@@ -97,10 +97,10 @@ class MarginalLogisticClassifier(FittedModelMixin, MarginalClassifier):
         answer = oracle.class_marginals(bins)
         self.weights_ = self._weighed(matrix, answer, len(bins))
         rows = answer.n_rows * self.weights_.values
-        statistics = SufficientStatistics(matrix, rows, answer.rows.astype(np.float64), answer.noise)
+        statistics = SufficientStatistics(matrix, rows, answer.rows.astype(np.float64), answer.noise.covariance)
         spreads = SPREADS if isinstance(self.smooth, str) else (float(self.smooth),)
         found = estimated(statistics, prior_of(bins), spreads)
-        build = _rounded(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
+        build = _rounded(found, schema, matrix @ rows, int(self.points), is_exact=answer.noise.is_exact)
         self.model_ = build(schema, card_of(oracle, notes))
         self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)
         return self.weights_
@@ -152,7 +152,9 @@ def card_of(oracle: MarginalOracle, notes: Sequence[Fact]) -> PrivacyCard:
     return replace(card, notes=(*card.notes, *notes))
 
 
-def source_bins(bins: Any, source: Any, noise_scale: Callable[[int], float]) -> tuple[Schema, tuple[Fact, ...]]:
+def source_bins(
+    bins: Any, source: Any, noise_scale: Callable[[Sequence[int]], float]
+) -> tuple[Schema, tuple[Fact, ...]]:
     """Return the bins of the one question of a learner, and a note on the columns of the source that are left out.
 
     Columns with fewer than two values tell nothing and would cost privacy. Those of an array keep a single bin.
@@ -166,7 +168,8 @@ def source_bins(bins: Any, source: Any, noise_scale: Callable[[int], float]) -> 
     notes = (Fact("columns_left_out", columns=constant),) if constant else ()
     kept = [place for place, name in enumerate(names) if name not in constant]
     if table.names is None:
-        chosen = bins_or_chosen(bins, table.data[:, kept], len(table), noise_scale(len(names)))
+        single = [2] * len(constant)
+        chosen = bins_or_chosen(bins, table.data[:, kept], len(table), lambda sizes: noise_scale([*sizes, *single]))
         if not constant:
             return chosen, ()
         of_kept = iter(attribute for _, attribute in chosen.attributes)
@@ -175,7 +178,7 @@ def source_bins(bins: Any, source: Any, noise_scale: Callable[[int], float]) -> 
         ]
         return Schema(tuple(attributes)), notes
     data = table.data.select([names[place] for place in kept])
-    return bins_or_chosen(bins, data, len(table), noise_scale(len(kept))), notes
+    return bins_or_chosen(bins, data, len(table), noise_scale), notes
 
 
 def _single(column: Column) -> Attribute:
@@ -196,12 +199,12 @@ class SufficientStatistics:
     matrix: Floats  # R: whether a row of the source is in a bin
     rows: Floats  # how many rows of the target each row of the source stands for
     counts: Floats  # noisy numbers of rows of each class
-    noise: float  # the variance of the noise of a number
+    noise: Floats  # the covariance of the noise on the numbers of rows of one class
 
     def of_class(self) -> Floats:
         """Return the rows of each class, the noise of whose sum over classes is replaced by what the source has.
 
-        Of the noise of a number ``1 − 1/n_classes`` is left.
+        The share ``1 − 1/n_classes`` of the noise is left.
         """
         sums = self.counts.sum(axis=1, keepdims=True)
         return self.counts + (self.matrix @ self.rows[:, None] - sums) / self.counts.shape[1]
@@ -234,7 +237,8 @@ def estimated(statistics: SufficientStatistics, prior: Floats, spreads: Sequence
     1.5, up to a factor.
     """
     used = statistics.matrix.any(axis=1)
-    kept = SufficientStatistics(statistics.matrix[used], statistics.rows, statistics.of_class()[used], statistics.noise)
+    noise = statistics.noise[np.ix_(used, used)]
+    kept = SufficientStatistics(statistics.matrix[used], statistics.rows, statistics.of_class()[used], noise)
     fit = _Fit(kept, prior[np.ix_(used, used)], np.log(statistics.shares()))
     columns = (1,) if statistics.counts.shape[1] == 2 else range(statistics.counts.shape[1])
     allowed = dict.fromkeys(columns, tuple(spreads))
@@ -281,7 +285,7 @@ class _Fit:
         origin = np.append(np.zeros(len(matrix)), self._start[column])
         target = self._statistics.counts[:, column] - matrix @ (rows * p) + slopes @ (self.values[:, column] - origin)
         chance = slopes[:, :-1] + by_sampling(matrix, rows, p - 1 / self.values.shape[1])
-        chance += (self._noise + self._jitter) * np.eye(len(matrix))
+        chance += self._noise + self._jitter * np.eye(len(matrix))
         spread = self._most_probable(slopes, target, chance, spreads)
         prior = spread**2 * self._prior
         prior[-1, -1] = _OF_BASE**2
@@ -318,6 +322,6 @@ class _Fit:
 
     def error(self, gain: Floats) -> float:
         """Return the variance of a row's log-odds by the noise, on average over rows."""
-        by_row = ((gain.T @ self._features) ** 2).sum(axis=0)
-        rows = self._statistics.rows
-        return float(rows @ by_row / rows.sum()) * self._noise
+        by_count, rows = gain.T @ self._features, self._statistics.rows
+        by_row = (by_count * (self._noise @ by_count)).sum(axis=0)
+        return float(rows @ by_row / rows.sum())

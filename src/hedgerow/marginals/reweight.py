@@ -64,15 +64,18 @@ def by_sampling(matrix: Floats, rows: Floats, away: Floats) -> Floats:
 
 
 def reweight(
-    matrix: Floats, masses: Floats, n_attributes: int, *, variance: float = 0.0, alpha: float = ALPHA
+    matrix: Floats, masses: Floats, n_attributes: int, *, variance: Floats | float = 0.0, alpha: float = ALPHA
 ) -> Weights:
     """Return the weights ``argmin ½‖Rw − p‖² + α‖w − 1/n‖²``, w ≥ 0 (EXPRIL eq. 2), scaled to sum to 1.
 
-    With noise on p, α grows by half of the noise's variance times n.
+    With noise on p, bins are weighted by the inverse of its variance, the least of which has a weight of 1, and α grows
+    by half of that variance times n.
     """
     n = matrix.shape[1]
-    ridge = 2 * alpha + n * variance
-    values = bounded_least_squares(matrix, masses, np.full(n, 1 / n), ridge, 0.0, np.inf)
+    least, scales = inverse_weights(np.broadcast_to(variance, len(masses)))
+    ridge = 2 * alpha + n * least
+    centre = np.full(n, 1 / n)
+    values = bounded_least_squares(scales[:, None] * matrix, scales * masses, centre, ridge, 0.0, np.inf)
     if not values.sum() > 0:
         problem = "Expected a source that overlaps the target"
         raise ArgumentError(f"{problem}, got one without rows in any bin of the target's mass.")
@@ -81,7 +84,15 @@ def reweight(
     total = max(float(masses.sum()), np.finfo(float).tiny)
     uncovered = float(masses[~covered].sum()) / total
     misfit = float(np.abs(matrix @ values - masses * n_attributes / total).sum()) / 2 / n_attributes
-    return Weights(values, uncovered, misfit, float(np.sqrt(variance)) * int((~covered).sum()) / n_attributes)
+    noise = np.sqrt(np.broadcast_to(variance, len(masses)))[~covered]
+    return Weights(values, uncovered, misfit, float(noise.sum()) / n_attributes)
+
+
+def inverse_weights(variances: Floats) -> tuple[float, Floats]:
+    """Return the least variance, 0 if all are, and the factors that give each equation noise of this variance."""
+    noisy = variances > 0
+    least = float(variances[noisy].min()) if noisy.any() else 0.0
+    return least, np.sqrt(np.divide(least, variances, out=np.ones(len(variances)), where=noisy))
 
 
 def bounded_least_squares(

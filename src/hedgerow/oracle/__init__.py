@@ -1,6 +1,7 @@
 """Oracles: private rows that are queried for noisy marginals."""
 
 from hedgerow.hypotheses.hypothesis import Always, Hypothesis
+from hedgerow.oracle.answer_noise import AnswerNoise
 from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, LevelSums, RowCounts, RowShares
 from hedgerow.oracle.binning import choose_bins
 from hedgerow.oracle.federated import FederatedOracle
@@ -8,6 +9,17 @@ from hedgerow.oracle.oracle import Oracle
 from hedgerow.oracle.protocol import MarginalOracle
 
 __all__ = [
-    "Always", "ClassCounts", "ErrorCounts", "ErrorRatios", "FederatedOracle", "Hypothesis", "LevelSums",
-    "MarginalOracle", "Oracle", "RowCounts", "RowShares", "choose_bins",
+    "Always",
+    "AnswerNoise",
+    "ClassCounts",
+    "ErrorCounts",
+    "ErrorRatios",
+    "FederatedOracle",
+    "Hypothesis",
+    "LevelSums",
+    "MarginalOracle",
+    "Oracle",
+    "RowCounts",
+    "RowShares",
+    "choose_bins",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Integers
+from hedgerow.oracle.answer_noise import AnswerNoise
 from hedgerow.schema.schema import Schema
 
 PARTS = {"rows": ("rows",), "classes": ("rows",), "levels": ("below", "above"), "errors": ("wrong", "right")}
@@ -21,16 +22,15 @@ class _BinCounts(ABC):
 
     @property
     @abstractmethod
-    def _in_all(self) -> tuple[Floats, float]:
-        """The rows in each bin, and the variance of the noise on a number."""
+    def _in_all(self) -> tuple[Floats, AnswerNoise]:
+        """The rows in each bin, and the noise on them."""
         # As floats: sums of noise on 64 bits, which is as large as epsilon is small, could wrap around.
 
     @property
     def n_rows(self) -> float:
         """The estimated number of rows, at least 1: sums over the bins of attributes, averaged by inverse variance."""
-        sizes = np.array([len(attribute.bins) for _, attribute in self.bins.attributes])
-        sums = np.add.reduceat(self._in_all[0], np.concatenate([[0], np.cumsum(sizes)[:-1]]))
-        return max(float(np.average(sums, weights=1 / sizes)), 1.0)
+        rows, noise = self._in_all
+        return max(noise.rows(rows), 1.0)
 
     @property
     def masses(self) -> Floats:
@@ -38,21 +38,21 @@ class _BinCounts(ABC):
         return np.maximum(self._in_all[0] / self.n_rows, 0.0)
 
     @property
-    def variance(self) -> float:
-        """The variance of the noise on a share."""
-        return self._in_all[1] / self.n_rows**2
+    def variance(self) -> Floats:
+        """Half of the variance of the noise on the difference of two shares, by bin, shape ``(n_bins,)``."""
+        return self._in_all[1].by_bin / self.n_rows**2
 
 
 @dataclass(frozen=True, eq=False)
 class RowCounts(_BinCounts):
-    """Noisy counts of the rows in each bin: `rows` of shape ``(n_bins,)``; `noise` is the variance on each."""
+    """Noisy counts of the rows in each bin: `rows` of shape ``(n_bins,)``; `noise` has the variances of the noise."""
 
     bins: Schema
     rows: Integers
-    noise: float
+    noise: AnswerNoise
 
     @property
-    def _in_all(self) -> tuple[Floats, float]:
+    def _in_all(self) -> tuple[Floats, AnswerNoise]:
         return self.rows.astype(np.float64), self.noise
 
 
@@ -64,31 +64,33 @@ class ErrorCounts(_BinCounts):
     ----------
     wrong, right : ndarray of shape (n_bins,)
         The numbers, which may be negative, for each of `bins`.
-    noise, steps : float, int
-        The variance of the noise on a number, and how many each row adds: 1, or of a number the steps between levels.
+    noise : AnswerNoise
+        The variances of the noise on the numbers of one of the two arrays.
+    steps : int
+        The sum of what each row adds to both arrays: 1, or of a number the steps between its levels.
     """
 
     bins: Schema
     wrong: Integers
     right: Integers
-    noise: float
+    noise: AnswerNoise
     steps: int = 1
 
     @property
-    def _in_all(self) -> tuple[Floats, float]:
-        return (self.wrong.astype(np.float64) + self.right) / self.steps, 2 * self.noise / self.steps**2
+    def _in_all(self) -> tuple[Floats, AnswerNoise]:
+        return (self.wrong.astype(np.float64) + self.right) / self.steps, self.noise.times(2 / self.steps**2)
 
     @property
     def error_rate(self) -> float:
         """The estimated error rate of the hypothesis, from 0 to 1."""
         return float(np.clip(self.wrong.sum(dtype=np.float64) / self.steps / len(self.bins) / self.n_rows, 0.0, 1.0))
 
-    def errors(self, source: Floats) -> tuple[Floats, float]:
-        """Return the mean of two estimates of each error mass, which halves the noise, and its variance."""
+    def errors(self, source: Floats) -> tuple[Floats, Floats]:
+        """Return the mean of two estimates of each error mass, which halves the noise, and their variances."""
         # the rows got wrong, and what the weighted source has in the bin less the rows got right
         steps = self.n_rows * self.steps
         found = (self.wrong / steps + source - self.right / steps) / 2
-        return found, self.noise / 2 / steps**2
+        return found, self.noise.by_bin / 2 / steps**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +99,11 @@ class ClassCounts(_BinCounts):
 
     bins: Schema
     rows: Integers
-    noise: float
+    noise: AnswerNoise  # on the rows of one class
 
     @property
-    def _in_all(self) -> tuple[Floats, float]:
-        return self.rows.sum(axis=1, dtype=np.float64), self.rows.shape[1] * self.noise
+    def _in_all(self) -> tuple[Floats, AnswerNoise]:
+        return self.rows.sum(axis=1, dtype=np.float64), self.noise.times(self.rows.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,18 +111,18 @@ class LevelSums(_BinCounts):
     """Noisy sums, over the rows in each bin, of the levels of a number, counted from both ends.
 
     A row of level ℓ of 0 to `steps` adds ℓ to `above` and ``steps − ℓ`` to `below`, each of shape ``(n_bins,)``;
-    together they are `steps` times the rows. They may be negative; `noise` is the variance on each.
+    together they are `steps` times the rows. They may be negative; `noise` has the variances of the noise on one array.
     """
 
     bins: Schema
     below: Integers
     above: Integers
-    noise: float
+    noise: AnswerNoise
     steps: int
 
     @property
-    def _in_all(self) -> tuple[Floats, float]:
-        return (self.below.astype(np.float64) + self.above) / self.steps, 2 * self.noise / self.steps**2
+    def _in_all(self) -> tuple[Floats, AnswerNoise]:
+        return (self.below.astype(np.float64) + self.above) / self.steps, self.noise.times(2 / self.steps**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +131,11 @@ class RowShares:
 
     bins: Schema
     masses: Floats
-    variance: float = 0.0  # unknown to the reader of this form
+
+    @property
+    def variance(self) -> Floats:
+        """The noise is unknown to the reader of this form: 0 for each bin."""
+        return np.zeros(len(self.masses))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,12 +145,12 @@ class ErrorRatios:
     bins: Schema
     ratios: Floats
 
-    def errors(self, source: Floats) -> tuple[Floats, float]:
+    def errors(self, source: Floats) -> tuple[Floats, Floats]:
         """Return ``(R1)∘q`` of EXPRIL's eq. 5; the noise is unknown, since it depends on the private rows in a bin."""
-        return source * self.ratios, 0.0
+        return source * self.ratios, np.zeros(len(self.ratios))
 
 
-def answer_of(by: str, bins: Schema, numbers: Sequence[Integers], noise: float, steps: int) -> Any:
+def answer_of(by: str, bins: Schema, numbers: Sequence[Integers], noise: AnswerNoise, steps: int) -> Any:
     made: Any = {"rows": RowCounts, "classes": ClassCounts, "levels": LevelSums, "errors": ErrorCounts}[by]
     return made(bins, *numbers, noise, *([steps] if len(numbers) == 2 else []))
 

@@ -1,9 +1,9 @@
 """Binning: a public schema that discretises the source, and the bin of each of its rows."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import isinf, sqrt
+from math import inf, isinf, sqrt
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,24 @@ _LIMITS = {"auto": MOST_BINS, "published": float("inf")}
 _RARE = 1 / 4  # of an equal share: rarer categories are merged into one bin
 
 
-def n_bins(n_rows: float, scale: float, most: float = MOST_BINS) -> int:
-    """Return the number q of bins per attribute for which ``n/(q·√2·λ)`` is about 4 (EXPRIL §4.2), within limits."""
-    best = n_rows / (ROWS_PER_NOISE * sqrt(2) * scale) if scale else float("inf")
-    return MOST_BINS if isinf(best) else int(np.clip(round(best), 2, most))
+def n_bins(n_rows: float, scale: Callable[[int], float], most: float = MOST_BINS) -> int:
+    """Return the number q of bins per attribute for which ``n/(q·√2·λ)`` is about 4 (EXPRIL §4.2), within limits.
+
+    `scale` is λ by the number of bins. More bins may have more noise: q is the largest number that is not above the
+    rule's for q.
+    """
+
+    def best(bins: int) -> float:
+        noise = ROWS_PER_NOISE * sqrt(2) * scale(bins)
+        return n_rows / noise if noise else inf
+
+    if isinf(best(2)):
+        return MOST_BINS
+    low, high = 2, int(np.clip(round(best(2)), 2, most))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if middle <= round(best(middle)) else (low, middle - 1)
+    return low
 
 
 def choose_bins(data: Any, bins: int, weights: Floats | None = None) -> Schema:
@@ -171,8 +185,10 @@ def bin_names(bins: Schema) -> Sequence[tuple[str, str]]:
     return [(name, bin) for name, attribute in bins.attributes for bin in attribute.bins]
 
 
-def bins_or_chosen(bins: Any, source: Any, n_rows: float, scale: float, weights: Floats | None = None) -> Schema:
-    """Return the bins of a question: those given, or bins chosen on the weighted source."""
+def bins_or_chosen(
+    bins: Any, source: Any, n_rows: float, noise_scale: Callable[[Sequence[int]], float], weights: Floats | None = None
+) -> Schema:
+    """Return the bins of a question: those given, or bins chosen on the weighted source by an oracle's noise scale."""
     if isinstance(bins, Schema):
         for name in bins.monotone:
             problem = "is declared as monotone, which models of marginals do not keep"
@@ -184,7 +200,8 @@ def bins_or_chosen(bins: Any, source: Any, n_rows: float, scale: float, weights:
                 raise DomainError(f"{problem}; choose other bins.", column=name)
         return bins
     if isinstance(bins, str) and bins in _LIMITS:
-        return choose_bins(source, n_bins(n_rows, scale, _LIMITS[bins]), weights)
+        width = Table.of(source).width
+        return choose_bins(source, n_bins(n_rows, lambda q: noise_scale([q + 1] * width), _LIMITS[bins]), weights)
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 2:
         problem = f"bins must be 'auto', 'published', a whole number >= 2 or a Schema, got {describe_argument(bins)}."
         raise ArgumentError(problem)

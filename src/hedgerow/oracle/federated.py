@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import reduce
 from math import sqrt
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Integers
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Hypothesis
+from hedgerow.oracle.answer_noise import AnswerNoise
 from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
 from hedgerow.oracle.charged_oracle import AskedOracle
 from hedgerow.oracle.protocol import MarginalOracle
@@ -124,9 +126,9 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
             reserve=together("questions", reserves) if reserves else None,
         )
 
-    def noise_scale(self, n_attributes: int) -> float:
-        """Return λ: ``√2·λ`` is the standard deviation of the noise on a sum of counts."""
-        return sqrt(sum(oracle.noise_scale(n_attributes) ** 2 for oracle in self._oracles))
+    def noise_scale(self, sizes: Sequence[int]) -> float:
+        """Return λ for attributes with these numbers of bins, as an oracle does, of the noise on a sum of counts."""
+        return sqrt(sum(oracle.noise_scale(sizes) ** 2 for oracle in self._oracles))
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
         """Check with each that `error_marginals` can be asked about a hypothesis; nothing is charged."""
@@ -146,7 +148,8 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
                         answers[number] = getattr(oracle, _METHODS[by])(bins, *about)
                 found = answers.values()
                 numbers = [_sum(getattr(one, part) for one in found) for part in PARTS[by]]
-                answer = answer_of(by, bins, numbers, sum(one.noise for one in found), self.label.steps)
+                noise = reduce(AnswerNoise.plus, (one.noise for one in found))
+                answer = answer_of(by, bins, numbers, noise, self.label.steps)
             except BaseException as error:
                 if answers:
                     own = self._kept(len(answers))

@@ -8,9 +8,11 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from hedgerow.boundary.arguments import RandomState, check_flag
+from hedgerow.boundary.arrays import Integers
 from hedgerow.errors import ArgumentError, ArgumentTypeError, OracleExhaustedError
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.hypotheses.read import HypothesisCharges, charges_of
+from hedgerow.oracle.answer_noise import AnswerHistograms, AnswerNoise
 from hedgerow.oracle.answers import PARTS, ErrorCounts, ErrorRatios, RowCounts, RowShares, answer_of
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
@@ -50,6 +52,11 @@ class OracleQuestion:
         asked = rows.prepare(hypothesis, bins, run_code=run_code)
         return cls(bins, by, asked, charges_of(hypothesis), rows.label.steps)
 
+    @property
+    def order(self) -> Literal["C", "F"]:
+        """The order of counts in a vector: of classes bin by bin, of two sums one after the other."""
+        return "F" if self.by == "classes" else "C"
+
 
 class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
     """Holder of a private target that answers, per bin, how many rows there are, of each class, or got wrong.
@@ -59,7 +66,8 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
     not refunded. Neighbouring tables differ by one row, or by all rows of a `unit`. A row is in one bin of each of d
     attributes, and there it is of one class, and wrong or right: it changes d of the counts by one, which is the ℓ1
     sensitivity of an answer (√d in ℓ2), however many classes there are. Of a number a row is as many steps, which it
-    divides between two counts: the sensitivity is as many times as much, and so is the noise.
+    divides between two counts: the sensitivity is as many times as much, and so is the noise. What it changes is one
+    count of every attribute, so that with pure ε attributes can share noise, which is smaller.
 
     The exact number of rows is never released; it can be estimated from any answer.
 
@@ -78,7 +86,9 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
     number : Number, optional
         Of labels that are numbers: their public bounds and levels, in place of classes.
     release : {"counts", "ratio", "gaussian"}, default="counts"
-        ``counts``: numbers of rows with discrete Laplace noise of scale d·(questions)/ε, ε-differential privacy.
+        ``counts``: numbers of rows, ε-differential privacy. Attributes share K-norm noise; its standard deviation is
+        0.3 to 1 times that of discrete Laplace noise of scale d·(questions)/ε, the less the fewer bins they have. If
+        `budget` adds up ρ, the noise is discrete Laplace, which costs less ρ. `noise_scale` states the amount.
         ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
         EXPRIL's eq. 7, for comparison: an empty bin gives itself away, and the card has no guarantee.
     run_code : bool, default=False
@@ -200,13 +210,16 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         release: Release,
         noise: Any,
         unit: Unit | None,
+        plan: AnswerPlan | None = None,
     ) -> None:
         super().__init__(int(max_queries))  # NumPy's whole numbers overflow
         self._target, self._label = target, target.label
         self._budget = budget
         self._release, self._unit = release, unit
         self._noise: NoiseSource = noise_source(noise)
-        self._plan = None if budget is None else AnswerPlan.of(release, budget, self._max_queries, unit)
+        self._plan = plan
+        if budget is not None and plan is None:
+            self._plan = AnswerPlan.of(release, budget, self._max_queries, unit)
         self._run_code, self._spared = False, Fraction(0)
 
     @property
@@ -223,9 +236,12 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
             reserve=None if self._plan is None else self._plan.reserve(self.queries_left, self._reserves, self._spared),
         )
 
-    def noise_scale(self, n_attributes: int) -> float:
-        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count. Public; 0 if answers are exact."""
-        return 0.0 if self._plan is None else self._plan.scale(self._next, n_attributes)
+    def noise_scale(self, sizes: Sequence[int]) -> float:
+        """Return λ for attributes with these numbers of bins: ``√2·λ`` is the standard deviation of the noise.
+
+        It is the noise on a count, as an average over attributes (`AnswerNoise.scale`). Public; 0 if answers are exact.
+        """
+        return 0.0 if self._plan is None else self._plan.noise(self._next, sizes).scale
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
         """Check that `error_marginals` can be asked about a hypothesis; raises as it does. Nothing is charged."""
@@ -240,27 +256,33 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
     def _question(self, by: str, bins: Schema, hypothesis: Any = None) -> OracleQuestion:
         return OracleQuestion.of(self._target, plain_bins(bins), by, hypothesis, run_code=self._run_code)
 
-    def _counted(self, question: OracleQuestion) -> Any:
-        """Return what the mechanism adds noise to. Exact, private."""
+    def _counted(self, question: OracleQuestion) -> Integers:
+        """Return the counts of a question, one line for each kind of rows, bin by bin. Exact, private."""
         target, bins = self._target, question.bins
         if question.by == "classes":
-            return target.classes_by_bin(bins).ravel()
+            return target.classes_by_bin(bins).T
         if question.by == "rows":
-            rows = target.rows_by_bin(bins)
-            return (rows, np.full_like(rows, target.size())) if self._release == "ratio" else rows
+            return target.rows_by_bin(bins)[np.newaxis]
         if question.by == "levels":
-            return np.concatenate(target.levels_by_bin(bins))
-        wrong, right = target.errors_by_bin(bins, question.hypothesis)
-        return (wrong, wrong + right) if self._release == "ratio" else np.concatenate([wrong, right])
+            return np.array(target.levels_by_bin(bins))
+        return np.array(target.errors_by_bin(bins, question.hypothesis))
 
-    def _answer_of(self, question: OracleQuestion, released: Any, scale: float) -> Any:
-        """Return the answer that released numbers are, with noise of this scale."""
-        bins = question.bins
+    def _input(self, question: OracleQuestion, mechanism: Mechanism | None) -> Any:
+        """Return what the mechanism adds noise to. Exact, private."""
+        counts = self._counted(question)
         if self._release == "ratio":
-            return (RowShares if question.by == "rows" else ErrorRatios)(bins, np.array(released))
-        counts = np.array(released, dtype=np.int64)
-        shaped = counts.reshape(-1, len(self.classes)) if question.by == "classes" else counts
-        return answer_of(question.by, bins, np.split(shaped, len(PARTS[question.by])), 2 * scale**2, question.steps)
+            rows = counts.sum(axis=0)
+            return counts[0], np.full_like(rows, self._target.size()) if question.by == "rows" else rows
+        return counts if isinstance(mechanism, AnswerHistograms) else counts.ravel(question.order)
+
+    def _answer_of(self, question: OracleQuestion, released: Any, noise: AnswerNoise) -> Any:
+        """Return the answer that released numbers are."""
+        bins, by = question.bins, question.by
+        if self._release == "ratio":
+            return (RowShares if by == "rows" else ErrorRatios)(bins, np.array(released))
+        kinds = len(self.classes) if by == "classes" else len(PARTS[by])
+        counts = np.reshape(np.array(released, dtype=np.int64), (kinds, -1), order=question.order)
+        return answer_of(by, bins, [counts.T] if by == "classes" else [*counts], noise, question.steps)
 
     @property
     def _next(self) -> int:
@@ -281,11 +303,11 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
                 raise OracleExhaustedError(self._max_queries)
             if self._budget is None or self._plan is None:
                 self._asked += 1
-                exact = self._counted(question)
+                exact = self._input(question, None)
                 shares = exact if isinstance(exact, np.ndarray) else exact[0] / np.maximum(exact[1], 1)
-                return self._answer_of(question, shares, 0.0)
-            scale = self._plan.scale(self._next, len(bins), question.steps)
-            mechanism: Mechanism = self._plan.mechanism(self._next, len(bins), question.steps)
+                return self._answer_of(question, shares, AnswerNoise.independent(bins.sizes, 0.0))
+            noise_on_counts = self._plan.noise(self._next, bins.sizes, question.steps)
+            mechanism: Mechanism = self._plan.mechanism(self._next, bins.sizes, question.steps)
             epsilon, delta, rho = loss_of(mechanism, rows_of(self._unit))
             planned = Charge(Fact("planned"), epsilon, delta, unit=self._unit)
             paid, reserves = self._prior_costs(self._plan, planned, bins, question.paid)
@@ -302,11 +324,11 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
                 if self._asked > 1 and not own.delta:  # the attributes of the first were chosen by no answer
                     self._spared += pure_rho(own.epsilon) - (own.zcdp or 0)
                 self._record([*paid, (own, own)] if is_charged else paid, reserves, question.paid.denials)
-                return self._counted(question)
+                return self._input(question, mechanism)
 
             def answer(gate: Gate) -> Any:
                 released = gate.release(mechanism, charged, query=query, no_guarantee=why)
-                return self._answer_of(question, released, scale)
+                return self._answer_of(question, released, noise_on_counts)
 
             return spend(self._budget, noise, answer, unit=self._unit)
 
@@ -329,14 +351,13 @@ def ask_once(
     target: OracleRows,
     question: OracleQuestion,
     budget: Budget,
+    plan: AnswerPlan,
     *,
-    release: Release = "counts",
-    unit: Unit | None = None,
     random_state: NoiseSource | RandomState = None,
 ) -> tuple[Any, PrivacyCard]:
     """Return the answer to one question, with its card, on the rows that are counted of each unit."""
-    check_form(budget, 1, release, unit)
+    check_form(budget, 1, plan.release, plan.unit)
     target.check(question.bins)  # a table in a database may have changed since
     oracle = Oracle.__new__(Oracle)
-    oracle._begin(target, budget, 1, release, random_state, unit)  # pyright: ignore[reportPrivateUsage] -- of this module
+    oracle._begin(target, budget, 1, plan.release, random_state, plan.unit, plan)  # pyright: ignore[reportPrivateUsage] -- of this module
     return oracle._answer(question), oracle.privacy  # pyright: ignore[reportPrivateUsage] -- of this module

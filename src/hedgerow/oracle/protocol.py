@@ -1,5 +1,6 @@
 """What learners ask of an oracle, wherever its target is: in this process, or with a curator elsewhere."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
@@ -54,8 +55,11 @@ class MarginalOracle(Protocol):
         """The charges so far."""
         ...
 
-    def noise_scale(self, n_attributes: int) -> float:
-        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count; 0 if answers are exact."""
+    def noise_scale(self, sizes: Sequence[int]) -> float:
+        """Return λ for attributes with these numbers of bins: ``√2·λ`` is the standard deviation of the noise.
+
+        It is the noise on a count, as an average over attributes; 0 if answers are exact.
+        """
         ...
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from hedgerow.boundary.arguments import check_choice, check_integer
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.oracle.answer_noise import AnswerHistograms, AnswerNoise
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.amounts import total
 from hedgerow.privacy.budget import Budget
@@ -33,27 +34,33 @@ class AnswerPlan:
     delta: Fraction  # for all questions together
     questions: int  # how many
     unit: Unit | None = None  # what is protected; None for one row
+    adds_up_rho: bool = False  # whether the budget adds up ρ; if not, the attributes of an answer of pure ε share noise
 
     @classmethod
     def of(cls, release: Release, budget: Budget, questions: int, unit: Unit | None = None) -> Self:
         """Return the form of answers that share all that is left of a budget."""
         epsilon = budget.remaining_with_delta if release == "gaussian" else budget.remaining
-        return cls(release, epsilon, budget.remaining_delta, questions, unit)
+        adds_up_rho = budget.remaining_rho is not None
+        return cls(release, epsilon, budget.remaining_delta, questions, unit, adds_up_rho)
 
-    def mechanism(self, question: int, attributes: int, steps: int = 1) -> Any:
-        """Return the mechanism of a question, counted from 1, on bins of so many attributes.
+    def mechanism(self, question: int, sizes: Sequence[int], steps: int = 1) -> Any:
+        """Return the mechanism of a question, counted from 1, about attributes with these numbers of bins.
 
-        A row adds `steps` in all to two whole numbers of one bin of each attribute: the ℓ1 sensitivity is
-        ``attributes·steps``, its ℓ2 is at most ``√attributes·steps``, and no number changes by more than `steps`
-        (docs/mathematics.md, facts 6 and 8).
+        A row adds `steps` in all to two whole numbers of one bin of each attribute. The ℓ1 sensitivity is the number of
+        attributes times `steps`, the ℓ2 sensitivity at most its square root times `steps`, and no number changes by
+        more than `steps`. As a change of histograms of the same rows its gauge is `steps` (docs/mathematics.md, facts 6
+        and 8).
         """
+        attributes, rows = len(sizes), rows_of(self.unit)
         if self.release == "ratio":
             return PublishedRatios(self.epsilon / self.questions, attributes)
         if self.release == "gaussian":
-            rows = rows_of(self.unit)
             squares = attributes * steps**2
             return GaussianCounts(self.epsilon, self.delta, self.questions, question, squares, rows=rows)
-        return DiscreteLaplace(self.epsilon / self.questions / rows_of(self.unit), attributes * steps, steps)
+        epsilon = self.epsilon / self.questions / rows
+        shared = AnswerHistograms(epsilon, tuple(sizes), steps)
+        is_laplace = self.adds_up_rho or not shared.shared
+        return DiscreteLaplace(epsilon, attributes * steps, steps) if is_laplace else shared
 
     def reserve(self, left: int, others: Collection[Charge] = (), spared: Fraction | int = 0) -> Charge | None:
         """Return what may still be charged, for questions left and for `others`, of hypotheses; None: nothing.
@@ -77,11 +84,15 @@ class AnswerPlan:
         query = Fact("questions_left", number=left)
         return [Reserve(query, left * epsilon, left * delta, rho=left * rho + spared, unit=self.unit)]
 
-    def scale(self, question: int, attributes: int, steps: int = 1) -> float:
-        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count, or a sum of steps."""
-        if self.release == "gaussian":
-            return float(self.mechanism(question, attributes, steps).scale / np.sqrt(2))
-        return float(attributes * steps * self.questions * rows_of(self.unit) / self.epsilon)
+    def noise(self, question: int, sizes: Sequence[int], steps: int = 1) -> AnswerNoise:
+        """Return the variances of the noise of the answer to a question."""
+        mechanism = self.mechanism(question, sizes, steps)
+        if isinstance(mechanism, AnswerHistograms):
+            return mechanism.noise
+        if isinstance(mechanism, GaussianCounts):
+            return AnswerNoise.independent(sizes, mechanism.scale**2)
+        scale = float(len(sizes) * steps * self.questions * rows_of(self.unit) / self.epsilon)
+        return AnswerNoise.independent(sizes, 2 * scale**2)
 
 
 def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) -> None:

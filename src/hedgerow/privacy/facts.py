@@ -314,7 +314,10 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
         "permute_and_flip": _CHOICE,
         "gumbel_choice": _CHOICE,
         "discrete_laplace": {"sensitivity": COUNT, "scale": AMOUNT, "each": COUNT.optional},
-        "shared_histograms": {"attributes": COUNT, "bins": COUNT, "sensitivity": COUNT, "scale": AMOUNT},
+        "shared_histograms": {
+            "attributes": COUNT, "bins": COUNT, "sensitivity": COUNT, "scale": AMOUNT,
+            "groups": COUNT.optional, "alone": COUNT.optional,  # alone: attributes with discrete Laplace noise
+        },
         "discrete_gaussian": {
             "answers": COUNT, "number": COUNT, "parts": AMOUNT, "changes": COUNT, "rows": COUNT,
             "scale": REAL, "mu": AMOUNT.optional,  # mu: of all answers together, where they compose in Gaussian DP

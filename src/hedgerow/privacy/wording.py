@@ -183,6 +183,17 @@ def _together(fact: FactLike) -> str:
     return "" if mu is None else f", all together {amount_text(mu, digits=4)}-GDP"
 
 
+def _shared_histograms(fact: FactLike) -> str:
+    shared = f"histograms of {fact['attributes']} attributes with {fact['bins']} bins"
+    groups, alone = fact.get("groups"), fact.get("alone")
+    if groups is not None:
+        shared += f" in {groups} groups"
+    if alone is not None:
+        shared += f", {number_of(alone, 'attribute')} of them with discrete Laplace noise"
+    scale = f"sensitivity {fact['sensitivity']}, scale {float(fact['scale']):.4g}"
+    return f"K-norm noise shared by {shared}, {scale}; its rho is the largest that this epsilon allows"
+
+
 def _peeling(fact: FactLike) -> str:
     return (
         f"exponential mechanism, {number_of(fact['draws'], 'draw')}, {float(fact['parts']):.4g} parts of "
@@ -359,10 +370,7 @@ _MECHANISMS: dict[str, Words] = {
     "permute_and_flip": _noisy_max("permute-and-flip"),
     "gumbel_choice": _noisy_max("exponential mechanism"),
     "discrete_laplace": "discrete Laplace, sensitivity {sensitivity}, scale {scale:.4g}",
-    "shared_histograms": (
-        "K-norm noise shared by histograms of {attributes} attributes with {bins} bins, sensitivity {sensitivity}, "
-        "scale {scale:.4g}; its rho is the largest that this epsilon allows"
-    ),
+    "shared_histograms": _shared_histograms,
     "discrete_gaussian": _gaussian,
     "gumbel_peeling": _peeling,
     "model_draw": _model_draw,

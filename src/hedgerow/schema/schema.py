@@ -132,6 +132,11 @@ class Schema:
         return tuple(name for name, _ in self.attributes)
 
     @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The attributes' numbers of bins."""
+        return tuple(attribute.n_bins for _, attribute in self.attributes)
+
+    @cached_property
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names)}
 

@@ -114,6 +114,7 @@ class Curator(OfOneProcess):
             name: held if held.epoch is not None else replace(held, epoch=ledger.epoch(name))
             for name, held in datasets.items()
         }
+        self._adds_up_rho = {name: ledger.account(name).largest_rho is not None for name in self._datasets}
         self.approvals, self._quotas = Approvals(ledger.log), quotas or Quotas()
         self._history = History(ledger.log)
         self._signer, self._noise = signer, noise
@@ -141,6 +142,7 @@ class Curator(OfOneProcess):
             "kinds": list(held.rows.target.kinds.values()),
             "unit": None if held.schema.unit is None else held.schema.unit.to_dict(),
             "questions": list(FORMS),
+            "adds_up_rho": self._adds_up_rho[dataset],
             "timing": wording.timing(held.answer_after),
             "approval": held.approval,
             "oversubscribed": held.oversubscribed,
@@ -159,7 +161,7 @@ class Curator(OfOneProcess):
         return dummy_rows(self._held(caller, dataset).schema, n_rows, seed)
 
     def cost(self, caller: Caller, dataset: str, kind: QuestionKind, body: bytes) -> dict[str, Any]:
-        _, question = self._question(self._held(caller, dataset), kind, body)
+        _, question = self._question(caller, dataset, kind, body)
         charge = question.charge
         return {
             **amounts_data(charge.epsilon, charge.delta, charge.zcdp),
@@ -230,10 +232,10 @@ class Curator(OfOneProcess):
 
     def check(self, request: Request) -> tuple[QuestionForm, CheckedQuestion]:
         """Return the form of a question, and the question, which can be asked; raises as `ask` does before a charge."""
-        held = self._held(request.caller, request.dataset)
+        self._held(request.caller, request.dataset)
         if request.caller.role != "analyst":
             raise errors.AccessError("only analysts ask, since only they have caps; got another role.")
-        return self._question(held, request.kind, request.body)
+        return self._question(request.caller, request.dataset, request.kind, request.body)
 
     def known(self, request: Request) -> KnownRequest | None:
         """Return how the ledger knows a request that was charged; None if it was not."""
@@ -355,12 +357,16 @@ class Curator(OfOneProcess):
             return False
         return True
 
-    def _question(self, held: HostedDataset, kind: QuestionKind, body: bytes) -> tuple[QuestionForm, CheckedQuestion]:
+    def _question(
+        self, caller: Caller, dataset: str, kind: QuestionKind, body: bytes
+    ) -> tuple[QuestionForm, CheckedQuestion]:
+        held, adds_up_rho = self._held(caller, dataset), self._adds_up_rho[dataset]
         problem = "the question cannot be read"
         try:
             form = read_form(kind, body)
             _check_epsilon(form, held.min_epsilon)
-            return form, read_question(form, held.schema, held.rows.target, self._noise)
+            target = held.rows.target
+            return form, read_question(form, held.schema, target, self._noise, adds_up_rho=adds_up_rho)
         except errors.HedgerowError as error:  # made of the question and of what is public
             problem = str(error)
         except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError):  # of libraries

@@ -20,7 +20,7 @@ from hedgerow.models.files import model_from_dict
 from hedgerow.oracle.answers import PARTS
 from hedgerow.oracle.frame_rows import OracleRows
 from hedgerow.oracle.oracle import OracleQuestion, ask_once
-from hedgerow.oracle.release_forms import AnswerPlan, Release
+from hedgerow.oracle.release_forms import AnswerPlan
 from hedgerow.privacy import Budget, PrivacyCard
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.charge import Charge, reasons
@@ -47,16 +47,27 @@ _OURS = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
 
 
 def read_question(
-    form: QuestionForm, schema: Schema, target: OracleRows, noise: NoiseSource | None = None
+    form: QuestionForm,
+    schema: Schema,
+    target: OracleRows,
+    noise: NoiseSource | None = None,
+    *,
+    adds_up_rho: bool = False,
 ) -> "CheckedQuestion":
-    """Check a question against what is public of a dataset; no row is touched, and nothing is charged."""
+    """Check a question against what is public of a dataset; no row is touched, and nothing is charged.
+
+    `adds_up_rho` is whether the ledger adds up the ρ of what is charged.
+    """
     if isinstance(form, Fit):
         return _fit_question(form, schema)
     bins = Schema.from_dict({"attributes": form.bins})
     if isinstance(form, Marginals):
-        return MarginalQuestion.of(form, OracleQuestion.of(target, bins, form.by), noise, schema)
-    asked = OracleQuestion.of(target, bins, "errors", _hypothesis(form, schema))
-    return MarginalQuestion.of(form, asked, noise, schema)
+        asked = OracleQuestion.of(target, bins, form.by)
+    else:
+        asked = OracleQuestion.of(target, bins, "errors", _hypothesis(form, schema))
+    epsilon, delta = _loss(form)
+    plan = AnswerPlan("gaussian" if delta else "counts", epsilon, delta, 1, schema.unit, adds_up_rho)
+    return MarginalQuestion.of(asked, plan, noise, schema)
 
 
 def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
@@ -73,31 +84,30 @@ class MarginalQuestion:
     """A question of an oracle, asked once."""
 
     asked: OracleQuestion
-    epsilon: Fraction  # what the answer may cost
-    delta: Fraction  # what the answer may cost
+    plan: AnswerPlan  # the mechanism of the answer, with what it may cost
     charge: Charge  # what it costs
-    scale: float  # λ: ``√2·λ`` is the standard deviation of the noise on a count
     columns: int  # counts in each bin
 
     @classmethod
     def of(
-        cls, form: Marginals | ErrorMarginals, asked: OracleQuestion, noise: NoiseSource | None, schema: Schema
+        cls, asked: OracleQuestion, plan: AnswerPlan, noise: NoiseSource | None, schema: Schema
     ) -> "MarginalQuestion":
-        """Return the question of a form; raises ValueError for amounts that no mechanism is made for."""
-        (epsilon, delta), bins, unit = _loss(form), asked.bins, schema.unit
-        plan = AnswerPlan(_release(delta), epsilon, delta, 1, unit)
-        mechanism, source = plan.mechanism(1, len(bins), asked.steps), noise_source(noise)
+        """Return a question with its charge; raises ValueError for amounts that no mechanism is made for."""
+        bins, unit, source = asked.bins, schema.unit, noise_source(noise)
+        mechanism = plan.mechanism(1, bins.sizes, asked.steps)
         source.prepare(mechanism)
         query = Fact("answer", by=asked.by, attributes=len(bins))
         loss, slack, rho = loss_of(mechanism, rows_of(unit))
         charge = Charge(query, loss, slack, mechanism.record, reasons(source.no_guarantee_reason), rho=rho, unit=unit)
-        columns = schema.target.n_levels if asked.by == "classes" else 1
-        return cls(asked, epsilon, delta, charge, plan.scale(1, len(bins), asked.steps), columns)
+        return cls(asked, plan, charge, schema.target.n_levels if asked.by == "classes" else 1)
+
+    @property
+    def _variances(self) -> tuple[float, ...]:
+        return self.plan.noise(1, self.asked.bins.sizes, self.asked.steps).counts
 
     @property
     def public(self) -> dict[str, Any]:
-        size = sum(attribute.n_bins for _, attribute in self.asked.bins.attributes)
-        return {"bins": size, "noise_sd": float(np.sqrt(2) * self.scale)}
+        return {"bins": sum(self.asked.bins.sizes), "noise_sd": float(np.sqrt(np.mean(self._variances)))}
 
     @property
     def largest_answer(self) -> int:
@@ -106,18 +116,16 @@ class MarginalQuestion:
         return len(PARTS[self.asked.by]) * (counts + 2 * len(json.dumps(self.asked.bins.names))) + _HEAD
 
     def answer(self, rows: HostedRows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
-        budget = Budget(self.epsilon, self.delta)
-        unit, release = self.charge.unit, _release(self.delta)
+        budget = Budget(self.plan.epsilon, self.plan.delta)
         with rows.opened() as target:
-            counts, card = ask_once(target, self.asked, budget, release=release, unit=unit, random_state=noise)
-        parts = PARTS[self.asked.by]
-        found = {part: self._by_attribute(getattr(counts, part)) for part in parts}
+            counts, card = ask_once(target, self.asked, budget, self.plan, random_state=noise)
+        found = {part: self._by_attribute(getattr(counts, part)) for part in PARTS[self.asked.by]}
         (charge,) = budget.charges
-        return {**found, "variance": counts.noise, "charge": charge.to_dict(), "card": noted(card).to_dict()}
+        variance = dict(zip(self.asked.bins.names, self._variances, strict=True))
+        return {**found, "variance": variance, "charge": charge.to_dict(), "card": noted(card).to_dict()}
 
     def _by_attribute(self, counts: Integers) -> dict[str, Any]:
-        sizes = [attribute.n_bins for _, attribute in self.asked.bins.attributes]
-        parts = np.split(counts, np.cumsum(sizes)[:-1])
+        parts = np.split(counts, np.cumsum(self.asked.bins.sizes)[:-1])
         return {name: part.tolist() for name, part in zip(self.asked.bins.names, parts, strict=True)}
 
 
@@ -202,7 +210,3 @@ def _divisor(amount: Fraction) -> int:
         while rest % prime == 0:
             rest //= prime
     return rest
-
-
-def _release(delta: Fraction) -> Release:
-    return "gaussian" if delta else "counts"

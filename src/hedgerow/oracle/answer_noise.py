@@ -1,0 +1,210 @@
+"""The noise on the counts of an answer: its variances, and the mechanism of answers of pure ε."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate
+from math import inf, sqrt
+from typing import Any, Self
+
+import numpy as np
+
+from hedgerow.boundary.arrays import Floats, Integers
+from hedgerow.privacy.facts import Fact
+from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.shared_histograms import SharedHistograms, attribute_groups
+
+_ROUNDING = 1 / 12  # the variance that rounding to a whole number adds
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class AnswerNoise:
+    """Variances of the noise on counts by bin, for one kind of rows: those of a class, or those predicted wrongly.
+
+    Noise on different kinds of rows is independent. Attributes of one group have the same noise on the sum of their
+    counts, which is the number of rows.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        The number of bins of each attribute.
+    differences : tuple of float
+        For each attribute, half of the variance of the noise on the difference of two of its counts. If the noise on
+        counts is independent, this is the variance of the noise on a count.
+    totals : tuple of float
+        For each attribute, the variance of the noise on the sum of its counts.
+    groups : tuple of int
+        For each attribute, the number of its group.
+
+    Examples
+    --------
+    >>> noise = AnswerNoise.independent((3, 5), 8.0)
+    >>> noise.counts, noise.totals
+    ((8.0, 8.0), (24.0, 40.0))
+    """
+
+    sizes: tuple[int, ...]
+    differences: tuple[float, ...]
+    totals: tuple[float, ...]
+    groups: tuple[int, ...]
+
+    @classmethod
+    def independent(cls, sizes: Sequence[int], variance: float) -> Self:
+        """Return the variances of independent noise on all counts, each of this variance."""
+        totals = tuple(size * variance for size in sizes)
+        return cls(tuple(sizes), (variance,) * len(sizes), totals, tuple(range(len(sizes))))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there is no noise."""
+        return not any(self.differences)
+
+    @property
+    def counts(self) -> tuple[float, ...]:
+        """For each attribute, the variance of the noise on one of its counts."""
+        each = zip(self.sizes, self.differences, self.totals, strict=True)
+        return tuple(difference + (total / size - difference) / size for size, difference, total in each)
+
+    @property
+    def by_bin(self) -> Floats:
+        """The entry of `differences` of each bin's attribute, shape ``(n_bins,)``."""
+        return np.repeat(self.differences, self.sizes)
+
+    @property
+    def scale(self) -> float:
+        """The λ of Laplace noise of this variance, ``2λ²``, averaged over attributes."""
+        return sqrt(sum(self.differences) / len(self.sizes) / 2)
+
+    @property
+    def covariance(self) -> Floats:
+        """The covariance of the noise on all counts, shape ``(n_bins, n_bins)``."""
+        places, size = np.repeat(np.arange(len(self.sizes)), self.sizes), np.repeat(self.sizes, self.sizes)
+        groups, shared = np.repeat(self.groups, self.sizes), np.sqrt(np.repeat(self.totals, self.sizes)) / size
+        found = np.where(groups[:, None] == groups, np.outer(shared, shared), 0.0) + np.diag(self.by_bin)
+        return found - np.where(places[:, None] == places, self.by_bin / size, 0.0)
+
+    def rows(self, counts: Floats) -> float:
+        """Return the number of rows that noisy counts estimate: the mean of sums, weighted by inverse variance."""
+        starts = np.cumsum([0, *self.sizes[:-1]])
+        sharing = [self.groups.count(group) for group in self.groups]
+        variances = np.array(self.sizes if self.is_exact else self.totals) * sharing
+        return float(np.average(np.add.reduceat(counts, starts), weights=1 / variances))
+
+    def times(self, factor: float) -> Self:
+        """Return the variances times a factor."""
+        differences, totals = (tuple(factor * one for one in given) for given in (self.differences, self.totals))
+        return replace(self, differences=differences, totals=totals)
+
+    def plus(self, other: Self) -> Self:
+        """Return the variances of sums with counts of other rows; groups are those that both have."""
+        pairs = [*zip(self.groups, other.groups, strict=True)]
+        return replace(
+            self,
+            differences=tuple(map(sum, zip(self.differences, other.differences, strict=True))),
+            totals=tuple(map(sum, zip(self.totals, other.totals, strict=True))),
+            groups=tuple(map(pairs.index, pairs)),
+        )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Attributes of an answer whose noise one mechanism adds."""
+
+    columns: tuple[int, ...]  # of the counts of these attributes
+    mechanism: SharedHistograms | DiscreteLaplace
+    shape: tuple[int, ...]  # of the counts that the mechanism takes
+
+    def input(self, counts: Integers) -> Integers:
+        return counts[:, self.columns].reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class AnswerHistograms:
+    """Add the noise of an answer of pure ε to the histograms of its attributes, as little as their sizes allow.
+
+    Input: int64 counts of shape ``(n_classes, sum(sizes))``, as for `SharedHistograms`, which adds the noise to each
+    group of attributes that had better share it. The counts of the other attributes get discrete Laplace noise. Every
+    attribute has an equal share of ε. Answers are rounded to whole numbers.
+    """
+
+    epsilon: Fraction
+    sizes: tuple[int, ...]  # the number of bins of each attribute
+    sensitivity: int = 1  # the most that one row adds to the counts of one attribute
+    delta = Fraction(0)
+    rho = None
+
+    @property
+    def shared(self) -> tuple[tuple[tuple[int, ...], SharedHistograms], ...]:
+        """The places of the attributes of each group that shares noise, and the mechanism that adds it."""
+        groups = [group for group in attribute_groups(self.sizes) if len(group) > 1]
+        sizes = [tuple(self.sizes[place] for place in group) for group in groups]
+        mechanisms = [SharedHistograms(self._share(len(one)), one, self.sensitivity) for one in sizes]
+        return tuple(zip(groups, mechanisms, strict=True))
+
+    @property
+    def alone(self) -> tuple[int, ...]:
+        """The places of the attributes whose counts get discrete Laplace noise."""
+        return tuple(group[0] for group in attribute_groups(self.sizes) if len(group) == 1)
+
+    def _share(self, number: int) -> Fraction:
+        return self.epsilon * number / len(self.sizes)
+
+    @property
+    def _parts(self) -> list[_Part]:
+        found = [_Part(self._columns(group), one, (-1, sum(one.sizes))) for group, one in self.shared]
+        if number := len(self.alone):
+            laplace = DiscreteLaplace(self._share(number), number * self.sensitivity, self.sensitivity)
+            found.append(_Part(self._columns(self.alone), laplace, (-1,)))
+        return found
+
+    def _columns(self, places: Sequence[int]) -> tuple[int, ...]:
+        ends = [*accumulate(self.sizes)]
+        return tuple(column for place in places for column in range(ends[place] - self.sizes[place], ends[place]))
+
+    @property
+    def noise(self) -> AnswerNoise:
+        """The variances of the noise, with what rounding adds to them."""
+        alone = AnswerNoise.independent(self.sizes, 2 * float(self.sensitivity * len(self.sizes) / self.epsilon) ** 2)
+        differences, totals, groups = list(alone.differences), list(alone.totals), list(alone.groups)
+        for places, mechanism in self.shared:
+            rounding = _ROUNDING if mechanism.grid > 1 else 0.0
+            for place, size, variance in zip(places, mechanism.sizes, mechanism.count_variances, strict=True):
+                differences[place] = variance * size / max(size - 1, 1) + rounding
+                totals[place] = mechanism.total_variance + size * rounding
+                groups[place] = places[0]
+        return AnswerNoise(self.sizes, tuple(differences), tuple(totals), tuple(groups))
+
+    def distance(self, one: Integers, other: Integers) -> float:
+        """Return the largest distance of a part, as a share of its mechanism's sensitivity, times `sensitivity`."""
+        if np.shape(one) != np.shape(other):
+            return inf
+        shares = (
+            part.mechanism.distance(part.input(one), part.input(other)) / part.mechanism.sensitivity
+            for part in self._parts
+        )
+        return self.sensitivity * max(shares)
+
+    def build(self) -> Callable[[Integers], list[list[int]]]:
+        return self._with([(part, part.mechanism.build()) for part in self._parts])
+
+    def simulate(self, values: Integers, rng: np.random.Generator) -> list[list[int]]:
+        """Draw each part from its mechanism's distribution."""
+        return self._with([(part, partial(part.mechanism.simulate, rng=rng)) for part in self._parts])(values)
+
+    def _with(self, runs: Sequence[tuple[_Part, Callable[[Integers], Any]]]) -> Callable[[Integers], list[list[int]]]:
+        def run(counts: Integers) -> list[list[int]]:
+            noisy = np.empty(counts.shape, dtype=object)
+            for part, add_noise in runs:
+                noisy[:, part.columns] = np.array(add_noise(part.input(counts)), dtype=object).reshape(len(counts), -1)
+            return [[max(-_LARGEST, min(round(count), _LARGEST)) for count in kind] for kind in noisy.tolist()]
+
+        return run
+
+    @property
+    def record(self) -> Fact:
+        amounts = {"sensitivity": self.sensitivity, "scale": self.sensitivity / self.epsilon}
+        number, alone = len(self.shared), len(self.alone)
+        parts = {"groups": number if number > 1 else None, "alone": alone or None}
+        return Fact("shared_histograms", attributes=len(self.sizes), bins=sum(self.sizes), **amounts, **parts)
