@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.oracle.answer_noise import AnswerHistograms, AnswerNoise
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema import Integer, Schema
@@ -176,6 +176,11 @@ def test_seeded_answers_under_a_budget_that_adds_up_rho_are_those_of_0_2_0(budge
     assert errors.wrong.tolist() == [3, 2, 18, -4, 11, 3, 13, -3, 6]
     assert errors.right.tolist() == [0, -6, -6, 32, -2, 2, -2, 7, -1]
     assert float(oracle.privacy.rho) == pytest.approx(0.05549847011006074, abs=1e-12)
+
+
+def test_noise_is_asked_for_by_the_numbers_of_bins():
+    with pytest.raises(ArgumentTypeError, match=r"the numbers of bins of the attributes, such as \[4, 4\], got 3"):
+        hr.Oracle(X, [0, 1, 1], hr.Budget(1)).noise_scale(3)
 
 
 def test_an_epsilon_that_is_too_small_is_refused_before_the_charge():

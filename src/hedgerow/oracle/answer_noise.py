@@ -1,5 +1,6 @@
 """The noise on the counts of an answer: its variances, and the mechanism of answers of pure ε."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -88,7 +89,8 @@ class AnswerNoise:
     def rows(self, counts: Floats) -> float:
         """Return the number of rows that noisy counts estimate: the mean of sums, weighted by inverse variance."""
         starts = np.cumsum([0, *self.sizes[:-1]])
-        sharing = [self.groups.count(group) for group in self.groups]
+        members = Counter(self.groups)
+        sharing = [members[group] for group in self.groups]
         variances = np.array(self.sizes if self.is_exact else self.totals) * sharing
         return float(np.average(np.add.reduceat(counts, starts), weights=1 / variances))
 

@@ -20,6 +20,7 @@ from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.privacy.zcdp import largest_rho, pure_rho
+from hedgerow.text.messages import describe_argument
 
 Release = Literal["counts", "ratio", "gaussian"]
 RELEASES: tuple[Release, ...] = get_args(Release)
@@ -85,7 +86,10 @@ class AnswerPlan:
         return [Reserve(query, left * epsilon, left * delta, rho=left * rho + spared, unit=self.unit)]
 
     def noise(self, question: int, sizes: Sequence[int], steps: int = 1) -> AnswerNoise:
-        """Return the variances of the noise of the answer to a question."""
+        """Return the variances of the noise of the answer to a question; TypeError for sizes that are no sequence."""
+        if not isinstance(sizes, Sequence):
+            problem = "sizes must be the numbers of bins of the attributes, such as [4, 4]"
+            raise ArgumentTypeError(f"{problem}, got {describe_argument(sizes)}.")
         mechanism = self.mechanism(question, sizes, steps)
         if isinstance(mechanism, AnswerHistograms):
             return mechanism.noise
