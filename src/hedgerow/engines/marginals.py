@@ -113,15 +113,12 @@ def _by_bin(coded: Expression, bins: Schema, n_kinds: int) -> Integers:
     """
     sizes = [len(attribute.bins) for _, attribute in bins.attributes]
     firsts = [sum(sizes[:i]) for i in range(len(sizes))]
-    is_counted = reduce(and_, [coded.kind >= 0, *(coded[f"b{i}"] >= 0 for i in range(len(sizes)))])
-    places = [
-        ibis.cases((is_counted, n_kinds * (coded[f"b{i}"] + first) + coded.kind)) for i, first in enumerate(firsts)
-    ]
-    found = ask(coded.select(place=ibis.array(places).unnest()).group_by("place").agg(n=ibis._.count()))
+    counted = coded.filter([coded.kind >= 0, *(coded[f"b{i}"] >= 0 for i in range(len(sizes)))])
+    places = [n_kinds * (counted[f"b{i}"] + first) + counted.kind for i, first in enumerate(firsts)]
+    found = ask(counted.select(place=ibis.array(places).unnest()).group_by("place").agg(n=ibis._.count()))
     rows = np.zeros((sum(sizes), n_kinds), dtype=np.int64)
     for place, n in zip(found["place"].to_pylist(), found["n"].to_pylist(), strict=True):
-        if place is not None:
-            rows[divmod(place, n_kinds)] = n
+        rows[divmod(place, n_kinds)] = n
     return rows
 
 
