@@ -49,6 +49,9 @@ def loss_of_all(trace, rows=1):
     """Return the ε of all mechanisms that ran, for neighbouring tables that differ by as many rows, or steps."""
     gaussian = [mechanism for mechanism, _, _ in trace if isinstance(mechanism, GaussianCounts)]
     assert all(mechanism.rows == rows for mechanism in gaussian), "noise that is made for other units"
+    assert sum(one.parts for one in gaussian) <= max((one.answers for one in gaussian), default=0), (
+        "more than all parts"
+    )
     others = [mechanism for mechanism, _, _ in trace if not isinstance(mechanism, GaussianCounts)]
     return sum(mechanism.epsilon for mechanism in gaussian) + rows * sum(mechanism.epsilon for mechanism in others)
 

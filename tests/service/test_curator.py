@@ -291,6 +291,7 @@ def test_gaussian_answers_are_charged_by_rho_where_the_ledger_adds_it_up(url):
         body = question(epsilon="1", delta="1e-6", bins=BINS)
         answer = json.loads(curator.ask(Request(ANA, "wards", "marginals", "one", body)).body)
         assert answer["charge"]["mechanism"]["code"] == "discrete_gaussian"
+        assert "mu" not in answer["charge"]["mechanism"]
         assert curator.ledger.account("wards").spent_rho == Fraction(answer["charge"]["rho_exact"])
 
 
@@ -315,6 +316,36 @@ def test_a_ledger_that_adds_up_rho_is_charged_the_rho_of_each_attribute(url, cap
         assert (
             curator.ledger.account("wards").spent_rho == pure_rho(Fraction(1), Fraction(1, 2)) == Fraction(cost["rho"])
         )
+
+
+def test_gaussian_answers_compose_in_gaussian_dp_where_the_ledger_adds_up_epsilon_and_delta(url):
+    cap, shares = Account(Fraction(2), Fraction("1e-5")), {"ana": Account(Fraction(2), Fraction("1e-5"))}
+    with curator_of(url, cap=cap, shares=shares) as curator:
+        body = question(epsilon="1", delta="1e-6", bins=BINS)
+        answer = json.loads(curator.ask(Request(ANA, "wards", "marginals", "one", body)).body)
+        mu = Fraction(answer["charge"]["mechanism"]["mu"])
+        assert Fraction(answer["charge"]["rho_exact"]) == mu**2 / 2
+        assert curator.describe(ANA, "wards")["adds_up_rho"] is False
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        question(epsilon="1/2", model="tree", parameters={"search": "greedy"}),
+        question(epsilon="1/2", model="scorecard"),
+    ],
+    ids=["tree", "scorecard"],
+)
+def test_a_model_costs_less_rho_where_the_ledger_adds_it_up(url, body):
+    """Its learner takes other mechanisms there, as with a budget that adds up ρ."""
+    costs = []
+    for number, cap in enumerate((Account(None, rho=Fraction(9)), Account(Fraction(1), Fraction("1e-5")))):
+        with curator_of(f"{url}{number}", cap=cap, shares={"ana": cap}) as curator:
+            costs.append(Fraction(curator.cost(ANA, "wards", "fits", body)["rho"]))
+            answer = json.loads(curator.ask(Request(ANA, "wards", "fits", "one", body)).body)
+            assert model_from_dict(answer["model"]).privacy.rho <= costs[-1]
+            assert curator.ledger.account("wards").spent_rho == costs[-1]
+    assert costs[0] < costs[1]
 
 
 def test_a_receipt_ties_answer_and_charge_to_the_ledger(url):

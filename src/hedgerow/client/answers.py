@@ -102,9 +102,9 @@ class SentQuestion:
         bins = Schema.from_dict({"attributes": self.question["bins"]})
         own, card = Charge.from_dict(data["charge"]), PrivacyCard.from_dict(data["card"])
         # An earlier service answers as if its ledger added up ρ.
-        adds_up_rho = own.mechanism is None or own.mechanism.code == "discrete_laplace"
-        release = "gaussian" if self._amounts[1] else "counts"
-        plan = AnswerPlan(release, *self._amounts, 1, self.schema.unit, adds_up_rho)
+        how, release = own.mechanism, "gaussian" if self._amounts[1] else "counts"
+        in_rho = how is None or (how.get("mu") is None if release == "gaussian" else how.code == "discrete_laplace")
+        plan = AnswerPlan(release, *self._amounts, 1, self.schema.unit, in_rho)
         by = "errors" if self.kind == "error-marginals" else self.question.get("by", "rows")
         steps = self.schema.target.steps if by in ("levels", "errors") else 1
         noise = plan.noise(1, bins.sizes, steps)

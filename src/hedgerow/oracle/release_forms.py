@@ -19,7 +19,7 @@ from hedgerow.privacy.charge import Charge, Reserve, total_rho, unit_of
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts
 from hedgerow.privacy.unit import Unit, rows_of
-from hedgerow.privacy.zcdp import largest_rho, pure_rho
+from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.text.messages import describe_argument
 
 Release = Literal["counts", "ratio", "gaussian"]
@@ -35,7 +35,7 @@ class AnswerPlan:
     delta: Fraction  # for all questions together
     questions: int  # how many
     unit: Unit | None = None  # what is protected; None for one row
-    adds_up_rho: bool = False  # whether the budget adds up ρ; if not, the attributes of an answer of pure ε share noise
+    adds_up_rho: bool = False  # whether the budget adds up ρ: Gaussian answers do then, too, and others share no noise
 
     @classmethod
     def of(cls, release: Release, budget: Budget, questions: int, unit: Unit | None = None) -> Self:
@@ -56,12 +56,15 @@ class AnswerPlan:
         if self.release == "ratio":
             return PublishedRatios(self.epsilon / self.questions, attributes)
         if self.release == "gaussian":
-            squares = attributes * steps**2
-            return GaussianCounts(self.epsilon, self.delta, self.questions, question, squares, rows=rows)
+            return self._gaussian(question, attributes * steps**2)
         epsilon = self.epsilon / self.questions / rows
         shared = AnswerHistograms(epsilon, tuple(sizes), steps)
         is_laplace = self.adds_up_rho or not shared.shared
         return DiscreteLaplace(epsilon, attributes * steps, steps) if is_laplace else shared
+
+    def _gaussian(self, question: int, squares: int) -> GaussianCounts:
+        series = self.epsilon, self.delta, self.questions, question, squares
+        return GaussianCounts(*series, rows=rows_of(self.unit), adds_up_rho=self.adds_up_rho)
 
     def reserve(self, left: int, others: Collection[Charge] = (), spared: Fraction | int = 0) -> Charge | None:
         """Return what may still be charged, for questions left and for `others`, of hypotheses; None: nothing.
@@ -81,7 +84,7 @@ class AnswerPlan:
         if not left or (self.release == "gaussian" and self.questions > 1):  # all were charged with the first
             return []
         epsilon, delta = self.epsilon / self.questions, self.delta if self.release == "gaussian" else Fraction(0)
-        rho = largest_rho(epsilon, delta) if delta else pure_rho(epsilon)
+        rho = self._gaussian(1, 1).rho if delta else pure_rho(epsilon)
         query = Fact("questions_left", number=left)
         return [Reserve(query, left * epsilon, left * delta, rho=left * rho + spared, unit=self.unit)]
 

@@ -22,7 +22,7 @@ from hedgerow.oracle.frame_rows import OracleRows
 from hedgerow.oracle.oracle import OracleQuestion, ask_once
 from hedgerow.oracle.release_forms import AnswerPlan
 from hedgerow.privacy import Budget, PrivacyCard
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.amounts import LARGEST, exact
 from hedgerow.privacy.charge import Charge, reasons
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import NoiseSource, noise_source
@@ -59,7 +59,7 @@ def read_question(
     `adds_up_rho` is whether the ledger adds up the ρ of what is charged.
     """
     if isinstance(form, Fit):
-        return _fit_question(form, schema)
+        return _fit_question(form, schema, adds_up_rho=adds_up_rho)
     bins = Schema.from_dict({"attributes": form.bins})
     if isinstance(form, Marginals):
         asked = OracleQuestion.of(target, bins, form.by)
@@ -156,7 +156,7 @@ CheckedQuestion = MarginalQuestion | FitQuestion
 """A question that was checked: its `charge`, what is `public` of its answer, and the `answer`, once it is charged."""
 
 
-def _fit_question(form: Fit, schema: Schema) -> FitQuestion:
+def _fit_question(form: Fit, schema: Schema, *, adds_up_rho: bool) -> FitQuestion:
     make = learners_of(schema.target)[form.model]
     known = [name for name in signature(make).parameters if name not in _OURS]
     for name in form.parameters:
@@ -167,7 +167,9 @@ def _fit_question(form: Fit, schema: Schema) -> FitQuestion:
     more = {"delta": delta} if delta else {}
     if delta and "delta" not in signature(make).parameters:
         raise ArgumentError(f"expected delta 0 for a {form.model}, which has pure epsilon, got a larger one.")
-    learner = make(epsilon, schema=asked, **more, **_parameters(form, schema))
+    # The ledger keeps the caps; with a budget that adds up ρ, a learner takes the mechanisms that cost little of it.
+    budget = Budget(rho=LARGEST) if adds_up_rho else None
+    learner = make(epsilon, schema=asked, budget=budget, **more, **_parameters(form, schema))
     learner.check_public()
     return FitQuestion(learner, asked, learner.planned_charge(asked))
 
