@@ -69,7 +69,7 @@ def test_parts_share_epsilon_by_their_attributes():
     )
 
 
-@pytest.mark.parametrize(("sizes", "ratio"), [((2,) * 30, 0.31), ((6,) * 5, 0.75)])
+@pytest.mark.parametrize(("sizes", "ratio"), [((2,) * 30, 0.31), ((3,) * 30, 0.475), ((6,) * 5, 0.75)])
 def test_shared_noise_is_as_much_smaller_as_stated(sizes, ratio):
     """The standard deviation over Laplace's, of counts whose totals are known: at most .01 above the limit."""
     noise = AnswerHistograms(Fraction(1, 10), sizes).noise

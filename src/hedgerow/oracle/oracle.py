@@ -86,9 +86,10 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
     number : Number, optional
         Of labels that are numbers: their public bounds and levels, in place of classes.
     release : {"counts", "ratio", "gaussian"}, default="counts"
-        ``counts``: numbers of rows, ε-differential privacy. Attributes share K-norm noise; its standard deviation is
-        0.3 to 1 times that of discrete Laplace noise of scale d·(questions)/ε, the less the fewer bins they have. If
-        `budget` adds up ρ, the noise is discrete Laplace, which costs less ρ. `noise_scale` states the amount.
+        ``counts``: numbers of rows, ε-differential privacy. Attributes share K-norm noise. Its standard deviation is
+        between half and all of the standard deviation of discrete Laplace noise of scale d·(questions)/ε, and the
+        smaller the fewer bins there are. If `budget` adds up ρ, the noise is discrete Laplace, which costs less ρ.
+        `noise_scale` states the amount.
         ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
         EXPRIL's eq. 7, for comparison: an empty bin gives itself away, and the card has no guarantee.
     run_code : bool, default=False
