@@ -36,6 +36,7 @@ from tests.adversarial.neighbours import (
     fits,
     gaussian,
     scorecards,
+    shared,
 )
 from tests.adversarial.refute import Finding, refuted
 
@@ -128,6 +129,12 @@ RELEASES = {
         scorecards(PrivateScorecardClassifier(8.0, points=1, schema=NARROW, delta=0.05)),
         {"none and one": 0.3, "five and six": 0.26, "one class: one and another": 0.25},
         delta=0.05,
+    ),
+    "histograms with shared noise": Release(
+        5.0,
+        shared(5.0),
+        {"none and one": 0.85, "five and six": 0.85, "one class: one and two": 0.85},
+        quick=("five and six", 0.25),
     ),
     "learned schema": Release(
         5.0,

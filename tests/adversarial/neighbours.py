@@ -1,12 +1,14 @@
 """Tables that differ by one row, chosen to be as revealing as can be, and what is compared of what is released of them.
 
-Every release runs as users run it: public calls, OpenDP's noise from its cryptographic generator, no seed.
+Every release runs as users run it: public calls, noise from a cryptographic generator, no seed. Histograms with shared
+noise are released by their mechanism alone, whose answers say more than a scorecard made of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.models import Rule, RuleList
 from hedgerow.models.model import Model
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
 
 SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (False, True)))
@@ -149,6 +152,28 @@ def answers(X: Any, y: Any, budget: hr.Budget | None, release: str = "counts") -
     rows: Any = oracle.marginals(BINS)
     errors: list[Any] = [oracle.error_marginals(BINS, asked) for asked in (Always(True), ASKED)]
     return np.concatenate([rows.rows, *(part for found in errors for part in (found.wrong, found.right))])
+
+
+def shared(epsilon: float) -> Callable[[Pair], Draw]:
+    """Return what releases histograms with shared noise, reduced to how much nearer they are to the larger table."""
+    mechanism = SharedHistograms(Fraction(epsilon), (2, 2))
+    release, grid = mechanism.build(), mechanism.grid
+
+    def of(pair: Pair) -> Draw:
+        smaller, larger = (grid * by_class(*side) for side in pair.sides)
+
+        def draw(X: Any, y: Any) -> Hashable:
+            noisy = np.rint(np.array(release(by_class(X, y))) * grid).astype(np.int64)
+            return mechanism.distance(smaller, noisy) - mechanism.distance(larger, noisy)
+
+        return draw
+
+    return of
+
+
+def by_class(X: NDArray[Any], y: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the rows by class, in each class by the bins of two booleans."""
+    return np.array([[(X[y == label, i] == value).sum() for i in (0, 1) for value in (0, 1)] for label in (0, 1)])
 
 
 def counted(epsilon: float) -> Callable[[Pair], Draw]:
