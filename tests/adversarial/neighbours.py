@@ -177,19 +177,27 @@ def by_class(X: NDArray[Any], y: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def counted(epsilon: float) -> Callable[[Pair], Draw]:
-    """Return what asks for counts, reduced to how many of those that the row changes are above the smaller table's."""
+    """Return what asks for counts, reduced to how much nearer each answer is to the larger table's than the smaller's.
+
+    An answer's distance is the largest of an attribute's, summed over kinds of counts, as shared noise measures it.
+    """
 
     def of(pair: Pair) -> Draw:
-        before, after = (answers(*side, None) for side in pair.sides)
+        smaller, larger = (answers(*side, None).reshape(-1, 2, 3) for side in pair.sides)
 
         def draw(X: Any, y: Any) -> Hashable:
-            above = answers(X, y, hr.Budget(epsilon)) - before
-            moved = above[before != after]
-            return int((moved > 0).sum()), bool(above.sum() > moved.sum())
+            noisy = answers(X, y, hr.Budget(epsilon)).reshape(-1, 2, 3)
+            rows, *errors = (_gauges(noisy - smaller) - _gauges(noisy - larger)).tolist()
+            return rows, errors[0] + errors[1], errors[2] + errors[3]
 
         return draw
 
     return of
+
+
+def _gauges(changes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the largest change in ℓ1 of an attribute, for each kind of counts: ``(n_kinds, n_attributes, n_bins)``."""
+    return np.abs(changes).sum(axis=2).max(axis=1)
 
 
 def gaussian(epsilon: float, delta: float) -> Callable[[Pair], Draw]:
