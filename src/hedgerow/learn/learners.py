@@ -198,7 +198,7 @@ class PrivateScorecard(PrivateSpecification):
     """A private learner of scorecards."""
 
     max_attributes: int | None = None
-    points: int = 20
+    points: int = 40
     monotone: Monotone = None
     delta: Amount | None = None
     smooth: Literal["auto"] | float = "auto"

@@ -114,8 +114,10 @@ time_limit : float, optional
 """,
     "points": """
 points : int, default=20
-    The most points that a bin may have, in size: fewer are easier to add up by hand. A private scorecard has fewer
-    where rounding costs next to nothing.
+    The most points that a bin may have, in size: fewer are easier to add up by hand.
+%(monotone)s
+""",
+    "monotone": """
 monotone : mapping of str to {"increasing", "decreasing"} or None, optional
     Numbers and ordered attributes whose points, of two classes for the second, may only rise, or only fall; None where
     they may do both, whatever the schema says. Others are as the schema declares them.
@@ -129,7 +131,10 @@ max_depth : int or None, default=None
     "max_attributes and points": """
 max_attributes : int, optional
     The most attributes. None: all, or where they are many for the noise those that tell most (docs/models.md).
-%(points)s
+points : int, default=40
+    The most points that a bin may have, in size: fewer are easier to add up by hand. A scorecard has fewer points if
+    rounding then costs next to nothing.
+%(monotone)s
 """,
     "delta": """
 delta : float, Fraction, Decimal or str, optional

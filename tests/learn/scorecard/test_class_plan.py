@@ -26,8 +26,10 @@ WEIGHED = "and their variances by two"
 CHOICE, SCORES = "choice of attribute", "associations of all attributes"
 # rows, classes, epsilon, max_attributes; the kinds of release, and how many there are of each
 WAYS = {
-    "very many rows": (6000, 2, 2, None, [(TOTALS, 1), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 4), (BY_TOTAL, 1)]),
-    "many rows": (6000, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_TOTAL, 1)]),
+    "eight passes": (6000, 2, 10, None, [(TOTALS, 1), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 32)]),
+    "very many rows": (6000, 2, 2, None, [(TOTALS, 1), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 8), (BY_TOTAL, 1)]),
+    "many rows": (6000, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 8), (BY_TOTAL, 1)]),
+    "one pass": (6000, 2, 0.3, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_TOTAL, 1)]),
     "enough to calibrate": (800, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
     "few rows": (150, 2, 1, None, [(TOTALS, 1), (CHOICE, 5), (HISTOGRAMS, 1)]),
     "few attributes, many rows": (
@@ -35,10 +37,10 @@ WAYS = {
         2,
         2,
         2,
-        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 2), (BY_TOTAL, 1)],
+        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 4), (BY_TOTAL, 1)],
     ),
     "few attributes": (800, 2, 1, 1, [(TOTALS, 1), (CHOICE, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
-    "three classes": (6000, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_LEAD, 1)]),
+    "three classes": (6000, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 8), (BY_LEAD, 1)]),
     "three classes, enough to calibrate": (800, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_LEAD, 1)]),
     "three classes, few rows": (150, 3, 1, None, [(TOTALS, 1), (CHOICE, 5), (HISTOGRAMS, 1)]),
     "three classes, few attributes": (
@@ -46,7 +48,7 @@ WAYS = {
         3,
         1,
         2,
-        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (RESIDUALS, 2), (BY_LEAD, 1)],
+        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_LEAD, 1)],
     ),
     "no rows": (0, 2, 1, None, [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1)]),
 }
@@ -182,8 +184,25 @@ def test_weights_are_asked_for_where_their_sums_fit_in_64_bits(rows):
     assert 2 * max(most) * class_plan.MOST_ROWS_TO_WEIGH < 2**63
 
 
+def test_a_scorecard_of_one_attribute_has_no_residuals_of_others_to_ask_for():
+    assert (RESIDUALS, 1) not in asked(charge.purpose for charge in fit("few attributes", epsilon=100).privacy_.charges)
+
+
+def test_eight_passes_find_the_log_odds_of_attributes_that_say_nearly_the_same():
+    """Each alone would seem to be worth about three times as much, since it stands for the others."""
+    rng = np.random.default_rng(0)
+    schema = hr.Schema({name: hr.Boolean() for name in "abcd"}, CLASSES[2])
+    cause = rng.integers(0, 2, 20_000)
+    copies = [np.where(rng.random(20_000) < 0.1, 1 - cause, cause) for _ in "abcd"]
+    labels = (rng.random(20_000) < 1 / (1 + np.exp(3 - 1.5 * sum(copies)))).astype(int)
+    tally = hr.Tally(schema, np.column_stack(copies), np.eye(2, dtype=int)[labels])
+    card = hr.PrivateScorecardClassifier(1000, points=1000, random_state=0).fit_tally(tally).scorecard_
+    found = [float(part.points[1][0] - part.points[0][0]) * card.unit for part in card.parts]
+    np.testing.assert_allclose(found, 1.5, atol=0.15)
+
+
 def test_three_attributes_that_say_the_same_weigh_less_than_one_that_is_alone(monkeypatch):
-    monkeypatch.setattr(class_plan, "ENOUGH_FOR_RESIDUALS", np.inf)
+    monkeypatch.setattr(class_plan, "PASSES", {})
     rng = np.random.default_rng(0)
     schema = hr.Schema({name: hr.Boolean() for name in "abcd"}, CLASSES[2])
     first, other = rng.integers(0, 2, (2, 20_000))

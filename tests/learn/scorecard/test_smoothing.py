@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 from scipy.stats import multivariate_normal
 
-from hedgerow.learn.scorecard.smoothing import Prior, newton_step, smoothed
+from hedgerow.learn.scorecard.smoothing import Evidence, Prior, newton_step, smoothed
 
 SD = st.floats(0.05, 50)
 PRIORS = st.builds(Prior, across=SD, each=SD)
@@ -88,14 +88,35 @@ def test_values_are_those_of_least_squares_with_the_prior_as_further_rows(proble
     np.testing.assert_allclose(smoothed(*problem[:-1], [prior]).values, expected, rtol=1e-4, atol=1e-4)
 
 
-@given(problems(), st.integers(0, 2**31))
-def test_a_correction_leaves_what_it_did_not_see_and_adds_its_own_error(problem, seed):
-    """Residuals of log-odds that are off by e are slopes·(−e) plus noise: what is off afterwards, in matrices."""
-    n, noise = len(problem[0]), problem[3]
-    root = np.random.default_rng(seed).normal(size=(n, n))
-    found, gain = (way(*several(problem, [1.0], 0.0)) for way in (smoothed, average_of_gains))
-    errors = np.column_stack([(np.eye(n) - gain * problem[1]) @ root, gain * np.sqrt(noise)])
-    np.testing.assert_allclose(found.after(root @ root.T), errors @ errors.T, rtol=1e-4, atol=1e-5)
+def test_evidence_of_two_releases_is_that_of_one_with_their_noise_averaged():
+    """Weighted least squares on both, by hand: means weighted by precision, and the sampling error counted once."""
+    slopes, prior = np.array([40.0, 10.0]), Prior(4.0, 2.0).precision(2, 0)
+    first = Evidence.of(np.zeros(2), np.array([40.0, -5.0]), slopes, 30.0)
+    second = Evidence.of(np.array([0.5, 0.5]), np.array([20.0, -20.0]), slopes, 10.0)
+    both = first.joined(second)
+    np.testing.assert_allclose(both.means, [(1 / 30 + 1 / 10) / (1 / 30 + 1 / 10), (-0.5 / 30 - 1.5 / 10) * 7.5])
+    np.testing.assert_allclose(both.information, slopes**2 / 7.5)
+    found = both.smoothed(1 / slopes, prior)
+    expected = smoothed(slopes * both.means, slopes, slopes, 7.5, [prior])
+    np.testing.assert_allclose(found.values, expected.values)
+    np.testing.assert_allclose(found.covariance, expected.covariance)
+
+
+@given(problems())
+def test_evidence_of_one_release_makes_the_values_of_least_squares(problem):
+    sums, slopes, spreads, noise, prior = problem
+    slopes = np.maximum(slopes, 1.0)
+    found = Evidence.of(np.zeros(len(sums)), sums, slopes, noise).smoothed(spreads / slopes**2, prior)
+    expected = smoothed(sums, slopes, spreads, noise, [prior])
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found.trust, expected.trust, rtol=1e-4, atol=1e-6)
+
+
+def test_evidence_counts_less_once_its_log_odds_have_moved():
+    """The variance of the move adds to that of the noise."""
+    evidence = Evidence(np.array([1.0, 1.0]), np.array([4.0, 100.0])).moved(np.array([0.25, 0.25]))
+    np.testing.assert_allclose(evidence.information, [1 / (0.25 + 0.25), 1 / (0.01 + 0.25)])
+    assert evidence.means.tolist() == [1.0, 1.0]
 
 
 def test_without_noise_values_are_the_sums_by_slope_and_with_nothing_but_noise_the_prior():

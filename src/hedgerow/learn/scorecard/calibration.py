@@ -8,7 +8,8 @@ from hedgerow.boundary.arrays import Floats
 EDGES = (-0.8, -0.5, -0.3, -0.16, -0.08, -0.03, 0.03, 0.08, 0.16, 0.3, 0.5, 0.8)
 _LARGEST_FACTOR = 20.0
 EXPECTED = 2 / 3  # the factor that the prior favours: attributes that say the same make totals too sure
-_FACTOR, _SHIFT = 0.7, 1.5  # the prior: standard deviations of the factor's logarithm, and of the shift in log-odds
+_FACTOR = 0.7  # the prior's standard deviation of the factor's logarithm
+_SHIFT, _LEAST_SHIFT = 0.1, 0.03  # that of the shift: of the largest total, and in log-odds
 
 
 def midpoints(spread: float) -> Floats:
@@ -18,15 +19,24 @@ def midpoints(spread: float) -> Floats:
 
 
 def calibrated(
-    log_odds: Floats, misses: Floats, hits: Floats, variance: float, *, shift: bool, start: float
+    log_odds: Floats,
+    misses: Floats,
+    hits: Floats,
+    variance: float,
+    *,
+    shift: bool,
+    start: float,
+    expected: float = EXPECTED,
 ) -> tuple[float, float]:
     """Return the shift a and the factor b of ``P(hit) = expit(start + a + b·log_odds)`` that a histogram favours."""
     from scipy.optimize import minimize  # takes long to import
     from scipy.special import expit
 
     # Each bucket has the residual ``hits·(1 − p) − misses·p``, whose mean is 0 and whose variance is that of the rows
-    # and of the noise; its Gaussian likelihood is maximised, with a prior for ``a`` around 0, ``b`` around `EXPECTED`.
-    rows = np.maximum(misses + hits, 0)
+    # and of the noise; its Gaussian likelihood is maximised, with a prior for ``a`` around 0, ``b`` around `expected`.
+    # The released class shares are known much better than this histogram; what they leave open of the start is small
+    # compared with the spread of the totals.
+    rows, shifts = np.maximum(misses + hits, 0), _SHIFT * float(np.abs(log_odds).max()) + _LEAST_SHIFT
 
     def loss(parameters: Floats) -> float:
         a, b = (parameters[1], np.exp(parameters[0])) if shift else (0.0, np.exp(parameters[0]))
@@ -34,7 +44,7 @@ def calibrated(
         length = p**2 + (1 - p) ** 2  # of the direction of the residual, squared: it depends on p, the counts do not
         spread = variance * length + rows * np.maximum(p * (1 - p), 0.02) + 1
         fit = ((hits * (1 - p) - misses * p) ** 2 / spread + np.log(spread / length)).sum()
-        return float(fit + ((parameters[0] - np.log(EXPECTED)) / _FACTOR) ** 2 + (a / _SHIFT) ** 2) / 2
+        return float(fit + ((parameters[0] - np.log(expected)) / _FACTOR) ** 2 + (a / shifts) ** 2) / 2
 
     found = minimize(loss, np.zeros(1 + shift), method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-6})
     factor = float(np.clip(np.exp(found.x[0]), 1 / _LARGEST_FACTOR, _LARGEST_FACTOR))

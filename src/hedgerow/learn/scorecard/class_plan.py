@@ -13,16 +13,16 @@ from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.learned import BuildModel, scorecard_model
 from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard import counts as queries
-from hedgerow.learn.scorecard.calibration import EDGES, calibrated, midpoints
+from hedgerow.learn.scorecard.calibration import EDGES, EXPECTED, calibrated, midpoints
 from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, Residuals, in_features, whole_log_odds
-from hedgerow.learn.scorecard.fit import Fit, unsupported_bins
+from hedgerow.learn.scorecard.fit import Fit, Residual, unsupported_bins
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
 from hedgerow.learn.scorecard.smoothing import (
+    LEAST_SLOPE,
     Part,
-    Smoothed,
+    Prior,
     newton_step,
-    smoothed,
 )
 from hedgerow.learn.scorecard.spending import (
     CALIBRATION,
@@ -39,14 +39,17 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
 # benchmarks/scorecards.py says how these were chosen.
-ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
+PASSES = {125: 1, 300: 2, 2000: 4, 5000: 8}
+"""Passes of residuals, by the rows times ε for an attribute, outside the most frequent class, from which they pay."""
+ENOUGH_PASSES = 4  # from which on probabilities need no calibration
 ENOUGH_TO_CALIBRATE = 32
+_UNITS = (0.15, 1.0)  # of the prior, where the values say how wide it is
 ENOUGH_FOR_WIDE, NARROWEST = 8, 0.5  # rows times ε for an attribute, below which the prior is narrower; times its width
 ENOUGH_TO_TRUST = 60  # rows times ε for an attribute, below which it may tell nothing
 ENOUGH_TO_WEIGH, ENOUGH_TO_WEIGH_WITH_DELTA = 100, 9
 MOST_ROWS_TO_WEIGH = 2**37  # a row adds up to 2^24 to a sum, and twice as many rows still fit in 64 bits
 _WEIGHT, _WEIGHTS = 0.5, (0.3, 2.0)  # the prior's standard deviation of a weight around 1, and the ends
-_OF_RESIDUALS_OF_WEIGHED, _LEAST_SPREAD = 0.15, 1e-3
+_LEAST_SPREAD, _LEAST_TOGETHER = 1e-3, 0.05
 _CUT_OFF = 0.45  # how much a row counts at most: times attributes, with δ their root
 
 
@@ -61,21 +64,22 @@ class ClassPlan(ScorecardPlan):
     def _last_releases(self, number: int) -> Branch:
         """Return the releases about this number of attributes."""
         may_weigh = self.schema.target.n_levels == 2 and 1 < number <= MOST_TO_WEIGH
-        decisions = tuple(product((False, True) if may_weigh else (False,), (False, True), (False, True)))
+        passes = (0, *PASSES.values())
+        decisions = tuple(product((False, True) if may_weigh else (False,), passes, (False, True)))
         return Branch(decisions, partial(self._releases_of, number))
 
-    def _values_parts(self, number: int, decision: tuple[bool, bool, bool]) -> Fraction:
+    def _values_parts(self, number: int, decision: tuple[bool, int, bool]) -> Fraction:
         """Return the parts of histograms and residuals together."""
         weighs, _, calibrates = decision
         return self._left(number) - (WEIGHTS if weighs else 0) - (CALIBRATION if calibrates else 0)
 
-    def histogram_parts(self, number: int, decision: tuple[bool, bool, bool]) -> Fraction:
-        left, (_, refines, _) = self._values_parts(number, decision), decision
-        return left * FIRST_SHARE if refines else left
+    def histogram_parts(self, number: int, decision: tuple[bool, int, bool]) -> Fraction:
+        left, (_, passes, _) = self._values_parts(number, decision), decision
+        return left * FIRST_SHARE if passes else left
 
-    def _releases_of(self, number: int, decision: tuple[bool, bool, bool]) -> PlannedReleases:
-        """Return the releases by whether attributes are weighed, values refined, and probabilities calibrated."""
-        weighs, refines, calibrates = decision
+    def _releases_of(self, number: int, decision: tuple[bool, int, bool]) -> PlannedReleases:
+        """Return the releases by whether attributes are weighed, passes of residuals, and whether it calibrates."""
+        weighs, passes, calibrates = decision
         counts, schema = self.spending.counts, self.schema
         left, first = self._values_parts(number, decision), self.histogram_parts(number, decision)
         found = [*self._histograms(number, first)]
@@ -85,9 +89,9 @@ class ClassPlan(ScorecardPlan):
                     "attribute_residuals", counts(WEIGHTS, 1, most_by_features(self.spending, number) * IN_PART)
                 )
             )
-        if refines:
-            residuals = counts((left - first) / number, _moved_by_residuals(schema), STEPS)
-            found.append(PlannedRelease(self.residuals, residuals, times=number))
+        if passes:
+            residuals = counts((left - first) / passes / number, _moved_by_residuals(schema), STEPS)
+            found.append(PlannedRelease(self.residuals, residuals, times=passes * number))
         if calibrates:
             found.append(PlannedRelease("calibration", counts(CALIBRATION, 1)))
         return tuple(found)
@@ -99,6 +103,11 @@ class ClassPlan(ScorecardPlan):
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:  # noqa: ARG002
         return ClassFit(self, tally, runner).fit()
+
+
+def passes_of(strength: float) -> int:
+    """Return the passes of residuals, given the rows outside the most frequent class times ε for an attribute."""
+    return max((passes for least, passes in PASSES.items() if strength >= least), default=0)
 
 
 def reach(spending: Spending, number: int) -> float:
@@ -118,34 +127,68 @@ def _moved_by_residuals(schema: Schema) -> int:
 class ClassFit(Fit):
     """One fit of classes: log-odds."""
 
+    _expected_factor = EXPECTED
+
     def fit(self) -> BuildModel:
         query = Fact("class_totals", series=None if self._spending.is_pure else True)
         counts, variance = self._counts(self._tally.total, query)
         self._count_rows(counts, variance)
-        calibrates = self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
         n = len(self._schema)
         strength = self._strength(Fraction(PARTS), n)
         self._unit = min(max(strength / ENOUGH_FOR_WIDE, NARROWEST), 1.0)
         self._doubts = strength < ENOUGH_TO_TRUST
-        refines = self._is_enough(Fraction(PARTS), n, ENOUGH_FOR_RESIDUALS / n)
         chosen = self._choose()
         least = ENOUGH_TO_WEIGH if self._spending.is_pure else ENOUGH_TO_WEIGH_WITH_DELTA
         fits = 1 < len(chosen) <= MOST_TO_WEIGH and self._rows < MOST_ROWS_TO_WEIGH
         weighs = self._binary and fits and self._is_enough(WEIGHTS, len(chosen), least)
-        decision = weighs, refines, calibrates
+        passes = self._passes_over(len(chosen))
+        calibrates = passes < ENOUGH_PASSES and self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
+        decision = weighs, passes, calibrates
         self._runner.decide(decision)
         parts = self._histograms(chosen, self._plan.histogram_parts(len(chosen), decision), counts, variance)
         base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)
         if weighs:
             self._weigh(parts, base)
-        if refines:
-            changes = {each.attribute: whole_log_odds(each.values) for each in parts}
-            self._refine(parts, Residuals(self._tally, base), changes)
+        if passes:
+            self._together_by_residuals(parts, base, passes)
         return self._finish(parts, self._together(parts, base), calibrates=calibrates)
+
+    def _passes_over(self, number: int) -> int:
+        """Return the passes of residuals over this number of attributes: none over one alone, which has no others."""
+        others = float(1 - self._shares.max())
+        return passes_of(self._strength(Fraction(PARTS), number) * others) if number > 1 else 0
+
+    def _together_by_residuals(self, parts: Sequence[Part], base: Floats, passes: int) -> None:
+        """Fit the log-odds of all attributes together, by several passes of residuals."""
+        kept = Residuals(self._tally, base)
+        changes: Mapping[int, Integers] = {each.attribute: whole_log_odds(each.values) for each in parts}
+        for _ in range(passes):
+            self._unit = self._unit_of(parts, base)
+            changes = self._refine(parts, kept, changes)
+        self._expected_factor = 1.0 if passes > 1 else EXPECTED
+
+    def _unit_of(self, parts: Sequence[Part], base: Floats) -> float:
+        """Return the prior's unit for which log-odds are as large as their prior expects (MacKay 1992).
+
+        For one attribute it is the root of vᵀQv over how many log-odds the rows determine. Attributes that say the same
+        determine fewer together: in all, as much as values are smaller together than those that each has alone.
+        """
+        size = determined = together = alone = 0.0
+        for part in parts:
+            prior = Prior(self._plan.across, self._plan.each).of(self._schema.attributes[part.attribute][1])
+            growth = np.maximum(part.rows[:, None] * self._weights(part, base), LEAST_SLOPE)
+            columns = zip(part.values.T, growth.T, part.evidence, part.alone, strict=True)
+            for values, slopes, evidence, of_one in columns:
+                own = of_one.smoothed(1 / slopes, prior / self._unit**2).values
+                size += values @ prior @ values
+                determined += np.trace(evidence.smoothed(1 / slopes, prior / self._unit**2).trust)
+                together += slopes @ (own * values)
+                alone += slopes @ own**2
+        share = min(max(together / max(alone, LEAST_SLOPE), _LEAST_TOGETHER), 1.0)
+        return float(np.clip(np.sqrt(size / max(share * determined, 1.0)), *_UNITS))
 
     def _weigh(self, parts: Sequence[Part], base: Floats) -> None:
         """Multiply the log-odds of each attribute by a weight, by how far others say the same."""
-        self.of_residuals = _OF_RESIDUALS_OF_WEIGHED
         pure, k, most_of_row = self._spending.is_pure, len(parts), reach(self._spending, len(parts))
         spreads = np.array([max(part.spread(), _LEAST_SPREAD) for part in parts])
         features = {part.attribute: in_features(part.values[:, 0], by) for part, by in zip(parts, spreads, strict=True)}
@@ -169,17 +212,18 @@ class ClassFit(Fit):
         spread = share * (1 - share) * rows
         return (spread if self._binary else share * rows), spread
 
-    def _step(self, kept: Residuals, part: Part, changes: Mapping[int, Integers], precision: Floats) -> list[Smoothed]:
+    def _residuals(self, kept: Residuals, part: Part, changes: Mapping[int, Integers]) -> tuple[list[Residual], float]:
         if not self._binary:
-            return self._steps(kept, part, changes, precision)
+            return self._residuals_by_class(kept, part, changes)
         query = Fact("bin_residuals", attribute=self._schema.names[part.attribute])  # with their variances
         found, variance = self._counts(partial(kept.by_bin, part.attribute, changes), query, STEPS)
         errors, spreads = found.reshape(2, -1)
         slopes = np.maximum(spreads, 0)
-        return [smoothed(errors, slopes, slopes, variance, [precision])]
+        return [(errors, slopes, slopes)], variance
 
-    def _steps(self, kept: Residuals, part: Part, changes: Mapping[int, Integers], precision: Floats) -> list[Smoothed]:
-        """Ask for the residuals of an attribute by class, and return the step of each class."""
+    def _residuals_by_class(
+        self, kept: Residuals, part: Part, changes: Mapping[int, Integers]
+    ) -> tuple[list[Residual], float]:
         from scipy.special import softmax  # takes long to import
 
         # Residuals add up to 0 in each bin: so does what is taken of the noise. How fast they grow with the log-odds
@@ -190,11 +234,11 @@ class ClassFit(Fit):
         errors = found.reshape(part.values.shape)
         errors -= errors.mean(axis=1, keepdims=True)
         chances = softmax(np.log(self._shares) + part.values, axis=1)
-        noise = variance * (1 - 1 / len(self._shares))
-        return [
-            smoothed(error, part.rows * chance, part.rows * chance * (1 - chance), noise, [precision])
+        residuals = [
+            (error, part.rows * chance, part.rows * chance * (1 - chance))
             for error, chance in zip(errors.T, chances.T, strict=True)
         ]
+        return residuals, variance * (1 - 1 / len(self._shares))
 
     def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> BuildModel:
         """Merge bins, round to whole points, fit the map from totals to probabilities, and return the scorecard."""
@@ -222,5 +266,6 @@ class ClassFit(Fit):
             query, what = partial(queries.leads, self._tally, start, points, edges), Fact("calibration", by="lead")
         counts, variance = self._counts(query, what)
         misses, hits = counts.reshape(-1, 2).T
-        middle = float(base[0]) if self._binary else 0.0
-        return calibrated(midpoints(spread), misses, hits, variance, shift=self._binary, start=middle)
+        start, expected = (float(base[0]) if self._binary else 0.0), self._expected_factor
+        totals = midpoints(spread)
+        return calibrated(totals, misses, hits, variance, shift=self._binary, start=start, expected=expected)

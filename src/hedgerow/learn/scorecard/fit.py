@@ -16,8 +16,10 @@ from hedgerow.learn.scorecard.counts import in_steps, whole_log_odds
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.segments import merge
 from hedgerow.learn.scorecard.smoothing import (
+    LEAST_SLOPE,
     NOTHING,
     WIDTHS,
+    Evidence,
     Part,
     Prior,
     Smoothed,
@@ -34,6 +36,7 @@ from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.tally import Tally
 
 _LARGEST_STEP = 2.0
+Residual = tuple[Floats, Floats, Floats]  # by bin: sums, how fast they grow with the values, their variance by the rows
 
 
 class Fit:
@@ -69,8 +72,8 @@ class Fit:
         """Return how fast the slope of a row's loss grows with each value of a part, by bin and column."""
         raise NotImplementedError
 
-    def _step(self, kept: Any, part: Part, changes: Mapping[int, Integers], precision: Floats) -> list[Smoothed]:
-        """Ask for the residuals of an attribute, and return the step of each column."""
+    def _residuals(self, kept: Any, part: Part, changes: Mapping[int, Integers]) -> tuple[list[Residual], float]:
+        """Release the residuals of an attribute, and return those of each column with the variance of their noise."""
         raise NotImplementedError
 
     def _prior(self, shrunk: float = 1.0) -> Prior:
@@ -173,28 +176,37 @@ class Fit:
         shares = self._shares[1:] if self._binary else self._shares
         own = table[:, 1:] if self._binary else table
         found: list[Smoothed] = []
+        evidence: list[Evidence] = []
         for share, column in zip(shares, own.T, strict=True):
             noise = variance * ((1 - share) ** 2 + (len(self._shares) - 1) * share**2)
             slopes, spread = self._growth(share, rows)
-            found.append(smoothed(column - share * table.sum(axis=1), slopes, spread, noise, priors, nothing))
+            sums = column - share * table.sum(axis=1)
+            found.append(smoothed(sums, slopes, spread, noise, priors, nothing))
+            evidence.append(Evidence.of(np.zeros(len(sums)), sums, slopes, noise))
         values, covariances = np.column_stack([one.values for one in found]), [one.covariance for one in found]
         noise = sqrt(len(self._shares) * variance)
-        part = Part(place, values, covariances, table.sum(axis=1), noise)
+        part = Part(place, values, covariances, table.sum(axis=1), noise, evidence=evidence, alone=evidence)
         part.centred()
         return part, float(np.mean([part.mean(np.diag(one.trust)) for one in found]))
 
     def _refine(self, parts: Sequence[Part], kept: Any, changes: Mapping[int, Integers]) -> Mapping[int, Integers]:
         """Correct the values attribute by attribute, by the residuals that the others leave.
 
-        Changes of values that `kept` has not yet come and go.
+        Changes of values that `kept` has not yet come and go. What earlier releases say of an attribute counts the less
+        the more the log-odds of its bins may have changed with those of other attributes: by `of_residuals` of the
+        prior's standard deviations.
         """
-        prior = self._prior(self.of_residuals)
         for part in parts:
             before = whole_log_odds(part.values)
-            steps = self._step(kept, part, changes, prior.of(self._schema.attributes[part.attribute][1]))
-            values = np.column_stack([step.values for step in steps])
-            part.values += np.clip(values, -_LARGEST_STEP, _LARGEST_STEP)
-            part.covariances = [step.after(one) for step, one in zip(steps, part.covariances, strict=True)]
+            prior = self._prior().of(self._schema.attributes[part.attribute][1])
+            changed: Floats = self.of_residuals**2 * np.diag(np.linalg.inv(prior)).astype(np.float64)
+            residuals, noise = self._residuals(kept, part, changes)
+            for column, (sums, slopes, spreads) in enumerate(residuals):
+                values = part.values[:, column]
+                evidence = part.evidence[column].moved(changed).joined(Evidence.of(values, sums, slopes, noise))
+                found = evidence.smoothed(spreads / np.maximum(slopes, LEAST_SLOPE) ** 2, prior)
+                part.values[:, column] = values + np.clip(found.values - values, -_LARGEST_STEP, _LARGEST_STEP)
+                part.evidence[column], part.covariances[column] = evidence, found.covariance
             changes = {part.attribute: whole_log_odds(part.values) - before}
         return changes
 

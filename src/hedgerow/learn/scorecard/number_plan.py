@@ -14,10 +14,10 @@ from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.learned import BuildModel, scorecard_model
 from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
-from hedgerow.learn.scorecard.fit import Fit, unsupported_bins
+from hedgerow.learn.scorecard.fit import Fit, Residual, unsupported_bins
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
-from hedgerow.learn.scorecard.smoothing import Part, Smoothed, smoothed
+from hedgerow.learn.scorecard.smoothing import Part
 from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS, narrowed
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.facts import Fact
@@ -129,15 +129,15 @@ class NumberFit(Fit):
         self._bound = min(int(np.ceil(STEPS * REACH * mean)), STEPS)
         self._unit = _MEAN_TO_SPREAD * mean
 
-    def _step(
-        self, kept: NumberResiduals, part: Part, changes: Mapping[int, Integers], precision: Floats
-    ) -> list[Smoothed]:
+    def _residuals(
+        self, kept: NumberResiduals, part: Part, changes: Mapping[int, Integers]
+    ) -> tuple[list[Residual], float]:
         what = Fact("bin_residuals", attribute=self._schema.names[part.attribute])
         query = partial(kept.by_bin_within, part.attribute, changes, self._bound)
         mechanism = narrowed(self._runner.mechanism("bin_residuals"), 1, self._bound)
         found, variance = self._counts(query, what, self._bound, mechanism)
         reach = self._bound / STEPS
-        return [smoothed(found * reach, *self._growth(0.0, part.rows), variance * reach**2, [precision])]
+        return [(found * reach, *self._growth(0.0, part.rows))], variance * reach**2
 
     def _finish(self, parts: Sequence[Part], base: Floats) -> BuildModel:
         number = self._schema.target.as_number

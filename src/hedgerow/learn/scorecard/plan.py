@@ -32,7 +32,7 @@ class ScorecardPlan(Plan):
     schema: Schema  # the schema
     rows: int = 1  # how many rows (ε, δ) are that of; without δ, ε is that of one
     most: int | None = None  # the most attributes; None for as many as the noise allows
-    points: int = 20  # the largest points of a bin, in size
+    points: int = 40  # the largest points of a bin, in size
     across: float = ACROSS  # the prior's standard deviation from one end of a number to the other
     each: float = EACH  # that of other bins
     monotone: Mapping[str, Direction]  # numbers whose points only rise, or only fall

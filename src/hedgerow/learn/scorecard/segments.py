@@ -13,8 +13,8 @@ from hedgerow.schema.attributes import Attribute
 # benchmarks/segments.py says how these were chosen.
 MERGING = 7e-4  # the largest loss for each row that merging may be expected to cost,
 OF_NOISE = 0.015  # and this share of the loss that the noise is expected to cost,
-OF_BINS = 0.05  # and this loss of all rows for each value, which has a sampling error,
-OF_GAIN = 0.01  # but at most this share of the loss that the values are expected to save, and less if they are noisy
+OF_BINS = 0.01  # and this loss of all rows for each value, which has a sampling error,
+OF_GAIN = 0.005  # but at most this share of the loss that the values are expected to save, and less if they are noisy
 OF_SUPPORT = 0.03  # support for every segment may cost at most this share of the same loss
 ROUNDING = 0.5  # what rounding may cost, in allowances of merging
 _STEPS = 16  # of the bisection

@@ -14,6 +14,7 @@ EACH = 2.0  # the same of other bins, and of a number's mean
 _SUPPORTS, _PASSES = 50, 60  # sizes of bins that are tried, and passes over them
 _LEAST_ERROR = 1e-30  # the variance of a value without noise
 SUPPORT = 1.0  # standard deviations of the noise, below which bins may have no rows
+LEAST_SLOPE = 1e-9  # rows: of a bin without any
 WIDTHS, NOTHING = (1.0, 0.5), 0.1  # times both: averaged over; and with this weight that all log-odds are 0
 
 
@@ -48,10 +49,41 @@ class Smoothed:
     covariance: Floats  # their covariance by the noise of the release
     trust: Floats  # how the true log-odds of each bin enter these
 
-    def after(self, covariance: Floats) -> Floats:
-        """Return the covariance of log-odds that had one before, once these are added to correct them."""
-        kept = np.eye(len(covariance)) - self.trust
-        return kept @ covariance @ kept.T + self.covariance
+
+@dataclass(frozen=True)
+class Evidence:
+    """Released evidence on the log-odds of each bin of one attribute, to which no prior was applied.
+
+    All releases are about the same rows, so their sampling error is counted once, when the log-odds are smoothed.
+    """
+
+    means: Floats  # the log-odds
+    information: Floats  # the inverse of their variance by the noise of the releases
+
+    @classmethod
+    def of(cls, start: Floats, sums: Floats, slopes: Floats, noise: float) -> "Evidence":
+        """Return the evidence of noisy sums that grow with the log-odds at these slopes, and are 0 at their start."""
+        slopes = np.maximum(slopes, LEAST_SLOPE)
+        return cls(start + sums / slopes, slopes**2 / noise)
+
+    def weighed(self, weight: float) -> "Evidence":
+        return Evidence(self.means * weight, self.information / weight**2)
+
+    def moved(self, variances: Floats) -> "Evidence":
+        """Return the evidence on log-odds that have changed since, by as much as these variances."""
+        return Evidence(self.means, self.information / (1 + self.information * variances))
+
+    def joined(self, other: "Evidence") -> "Evidence":
+        """Return both together: means weighted by their information."""
+        information = self.information + other.information
+        means = self.information * self.means + other.information * other.means
+        return Evidence(means / information, information)
+
+    def smoothed(self, sampling: Floats, prior: Floats) -> Smoothed:
+        """Return the posterior mean of the log-odds, given the variances of their sampling error and a precision."""
+        precision = 1 / (1 / self.information + sampling)
+        gain = np.linalg.inv(np.diag(precision) + prior) * precision
+        return Smoothed(gain @ self.means, (gain / self.information) @ gain.T, gain)
 
 
 def smoothed(
@@ -115,6 +147,8 @@ class Part:
     released: Floats  # the released rows of each bin, which noise may make negative
     noise: float = 0.0  # the standard deviation of the noise on these rows
     segments: list[Index] = field(default_factory=list[Index])  # bins that were merged
+    evidence: list[Evidence] = field(default_factory=list[Evidence])  # what was released of them, for each column
+    alone: list[Evidence] = field(default_factory=list[Evidence])  # the same before other attributes were considered
     needs_support: bool = True  # whether bins with fewer rows than noise take the values of others, or those of no rows
 
     @property
@@ -141,6 +175,7 @@ class Part:
 
     def weigh(self, weight: float) -> None:
         self.values *= weight
+        self.evidence = [evidence.weighed(weight) for evidence in self.evidence]
         self.covariances = [covariance * weight**2 for covariance in self.covariances]
 
     def spread(self) -> float:
