@@ -26,21 +26,21 @@ WEIGHED = "and their variances by two"
 CHOICE, SCORES = "choice of attribute", "associations of all attributes"
 # rows, classes, epsilon, max_attributes; the kinds of release, and how many there are of each
 WAYS = {
-    "eight passes": (6000, 2, 10, None, [(TOTALS, 1), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 32)]),
-    "very many rows": (6000, 2, 2, None, [(TOTALS, 1), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 8), (BY_TOTAL, 1)]),
-    "many rows": (6000, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 8), (BY_TOTAL, 1)]),
-    "one pass": (6000, 2, 0.3, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_TOTAL, 1)]),
+    "eight passes": (6000, 2, 20, None, [(TOTALS, 1), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 32)]),
+    "four passes": (6000, 2, 10, None, [(TOTALS, 1), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 16)]),
+    "very many rows": (8000, 2, 2, None, [(TOTALS, 1), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 8), (BY_TOTAL, 1)]),
+    "many rows": (6000, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_TOTAL, 1)]),
     "enough to calibrate": (800, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
     "few rows": (150, 2, 1, None, [(TOTALS, 1), (CHOICE, 5), (HISTOGRAMS, 1)]),
     "few attributes, many rows": (
-        3000,
+        2500,
         2,
         2,
         2,
-        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 4), (BY_TOTAL, 1)],
+        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 2), (BY_TOTAL, 1)],
     ),
     "few attributes": (800, 2, 1, 1, [(TOTALS, 1), (CHOICE, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
-    "three classes": (6000, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 8), (BY_LEAD, 1)]),
+    "three classes": (6000, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_LEAD, 1)]),
     "three classes, enough to calibrate": (800, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_LEAD, 1)]),
     "three classes, few rows": (150, 3, 1, None, [(TOTALS, 1), (CHOICE, 5), (HISTOGRAMS, 1)]),
     "three classes, few attributes": (

@@ -39,7 +39,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
 # benchmarks/scorecards.py says how these were chosen.
-PASSES = {125: 1, 300: 2, 2000: 4, 5000: 8}
+PASSES = {125: 1, 1500: 2, 4500: 4, 10_000: 8}
 """Passes of residuals, by the rows times ε for an attribute, outside the most frequent class, from which they pay."""
 ENOUGH_PASSES = 4  # from which on probabilities need no calibration
 ENOUGH_TO_CALIBRATE = 32
