@@ -124,7 +124,7 @@ def test_lists_drawn_by_pairs_do_the_same_on_neighbouring_tables(monkeypatch, ex
 @pytest.mark.parametrize("classes", [2, 3, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.claim("depends on released values alone")
 def test_every_release_of_a_scorecard_is_replayed(classes, delta):
-    """Much epsilon, so that residuals are asked for; less, and totals; a choice of attributes; and very many classes."""
+    """Much epsilon, for residuals; less, for totals, too; a choice among attributes; and very many classes."""
     names = tuple(f"{i:03}" for i in range(classes))
     schema = hr.Schema(SCHEMA.attributes, hr.Label("risk", names))
     rows = [{**one, "risk": names[i % classes]} for i, one in enumerate(ROWS * 5)]
