@@ -145,7 +145,7 @@ def by_tree(rows, tested, epsilon, rng, *, exact):
         ends = np.cumsum(table / table.sum(axis=1, keepdims=True), axis=1)[codes[:, parent]]
         codes[:, i] = np.minimum((ends < rng.random((SOURCE, 1))).sum(axis=1), rows.sizes[i] - 1)
     each = np.full(SOURCE, max(counts.sum(), 1) / len(rows.sizes) / SOURCE)
-    statistics = SufficientStatistics(one_hot(codes, rows.ends).T, each, counts, variance * np.eye(len(counts)))
+    statistics = SufficientStatistics(one_hot(codes, rows.ends).T, each, counts, np.full(len(counts), variance))
     found = estimated(statistics, prior(rows.schema, 1.0, 0.5))
     return expit(found.base[0] + tested.ones @ found.values[:, 0])
 

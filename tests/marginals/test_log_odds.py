@@ -19,7 +19,7 @@ def statistics(noise, n_classes=2, n=300, n_source=200, seed=0, effect=1.0, draw
     counts = target @ np.eye(n_classes)[classes]
     draws = np.random.default_rng(drawn).normal(size=counts.shape) * np.sqrt(noise)
     rows = rng.random(n_source) + 0.5
-    return SufficientStatistics(source, n * rows / rows.sum(), counts + draws, noise * np.eye(len(counts)))
+    return SufficientStatistics(source, n * rows / rows.sum(), counts + draws, np.full(len(counts), noise))
 
 
 def one_hot(n, rng):
@@ -40,7 +40,7 @@ def slow_gradient(given, found, spread):
         away += weight * (p - 0.5) * bins
         square += weight * (p - 0.5) ** 2 * np.outer(bins, bins)
     chance += (1 + (given.rows**2).sum() / n) * (square - np.outer(away, away) / n)
-    chance += given.noise / 2 + 1e-6 * n / (size - 1) * np.eye(size - 1)
+    chance += np.diag(given.noise / 2 + 1e-6 * n / (size - 1))
     wrong, right = given.counts.T
     residual = (right - wrong + given.matrix @ given.rows) / 2 - mean
     prior = np.zeros((size, size))

@@ -98,17 +98,6 @@ def test_the_variances_are_those_of_draws(sizes, epsilon, steps, draws):
             assert total == pytest.approx(noise.totals[place], rel=near)
             assert difference == pytest.approx(noise.differences[place], rel=near)
     assert np.mean(found.astype(float) ** 2) < (1 + near) * np.mean(np.repeat(noise.counts, sizes))
-    contrast = rng.normal(size=sum(sizes))
-    assert np.var(found @ contrast) < (1 + near) * contrast @ noise.covariance @ contrast
-
-
-def test_the_covariance_has_the_variances():
-    noise = AnswerHistograms(Fraction(1), MIXED).noise
-    covariance, starts = noise.covariance, np.cumsum([0, *MIXED[:-1]])
-    assert np.diag(covariance) == pytest.approx(np.repeat(noise.counts, MIXED))
-    assert np.add.reduceat(np.add.reduceat(covariance, starts), starts, axis=1)[3, 4] == pytest.approx(noise.totals[3])
-    assert np.linalg.eigvalsh(covariance).min() > -1e-9 * covariance.max()
-    assert AnswerNoise.independent((3, 70), 8.0).covariance == pytest.approx(8 * np.eye(73))
 
 
 def test_the_number_of_rows_weighs_groups_by_their_variance():

@@ -48,7 +48,9 @@ def test_noise_adds_up_in_variance():
     assert federated.noise_scale(BINS.sizes) == pytest.approx(np.sqrt(3) * one.noise_scale(BINS.sizes))
     noise, of_one = federated.marginals(BINS).noise, one.marginals(BINS).noise
     assert noise.scale == pytest.approx(federated.noise_scale(BINS.sizes))
-    assert noise.covariance == pytest.approx(3 * of_one.covariance)
+    assert noise.by_bin == pytest.approx(3 * of_one.by_bin)
+    assert noise.totals == pytest.approx([3 * total for total in of_one.totals])
+    assert noise.groups == of_one.groups == (0, 0, 0, 0)
 
 
 def test_answers_of_curators_whose_noise_differs_add_up():

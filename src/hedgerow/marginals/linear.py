@@ -120,7 +120,7 @@ def estimated(matrix: Floats, answer: LevelSums, weights: Floats, prior: Floats)
     """Return the shares of the range that are most probable after the answer, of each bin and last of every row.
 
     And the prior's standard deviation that is. With s the share of the range of a row's level, half the difference of
-    both sums of a bin is the sum of s − ½ over its rows, with half of the covariance of the noise on one of the sums.
+    both sums of a bin is the sum of s − ½ over its rows, with half of the variance of the noise on one of the sums.
     It is about ``R diag(w) Rᵀ`` times the effects, up to how rows vary: by what bins do not tell, and by the source
     being others.
     """
@@ -128,15 +128,15 @@ def estimated(matrix: Floats, answer: LevelSums, weights: Floats, prior: Floats)
     rows, kept = answer.n_rows * weights, matrix[used]
     below, above = (sums.astype(np.float64) for sums in (answer.below, answer.above))
     target = (above - below)[used] / (2 * answer.steps)
-    noise = answer.noise.covariance[np.ix_(used, used)] / 2 / answer.steps**2
+    noise = answer.noise.by_bin[used] / 2 / answer.steps**2
     features = np.vstack([kept, np.ones(len(rows))])
     slopes, values = (kept * rows) @ features.T, np.zeros(len(kept) + 1)
     mean = float(np.clip(above.sum() / max((above + below).sum(), 1), LEAST_MEAN, 1 - LEAST_MEAN))
     values[-1] = mean - 0.5
-    noise = noise + LEAST_NOISE * rows.sum() / len(kept) * np.eye(len(kept))
+    jitter = np.diag(noise + LEAST_NOISE * rows.sum() / len(kept))
     own, spread = prior[np.ix_(used, used)], _USUAL
     for _ in range(_SWEEPS):
-        chance = _by_rows(kept, rows, features.T @ values, mean) + noise
+        chance = _by_rows(kept, rows, features.T @ values, mean) + jitter
         spread = _most_probable(slopes, target, chance, own)
         before = _covariance(own, spread)
         factor = cho_factor(chance + slopes @ before @ slopes.T, lower=True)

@@ -97,7 +97,7 @@ class MarginalLogisticClassifier(FittedModelMixin, MarginalClassifier):
         answer = oracle.class_marginals(bins)
         self.weights_ = self._weighed(matrix, answer, len(bins))
         rows = answer.n_rows * self.weights_.values
-        statistics = SufficientStatistics(matrix, rows, answer.rows.astype(np.float64), answer.noise.covariance)
+        statistics = SufficientStatistics(matrix, rows, answer.rows.astype(np.float64), answer.noise.by_bin)
         spreads = SPREADS if isinstance(self.smooth, str) else (float(self.smooth),)
         found = estimated(statistics, prior_of(bins), spreads)
         build = _rounded(found, schema, matrix @ rows, int(self.points), is_exact=answer.noise.is_exact)
@@ -199,7 +199,7 @@ class SufficientStatistics:
     matrix: Floats  # R: whether a row of the source is in a bin
     rows: Floats  # how many rows of the target each row of the source stands for
     counts: Floats  # noisy numbers of rows of each class
-    noise: Floats  # the covariance of the noise on the numbers of rows of one class
+    noise: Floats  # the variance of the noise on the number of rows of one class, for each bin
 
     def of_class(self) -> Floats:
         """Return the rows of each class, the noise of whose sum over classes is replaced by what the source has.
@@ -237,7 +237,7 @@ def estimated(statistics: SufficientStatistics, prior: Floats, spreads: Sequence
     1.5, up to a factor.
     """
     used = statistics.matrix.any(axis=1)
-    noise = statistics.noise[np.ix_(used, used)]
+    noise = statistics.noise[used]
     kept = SufficientStatistics(statistics.matrix[used], statistics.rows, statistics.of_class()[used], noise)
     fit = _Fit(kept, prior[np.ix_(used, used)], np.log(statistics.shares()))
     columns = (1,) if statistics.counts.shape[1] == 2 else range(statistics.counts.shape[1])
@@ -285,7 +285,7 @@ class _Fit:
         origin = np.append(np.zeros(len(matrix)), self._start[column])
         target = self._statistics.counts[:, column] - matrix @ (rows * p) + slopes @ (self.values[:, column] - origin)
         chance = slopes[:, :-1] + by_sampling(matrix, rows, p - 1 / self.values.shape[1])
-        chance += self._noise + self._jitter * np.eye(len(matrix))
+        chance += np.diag(self._noise + self._jitter)
         spread = self._most_probable(slopes, target, chance, spreads)
         prior = spread**2 * self._prior
         prior[-1, -1] = _OF_BASE**2
@@ -323,5 +323,5 @@ class _Fit:
     def error(self, gain: Floats) -> float:
         """Return the variance of a row's log-odds by the noise, on average over rows."""
         by_count, rows = gain.T @ self._features, self._statistics.rows
-        by_row = (by_count * (self._noise @ by_count)).sum(axis=0)
+        by_row = self._noise @ by_count**2
         return float(rows @ by_row / rows.sum())

@@ -78,14 +78,6 @@ class AnswerNoise:
         """The λ of Laplace noise of this variance, ``2λ²``, averaged over attributes."""
         return sqrt(sum(self.differences) / len(self.sizes) / 2)
 
-    @property
-    def covariance(self) -> Floats:
-        """The covariance of the noise on all counts, shape ``(n_bins, n_bins)``."""
-        places, size = np.repeat(np.arange(len(self.sizes)), self.sizes), np.repeat(self.sizes, self.sizes)
-        groups, shared = np.repeat(self.groups, self.sizes), np.sqrt(np.repeat(self.totals, self.sizes)) / size
-        found = np.where(groups[:, None] == groups, np.outer(shared, shared), 0.0) + np.diag(self.by_bin)
-        return found - np.where(places[:, None] == places, self.by_bin / size, 0.0)
-
     def rows(self, counts: Floats) -> float:
         """Return the number of rows that noisy counts estimate: the mean of sums, weighted by inverse variance."""
         starts = np.cumsum([0, *self.sizes[:-1]])
