@@ -60,7 +60,7 @@ def loss_of_a_stopping_analyst(epsilon, delta, answers, charge_so_far):
     One count that differs by 1, Gaussian noise of scale σ: the loss of an answer is normal, of mean 1/(2σ²) and
     variance 1/σ² on one side. Where one stops after k answers, what is left of ε is spent in full on something pure.
     """
-    scale = GaussianCounts(Fraction(epsilon), Fraction(delta), answers, 1, 1).scale
+    scale = GaussianCounts(Fraction(epsilon), Fraction(delta), answers, 1, 1, adds_up_rho=True).scale
     step = 1 / scale / 400
     grid = np.arange(-12 / scale * np.sqrt(answers), 12 / scale * np.sqrt(answers), step)
     mass = np.where(np.abs(grid) == np.abs(grid).min(), 1.0, 0.0)
@@ -86,7 +86,7 @@ def test_a_charge_by_the_answers_so_far_would_not_cap_the_loss():
     import opendp.prelude as dp
 
     epsilon, delta, answers = 1.0, 1e-6, 100
-    scale = GaussianCounts(Fraction(epsilon), Fraction(delta), answers, 1, 1).scale
+    scale = GaussianCounts(Fraction(epsilon), Fraction(delta), answers, 1, 1, adds_up_rho=True).scale
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
 
     def so_far(k):

@@ -47,7 +47,8 @@ def test_in_rho_it_costs_its_parts_and_hardly_less(epsilon, delta, draws, moved,
     spent = draws * Fraction(2 * rows * moved) ** 2 / (8 * Fraction(one.scale) ** 2)
     assert allowed * (1 - Fraction(1, 10**9)) <= spent <= allowed
     assert Fraction(one.build().map(one.sensitivity)) <= allowed
-    sigma = GaussianCounts(*(getattr(one, name) for name in ("total", "total_delta", "answers", "number")), 1).scale
+    series = (getattr(one, name) for name in ("total", "total_delta", "answers", "number"))
+    sigma = GaussianCounts(*series, 1, adds_up_rho=True).scale
     assert one.scale == pytest.approx(sqrt(draws) * sigma * moved * rows, rel=1e-6)
 
 

@@ -333,8 +333,9 @@ def test_gaussian_answers_compose_in_gaussian_dp_where_the_ledger_adds_up_epsilo
     [
         question(epsilon="1/2", model="tree", parameters={"search": "greedy"}),
         question(epsilon="1/2", model="scorecard"),
+        question(epsilon="1/2", delta="1e-6", model="scorecard"),
     ],
-    ids=["tree", "scorecard"],
+    ids=["tree", "scorecard", "scorecard with delta"],
 )
 def test_a_model_costs_less_rho_where_the_ledger_adds_it_up(url, body):
     """Its learner takes other mechanisms there, as with a budget that adds up ρ."""

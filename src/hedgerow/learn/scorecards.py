@@ -43,7 +43,7 @@ class PrivateScorecardClassifier(PrivateEstimator, Classifier):
 
     Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. Sensitivities are
     exact, in whole numbers (docs/mathematics.md, fact 5). With `delta` the noise is discrete Gaussian and the releases
-    add up under zero-concentrated differential privacy, which is worth having where many attributes are used.
+    compose in Gaussian differential privacy (fact 12), which is worth having where many attributes are used.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class PrivateScorecardRegressor(PrivateEstimator, Regressor):
     A number is counted by its level (`hedgerow.schema.Number`): a row of level k of K is k times as the highest and
     K − 1 − k times as the lowest. Neighbouring tables differ by adding or removing one row, or all rows of the
     schema's `Unit`. Sensitivities are exact, in whole numbers (docs/mathematics.md, fact 5). With `delta` the noise is
-    discrete Gaussian and the releases add up under zero-concentrated differential privacy, which is worth having where
+    discrete Gaussian and the releases compose in Gaussian differential privacy (fact 12), which is worth having where
     many attributes are used.
 
     Parameters

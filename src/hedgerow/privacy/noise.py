@@ -379,7 +379,7 @@ class GaussianCounts:
     changes: int  # how many counts one row changes; of changes that are not 1, the sum of their squares
     parts: Fraction = Fraction(1)  # of `answers` equal parts of `information`, how many this answer takes
     rows: int = 1  # how many rows the protected unit has at most
-    adds_up_rho: bool = True  # whether the budget adds up ρ, by which all answers then compose
+    adds_up_rho: bool = False  # whether the budget adds up ρ, by which all answers then compose
 
     @property
     def sensitivity(self) -> float:

@@ -37,7 +37,7 @@ def test_shares_of_a_pure_budget_add_up_to_it_exactly(epsilon, found):
 
 @given(EPSILONS, DELTAS, shares())
 def test_shares_of_a_gaussian_budget_are_charged_with_the_first_and_opendp_accounts_for_no_more(epsilon, delta, found):
-    spending = Spending(epsilon, delta)
+    spending = Spending(epsilon, delta, adds_up_rho=True)
     mechanisms = [spending.counts(*share, first=not i) for i, share in enumerate(found)]
     assert (sum(m.epsilon for m in mechanisms), sum(m.delta for m in mechanisms)) == (epsilon, delta)
     assert (mechanisms[0].epsilon, mechanisms[0].delta) == (epsilon, delta)
@@ -54,8 +54,8 @@ def test_shares_of_a_gaussian_budget_are_charged_with_the_first_and_opendp_accou
 @given(st.fractions(1, 20), DELTAS, shares())
 def test_sigma_is_that_of_its_share_in_closed_form(epsilon, delta, found):
     """σ² = Δ²/(2ρ), for the part of ρ; and ρ + 2√(ρ ln(1/δ)) bounds ε (Bun and Steinke 2016, Proposition 1.3)."""
-    spending = Spending(epsilon, delta)
-    rho = PARTS / (2 * GaussianCounts(epsilon, delta, PARTS, 1, 1).scale ** 2)
+    spending = Spending(epsilon, delta, adds_up_rho=True)
+    rho = PARTS / (2 * GaussianCounts(epsilon, delta, PARTS, 1, 1, adds_up_rho=True).scale ** 2)
     assert epsilon <= rho + 2 * sqrt(rho * log(1 / delta)) <= 1.5 * epsilon
     for parts, changes, steps in found:
         variance = variance_of(spending.counts(parts, changes, steps))

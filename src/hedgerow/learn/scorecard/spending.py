@@ -1,4 +1,4 @@
-"""Division of a scorecard's budget: shares of ε, or of what (ε, δ) allows under zero-concentrated privacy."""
+"""Division of a scorecard's budget: shares of ε, or of what (ε, δ) allows a series of Gaussian answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -78,7 +78,9 @@ class Spending:
             each = steps if changes > 1 else None
             return DiscreteLaplace(self.epsilon * parts / PARTS, changes * steps, each)
         number = 1 if first else 2
-        return GaussianCounts(self.epsilon, self.delta, PARTS, number, changes * steps**2, parts, self.rows)
+        return GaussianCounts(
+            self.epsilon, self.delta, PARTS, number, changes * steps**2, parts, self.rows, self.adds_up_rho
+        )
 
 
 def narrowed(mechanism: CountsMechanism, changes: int, steps: int) -> CountsMechanism:
