@@ -71,7 +71,7 @@ def test_a_row_changes_each_histogram_by_the_declared_sensitivity(kind, most):
     tally = table(kind, 300)
     bins, counts = tally.bins_and_counts()
     _, releases = fitted(kind, tally, max_attributes=most)
-    for level in range(tally.schema.target.n_levels):
+    for level in {0, 1, tally.schema.target.n_levels - 1}:
         row = np.eye(tally.schema.target.n_levels, dtype=int)[[level]]
         more = hr.Tally(tally.schema, np.vstack([bins, bins[:1]]), np.vstack([counts, row]))
         _, after = fitted(kind, more, max_attributes=most)
