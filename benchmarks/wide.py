@@ -3,8 +3,9 @@
 AUROC on other rows, with its standard error. 20,000 rows of as many booleans, of which five decide the label; the
 oracle knows these five. Digits are scikit-learn's: 64 pixels in five bins, an eight or not. Docstrings are paragraphs
 of four Python packages by 1,000 words, of SciPy or not. *k* is how many attributes the default uses; 3, 5, 10 and 20
-are `max_attributes`, of which fewer are used where rows are few for the noise. Seconds are of a default fit of a
-counted table; the file has the peak memory of the process, too.
+are `max_attributes`, of which fewer are used where rows are few for the noise. *with δ* is the default with δ = 10⁻⁵,
+in place of pure ε; of "few" there are 5,000 rows of 1,000 booleans. Seconds are of a default fit of a counted table;
+the file has the peak memory of the process, too.
 
 {wide}
 
@@ -41,18 +42,20 @@ FITS = 5  # of each split of the digits
 WORDS, LEAST_WORDS = 1000, 8  # of the table of docstrings, and of a paragraph
 EPSILONS = (1.0, 0.1)
 NUMBERS = (None, 3, 5, 10, 20)
+DELTA, WITH_DELTA = "0.00001", "default, with delta"
+FEW_ROWS, FEW_EPSILON = 5000, 0.3  # of 1,000 booleans
 ALL_UP_TO, FIXED_UP_TO = 500, 2000  # attributes: of what takes long
 TREE_WIDTHS, SEARCHED_UP_TO = (50, 200, 1000, 10_000), 1000
 LABEL = hr.Label("y", (0, 1))
 
 
 def main():
-    chosen = sys.argv[1:] or [*map(str, WIDTHS), "digits", "docstrings", "trees"]
+    chosen = sys.argv[1:] or [*map(str, WIDTHS), "few", "digits", "docstrings", "trees"]
     if "trees" in chosen:
         chosen.remove("trees")
         report("wide_trees", [row for d in TREE_WIDTHS for row in trees(d)])
-    real = {"digits": digits, "docstrings": texts}
-    found = [row for name in chosen for row in (real[name]() if name in real else generated(int(name)))]
+    others = {"few": few, "digits": digits, "docstrings": texts}
+    found = [row for name in chosen for row in (others[name]() if name in others else generated(int(name)))]
     file = RESULTS / "wide.csv"
     before = pd.read_csv(file, dtype=str).to_dict("records") if sys.argv[1:] and file.exists() else []
     report("wide", [row for row in before if row["table"] not in chosen] + found)
@@ -65,17 +68,26 @@ def generated(d):
     for epsilon in EPSILONS:
         for most in numbers:
             yield scores(d, d, epsilon, learner(most, d), tables, most)
+        if d <= FIXED_UP_TO:
+            yield scores(d, d, epsilon, WITH_DELTA, tables, None, DELTA)
         yield scores(d, d, epsilon, "oracle", [oracle(*one) for one in tables], INFORMATIVE)
 
 
-def table(d, seed):
+def few():
+    """Yield the scores on tables of few rows."""
+    tables = [table(1000, seed, FEW_ROWS) for seed in range(RUNS)]
+    for called, delta in (("default", None), (WITH_DELTA, DELTA)):
+        yield scores("few", 1000, FEW_EPSILON, called, tables, None, delta)
+
+
+def table(d, seed, n=ROWS):
     """Return a tally, and other rows with their labels."""
     rng = np.random.default_rng(seed)
-    X = (rng.random((ROWS + TEST, d), dtype=np.float32) < 0.5).astype(np.uint8)
+    X = (rng.random((n + TEST, d), dtype=np.float32) < 0.5).astype(np.uint8)
     log_odds = WEIGHT * (2.0 * X[:, :INFORMATIVE] - 1).sum(axis=1)
     y = (rng.random(len(X)) < 1 / (1 + np.exp(-log_odds))).astype(int)
     schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(d)}, LABEL)
-    return hr.Tally(schema, X[:ROWS], np.eye(2, dtype=int)[y[:ROWS]]), X[ROWS:], y[ROWS:]
+    return hr.Tally(schema, X[:n], np.eye(2, dtype=int)[y[:n]]), X[n:], y[n:]
 
 
 def oracle(tally, X, y):
@@ -99,6 +111,7 @@ def digits():
     for epsilon in EPSILONS:
         for most in (*NUMBERS, 64):
             yield scores("digits", 64, epsilon, learner(most, 64), tables * FITS, most)
+        yield scores("digits", 64, epsilon, WITH_DELTA, tables * FITS, None, DELTA)
 
 
 def texts():
@@ -120,6 +133,7 @@ def texts():
     for epsilon in EPSILONS:
         for most in NUMBERS:
             yield scores("docstrings", WORDS, epsilon, learner(most, WORDS), tables, most)
+        yield scores("docstrings", WORDS, epsilon, WITH_DELTA, tables, None, DELTA)
 
 
 def paragraphs(package):
@@ -172,15 +186,17 @@ def learner(most, d):
     return "default" if most is None else "all" if most == d else f"max_attributes={most}"
 
 
-def scores(name, d, epsilon, called, tables, most):
+def scores(name, d, epsilon, called, tables, most, delta=None):
     """Return the means over tables of one fit of each."""
     found, seconds, used = [], [], []
     for tally, X, y in tables:
         start = time.perf_counter()
-        fitted = hr.PrivateScorecardClassifier(epsilon, max_attributes=most).fit_tally(tally)
+        fitted = hr.PrivateScorecardClassifier(epsilon, max_attributes=most, delta=delta).fit_tally(tally)
         seconds.append(time.perf_counter() - start)
         found.append(roc_auc_score(y, totals(fitted.scorecard_, X)))
-        used.append(sum("choice of attribute" in charge.purpose for charge in fitted.privacy_.charges) or d)
+        queries = [charge.query for charge in fitted.privacy_.charges]
+        chosen = [one["of"] for one in queries if one.code in ("attribute_choice", "attribute_choices")]
+        used.append(chosen[0] if chosen else d)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "table": name,

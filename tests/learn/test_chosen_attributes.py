@@ -16,20 +16,24 @@ from hedgerow.learn.chosen_attributes import (
     Choice,
     default_parts,
     ends,
+    least_noise,
     most_moved,
     number_chosen,
     widest,
 )
 from hedgerow.learn.contract import specification_of
+from hedgerow.learn.learners import PrivateScorecardClassification, PrivateScorecardRegression
 from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
 from hedgerow.learn.scorecard.counts import STEPS, associations
-from hedgerow.learn.scorecard.spending import Spending
+from hedgerow.learn.scorecard.spending import Spending, typical_sizes, variance_of
 from hedgerow.privacy import exponential_mechanism
+from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.noise import SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
 from tests.learn.replay import Recorder, Replayer
 
 CLASSES = hr.Label("y", (0, 1))
 PURE = Spending(Fraction(1), Fraction(0))
+LEARNERS = {2: PrivateScorecardClassification, 8: PrivateScorecardRegression}
 
 
 def booleans(n, target=CLASSES):
@@ -64,27 +68,134 @@ def tally(rows, n, target=CLASSES):
         (10**9, 3000, 3000),
     ],
 )
-def test_the_default_number_grows_with_the_cube_root_of_rows_times_epsilon(rows, n, number):
-    assert Choice.of(PURE, booleans(n), rows, None).number == number
-    assert Choice.of(Spending(Fraction(1, 10), Fraction(0)), booleans(n), 10 * rows, None).number == number
+def test_under_rho_the_default_number_grows_with_the_cube_root_of_rows_times_epsilon(rows, n, number):
+    """Of Laplace noise, which no histograms share."""
+    assert choice(n, rows, budget=hr.Budget(rho=10**9)).number == number
+    assert choice(n, 10 * rows, Fraction(1, 10), budget=hr.Budget(rho=10**9)).number == number
+
+
+def choice(n, rows, epsilon=1, *, target=CLASSES, **parameters):
+    """Return what a fit of a table of booleans chooses for a number of rows."""
+    return LEARNERS[target.n_levels](epsilon, **parameters).plan(booleans(n, target)).choice(rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "n", "number"), [(20_000, 170, 170), (20_000, 500, 12), (2000, 50, 50), (500, 40, 40)]
+)
+def test_where_histograms_share_noise_more_attributes_are_kept(rows, n, number):
+    assert choice(n, rows).number == number
+    assert choice(n, rows, budget=hr.Budget(rho=10**9)).number < n
 
 
 def test_of_a_number_fewer_are_kept_where_they_are_many():
-    numbers, classes = (booleans(40, target) for target in (hr.Number("y", 0, 1, 8), CLASSES))
-    assert [Choice.of(PURE, schema, 2000, None).number for schema in (numbers, classes)] == [6, 40]
-    assert Choice.of(PURE, numbers, 20_000, None).number == 40
+    numbers = hr.Number("y", 0, 1, 8)
+    rho = hr.Budget(rho=10**9)
+    assert [choice(40, 2000, target=target, budget=rho).number for target in (numbers, CLASSES)] == [6, 40]
+    assert choice(40, 20_000, target=numbers, budget=rho).number == 40
 
 
 def test_with_a_delta_more_are_kept_as_their_noise_grows_with_the_root_of_their_number():
-    gaussian = Spending(Fraction(1), Fraction(1, 10**5))
-    assert [Choice.of(gaussian, booleans(n), 20_000, None).number for n in (200, 300, 10_000)] == [200, 9, 9]
+    assert [choice(n, 20_000, delta=1e-5).number for n in (200, 300, 10_000)] == [200, 12, 12]
+    rho = hr.Budget(rho=10**9)
+    assert [choice(n, 20_000, delta=1e-5, budget=rho).number for n in (200, 300, 10_000)] == [200, 300, 9]
 
 
 def test_a_number_that_is_asked_for_is_kept_but_where_rows_are_few():
-    assert [Choice.of(PURE, booleans(100), 20_000, most).number for most in (1, 30, 100, 200)] == [1, 30, 100, 100]
-    assert [Choice.of(PURE, booleans(100), 400, most).number for most in (3, 30, 100)] == [3, 4, 4]
-    assert [Choice.of(PURE, booleans(1000), 2000, most).number for most in (None, 3, 30)] == [6, 3, 6]
-    assert {Choice.of(PURE, booleans(100), 400, most).parts for most in (None, 3, 30)} == {245}
+    assert [choice(100, 20_000, max_attributes=most).number for most in (1, 30, 100, 200)] == [1, 30, 100, 100]
+    assert [choice(100, 400, max_attributes=most).number for most in (3, 30, 100)] == [3, 4, 4]
+    assert [choice(1000, 2000, max_attributes=most).number for most in (None, 3, 30)] == [6, 3, 6]
+    assert {choice(100, 400, max_attributes=most).parts for most in (None, 3, 30)} == {245}
+
+
+# --- with a δ ------------------------------------------------------------------------------------------------------
+
+SOME_ATTRIBUTES = st.sampled_from([hr.Boolean(), hr.Integer(0, 9), hr.Categorical(tuple("abcdef"))])
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(SOME_ATTRIBUTES, min_size=1, max_size=40),
+    st.fractions(Fraction(1, 100), 20),
+    st.sampled_from([1e-3, 1e-6, 1e-9]),
+    st.integers(0, 10**6),
+    st.integers(1, 4),
+    st.booleans(),
+)
+def test_for_the_same_epsilon_no_noise_is_larger_with_a_delta(attributes, epsilon, delta, rows, of_unit, refines):
+    """By the noise on a count of as many attributes as the fit without a δ uses, and on the scores that they have."""
+    unit = hr.Unit("patient", of_unit) if of_unit > 1 else None
+    schema = hr.Schema({f"x{i}": one for i, one in enumerate(attributes)}, CLASSES, unit=unit)
+    (pure,) = (plain := PrivateScorecardClassification(epsilon).plan(schema)).ways
+    plan = PrivateScorecardClassification(epsilon, delta=delta).plan(schema)
+    assert (plan.ways[0], plan.spending) == (pure, plain.spending)
+    number, sizes = plain.choice(rows).number, [one.n_bins for one in attributes]
+    best = least_noise(plan.ways, schema, number, refines=refines)
+    histograms = Fraction(300) if refines else Fraction(1000)  # parts; the others for residuals, one after the other
+
+    def information(way):
+        found = 1 / way.histogram_variance(histograms, typical_sizes(sizes, number))
+        return found + (1 / variance_of(way.counts(Fraction(700, number), 1)) if refines else 0)
+
+    assert information(best) >= information(pure)
+    if len(plan.ways) == 1:
+        assert plan == plain
+    chosen = plan.choice(rows)
+    if 1 < chosen.number < len(schema) and not chosen.spending.is_pure:
+        peeling = chosen.spending.peeling(chosen.parts, chosen.number, 1)
+        permuted = 2 * chosen.number / (pure.epsilon * chosen.parts / 1000)
+        assert peeling.scale <= permuted / 2
+
+
+@settings(max_examples=60)
+@given(st.integers(2, 2000), st.integers(1, 60), st.fractions(Fraction(1, 100), 20), st.sampled_from([1e-5, 1e-9]))
+def test_under_rho_a_choice_costs_what_gaussian_noise_on_one_score_costs_times_the_root_of_its_number(
+    n, number, epsilon, delta
+):
+    plan = PrivateScorecardClassification(epsilon, delta=delta, budget=hr.Budget(rho=100)).plan(booleans(n))
+    (way,) = plan.ways
+    one = way.counts(Fraction(200), 1, 2 * STEPS).scale
+    assert way.peeling(Fraction(200), number, 2 * STEPS).scale == pytest.approx(one * number**0.5, rel=1e-6)
+
+
+def test_gumbel_noise_of_half_the_scale_of_permute_and_flip_errs_no_more():
+    """Of two scores: the chance of the smaller one by both, at every distance in scales of permute-and-flip."""
+    for distance in np.linspace(0, 40, 400):
+        flipped, gumbel = exp(-distance) / 2, 1 / (1 + exp(2 * distance))
+        assert gumbel <= flipped * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("schema", "delta"), [(booleans(3), 0), (booleans(40), Fraction(1, 10**5))], ids=["narrow", "wide"]
+)
+def test_a_delta_is_charged_only_if_public_numbers_say_that_it_may_help(schema, delta):
+    learner = PrivateScorecardClassification(1, delta="0.00001")
+    charge = learner.planned_charge(schema)
+    assert (charge.epsilon, charge.delta) == (1, delta)
+    same = np.zeros((5, len(schema)), dtype=np.int64)
+    fitted = hr.PrivateScorecardClassifier(1, delta="0.00001", schema=schema).fit_tally(
+        hr.Tally(schema, same, np.eye(2, dtype=int)[[0, 1, 0, 1, 1]])
+    )
+    assert (fitted.privacy_.epsilon, fitted.privacy_.delta) == (1, delta)
+    without = hr.Budget(1)
+    if delta:
+        with pytest.raises(hr.errors.BudgetExceededError):
+            PrivateScorecardClassification(1, delta="0.00001", budget=without).check_budget(schema)
+    else:
+        PrivateScorecardClassification(1, delta="0.00001", budget=without).check_budget(schema)
+
+
+def test_a_fit_with_a_delta_that_does_not_help_is_the_fit_without_it():
+    """Of a wide table of few rows: the charge has the δ, and the card says that it was not used."""
+    rows = rows_of(60, 2, np.random.default_rng(0), 300)
+    pure, with_delta = (
+        hr.PrivateScorecardClassifier(0.1, delta=delta, random_state=3).fit_tally(tally(rows, 60))
+        for delta in (None, "0.00001")
+    )
+    assert released(with_delta.scorecard_) == released(pure.scorecard_)
+    *made, unused = with_delta.privacy_.charges
+    assert made == [*pure.privacy_.charges]
+    assert (unused.query.code, unused.epsilon, unused.delta) == ("unused", 0, Fraction("0.00001"))
+    assert total_rho(with_delta.privacy_.planned) >= total_rho(pure.privacy_.planned)
 
 
 @pytest.mark.parametrize("epsilon", [1, Fraction(1, 10)])
@@ -176,7 +287,7 @@ def test_choices_have_their_exact_chances():
     rows = [((0, 0, 0), 0)] * 3 + [((1, 1, 1), 1)] * 2 + [((1, 1, 0), 0)] + [((1, 0, 1), 1)]
     steps, draws = np.array([512, 512]), 20_000
     found = dict.fromkeys(permutations(range(3), 2), 0)
-    planned, table = Choice(3, 2, Fraction(1)), tally(rows, 3)
+    planned, table = Choice(3, 2, PURE, Fraction(1)), tally(rows, 3)
     scores, moved = associations(table, steps), most_moved(steps)
     asked, epsilon = Direct(SeededNoise(np.random.default_rng(5))), Fraction(4)
     for _ in range(draws):
@@ -235,9 +346,9 @@ def test_default_choices_do_the_same_on_neighbouring_tables(kind, examples):
     @given(st.integers(0, 2**32 - 1), st.integers(0, 12), st.sampled_from([1, 30]), st.booleans())
     def same(seed, count, epsilon, secure):
         rng = np.random.default_rng(seed)
-        rows = rows_of(40, TARGETS[kind][1].n_levels, rng, count + 1)
+        rows = rows_of(120, TARGETS[kind][1].n_levels, rng, count + 1)
         source = SecureNoise() if secure else SeededNoise(rng)
-        charges = check(kind, 40, rows[1:], rows[0], epsilon, source)
+        charges = check(kind, 120, rows[1:], rows[0], epsilon, source)
         assert any("choice of attribute 2" in charge.purpose for charge in charges)
         assert sum(charge.epsilon for charge in charges) == epsilon
 
@@ -248,21 +359,21 @@ def test_default_choices_do_the_same_on_neighbouring_tables(kind, examples):
 def test_the_replay_catches_an_association_that_moves_further_than_by_the_rarest_class(kind, monkeypatch):
     monkeypatch.setattr("hedgerow.learn.scorecard.fit.most_moved", lambda shares: 2 * (STEPS - int(shares.max())))
     n_levels = TARGETS[kind][1].n_levels
-    rows = [((0,) * 40, 0)] * 9 + [((1,) * 40, n_levels - 1)]
+    rows = [((0,) * 120, 0)] * 9 + [((1,) * 120, n_levels - 1)]
     with pytest.raises(AssertionError, match="further than declared"):
-        check(kind, 40, rows, rows[-1], 30, SeededNoise(np.random.default_rng(0)))
+        check(kind, 120, rows, rows[-1], 30, SeededNoise(np.random.default_rng(0)))
 
 
 def test_the_replay_catches_a_number_of_attributes_by_the_rows_themselves(monkeypatch):
     own, counted = Choice.of.__func__, iter([10**3, 10**6, 10**6, 10**3])
 
-    def of(cls, spending, schema, _, most):
-        return own(cls, spending, schema, next(counted), most)
+    def of(cls, ways, schema, _, most, **more):
+        return own(cls, ways, schema, next(counted), most, **more)
 
     monkeypatch.setattr(Choice, "of", classmethod(of))
-    rows = rows_of(40, 2, np.random.default_rng(1), 3)
+    rows = rows_of(120, 2, np.random.default_rng(1), 3)
     with pytest.raises(AssertionError, match="changed a mechanism or its charge"):
-        check("two classes", 40, rows[1:], rows[0], 1, SeededNoise(np.random.default_rng(0)))
+        check("two classes", 120, rows[1:], rows[0], 1, SeededNoise(np.random.default_rng(0)))
 
 
 def test_few_attributes_that_matter_are_found_among_many():
@@ -282,7 +393,7 @@ def test_all_pairs_of_attributes_of_a_small_schema_may_be_chosen():
         ask = lambda: associations(table, np.array([512, 512]))  # noqa: E731
         described = PlannedRelease("attribute_choice", TwoSidedPermuteAndFlip(Fraction(1, 200), STEPS), times=2)
         runner = ReleaseRunner((described,), gate)
-        seen.add(tuple(Choice(3, 2, Fraction(1)).draw(ask, STEPS, runner)))
+        seen.add(tuple(Choice(3, 2, PURE, Fraction(1)).draw(ask, STEPS, runner)))
     assert seen == set(combinations(range(3), 2))
     assert default_parts(2) < default_parts(10**4) < 500 == default_parts(10**9)
 

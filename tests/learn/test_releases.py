@@ -219,10 +219,11 @@ def releases_of_chosen(plan, number):
     """Yield the described histograms of this number of chosen attributes, each with what any choice may lead to."""
     sizes = [attribute.n_bins for _, attribute in plan.schema.attributes]
     for decision in product((False, True), repeat=3) if isinstance(plan, ClassPlan) else range(4):
-        (_, last) = plan._releases_with(number)
+        (way,) = plan.ways
+        (_, last) = plan._releases_with((number, way))
         (nested,) = [node for node in last.releases(decision) if isinstance(node, Nested)]
         for some in combinations(sizes, number):
-            yield nested, plan.histograms(plan.histogram_parts(number, decision), some)
+            yield nested, plan.histograms(way, plan.histogram_parts(number, decision), some)
 
 
 @pytest.mark.parametrize("target", [hr.Label("y", (0, 1)), hr.Label("y", (0, 1, 2)), NUMBER.target])
@@ -244,7 +245,10 @@ def test_whatever_attributes_are_chosen_their_histograms_cost_no_more_than_descr
 @pytest.mark.parametrize("target", [hr.Label("y", (0, 1)), hr.Label("y", (0, 1, 2)), NUMBER.target])
 @pytest.mark.parametrize("n", [1, 3, 40])
 def test_no_way_of_a_scorecard_with_delta_takes_more_than_all_parts(target, n):
-    """All answers are charged with the first, so that no budget would refuse a later one."""
+    """All answers are charged with the first, so that no budget would refuse a later one.
+
+    Either all answers are of one series, or all but the first release.
+    """
 
     def most(releases):
         return sum(
@@ -256,8 +260,10 @@ def test_no_way_of_a_scorecard_with_delta_takes_more_than_all_parts(target, n):
 
     schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(n)}, target)
     kind = ClassPlan if target.as_number is None else NumberPlan
-    plan = kind(schema=schema, epsilon=Fraction(1), delta=Fraction(1, 10**6), monotone={})
+    plan = kind(schema=schema, epsilon=Fraction(1), delta=Fraction(1, 10**6), monotone={}, adds_up_rho=True)
     assert most(plan.releases) == 1000
+    (_, series) = (either := replace(plan, adds_up_rho=False)).ways
+    assert most((either._rest([series]),)) == series.of == 960
 
 
 @settings(max_examples=25)
@@ -284,7 +290,8 @@ def test_what_is_checked_beforehand_has_the_least_epsilon_of_all_ways(plan):
         least = [min(one.epsilon for one in some if kind_of(one) is kind) for some in (checked, everything)]
         assert least[0] == least[1]
         if kind is GaussianCounts:
-            assert max(one.scale for one in checked) == max(one.scale for one in everything)
+            scales = [max(one.scale for one in some if kind_of(one) is kind) for some in (checked, everything)]
+            assert scales[0] == scales[1]
 
 
 def test_a_repetition_costs_as_much_as_all_of_it_and_a_nested_description_its_bound():

@@ -38,9 +38,11 @@ def test_no_way_that_a_scorecard_may_take_costs_more_than_its_plan_or_is_left_ou
     planned = kind(2, schema=schema).planned_charge(schema).zcdp
     found = list[Fraction]()
     for k, *enough in product([2, 5, 9], *[[False, True]] * (2 if label is CLASSES[1] else 3)):
-        choice = Choice(9, k, default_parts(9) if k < 9 else Fraction(0))
+        parts = default_parts(9) if k < 9 else Fraction(0)
         is_enough = iter(enough * 2)
-        monkeypatch.setattr(Choice, "of", classmethod(lambda *_, choice=choice: choice))
+        monkeypatch.setattr(
+            Choice, "of", classmethod(lambda cls, ways, *_, k=k, parts=parts, **__: cls(9, k, ways[0], parts))
+        )
         monkeypatch.setattr(Fit, "_is_enough", lambda *_, answers=is_enough: next(answers))
         card = kind(2, schema=schema).fit(X, y).privacy_
         found.append(total_rho(card.charges))

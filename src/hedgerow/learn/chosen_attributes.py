@@ -17,7 +17,7 @@ from hedgerow.learn.learned import BuildModel
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.releases import Branch, Nested, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard.counts import STEPS, associations, between_ends, in_steps
-from hedgerow.learn.scorecard.spending import PARTS, Spending, variance_of
+from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, Spending, typical_sizes, variance_of
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import DiscreteLaplace, TwoSidedPermuteAndFlip
@@ -29,48 +29,105 @@ from hedgerow.tally import Tally
 # benchmarks/wide.py says how these were chosen.
 _BY_DEFAULT = 2.2  # the cube root of rows times ε, for each attribute that is chosen
 LEAST = 2
-_KEEP_ALL, _KEEP_ALL_OF_A_NUMBER, _KEEP_ALL_WITH_DELTA = 7, 4, 25  # of as many attributes for each that would be chosen
-_ENOUGH = 15  # rows times ε for an attribute
+_KEEP_ALL, _KEEP_ALL_OF_A_NUMBER = 7, 4  # times as many as would be chosen, if the noise on a count grows with them
+_ENOUGH = 15  # rows over the noise of a count if all are used; in pure ε of Laplace noise, rows times ε for each
+_PERMUTE_AND_FLIP = 0.5  # of the scale of Gumbel noise that errs no more than permute-and-flip
 _EACH_BIT, _MOST = 35, 500  # parts of a thousand, by digits of the number
 
 
 @dataclass(frozen=True)
 class Choice:
-    """How many of all attributes a model is made of, and for how much they are chosen: from public numbers."""
+    """How many of all attributes a model is made of, and how their choice and what follows are paid for.
+
+    It follows from public numbers and the released number of rows.
+    """
 
     all: int  # attributes of the schema
     number: int  # how many are used
+    spending: Spending  # of the choice and all later releases
     parts: Fraction = Fraction(0)  # of a thousand of the budget; 0 where all are used
 
     @classmethod
-    def of(cls, spending: Spending, schema: Schema, rows: float, most: int | None) -> "Choice":
+    def of(
+        cls, ways: Sequence[Spending], schema: Schema, rows: float, most: int | None, *, refined_from: float
+    ) -> "Choice":
         """Return the choice of `most` attributes, or of as many as this number of rows and the noise allow.
 
-        `rows` were released, or are those of a plan.
+        `ways` are the ways in which the rest of the budget may be spent: in pure ε, with δ, or either. The one with the
+        least noise is taken. `rows` were released, or are those of a plan. `refined_from` is the number of rows times ε
+        from which values are refined by residuals.
         """
-        n, keep_all = len(schema), _KEEP_ALL if schema.target.as_number is None else _KEEP_ALL_OF_A_NUMBER
-        keep_all = keep_all if spending.is_pure else _KEEP_ALL_WITH_DELTA
-        per_noise, strength = (rows * sqrt(2 / variance_of(spending.counts(Fraction(PARTS), k))) for k in (n, 1))
-        is_enough, few = per_noise >= _ENOUGH, max(LEAST, round(2 * sqrt(per_noise)))
+        n, first, whole_budget = len(schema), ways[0], Fraction(PARTS)
+        of_one, laplace = (variance_of(first.counts(whole_budget, changes)) for changes in (1, n))
+        strength = rows * sqrt(2 / of_one)
+        refines = strength >= refined_from
+        whole = least_noise(ways, schema, n, refines=refines)
+        of_all = _histogram_variance(whole, schema, n, whole_budget)
         k = max(LEAST, round(cbrt(strength) / _BY_DEFAULT))
-        if not is_enough:
-            k = min(max(k, few), most or n)
-        elif most or n <= keep_all * k:
+        if rows * sqrt(2 / of_all) < _ENOUGH:
+            k = min(max(k, round(2 * sqrt(rows * sqrt(2 / laplace)))), most or n)
+        elif most or n * of_all <= of_one * (_keep_all(schema) * k) ** 3:  # of Laplace noise, n is at most so many k
             k = most or n
-        return cls(n, n) if k >= n else cls(n, k, default_parts(n))
+        if k >= n:
+            return cls(n, n, whole)
+        few = least_noise(ways, schema, k, refines=refines)
+        if len(ways) > 1 and _draw_scale(few, n, k) > _PERMUTE_AND_FLIP * _draw_scale(first, n, k):
+            few = first
+        return cls(n, k, few, default_parts(n))
 
     def draw(self, ask: Callable[[], Integers], moved: int, runner: ReleaseRunner) -> Sequence[int]:
-        """Draw the attributes one after the other, by what `ask` returns.
+        """Draw the attributes by what `ask` returns: associations, each moved by an added row by at most `moved`."""
+        if self.spending.is_pure:
+            return draw_attributes(ask, self.all, self.number, moved, runner)
+        peeling = replace(runner.mechanism("attribute_choices"), changes=moved**2)
+        query = Fact("attribute_choices", of=self.number, series=peeling.number == 1 or None)
+        return sorted(runner.release(ask, query, peeling))
 
-        These are associations, one an attribute, of which an added row moves each by `moved` at most, up or down.
-        """
-        scores, places, chosen = cache(lambda: -np.asarray(ask())), list(range(self.all)), list[int]()
-        for number in range(1, self.number + 1):
-            query = Fact("attribute_choice", number=number, of=self.number)
-            mechanism = replace(runner.mechanism(query.code), sensitivity=moved)
-            place = runner.release(lambda: scores()[places], query, mechanism)
-            chosen.append(places.pop(int(place)))
-        return sorted(chosen)
+
+def draw_attributes(
+    ask: Callable[[], Integers], n: int, number: int, moved: int, runner: ReleaseRunner
+) -> Sequence[int]:
+    """Draw a number of n attributes one after the other, by what `ask` returns.
+
+    These are associations, one an attribute, of which an added row moves each by `moved` at most, up or down.
+    """
+    scores, places, chosen = cache(lambda: -np.asarray(ask())), list(range(n)), list[int]()
+    for place_of in range(1, number + 1):
+        query = Fact("attribute_choice", number=place_of, of=number)
+        mechanism = replace(runner.mechanism(query.code), sensitivity=moved)
+        place = runner.release(lambda: scores()[places], query, mechanism)
+        chosen.append(places.pop(int(place)))
+    return sorted(chosen)
+
+
+def least_noise(ways: Sequence[Spending], schema: Schema, number: int, *, refines: bool) -> Spending:
+    """Return the way to spend a budget with the least noise on what is released of this number of attributes.
+
+    If values are refined, most of the budget is for residuals, which share no noise.
+    """
+    parts = Fraction(PARTS) * (FIRST_SHARE if refines else 1)
+
+    def information(way: Spending) -> float:
+        found = 1 / _histogram_variance(way, schema, number, parts)
+        return found + (1 / variance_of(way.counts((PARTS - parts) / number, 1)) if refines else 0)
+
+    return max(ways, key=information)
+
+
+def _histogram_variance(way: Spending, schema: Schema, number: int, parts: Fraction) -> float:
+    """Return the variance of a count of histograms of this number of attributes, for these parts."""
+    sizes = [attribute.n_bins for _, attribute in schema.attributes]
+    return way.histogram_variance(parts, typical_sizes(sizes, number))
+
+
+def _draw_scale(way: Spending, n: int, number: int) -> float:
+    """Return the scale of the noise by which each of a number of n attributes is drawn, in sensitivities."""
+    parts = default_parts(n)
+    return float(2 * number / (way.epsilon * parts / way.of)) if way.is_pure else way.peeling(parts, number, 1).scale
+
+
+def _keep_all(schema: Schema) -> int:
+    return _KEEP_ALL if schema.target.as_number is None else _KEEP_ALL_OF_A_NUMBER
 
 
 def default_parts(n: int) -> Fraction:
@@ -134,7 +191,9 @@ class ChosenPlan(Plan):
             names, shares = with_options(self.schema), in_steps(counts / counts.sum())
             places = [self.schema.names.index(name) for name in names]
             ask = cache(lambda: associations(by_class(), shares)[places])
-            drawn = Choice(len(names), number).draw(ask, most_moved(shares) * self._row, runner)
+            drawn = Choice(len(names), number, Spending(self.epsilon, Fraction(0))).draw(
+                ask, most_moved(shares) * self._row, runner
+            )
             chosen = tally.only([names[place] for place in drawn])
         plan = self.learner(chosen.schema, self._left(number))
         runner.nest(plan.releases)

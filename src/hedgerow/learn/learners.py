@@ -4,7 +4,8 @@ The command line learns, and plans compute, by them; the public estimators are i
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal
 
 from hedgerow.boundary.arguments import check_probability
@@ -221,7 +222,7 @@ class PrivateScorecard(PrivateSpecification):
 
         monotone = directions(schema, self.monotone)
         prior: dict[str, Any] = {} if isinstance(self.smooth, str) else {"across": float(self.smooth)}
-        return (number_plan.NumberPlan if self.predicts_number else class_plan.ClassPlan)(
+        plan = (number_plan.NumberPlan if self.predicts_number else class_plan.ClassPlan)(
             epsilon=self.exact_epsilon if self.delta else self.epsilon_of_a_row(schema),
             delta=exact(self.delta or 0, "delta"),
             rows=rows_of(schema.unit) if self.delta else 1,
@@ -232,6 +233,9 @@ class PrivateScorecard(PrivateSpecification):
             adds_up_rho=self.adds_up_rho,
             **prior,
         )
+        if not self.delta or plan.is_better_with_delta:
+            return plan
+        return replace(plan, epsilon=self.epsilon_of_a_row(schema), delta=Fraction(0), rows=1)
 
 
 class PrivateScorecardClassification(PrivateScorecard):

@@ -138,7 +138,8 @@ points : int, default=40
 """,
     "delta": """
 delta : float, Fraction, Decimal or str, optional
-    δ. None: pure ε-differential privacy.
+    δ, at most. None: pure ε-differential privacy. With a δ the model is the one without, unless Gaussian noise is less
+    (docs/models.md). If the schema rules that out, no δ is charged.
 """,
     "public schema": """
 schema : Schema, None or "from-data", default=None

@@ -148,7 +148,9 @@ def model_caveats(model: Model, learner: object) -> tuple[Caveat, ...]:
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:
     """Make the card: all that was charged, so that its amounts do not depend on the releases."""
     epsilon, delta = _loss(plan, schema)[0] - share.spent, share.remaining_delta
-    unused = Charge(Fact("unused"), epsilon, delta, rho=share.remaining_rho, unit=schema.unit)
+    # A δ alone pays for no release; the ρ of releases that other answers would have led to is the reserve.
+    rho = Fraction(0) if share.remaining_rho is None and not epsilon and plan.rho is not None else share.remaining_rho
+    unused = Charge(Fact("unused"), epsilon, delta, rho=rho, unit=schema.unit)
     charges = (*share.charges, *([unused] if unused.epsilon or unused.delta else []))
     return PrivacyCard(
         (*schema.charges, *charges),

@@ -42,8 +42,8 @@ class PrivateScorecardClassifier(PrivateEstimator, Classifier):
     bin, smooth along numbers, a weight for each attribute, and bins merged where that costs next to nothing.
 
     Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. Sensitivities are
-    exact, in whole numbers (docs/mathematics.md, fact 5). With `delta` the noise is discrete Gaussian and the releases
-    compose in Gaussian differential privacy (fact 12), which is worth having where many attributes are used.
+    exact, in whole numbers (docs/mathematics.md, fact 5). With `delta`, noise after the first release
+    is discrete Gaussian if that is less, as where many attributes are used; otherwise the fit is the one without.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ class PrivateScorecardRegressor(PrivateEstimator, Regressor):
 
     A number is counted by its level (`hedgerow.schema.Number`): a row of level k of K is k times as the highest and
     K − 1 − k times as the lowest. Neighbouring tables differ by adding or removing one row, or all rows of the
-    schema's `Unit`. Sensitivities are exact, in whole numbers (docs/mathematics.md, fact 5). With `delta` the noise is
-    discrete Gaussian and the releases compose in Gaussian differential privacy (fact 12), which is worth having where
-    many attributes are used.
+    schema's `Unit`. Sensitivities are exact, in whole numbers (docs/mathematics.md, fact 5). With `delta`, noise
+    after the first release is discrete Gaussian if that is less, as where many attributes are used; otherwise the fit
+    is the one without.
 
     Parameters
     ----------

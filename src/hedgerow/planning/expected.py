@@ -12,10 +12,10 @@ import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import learners
-from hedgerow.learn.chosen_attributes import Choice, ChosenPlan, number_chosen
+from hedgerow.learn.chosen_attributes import ChosenPlan, number_chosen
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LEAF_SHARE
-from hedgerow.learn.scorecard.spending import PARTS, TOTALS, Spending, typical_sizes
+from hedgerow.learn.scorecard.spending import PARTS, TOTALS, typical_sizes
 from hedgerow.learn.search.cost import TYPICAL_PATTERNS
 from hedgerow.learn.searches import SearchSpecification
 from hedgerow.planning.bounds import Bound, WholeDraw
@@ -183,11 +183,10 @@ def round_up(value: float) -> float:
 
 def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction, rows: int) -> tuple[int, float]:
     """Return how many attributes a default scorecard uses, and the 95 % half width of the rows of a class in a bin."""
-    unit = rows_of(schema.unit)
-    spending = Spending(epsilon, delta, unit) if delta else Spending(epsilon / unit, delta)
-    choice = Choice.of(spending, schema, rows, None)
+    plan = learners.learners_of(schema.target)["scorecard"](epsilon, delta=delta or None).plan(schema)
+    choice = plan.choice(rows)
     sizes = typical_sizes([attribute.n_bins for _, attribute in schema.attributes], choice.number)
-    return choice.number, 1.96 * sqrt(spending.histogram_variance(PARTS - TOTALS - choice.parts, sizes))
+    return choice.number, 1.96 * sqrt(choice.spending.histogram_variance(PARTS - TOTALS - choice.parts, sizes))
 
 
 def chosen_first(schema: Schema, epsilon: Fraction, rows: int) -> int | None:

@@ -14,12 +14,15 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.scorecard import class_plan
 from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, in_steps
 from hedgerow.privacy.amounts import exact
-from hedgerow.privacy.noise import GaussianCounts, SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
+from hedgerow.privacy.charge import total_rho
+from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
+from hedgerow.privacy.peeling import GumbelPeeling
+from hedgerow.privacy.zcdp import largest_rho
 from tests.learn.replay import Recorder
 from tests.learn.scorecard.watch import watch_rows
 
 CLASSES = {2: hr.Label("y", (0, 1)), 3: hr.Label("y", ("a", "b", "c"))}
-NAMES = [f"x{i}" for i in range(30)]
+NAMES = [f"x{i}" for i in range(40)]
 TOTALS, RESIDUALS = "rows of each class", "residuals by bin"
 HISTOGRAMS, BY_TOTAL, BY_LEAD = "rows by bin and class", "rows by total and class", "rows got wrong and right by lead"
 WEIGHED = "and their variances by two"
@@ -31,7 +34,7 @@ WAYS = {
     "very many rows": (8000, 2, 2, None, [(TOTALS, 1), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 8), (BY_TOTAL, 1)]),
     "many rows": (6000, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_TOTAL, 1)]),
     "enough to calibrate": (800, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
-    "few rows": (150, 2, 1, None, [(TOTALS, 1), (CHOICE, 5), (HISTOGRAMS, 1)]),
+    "few rows": (150, 2, 1, None, [(TOTALS, 1), (CHOICE, 4), (HISTOGRAMS, 1)]),
     "few attributes, many rows": (
         2500,
         2,
@@ -42,7 +45,7 @@ WAYS = {
     "few attributes": (800, 2, 1, 1, [(TOTALS, 1), (CHOICE, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
     "three classes": (6000, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_LEAD, 1)]),
     "three classes, enough to calibrate": (800, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_LEAD, 1)]),
-    "three classes, few rows": (150, 3, 1, None, [(TOTALS, 1), (CHOICE, 5), (HISTOGRAMS, 1)]),
+    "three classes, few rows": (150, 3, 1, None, [(TOTALS, 1), (CHOICE, 4), (HISTOGRAMS, 1)]),
     "three classes, few attributes": (
         6000,
         3,
@@ -55,7 +58,7 @@ WAYS = {
 
 
 def table(n, classes, seed=0):
-    """Return a tally of booleans, the first of which decides the class most: four, or thirty of few rows."""
+    """Return a tally of booleans, the first of which decides the class most: four, or forty of few rows."""
     rng, names = np.random.default_rng(seed), "abcd" if n > 500 else NAMES
     schema = hr.Schema({name: hr.Boolean() for name in names}, CLASSES[classes])
     bins = rng.integers(0, 2, (n, len(names)))
@@ -97,21 +100,65 @@ def test_charges_add_up_to_epsilon_exactly_whatever_is_released(way, epsilon, se
 @given(epsilon=st.fractions(Fraction(1, 1000), 100), seed=st.integers(0, 2**31))
 @pytest.mark.claim("that add up to it exactly on every way through a fit")
 def test_parts_of_a_gaussian_budget_add_up_to_all_of_it_whatever_is_released(way, epsilon, seed):
-    recorder = Recorder(SeededNoise(np.random.default_rng(seed)))
-    clf = fit(way, epsilon=epsilon, delta=Fraction(1, 10**6), random_state=recorder)
+    recorder, delta = Recorder(SeededNoise(np.random.default_rng(seed))), Fraction(1, 10**6)
+    budget = hr.Budget(epsilon, delta, accounting="zcdp")
+    clf = fit(way, epsilon=epsilon, delta=delta, random_state=recorder, budget=budget)
     mechanisms = [mechanism for mechanism, _, _ in recorder.trace]
-    assert {type(mechanism) for mechanism in mechanisms} == {GaussianCounts}
+    assert {type(mechanism) for mechanism in mechanisms} <= {GaussianCounts, GumbelPeeling}
     assert sum(mechanism.parts for mechanism in mechanisms) == 1000
     assert [mechanism.number for mechanism in mechanisms] == [1] + [2] * (len(mechanisms) - 1)
-    assert {(m.total, m.total_delta, m.answers) for m in mechanisms} == {(epsilon, Fraction(1, 10**6), 1000)}
-    assert (clf.privacy_.epsilon, clf.privacy_.delta) == (epsilon, Fraction(1, 10**6))
+    assert {(m.total, m.total_delta, m.answers) for m in mechanisms} == {(epsilon, delta, 1000)}
+    assert (clf.privacy_.epsilon, clf.privacy_.delta) == (epsilon, delta)
+    assert budget.spent_rho == largest_rho(epsilon, delta)
 
 
-def test_with_a_delta_the_card_has_one_charge():
-    (charge,) = fit("many rows", delta=1e-6, random_state=None).privacy_.charges
+def test_where_rho_is_added_up_the_card_has_one_charge():
+    budget = hr.Budget(1, 1e-6, accounting="zcdp")
+    (charge,) = fit("many rows", delta="0.000001", random_state=None, budget=budget).privacy_.charges
     assert charge.purpose == "all counts, charged with the first: rows of each class"
     assert (charge.epsilon, charge.delta) == (1, Fraction(1, 10**6))
     assert charge.mechanism.words.startswith("discrete Gaussian, 40 parts of 1000, sigma ")
+
+
+def wide(rows, d=40, unit=None):
+    schema = hr.Schema({f"x{i}": hr.Integer(0, 9) for i in range(d)}, CLASSES[2], unit=unit)
+    rng = np.random.default_rng(0)
+    bins = rng.integers(0, 10, (rows, d))
+    return hr.Tally(schema, bins, np.eye(2, dtype=int)[(bins[:, 0] > 4).astype(int)])
+
+
+@pytest.mark.parametrize("most", [None, 30])
+@pytest.mark.parametrize("rows", [600, 30_000])
+@given(seed=st.integers(0, 2**31))
+@settings(max_examples=5)
+def test_with_a_delta_the_first_count_and_a_series_for_the_rest_add_up(rows, most, seed):
+    delta = Fraction(1, 10**5)
+    recorder, budget = Recorder(SeededNoise(np.random.default_rng(seed))), hr.Budget(2, delta)
+    clf = hr.PrivateScorecardClassifier(2, delta=delta, max_attributes=most, random_state=recorder, budget=budget)
+    charges = clf.fit_tally(wide(rows)).privacy_.charges
+    totals, *series = [mechanism for mechanism, _, _ in recorder.trace]
+    assert isinstance(totals, DiscreteLaplace)
+    assert totals.epsilon == Fraction(2, 25)
+    assert {(m.total, m.total_delta, m.answers, m.adds_up_rho) for m in series} == {
+        (Fraction(48, 25), delta, 960, False)
+    }
+    assert [m.number for m in series] == [1] + [2] * (len(series) - 1)
+    assert sum(m.information for m in series) == series[0].mu ** 2
+    assert isinstance(series[0], GumbelPeeling) == (most is not None)
+    charged = [charge for charge in charges if charge.epsilon]
+    assert [(charge.epsilon, charge.delta) for charge in charged] == [(Fraction(2, 25), 0), (Fraction(48, 25), delta)]
+    asked = "choice of 30 attributes" if most else "rows by bin and class of 40 attributes"
+    assert charged[1].purpose.endswith(f"charged with the first: {asked}")
+    assert (budget.spent, budget.remaining_delta) == (2, 0)
+
+
+@pytest.mark.parametrize("rows", [0, 60, 6000])
+def test_a_series_for_a_unit_of_several_rows_costs_no_more_than_planned(rows):
+    learner = hr.PrivateScorecardClassifier(2, delta="0.00001")
+    table = wide(rows, unit=hr.Unit("patient", 3))
+    planned, card = learner.planned_charge(table.schema), learner.fit_tally(table).privacy_
+    assert (card.epsilon, card.delta) == (planned.epsilon, planned.delta) == (2, Fraction(1, 10**5))
+    assert total_rho(card.charges) <= total_rho(card.planned) == planned.zcdp
 
 
 @pytest.mark.parametrize("delta", [None, 1e-6])
@@ -155,7 +202,7 @@ def test_a_choice_declares_what_a_row_can_move_it():
 def test_residuals_declare_what_a_row_can_move_them(way, changes):
     pure, gaussian = Recorder(SecureNoise()), Recorder(SecureNoise())
     fit(way, random_state=pure)
-    fit(way, epsilon=10, random_state=gaussian, delta=1e-6)
+    fit(way, epsilon=10, random_state=gaussian, delta=1e-6, budget=hr.Budget(10, 1e-6, accounting="zcdp"))
     assert [mechanism.sensitivity for mechanism, _, _ in pure.trace[2:6]] == [changes * STEPS] * 4
     asked_first = 3 if changes == 1 else 2  # of two classes, with a delta, after the weights
     found = [mechanism.changes for mechanism, _, _ in gaussian.trace[asked_first : asked_first + 4]]
@@ -165,7 +212,7 @@ def test_residuals_declare_what_a_row_can_move_them(way, changes):
 def test_weights_declare_what_a_row_can_move_them():
     pure, gaussian = Recorder(SecureNoise()), Recorder(SecureNoise())
     fit("very many rows", random_state=pure)
-    fit("very many rows", random_state=gaussian, delta=1e-6)
+    fit("very many rows", random_state=gaussian, delta=1e-6, budget=hr.Budget(2, 1e-6, accounting="zcdp"))
     (one, _, _), (other, _, _) = pure.trace[2], gaussian.trace[2]
     most = {k: int(0.45 * k * STEPS * FEATURE**2) * IN_PART for k in (4, 2)}
     assert (one.sensitivity, one.each, one.epsilon) == (most[4], None, Fraction(2) * 50 / 1000)

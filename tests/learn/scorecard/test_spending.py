@@ -38,7 +38,7 @@ def test_shares_of_a_pure_budget_add_up_to_it_exactly(epsilon, found):
 @given(EPSILONS, DELTAS, shares())
 def test_shares_of_a_gaussian_budget_are_charged_with_the_first_and_opendp_accounts_for_no_more(epsilon, delta, found):
     spending = Spending(epsilon, delta, adds_up_rho=True)
-    mechanisms = [spending.counts(*share, first=not i) for i, share in enumerate(found)]
+    mechanisms = [(spending.continued if i else spending).counts(*share) for i, share in enumerate(found)]
     assert (sum(m.epsilon for m in mechanisms), sum(m.delta for m in mechanisms)) == (epsilon, delta)
     assert (mechanisms[0].epsilon, mechanisms[0].delta) == (epsilon, delta)
     rho = sum(Fraction(m.build().map(m.sensitivity)) for m in mechanisms)
@@ -83,3 +83,18 @@ def test_more_parts_have_less_noise_and_more_changes_more(epsilon, delta, parts,
     variance = variance_of(spending.counts(Fraction(parts), changes))
     assert variance_of(spending.counts(Fraction(parts + 100), changes)) < variance
     assert variance_of(spending.counts(Fraction(parts), changes + 1)) > variance
+
+
+@given(EPSILONS, DELTAS, st.integers(1, 5), shares())
+def test_a_series_after_a_pure_release_takes_all_that_this_leaves(epsilon, delta, rows, found):
+    """In Gaussian differential privacy its parts, a choice's included, use up no more than its μ."""
+    pure = Spending(epsilon / rows, Fraction(0))
+    series = pure.after(Fraction(40), delta, rows)
+    first, later = (way.counts(Fraction(100), 3) for way in (series, series.continued))
+    assert rows * pure.counts(Fraction(40), 1).epsilon + first.epsilon == epsilon
+    assert (first.delta, later.epsilon, later.delta) == (delta, 0, 0)
+    mechanisms = [series.continued.counts(parts * 960 / 1000, *more) for parts, *more in found]
+    peeling = series.continued.peeling(found[0][0] * 960 / 1000, 4, 2048)
+    assert sum(mechanism.information for mechanism in mechanisms) == first.mu**2
+    assert peeling.information == mechanisms[0].information
+    assert peeling.scale >= 2048 * rows * sqrt(4 * 3.14159 / 2 / float(peeling.information))

@@ -59,14 +59,14 @@ class ClassPlan(ScorecardPlan):
 
     @property
     def _first_release(self) -> PlannedRelease:
-        return PlannedRelease("class_totals", self.spending.counts(TOTALS, 1, first=True))
+        return PlannedRelease("class_totals", self.spending.counts(TOTALS, 1))
 
-    def _last_releases(self, number: int) -> Branch:
+    def _last_releases(self, number: int, way: Spending) -> Branch:
         """Return the releases about this number of attributes."""
         may_weigh = self.schema.target.n_levels == 2 and 1 < number <= MOST_TO_WEIGH
         passes = (0, *PASSES.values())
         decisions = tuple(product((False, True) if may_weigh else (False,), passes, (False, True)))
-        return Branch(decisions, partial(self._releases_of, number))
+        return Branch(decisions, partial(self._releases_of, number, way))
 
     def _values_parts(self, number: int, decision: tuple[bool, int, bool]) -> Fraction:
         """Return the parts of histograms and residuals together."""
@@ -77,17 +77,15 @@ class ClassPlan(ScorecardPlan):
         left, (_, passes, _) = self._values_parts(number, decision), decision
         return left * FIRST_SHARE if passes else left
 
-    def _releases_of(self, number: int, decision: tuple[bool, int, bool]) -> PlannedReleases:
+    def _releases_of(self, number: int, way: Spending, decision: tuple[bool, int, bool]) -> PlannedReleases:
         """Return the releases by whether attributes are weighed, passes of residuals, and whether it calibrates."""
         weighs, passes, calibrates = decision
-        counts, schema = self.spending.counts, self.schema
+        counts, schema = way.continued.counts, self.schema
         left, first = self._values_parts(number, decision), self.histogram_parts(number, decision)
-        found = [*self._histograms(number, first)]
+        found = [*self._histograms(number, way, first)]
         if weighs:
             found.append(
-                PlannedRelease(
-                    "attribute_residuals", counts(WEIGHTS, 1, most_by_features(self.spending, number) * IN_PART)
-                )
+                PlannedRelease("attribute_residuals", counts(WEIGHTS, 1, most_by_features(way, number) * IN_PART))
             )
         if passes:
             residuals = counts((left - first) / passes / number, _moved_by_residuals(schema), STEPS)
@@ -95,6 +93,10 @@ class ClassPlan(ScorecardPlan):
         if calibrates:
             found.append(PlannedRelease("calibration", counts(CALIBRATION, 1)))
         return tuple(found)
+
+    @property
+    def refined_from(self) -> float:
+        return 2 * min(PASSES) * len(self.schema)  # if two classes are alike
 
     @property
     def residuals(self) -> str:
@@ -130,8 +132,7 @@ class ClassFit(Fit):
     _expected_factor = EXPECTED
 
     def fit(self) -> BuildModel:
-        query = Fact("class_totals", series=None if self._spending.is_pure else True)
-        counts, variance = self._counts(self._tally.total, query)
+        counts, variance = self._counts(self._tally.total, Fact("class_totals"))
         self._count_rows(counts, variance)
         n = len(self._schema)
         strength = self._strength(Fraction(PARTS), n)

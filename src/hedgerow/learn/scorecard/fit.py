@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Integers
-from hedgerow.learn.chosen_attributes import Choice, most_moved
+from hedgerow.learn.chosen_attributes import most_moved
 from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.scorecard import counts as queries
 from hedgerow.learn.scorecard.counts import in_steps, whole_log_odds
@@ -28,10 +28,10 @@ from hedgerow.learn.scorecard.smoothing import (
 from hedgerow.learn.scorecard.spending import (
     CountsMechanism,
     histogram_variances,
-    narrowed,
     variance_of,
 )
 from hedgerow.privacy.facts import Fact
+from hedgerow.privacy.noise import GaussianCounts
 from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.tally import Tally
 
@@ -88,7 +88,8 @@ class Fit:
     ) -> tuple[Floats, float]:
         """Release counts in steps, and return them as whole ones with the variance of their noise."""
         used: CountsMechanism = mechanism or self._runner.mechanism(query.code)
-        found = self._runner.release(answer, query, used)
+        starts = isinstance(used, GaussianCounts) and used.number == 1
+        found = self._runner.release(answer, query.having(series=True) if starts else query, used)
         return np.array(found, dtype=np.float64) / steps, variance_of(used) / steps**2
 
     def _strength(self, parts: Fraction, changes: int) -> float:
@@ -108,8 +109,9 @@ class Fit:
 
     def _choose(self) -> Sequence[int]:
         """Return the attributes that are used: all, or those that tell most about the class."""
-        choice = Choice.of(self._spending, self._schema, self._rows, self._plan.most)
-        self._runner.decide(choice.number)
+        choice = self._plan.choice(self._rows)
+        self._runner.decide((choice.number, choice.spending))
+        self._spending = choice.spending
         if choice.number == choice.all:
             return range(choice.all)
         shares = in_steps(self._shares)
@@ -118,18 +120,14 @@ class Fit:
         def ask() -> Integers:
             return queries.associations(self._by_class, shares)
 
-        if self._spending.is_pure:
-            return choice.draw(ask, moved, self._runner)
-        mechanism = narrowed(self._runner.mechanism("associations"), choice.all, moved)
-        scores, _ = self._counts(ask, Fact("associations"), moved, mechanism)
-        return sorted(np.argsort(-scores, kind="stable")[: choice.number].tolist())
+        return choice.draw(ask, moved, self._runner)
 
     def _histograms(self, chosen: Sequence[int], parts: Fraction, known: Floats, known_variance: float) -> list[Part]:
         """Release the rows by bin and class of each attribute, and return values by bin."""
         released, totals = list[tuple[int, Floats, float]](), [(known, known_variance)]
         sizes = [self._schema.attributes[i][1].n_bins for i in chosen]
         if self._spending.shares_noise and len(chosen) < len(self._schema):
-            self._runner.nest(self._plan.histograms(parts, sizes))
+            self._runner.nest(self._plan.histograms(self._spending, parts, sizes))
         for places, _ in self._spending.histograms(parts, sizes):
             some, own_totals = self._release_histograms([chosen[place] for place in places])
             released += some

@@ -18,7 +18,7 @@ from hedgerow.learn.scorecard.fit import Fit, Residual, unsupported_bins
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
 from hedgerow.learn.scorecard.smoothing import Part
-from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS, narrowed
+from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS, Spending, narrowed
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.facts import Fact
 from hedgerow.tally import Tally
@@ -41,29 +41,30 @@ class NumberPlan(ScorecardPlan):
     each: float = EACH
 
     @property
+    def refined_from(self) -> float:
+        return ENOUGH[0] * len(self.schema)
+
+    @property
     def row(self) -> int:
         """How much a row counts in histograms."""
         return self.schema.target.n_levels - 1
 
     @property
     def _first_release(self) -> PlannedRelease:
-        return PlannedRelease("moments", self.spending.counts(TOTALS, 1, self.row**2, first=True))
+        return PlannedRelease("moments", self.spending.counts(TOTALS, 1, self.row**2))
 
-    def _last_releases(self, number: int) -> Branch:
-        return Branch(range(len(ENOUGH) + 1), partial(self._releases_of, number))
+    def _last_releases(self, number: int, way: Spending) -> Branch:
+        return Branch(range(len(ENOUGH) + 1), partial(self._releases_of, number, way))
 
     def histogram_parts(self, number: int, decision: int) -> Fraction:
         left = self._left(number) - decision * SIZES
         return left * FIRST_SHARE if decision else left
 
-    def _releases_of(self, number: int, decision: int) -> PlannedReleases:
+    def _releases_of(self, number: int, way: Spending, decision: int) -> PlannedReleases:
         """Return the releases of a scorecard with this number of passes of residuals."""
-        counts, left, first = (
-            self.spending.counts,
-            self._left(number) - decision * SIZES,
-            self.histogram_parts(number, decision),
-        )
-        histograms = self._histograms(number, first)
+        counts, left = way.continued.counts, self._left(number) - decision * SIZES
+        first = self.histogram_parts(number, decision)
+        histograms = self._histograms(number, way, first)
         if not decision:
             return histograms
         sizes = PlannedRelease("residual_sizes", counts(SIZES, 1, STEPS))
@@ -93,8 +94,7 @@ class NumberFit(Fit):
         return between_ends(self._tally)
 
     def fit(self) -> BuildModel:
-        query = Fact("moments", series=None if self._spending.is_pure else True)
-        found, variance = self._counts(lambda: moments(self._tally), query, self._plan.row**2)
+        found, variance = self._counts(lambda: moments(self._tally), Fact("moments"), self._plan.row**2)
         self._describe(found, variance)
         chosen = self._choose()
         passes = sum(self._is_enough(Fraction(PARTS), len(chosen), least) for least in ENOUGH)

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp, log
 from statistics import fmean
+from typing import Self
 
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts
+from hedgerow.privacy.peeling import GumbelPeeling
 from hedgerow.privacy.shared_histograms import SharedHistograms, attribute_groups
 
 PARTS = 1000  # equal parts of the budget; a share is some of them
@@ -20,12 +22,14 @@ HistogramsMechanism = CountsMechanism | SharedHistograms
 
 @dataclass(frozen=True)
 class Spending:
-    """The noise of counts for each share of a budget."""
+    """The noise of counts for each share of a budget: Laplace noise, or with δ a series of Gaussian answers."""
 
-    epsilon: Fraction  # of the whole budget
-    delta: Fraction  # of the whole budget
-    rows: int = 1  # with δ: how many rows the protected unit has at most
+    epsilon: Fraction  # of all shares together
+    delta: Fraction  # of all shares together
+    rows: int = 1  # with δ: the most rows of a protected unit
     adds_up_rho: bool = False  # whether a shared budget adds up ρ
+    of: int = PARTS  # the parts that all shares are together
+    begun: bool = False  # with δ: whether the first answer of the series, which all is charged with, was given
 
     @property
     def is_pure(self) -> bool:
@@ -51,7 +55,7 @@ class Spending:
         others = tuple(sorted(set(range(len(sizes))).difference(*shared)))
         share = parts / max(len(sizes), 1)
         found: list[tuple[tuple[int, ...], HistogramsMechanism]] = [
-            (group, SharedHistograms(self.epsilon * share * len(group) / PARTS, tuple(sizes[i] for i in group), row))
+            (group, SharedHistograms(self.epsilon * share * len(group) / self.of, tuple(sizes[i] for i in group), row))
             for group in shared
         ]
         return (*found, *([(others, self.counts(share * len(others), len(others), row))] if others else []))
@@ -68,7 +72,20 @@ class Spending:
         ]
         return exp(fmean(map(log, variances)))
 
-    def counts(self, parts: Fraction, changes: int, steps: int = 1, *, first: bool = False) -> CountsMechanism:
+    @property
+    def continued(self) -> Self:
+        """The same after its first answer."""
+        return replace(self, begun=True)
+
+    def after(self, parts: Fraction, delta: Fraction, rows: int) -> Self:
+        """Return a series of Gaussian answers with this δ for all that these parts of a pure budget leave.
+
+        `rows` are the most rows of a protected unit, whose ε is as many times that of this budget.
+        """
+        left = self.of - int(parts)
+        return type(self)(self.epsilon * rows * left / self.of, delta, rows, of=left)
+
+    def counts(self, parts: Fraction, changes: int, steps: int = 1) -> CountsMechanism:
         """Return the mechanism for counts of which one row changes `changes` by up to `steps` each.
 
         Two or more may be all counts, if no row changes one by more than `steps`, nor all by more than their product.
@@ -76,11 +93,16 @@ class Spending:
         # The ℓ1 sensitivity is ``changes·steps``, ℓ2² is ``changes·steps²``.
         if self.is_pure:
             each = steps if changes > 1 else None
-            return DiscreteLaplace(self.epsilon * parts / PARTS, changes * steps, each)
-        number = 1 if first else 2
-        return GaussianCounts(
-            self.epsilon, self.delta, PARTS, number, changes * steps**2, parts, self.rows, self.adds_up_rho
-        )
+            return DiscreteLaplace(self.epsilon * parts / self.of, changes * steps, each)
+        return GaussianCounts(*self._series, changes * steps**2, parts, self.rows, self.adds_up_rho)
+
+    def peeling(self, parts: Fraction, draws: int, moved: int) -> GumbelPeeling:
+        """Return the mechanism that chooses `draws` scores of which one row moves each by at most `moved`."""
+        return GumbelPeeling(*self._series, moved**2, parts, self.rows, self.adds_up_rho, draws)
+
+    @property
+    def _series(self) -> tuple[Fraction, Fraction, int, int]:
+        return self.epsilon, self.delta, self.of, 1 + self.begun
 
 
 def narrowed(mechanism: CountsMechanism, changes: int, steps: int) -> CountsMechanism:
