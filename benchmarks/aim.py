@@ -43,35 +43,44 @@ STRENGTHS = ("1.0", "0.1", "0.01")
 MOST, LARGE = 80, {"adult": 2}
 """The largest models of AIM, in MB."""
 RAW = RESULTS / "aim_runs.csv"
+OURS = ("scorecard", "scorecard with delta")
+PEERS = tuple(f"AIM, C = {strength}" for strength in STRENGTHS)
 SCORES = ["AUROC", "log-loss", "accuracy", "seconds"]
 COLUMNS = ["table", "split", "epsilon", "learner", *SCORES]
 PEER = Path(__file__).with_name("aim_peer.py")
 
 
 def main():
-    report(run_splits(__doc__, DATASETS, runs, RAW, COLUMNS))
+    report(run_splits(__doc__, DATASETS, runs, RAW, COLUMNS, (*OURS, *PEERS)))
 
 
-def runs(name, split):
-    """Yield what every learner reaches on one split of a table."""
+def runs(name, split, wanted):
+    """Yield what the wanted learners reach on one split of a table."""
     frame, labels, schema = loaded(name)
     parts = train_test_split(frame, labels, test_size=0.2, random_state=split)
     X, X_test, y, y_test = (part.reset_index(drop=True) for part in parts)
     tally = hr.Tally.count(X, y, schema)
+    peers = synthesized(schema, X, X_test, y, name, split) if set(PEERS) & set(wanted) else []
+    for place, epsilon in enumerate(EPSILONS):
+        for learner, delta in zip(OURS, (None, DELTA), strict=True):
+            if learner in wanted:
+                card = hr.PrivateScorecardClassifier(epsilon, delta=delta)
+                found = [drawn(card, tally, X_test, y_test) for _ in range(DRAWS)]
+                yield name, split, epsilon, learner, *np.mean(found, axis=0).round(5).tolist()
+        for learner, strength in zip(PEERS, STRENGTHS, strict=True):
+            if peers and learner in wanted:
+                reached = scores(y_test, np.array(peers[place][strength]))[:3]
+                yield name, split, epsilon, learner, *reached, peers[place]["seconds"]
+
+
+def synthesized(schema, X, X_test, y, name, seed):
+    """Return what AIM reaches for each ε from the bins of one split."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "split.npz"
         codes, test_codes = (binned(rows, schema).astype(int).to_numpy() for rows in (X, X_test))
         sizes = [attribute.n_bins for _, attribute in schema.attributes]
         np.savez(file, X=codes, X_test=test_codes, y=y, sizes=sizes)
-        peers = asked(file, LARGE.get(name, MOST), split)
-    for place, epsilon in enumerate(EPSILONS):
-        for learner, delta in (("scorecard", None), ("scorecard with delta", DELTA)):
-            card = hr.PrivateScorecardClassifier(epsilon, delta=delta)
-            found = [drawn(card, tally, X_test, y_test) for _ in range(DRAWS)]
-            yield name, split, epsilon, learner, *np.mean(found, axis=0).round(5).tolist()
-        for strength in STRENGTHS if peers else ():
-            reached = scores(y_test, np.array(peers[place][strength]))[:3]
-            yield name, split, epsilon, f"AIM, C = {strength}", *reached, peers[place]["seconds"]
+        return asked(file, LARGE.get(name, MOST), seed)
 
 
 def drawn(estimator, tally, X_test, y_test):
