@@ -10,6 +10,7 @@ from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, PermuteAndFlip, Siblings, TwoSidedGumbelChoice
+from hedgerow.privacy.peeling import GumbelPeeling
 from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
@@ -58,20 +59,45 @@ def test_epsilon_is_what_the_mechanism_costs_a_unit(mechanism):
             Charge("counts", epsilon, mechanism=record, unit=whose)
 
 
-GAUSSIAN = GaussianCounts(Fraction(1), Fraction("1e-6"), 9, 1, 4, Fraction(2), 3, adds_up_rho=False)
+SERIES = Fraction(1), Fraction("1e-6"), 9, 1, 4, Fraction(2), 3
+SERIES_MECHANISMS = [
+    mechanism
+    for adds_up_rho in (False, True)
+    for mechanism in (GaussianCounts(*SERIES, adds_up_rho), GumbelPeeling(*SERIES, adds_up_rho, 5))
+]
 
 
-def test_a_gaussian_series_with_a_mu_is_charged_what_that_allows():
-    amounts = {"epsilon": Fraction(1), "delta": Fraction("1e-6"), "rho": GAUSSIAN.rho}
-    charge = Charge("counts", mechanism=GAUSSIAN.record, unit=Unit("patient", 3), **amounts)
+@pytest.mark.parametrize("mechanism", SERIES_MECHANISMS, ids=lambda one: f"{one.record.code}-{one.adds_up_rho}")
+def test_a_series_is_charged_what_its_noise_costs_its_unit(mechanism):
+    """A smaller rho in a file would let a budget that adds it up release more than its cap."""
+    record, unit = mechanism.record, Unit("patient", 3)
+    amounts = {"epsilon": mechanism.epsilon, "delta": mechanism.delta, "rho": mechanism.rho, "unit": unit}
+    charge = Charge("counts", mechanism=record, **amounts)
     assert Charge.from_dict(charge.to_dict()) == charge
-    for name, other in (("epsilon", "999/1000"), ("delta", "9e-7"), ("rho", GAUSSIAN.rho * Fraction(99, 100))):
-        with pytest.raises(ValueError, match="must be what mu allows"):
-            Charge("counts", mechanism=GAUSSIAN.record, **(amounts | {name: other}))
-    for name, factor in (("mu", Fraction(101, 100)), ("scale", 0.99), ("parts", Fraction(1, 2)), ("changes", 2)):
-        record = GAUSSIAN.record.having(**{name: GAUSSIAN.record[name] * factor})
-        with pytest.raises(ValueError, match="must be what mu allows"):
-            Charge("counts", mechanism=record, **amounts)
+    wrong = [{"rho": mechanism.rho * Fraction(99, 100)}, {"unit": None}, {"unit": Unit("patient", 4)}]
+    wrong += [{"epsilon": "999/1000"}, {"delta": "9e-7"}, {"rho": None}] if mechanism.mu else []
+    for other in wrong:
+        with pytest.raises(ValueError, match="must match the noise of the series"):
+            Charge("counts", mechanism=record, **(amounts | other))
+    tampered = [{"scale": mechanism.scale * 0.99}, {"parts": 1}, {"changes": 8}, {"number": 2}, {"answers": 10}]
+    tampered += [{"changes": 0}, {"rows": 0}, {"answers": 0}, {"parts": 10}, {"parts": 0}]
+    tampered += [{"mu": mechanism.mu * Fraction(101, 100)}] if mechanism.mu else []
+    tampered += [{"draws": 6}, {"draws": 0}] if isinstance(mechanism, GumbelPeeling) else []
+    for details in tampered:
+        with pytest.raises(ValueError, match="must match the noise of the series"):
+            Charge("counts", mechanism=record.having(**details), **amounts)
+
+
+@pytest.mark.parametrize(
+    "details",
+    [{"groups": 0}, {"groups": 1}, {"groups": 4}, {"alone": 0}, {"alone": 4}, {"attributes": 0}, {"bins": 2}],
+    ids=str,
+)
+def test_a_charge_of_shared_noise_states_attributes_that_exist(details):
+    record = Fact("shared_histograms", attributes=4, bins=9, sensitivity=1, scale=1, groups=2, alone=1)
+    assert Charge("histograms", 1, mechanism=record).mechanism == record
+    with pytest.raises(ValueError, match="groups and alone must match"):
+        Charge("histograms", 1, mechanism=record.having(**details))
 
 
 def test_no_charge_is_for_noise_that_no_row_needs():

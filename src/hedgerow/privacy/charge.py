@@ -16,6 +16,7 @@ from hedgerow.privacy.zcdp import epsilon_at, pure_rho
 from hedgerow.text.markup import table
 from hedgerow.text.values import printable
 
+_ROUNDED = 1 + Fraction(1, 10**9)  # of ρ: what the noise of a series may be short of it by rounding
 MOST_STEPS = 255  # of a weight: a row is counted as so many rows at most
 
 
@@ -73,7 +74,11 @@ class Charge:
         if not self._fits_mechanism:
             raise ArgumentError("epsilon must be what the mechanism costs a unit, got another amount.")
         if not self._fits_series:
-            raise ArgumentError("epsilon, delta and rho must be what mu allows, got other amounts.")
+            raise ArgumentError(
+                "epsilon, delta, rho and the unit must match the noise of the series; one of them does not."
+            )
+        if not self._fits_attributes:
+            raise ArgumentError("groups and alone must match the numbers of attributes and bins; one of them does not.")
 
     @property
     def _fits_mechanism(self) -> bool:
@@ -86,14 +91,30 @@ class Charge:
 
     @property
     def _fits_series(self) -> bool:
-        """Whether ε, δ, ρ and the noise are those of a series of releases whose μ the mechanism states, if it does."""
+        """Whether ε, δ, ρ, the noise and the unit are those of a series of releases, if the mechanism is of one."""
         how = self.mechanism
-        if how is None or how.get("mu") is None or not self.epsilon:  # all is charged with the first release
+        if how is None or how.code not in ("discrete_gaussian", "gumbel_peeling") or not self.epsilon:
+            return True  # all is charged with the first release
+        if how["number"] != 1 or not 0 < how["parts"] <= how["answers"] or how["rows"] != rows_of(self.unit):
+            return False
+        mu, draws = how.get("mu"), how.get("draws")
+        squares = how["answers"] * how["changes"] * how["rows"] ** 2 * (1 if draws is None else draws)
+        allowed = Fraction(how["scale"]) ** 2 * how["parts"]
+        if mu is None:
+            return squares > 0 and (self.rho is None or squares <= 2 * self.rho * _ROUNDED * allowed)
+        squares *= 1 if draws is None else PER_DRAW
+        is_noise = 0 < squares <= mu**2 * allowed
+        return is_noise and self.rho == mu**2 / 2 and certifies(mu, self.epsilon, self.delta)
+
+    @property
+    def _fits_attributes(self) -> bool:
+        """Whether the attributes of shared noise are those of its groups, and those that are alone."""
+        how = self.mechanism
+        if how is None or how.code != "shared_histograms":
             return True
-        draws = how.get("draws")
-        squares = how["changes"] * how["rows"] ** 2 * (1 if draws is None else draws * PER_DRAW)
-        is_noise = how["answers"] * squares <= Fraction(how["scale"]) ** 2 * how["parts"] * how["mu"] ** 2
-        return is_noise and self.rho == how["mu"] ** 2 / 2 and certifies(how["mu"], self.epsilon, self.delta)
+        groups, alone = how.get("groups", 2), how.get("alone", 1)
+        in_groups = how["attributes"] - how.get("alone", 0)
+        return groups >= 2 and alone >= 1 and how.get("groups", 1) <= in_groups <= how["bins"]
 
     @property
     def purpose(self) -> str:
