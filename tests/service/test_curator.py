@@ -270,12 +270,16 @@ def test_a_key_is_short_plain_text(url, key):
         curator.ask(Request(ANA, "wards", "marginals", key, MARGINALS))
 
 
-def test_a_fit_may_use_some_attributes_and_its_card_says_where_it_was_made(url):
-    with curator_of(url, oversubscribed=True) as curator:
+def test_a_fit_with_a_delta_that_cannot_help_is_charged_none(url):
+    with curator_of(url) as curator:
         body = question(epsilon="1/2", model="scorecard", delta="1e-6", attributes=["smoker", "age"])
-        with pytest.raises(BudgetExceededError):
-            curator.ask(Request(ANA, "wards", "fits", "one", body))
-    with curator_of(f"{url}2", cap=Fraction(3), shares={"ana": Account(Fraction(2))}, oversubscribed=True) as curator:
+        model = model_from_dict(json.loads(curator.ask(Request(ANA, "wards", "fits", "one", body)).body)["model"])
+        assert model.privacy.delta == curator.ledger.account("wards").spent_delta == 0
+        assert curator.ledger.account("wards").spent == Fraction(1, 2)
+
+
+def test_a_fit_may_use_some_attributes_and_its_card_says_where_it_was_made(url):
+    with curator_of(url, cap=Fraction(3), shares={"ana": Account(Fraction(2))}, oversubscribed=True) as curator:
         body = question(epsilon="1/2", model="scorecard", attributes=["smoker", "age"])
         model = model_from_dict(json.loads(curator.ask(Request(ANA, "wards", "fits", "one", body)).body)["model"])
         assert model.schema.names == ("age", "smoker")
