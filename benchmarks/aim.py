@@ -80,7 +80,7 @@ def synthesized(schema, X, X_test, y, name, seed):
         codes, test_codes = (binned(rows, schema).astype(int).to_numpy() for rows in (X, X_test))
         sizes = [attribute.n_bins for _, attribute in schema.attributes]
         np.savez(file, X=codes, X_test=test_codes, y=y, sizes=sizes)
-        return asked(file, LARGE.get(name, MOST), seed)
+        return asked(file, EPSILONS, LARGE.get(name, MOST), seed)
 
 
 def drawn(estimator, tally, X_test, y_test):
@@ -91,10 +91,10 @@ def drawn(estimator, tally, X_test, y_test):
     return *scores(y_test, fitted.predict_proba(X_test)[:, 1])[:3], seconds
 
 
-def asked(file, most, seed):
+def asked(file, epsilons, most, seed):
     """Return what AIM reaches for each ε; nothing where it is not installed."""
     python = os.environ.get("DPMM_PYTHON", sys.executable)
-    settings = (",".join(map(str, EPSILONS)), *map(str, (DELTA, most, seed)))
+    settings = (",".join(map(str, epsilons)), *map(str, (DELTA, most, seed)))
     same = {**os.environ, "PYTHONHASHSEED": "0"}  # AIM lists its questions in the order of a set
     done = subprocess.run([python, PEER, file, *settings], capture_output=True, text=True, check=False, env=same)
     if done.returncode:

@@ -20,7 +20,7 @@ SCRIPTS = ROOT / "benchmarks"
 GROUPS = {
     "Accuracy and size": (
         *("league", "readability", "accuracy", "exact_accuracy", "outcomes", "scorecards", "several_classes"),
-        *("segments", "wide", "aim", "risk_scores", "published", "three_models"),
+        *("segments", "wide", "aim", "same_bins", "risk_scores", "published", "three_models"),
     ),
     "How defaults were chosen": ("prior", "stop_probability", "objectives"),
     "Probabilities, reasons and forecasts": ("calibration", "reasons", "forecasts"),
@@ -46,7 +46,8 @@ GROUPS = {
 }
 PLACE = re.compile(r"\{(\w+|results/\w+\.csv)\}")
 _LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)")
-_PARTS = {"aim_peer", "epsilon_peer", "risk_scores_peer", "readability_tables"}  # of the script of this name
+_PARTS = {"aim_peer", "epsilon_peer", "risk_scores_peer", "same_bins_peer", "readability_tables"}
+"""Scripts that belong to the script of the same name."""
 
 
 def scripts() -> list[str]:
