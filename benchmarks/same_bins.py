@@ -12,10 +12,14 @@ AUROC and log-loss where every learner has the same bins: those of the schema, w
   Poisoning*, 2023, pure ε. tudelft-cda-lab/PrivaTree at c3d33ae7. Its leaves hold a class, so it has a high log-loss.
 - DP-EBM: Nori, Caruana, Bu, Shen and Kulkarni, *Accuracy, Interpretability, and Differential Privacy via Explainable
   Boosting*, ICML 2021: interpret-core 0.7.8.
-- AIM with logistic regression, as [aim.py](aim.py) runs it; its runs of ε = .1 and 1 are those of that page.
+- AIM with logistic regression, as [aim.py](aim.py) runs it, and its runs of ε = .1 and 1 on three tables. Others take
+  it minutes and were skipped, as was the AIM of ryan112358/mbi at 361705d0: one fit on COMPAS at ε = .1 took a minute
+  of the processor, since each round compiles its model anew. The package mbi 2.0.0 has no AIM, and that commit's does
+  not run with it.
 
-Each is its authors' code, but for the cut points, and was tried with three to six settings near those that its authors
-recommend, which `same_bins_peer.py` lists. For each table, ε and score the table has the setting that is the best on
+But for the cut points each is its authors' code. It was tried with three to six settings near those that its authors
+recommend, which `same_bins_peer.py` lists with the rows × ε that they are for, and AIM with three penalties. For each table, ε
+and score the table below has the setting that is the best on
 the test rows, and the best of the peers: nobody knows these beforehand, so the comparison is in the peers' favour.
 Differences are the scorecard's less the best peer's, so that one of more than 0 in AUROC and one of less than 0 in
 log-loss is in the scorecard's favour, with the standard error over splits 80/20 of which both have the same.
