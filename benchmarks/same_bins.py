@@ -18,12 +18,11 @@ AUROC and log-loss where every learner has the same bins: those of the schema, w
   not run with it.
 
 But for the cut points each is its authors' code. It was tried with three to six settings near those that its authors
-recommend, which `same_bins_peer.py` lists with the rows × ε that they are for, and AIM with three penalties. For each table, ε
-and score the table below has the setting that is the best on
-the test rows, and the best of the peers: nobody knows these beforehand, so the comparison is in the peers' favour.
-Differences are the scorecard's less the best peer's, so that one of more than 0 in AUROC and one of less than 0 in
-log-loss is in the scorecard's favour, with the standard error over splits 80/20 of which both have the same.
-Probabilities are clipped at .0001.
+recommend, which `same_bins_peer.py` lists with the rows × ε that they are for, and AIM with three penalties. For each
+table, ε and score the page has the setting, and then the peer, that is the best on the test rows: nobody knows these
+beforehand, so the comparison is in the peers' favour. Differences are the scorecard's less the best peer's, so that one
+of more than 0 in AUROC and one of less than 0 in log-loss is in the scorecard's favour, with the standard error over
+splits 80/20 of which both have the same. Probabilities are clipped at .0001.
 
 {same_bins}
 
