@@ -4,6 +4,10 @@ Does EXPRIL learn more where each of three questions is about some columns only,
 The columns of a question are little correlated in the source, and the next question is about the next ones. ε = 1 in
 all, 3,000 private rows or those there are, a source of 300, or a quarter of what there is, logistic regression.
 
+**The rows were measured before an oracle's counts shared their noise**
+([mathematics](../docs/mathematics.md#histograms-of-several-attributes)). They have not been measured again; the noise
+is smaller now.
+
 {columns}
 
 No line gains two standard errors; on COMPAS one column tells most, and a question that leaves it out undoes what one

@@ -6,6 +6,10 @@ on each of two tables where most was expected. With the learners below there are
 times, so the claim is 1: of single rows so few fits would refute nothing. What is not found may be what these tables do
 not show.
 
+**The lines of scorecards and oracles were measured before histograms shared their noise**
+([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before Gaussian answers were composed in
+Gaussian differential privacy. They have not been measured again.
+
 {claimed}
 
 *A label* compares the prediction for the added row; the others compare whole models. Learners with δ claim δ = 0.01,

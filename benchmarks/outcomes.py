@@ -9,6 +9,10 @@ are clipped to the target's bounds. With *50 cuts* each real number has 50 cut p
 have no real number among their attributes. Standard errors of R² of hedgerow's learners are at most {outcome_errors} at
 ε = 0.1 and 1; the file has all.
 
+**The rows of private scorecards were measured before histograms shared their noise**
+([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before scorecards had several passes of
+residuals. They have not been measured again; the noise is smaller now.
+
 {outcomes}
 
 {outcome_goals}

@@ -5,6 +5,10 @@ where its rule asks for them, and without: 20 splits 80/20, from the same seeds,
 split. *risk* is what COMPAS says of a person, *relationship* has six classes and is predicted from all columns but the
 marital status. An empty cell: too few rows for the noise, so that nothing changes; so on iris and wine, at each ε.
 
+**The rows of private scorecards were measured before histograms shared their noise**
+([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before scorecards had several passes of
+residuals. They have not been measured again; the noise is smaller now.
+
 {several_classes}
 
 Differences by split have a standard error of at most {several_classes_error}. Log-loss is lower and AUROC higher
