@@ -388,3 +388,19 @@ def test_what_threads_ask_is_charged_answered_and_counted_once_each(between, kin
     assert all(isinstance(one, tuple | OracleExhaustedError) for one in found)
     assert spent() - before == sum(part.privacy.epsilon for part in parts)
     assert all(part.privacy.epsilon <= 1 for part in parts)
+
+
+@pytest.mark.usefixtures("between")
+def test_a_fit_with_a_delta_that_it_does_not_need_is_believed():
+    dataset = connected(SIGNER.public)
+    model = dataset.fit(hr.PrivateScorecardClassifier(epsilon="1/4", delta="1e-6"))
+    assert (model.privacy.epsilon, model.privacy.delta) == (Fraction(1, 4), 0)
+    assert len(dataset.receipts) == 1
+
+
+def test_a_model_with_another_delta_than_its_receipt_is_not_believed(between):
+    between.receipt = lambda receipt: SIGNER.sign(
+        jwt.decode(receipt, options={"verify_signature": False}) | {"delta": "1/1000000"}
+    )
+    with pytest.raises(ServiceError, match="another"):
+        connected(SIGNER.public).fit(hr.PrivateScorecardClassifier(epsilon="1/4", delta="1e-6"))

@@ -85,7 +85,7 @@ class SentQuestion:
             _require(head == ("hedgerow/answer", 2, self.dataset, self.epoch), wanted)
             _require(isinstance(data["request"], str), wanted)
             found = self._model(data["model"]) if self.kind == "fits" else self._counts(data)
-            self._check_receipt(receipt, content, data)
+            self._check_receipt(receipt, content, data, self._charged_delta(found))
             return Received(content, receipt, data["request"], found)
         except ReceiptError as error:
             problem = f"expected a receipt of the curator's from the service, got another{STAYS} Namely, {error}"
@@ -131,18 +131,23 @@ class SentQuestion:
         _require(
             replace(self.schema, attributes=asked) == model.schema, "a model with the attributes that were asked for"
         )
-        paid = [(charge.epsilon, charge.delta) for charge in self.schema.charges]
-        cost = tuple(map(total, zip(*paid, self._amounts, strict=True)))
-        card = model.privacy
-        agree = (card.epsilon, card.delta, card.unit) == (*cost, self.schema.unit)
-        _require(agree, "a model with its card, at the cost that was asked for")
+        card, (epsilon, delta) = model.privacy, self._amounts
+        epsilon = total([*(charge.epsilon for charge in self.schema.charges), epsilon])
+        is_cost = card.epsilon == epsilon and self._charged_delta(model) in (delta, 0)
+        _require(is_cost and card.unit == self.schema.unit, "a model with its card, at the cost that was asked for")
         return model
 
-    def _check_receipt(self, receipt: str, content: bytes, data: Mapping[str, Any]) -> None:
+    def _charged_delta(self, found: Counts | Model) -> Fraction:
+        """Return the δ that an answer was charged: as asked for, or none for a model that needs none."""
+        if isinstance(found, Counts):
+            return self._amounts[1]
+        own, of_schema = (total(charge.delta for charge in of.charges) for of in (found.privacy, self.schema))
+        return own - of_schema
+
+    def _check_receipt(self, receipt: str, content: bytes, data: Mapping[str, Any], delta: Fraction) -> None:
         if not (receipt or self.keys):
             return
         said = read_signed(receipt, self.keys)
-        epsilon, delta = self._amounts
         expected = {
             "dataset": self.dataset,
             "epoch": self.epoch,
@@ -150,7 +155,7 @@ class SentQuestion:
             "question": question_digest(self.kind, self.body),
             "answer": digest(content),
             "model": data["model"]["digest"] if self.kind == "fits" else None,
-            "epsilon": str(epsilon),
+            "epsilon": str(self._amounts[0]),
             "delta": str(delta),
             "unit": None if self.schema.unit is None else self.schema.unit.to_dict(),
         }
