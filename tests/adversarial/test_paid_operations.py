@@ -229,3 +229,10 @@ def test_an_evaluation_of_as_many_rows_as_64_bits_hold_is_answered():
     found = hr.evaluate(paid.models()["ill"], large, epsilon=1)
     assert found.rows()[0] == pytest.approx(200 * 2**54)
     assert_readable(found)
+
+
+@pytest.mark.parametrize("name", paid.OPERATIONS)
+def test_no_operation_fails_after_the_charge_because_the_caller_made_underflow_an_error(name):
+    """Under `np.seterr(all="raise")` a scorecard was charged and thrown away, as chances underflow to 0."""
+    with np.errstate(all="raise"):
+        paid.OPERATIONS[name](hr.Budget(1, paid.DELTA), 1)

@@ -158,3 +158,12 @@ def test_the_record_says_why_a_release_has_no_guarantee():
         "not proven; seeded",
     ]
     assert budget.no_guarantee_reason == "not proven; seeded"
+
+
+def test_an_underflow_after_the_charge_is_no_error_whatever_the_caller_has_set():
+    planned = Charge("model", Fraction(1))
+    with np.errstate(all="raise"):
+        assert spend_share(None, planned, SecureNoise(), lambda _: np.exp(-1000.0)) == 0
+        assert spend(Budget(1), SecureNoise(), lambda _: np.exp(-1000.0)) == 0
+        with pytest.raises(FloatingPointError, match="underflow"):
+            np.exp(-1000.0)

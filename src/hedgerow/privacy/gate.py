@@ -100,11 +100,13 @@ def spend(
 
     An error of any class that is raised from the first charge until the result is returned has one note, which states
     the total that stays charged. `build` therefore does all of the work on the released values: it returns the object
-    that the caller receives, and issues its warnings.
+    that the caller receives, and issues its warnings. A small chance may underflow to 0 in it, which is no error,
+    whatever the caller has set by `np.seterr`.
     """
     before = budget.spent_here
     try:
-        return build(Gate(budget, noise, unit, steps))
+        with np.errstate(under="ignore"):
+            return build(Gate(budget, noise, unit, steps))
     except BaseException as error:
         note_charges(error, budget, before)
         raise
@@ -127,7 +129,8 @@ def spend_share(
     before = charged.spent_here
     try:
         share = charged if budget is None else _allocated(budget, planned)
-        return build(Gate(share, noise, planned.unit, steps))
+        with np.errstate(under="ignore"):
+            return build(Gate(share, noise, planned.unit, steps))
     except BaseException as error:
         note_charges(error, charged, before)
         raise
