@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.scorecard import class_plan
+from hedgerow.learn.scorecard.class_plan import ClassFit, ClassPlan
 from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, in_steps
+from hedgerow.learn.scorecard.smoothing import Evidence, Part
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
@@ -246,6 +248,51 @@ def test_eight_passes_find_the_log_odds_of_attributes_that_say_nearly_the_same()
     card = hr.PrivateScorecardClassifier(1000, points=1000, random_state=0).fit_tally(tally).scorecard_
     found = [float(part.points[1][0] - part.points[0][0]) * card.unit for part in card.parts]
     np.testing.assert_allclose(found, 1.5, atol=0.15)
+
+
+KINDS = hr.Schema({name: hr.Categorical(tuple("12345")) for name in "abc"}, CLASSES[2])
+
+
+@pytest.mark.parametrize(
+    ("size", "alone", "unit"),
+    [
+        (0.8, 0.8, 0.4),  # of a prior's standard deviation of 2
+        (0.8, 1.6, 0.4 * np.sqrt(2)),  # half as large together as alone: half as many are determined
+        (0.1, 0.1, 0.15),
+        (9.0, 9.0, 1.0),
+    ],
+)
+def test_the_unit_of_the_prior_is_the_size_of_log_odds_by_how_many_are_determined(size, alone, unit):
+    signs = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    rows, information = np.full(5, 1e9), np.full(5, 1e12)  # of so many rows, all log-odds are
+    parts = [
+        Part(
+            place,
+            size * signs[:, None],
+            [np.eye(5)],
+            rows,
+            evidence=[Evidence(size * signs, information)],
+            alone=[Evidence(alone * signs, information)],
+        )
+        for place in range(3)
+    ]
+    tally = hr.Tally(KINDS, np.zeros((0, 3), dtype=int), np.zeros((0, 2), dtype=int))
+    fitting = ClassFit(ClassPlan(schema=KINDS, epsilon=Fraction(1), monotone={}), tally, runner=None)
+    assert fitting._unit_of(parts, np.zeros(1)) == pytest.approx(unit, rel=1e-3)
+
+
+def test_passes_of_residuals_take_the_prior_of_this_unit(monkeypatch):
+    """Of few rows for each of many categories, a narrow prior leaves little."""
+
+    def spread(unit):
+        monkeypatch.setattr(ClassFit, "_unit_of", lambda *_: unit)
+        rng = np.random.default_rng(0)
+        bins, labels = rng.integers(0, 5, (400, 3)), rng.integers(0, 2, 400)
+        tally = hr.Tally(KINDS, bins, np.eye(2, dtype=int)[labels])
+        card = hr.PrivateScorecardClassifier(1000, points=1000, random_state=0).fit_tally(tally).scorecard_
+        return card.unit * sum(np.abs(part.points).sum() for part in card.parts)
+
+    assert spread(0.02) < 0.5 * spread(1.0)
 
 
 def test_three_attributes_that_say_the_same_weigh_less_than_one_that_is_alone(monkeypatch):
