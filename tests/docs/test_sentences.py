@@ -36,17 +36,17 @@ def test_runs_are_as_many_as_the_page_says():
     assert full == 4 * quarter
 
 
-def test_scorecards_are_ahead_of_aim_at_small_epsilon_and_take_a_hundredth_of_its_time():
+def test_scorecards_are_ahead_of_aim_at_small_epsilon_and_take_a_twentieth_of_its_time():
     found = {(row["table"], row["epsilon"], row["learner"]): row for row in records("aim.csv")}
     tables = {name for name, _, _ in found}
     for (name, epsilon, learner), row in found.items():
         if learner.startswith("AIM"):
             ours, with_delta = (found[name, epsilon, kind] for kind in ("scorecard", "scorecard with delta"))
-            assert float(row["seconds"]) > 100 * float(with_delta["seconds"])
+            assert float(row["seconds"]) > 20 * float(with_delta["seconds"])
             assert epsilon != "0.1" or float(ours["AUROC"]) > float(row["AUROC"])
     for name in tables:
         of_aim = [float(found[name, "0.1", f"AIM, C = {c}"]["log-loss"]) for c in ("1.0", "0.1", "0.01")]
-        assert (min(of_aim) < float(found[name, "0.1", "scorecard"]["log-loss"])) == (name == "compas")
+        assert min(of_aim) > float(found[name, "0.1", "scorecard"]["log-loss"])
 
 
 def test_residuals_raise_every_score_but_one_and_change_nothing_where_they_are_not_asked_for():
