@@ -204,7 +204,7 @@ class Script:
         if isinstance(mechanism, TwoSidedPermuteAndFlip):
             answer()
             return int(self._rng.integers(2))
-        self.answers.append(self._rng.integers(-self._scale // 9, self._scale, np.size(answer())).tolist())
+        self.answers.append(self._rng.integers(-self._scale // 9, self._scale, np.shape(answer())).tolist())
         return self.answers[-1]
 
 
