@@ -295,6 +295,18 @@ def test_passes_of_residuals_take_the_prior_of_this_unit(monkeypatch):
     assert spread(0.02) < 0.5 * spread(1.0)
 
 
+@pytest.mark.parametrize(
+    ("way", "expected"), [("enough to calibrate", 2 / 3), ("many rows", 2 / 3), ("very many rows", 1)]
+)
+def test_calibration_expects_a_factor_of_1_after_two_passes(way, expected, monkeypatch):
+    found, calibrated = [], class_plan.calibrated
+    monkeypatch.setattr(
+        class_plan, "calibrated", lambda *given, **more: found.append(more["expected"]) or calibrated(*given, **more)
+    )
+    fit(way)
+    assert found == [expected]
+
+
 def test_three_attributes_that_say_the_same_weigh_less_than_one_that_is_alone(monkeypatch):
     monkeypatch.setattr(class_plan, "PASSES", {np.inf: 1})
     rng = np.random.default_rng(0)

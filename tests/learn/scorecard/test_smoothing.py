@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 from scipy.stats import multivariate_normal
 
-from hedgerow.learn.scorecard.smoothing import Evidence, Prior, newton_step, smoothed
+from hedgerow.learn.scorecard.smoothing import Evidence, Part, Prior, newton_step, smoothed
 
 SD = st.floats(0.05, 50)
 PRIORS = st.builds(Prior, across=SD, each=SD)
@@ -110,6 +110,16 @@ def test_evidence_of_one_release_makes_the_values_of_least_squares(problem):
     expected = smoothed(sums, slopes, spreads, noise, [prior])
     np.testing.assert_allclose(found.values, expected.values, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(found.trust, expected.trust, rtol=1e-4, atol=1e-6)
+
+
+def test_a_part_that_is_weighed_keeps_its_evidence_in_the_same_units():
+    """Log-odds of half the size have half the error: four times the information."""
+    evidence = [Evidence(np.array([1.0, -2.0]), np.array([4.0, 100.0]))]
+    part = Part(0, np.array([[1.0], [-2.0]]), [np.eye(2)], np.ones(2), evidence=evidence, alone=evidence)
+    part.weigh(0.5)
+    (weighed,) = part.evidence
+    assert weighed.means.tolist() == part.values[:, 0].tolist() == [0.5, -1.0]
+    assert weighed.information.tolist() == [16.0, 400.0]
 
 
 def test_evidence_counts_less_once_its_log_odds_have_moved():
