@@ -94,8 +94,10 @@ def test_of_a_number_fewer_are_kept_where_they_are_many():
     assert choice(40, 20_000, target=numbers, budget=rho).number == 40
 
 
-def test_with_a_delta_more_are_kept_as_their_noise_grows_with_the_root_of_their_number():
-    assert [choice(n, 20_000, delta=1e-5).number for n in (200, 300, 10_000)] == [200, 12, 12]
+def test_with_a_delta_more_are_kept_only_if_each_has_no_more_noise():
+    """64 attributes of 12 bins, 5,000 rows, epsilon .5: all 64 in place of 6 had .044 less AUROC."""
+    assert [choice(n, 20_000, delta=1e-5).number for n in (200, 300, 10_000)] == [12, 12, 12]
+    assert [choice(200, 20_000, delta=delta).number for delta in (1e-5, 0.5)] == [12, 200]
     rho = hr.Budget(rho=10**9)
     assert [choice(n, 20_000, delta=1e-5, budget=rho).number for n in (200, 300, 10_000)] == [200, 300, 9]
 

@@ -57,17 +57,13 @@ class Choice:
         least noise is taken. `rows` were released, or are those of a plan. `refined_from` is the number of rows times ε
         from which values are refined by residuals.
         """
-        n, first, whole_budget = len(schema), ways[0], Fraction(PARTS)
-        of_one, laplace = (variance_of(first.counts(whole_budget, changes)) for changes in (1, n))
-        strength = rows * sqrt(2 / of_one)
-        refines = strength >= refined_from
+        n, first = len(schema), ways[0]
+        refines = rows * sqrt(2 / variance_of(first.counts(Fraction(PARTS), 1))) >= refined_from
         whole = least_noise(ways, schema, n, refines=refines)
-        of_all = _histogram_variance(whole, schema, n, whole_budget)
-        k = max(LEAST, round(cbrt(strength) / _BY_DEFAULT))
-        if rows * sqrt(2 / of_all) < _ENOUGH:
-            k = min(max(k, round(2 * sqrt(rows * sqrt(2 / laplace)))), most or n)
-        elif most or n * of_all <= of_one * (_keep_all(schema) * k) ** 3:  # of Laplace noise, n is at most so many k
-            k = most or n
+        k, fewer = (_number(first, way, schema, rows, most) for way in (whole, first))
+        # More attributes with more noise each were worse than the fewer of a fit without δ.
+        if fewer < k and _noise_with(whole, schema, k) > _noise_with(first, schema, fewer):
+            k = fewer
         if k >= n:
             return cls(n, n, whole)
         few = least_noise(ways, schema, k, refines=refines)
@@ -98,6 +94,25 @@ def draw_attributes(
         place = runner.release(lambda: scores()[places], query, mechanism)
         chosen.append(places.pop(int(place)))
     return sorted(chosen)
+
+
+def _number(first: Spending, whole: Spending, schema: Schema, rows: float, most: int | None) -> int:
+    """Return how many attributes are used, given the way to spend the budget if all are."""
+    n, whole_budget = len(schema), Fraction(PARTS)
+    of_one, laplace = (variance_of(first.counts(whole_budget, changes)) for changes in (1, n))
+    of_all = _histogram_variance(whole, schema, n, whole_budget)
+    k = max(LEAST, round(cbrt(rows * sqrt(2 / of_one)) / _BY_DEFAULT))
+    if rows * sqrt(2 / of_all) < _ENOUGH:
+        k = min(max(k, round(2 * sqrt(rows * sqrt(2 / laplace)))), most or n)
+    elif most or n * of_all <= of_one * (_keep_all(schema) * k) ** 3:  # of Laplace noise, n is at most so many k
+        k = most or n
+    return min(k, n)
+
+
+def _noise_with(way: Spending, schema: Schema, number: int) -> float:
+    """Return the variance of a count if this number of attributes is used, after their choice."""
+    n = len(schema)
+    return _histogram_variance(way, schema, number, Fraction(PARTS) - (default_parts(n) if number < n else 0))
 
 
 def least_noise(ways: Sequence[Spending], schema: Schema, number: int, *, refines: bool) -> Spending:
