@@ -14,7 +14,8 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.scorecard import class_plan
 from hedgerow.learn.scorecard.class_plan import ClassFit, ClassPlan
 from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, in_steps
-from hedgerow.learn.scorecard.smoothing import Evidence, Part
+from hedgerow.learn.scorecard.exact import Regression
+from hedgerow.learn.scorecard.smoothing import EACH, Evidence, Part
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
@@ -305,6 +306,55 @@ def test_calibration_expects_a_factor_of_1_after_two_passes(way, expected, monke
     )
     fit(way)
     assert found == [expected]
+
+
+def of_three_classes(n, schema, spread, first=0.0, seed=0):
+    """Rows of three classes, log-odds of whose bins are drawn with this standard deviation; the first has more."""
+    rng = np.random.default_rng(seed)
+    sizes = [attribute.n_known for _, attribute in schema.attributes]
+    bins = np.column_stack([rng.integers(0, size, n) for size in sizes])
+    log_odds = sum(rng.normal(0, spread, (size, 3))[column] for size, column in zip(sizes, bins.T, strict=True))
+    labels = (log_odds + np.array([first, 0, 0]) + rng.gumbel(size=(n, 3))).argmax(axis=1)
+    return hr.Tally(schema, bins, np.eye(3, dtype=int)[labels])
+
+
+def test_passes_with_hardly_any_noise_find_the_penalised_log_odds_of_three_classes(monkeypatch):
+    """The prior counts as much for a class that nearly all rows of a bin have as for others."""
+    monkeypatch.setattr(class_plan, "_UNITS", (0.15, 0.15))
+    schema = hr.Schema({name: hr.Categorical(tuple("012345")) for name in "abc"}, CLASSES[3])
+    tally = of_three_classes(200, schema, 1.0, first=2.5)
+    card = hr.PrivateScorecardClassifier(1e6, points=1000, random_state=0).fit_tally(tally).scorecard_
+    fitted = Regression(schema, *tally.bins_and_counts()).fit(range(3), 0.15**2)
+    found = centred([np.array(part.points[:6]) * card.unit for part in card.parts])
+    expected = centred([fitted.values[place][:6] for place in range(3)])
+    assert np.linalg.norm(found - expected) < 0.1 * np.linalg.norm(expected)
+
+
+def centred(parts):
+    """Log-odds by bin and class, 0 on average over either."""
+    values = np.array(parts)
+    values = values - values.mean(axis=1, keepdims=True)
+    return values - values.mean(axis=2, keepdims=True)
+
+
+def test_the_width_of_known_log_odds_of_three_classes_is_theirs(monkeypatch):
+    """They add up to 0 over the classes, so that only two thirds of them are determined by the rows."""
+    units, unit_of = [], class_plan.ClassFit._unit_of
+
+    def of_known(fit, parts, base):
+        rng = np.random.default_rng(0)
+        for part in parts:
+            values = rng.normal(0, 0.5 * EACH, (len(part.values), 3))
+            part.values = values - values.mean(axis=1, keepdims=True)
+            part.evidence = part.alone = [Evidence(column, np.full(len(column), 1e12)) for column in part.values.T]
+            part.released = np.full(len(part.values), 1e6)
+        units.append(unit_of(fit, parts, base))
+        return units[-1]
+
+    monkeypatch.setattr(class_plan.ClassFit, "_unit_of", of_known)
+    schema = hr.Schema({name: hr.Categorical(tuple(map(str, range(200)))) for name in "ab"}, CLASSES[3])
+    hr.PrivateScorecardClassifier(1000, random_state=0).fit_tally(of_three_classes(3000, schema, 0.1))
+    assert units == [pytest.approx(0.5, rel=0.05)]
 
 
 def test_three_attributes_that_say_the_same_weigh_less_than_one_that_is_alone(monkeypatch):

@@ -163,8 +163,9 @@ class ClassFit(Fit):
         """Fit the log-odds of all attributes together, by several passes of residuals."""
         kept = Residuals(self._tally, base)
         changes: Mapping[int, Integers] = {each.attribute: whole_log_odds(each.values) for each in parts}
-        for _ in range(passes):
-            self._unit = self._unit_of(parts, base)
+        for done in range(passes):
+            if self._binary or not done:  # of more classes slopes are but bounds, looser the larger the log-odds are
+                self._unit = self._unit_of(parts, base)
             changes = self._refine(parts, kept, changes)
         self._expected_factor = 1.0 if passes > 1 else EXPECTED
 
@@ -172,12 +173,16 @@ class ClassFit(Fit):
         """Return the prior's unit for which log-odds are as large as their prior expects (MacKay 1992).
 
         For one attribute it is the root of vᵀQv over how many log-odds the rows determine. Attributes that say the same
-        determine fewer together: in all, as much as values are smaller together than those that each has alone.
+        determine fewer together: in all, as much as values are smaller together than those that each has alone. The
+        log-odds of K classes add up to 0: with one in K fewer to determine, each has as much more of the information.
         """
         size = determined = together = alone = 0.0
+        free = 1.0 if self._binary else 1 - 1 / len(self._shares)
         for part in parts:
             prior = Prior(self._plan.across, self._plan.each).of(self._schema.attributes[part.attribute][1])
-            growth = np.maximum(part.rows[:, None] * self._weights(part, base), LEAST_SLOPE)
+            weights = self._weights(part, base)
+            information = weights if self._binary else weights * (1 - weights) / free
+            growth = np.maximum(part.rows[:, None] * information, LEAST_SLOPE)
             columns = zip(part.values.T, growth.T, part.evidence, part.alone, strict=True)
             for values, slopes, evidence, of_one in columns:
                 own = of_one.smoothed(1 / slopes, prior / self._unit**2).values
@@ -186,7 +191,7 @@ class ClassFit(Fit):
                 together += slopes @ (own * values)
                 alone += slopes @ own**2
         share = min(max(together / max(alone, LEAST_SLOPE), _LEAST_TOGETHER), 1.0)
-        return float(np.clip(np.sqrt(size / max(share * determined, 1.0)), *_UNITS))
+        return float(np.clip(np.sqrt(size / max(share * free * determined, 1.0)), *_UNITS))
 
     def _weigh(self, parts: Sequence[Part], base: Floats) -> None:
         """Multiply the log-odds of each attribute by a weight, by how far others say the same."""
@@ -227,19 +232,17 @@ class ClassFit(Fit):
     ) -> tuple[list[Residual], float]:
         from scipy.special import softmax  # takes long to import
 
-        # Residuals add up to 0 in each bin: so does what is taken of the noise. How fast they grow with the log-odds
-        # follows from a bin's rows and the chances that its log-odds alone give: both were released.
+        # Residuals add up to 0 in each bin: so does what is taken of the noise. How fast they grow with the log-odds is
+        # bounded by a bin's rows times the chances that its log-odds alone give: both were released.
         what = Fact("class_residuals", attribute=self._schema.names[part.attribute])
         query = partial(kept.by_bin_and_class, part.attribute, changes)
         found, variance = self._counts(query, what, STEPS)
         errors = found.reshape(part.values.shape)
         errors -= errors.mean(axis=1, keepdims=True)
         chances = softmax(np.log(self._shares) + part.values, axis=1)
-        residuals = [
-            (error, part.rows * chance, part.rows * chance * (1 - chance))
-            for error, chance in zip(errors.T, chances.T, strict=True)
-        ]
-        return residuals, variance * (1 - 1 / len(self._shares))
+        slopes = (part.rows[:, None] * chances).T
+        # With the same spreads as slopes, passes without noise end where the penalised likelihood is largest.
+        return list(zip(errors.T, slopes, slopes, strict=True)), variance * (1 - 1 / len(self._shares))
 
     def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> BuildModel:
         """Merge bins, round to whole points, fit the map from totals to probabilities, and return the scorecard."""
