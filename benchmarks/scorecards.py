@@ -2,15 +2,14 @@
 
 AUROC / log-loss over 20 splits 80/20, default settings, the schemas of `hedgerow.datasets`; ctg is normal or not. Of
 scorecards then attributes / printed bins of a number (– if there is no number), of trees leaves. *Scorecard* is
-`PrivateScorecardClassifier(epsilon)`, pure ε, and with δ = 1e-5. In the same run: trees of depth 3 drawn by half of
-Brier's score and half an error; DP-EBM with δ = 1e-5 on raw columns with the same bounds, and on the schema's bins;
-logistic regression on the bins, without privacy. Probabilities are clipped at 0.0001. The file has accuracy, standard
-errors and the expected calibration error over ten bins of equal width, too. The scorecard's constants were chosen on
-breast_cancer and ctg; the number of rows from which on residuals are asked was compared on the other tables, too, so
-each table here influenced at least one default. **Scorecards of breast_cancer, german, compas and adult were measured
-again** on the same splits with histograms that share noise, by two draws a split, and the file has their processor
-seconds. The rows of other scorecards, from before, have five draws; those of trees and of peers are from earlier runs,
-too.
+`PrivateScorecardClassifier(epsilon)`, pure ε, and with δ = 1e-5, two draws a split. In the same run: trees of depth 3
+drawn by half of Brier's score and half an error; DP-EBM with δ = 1e-5 on raw columns with the same bounds, and on the
+schema's bins; logistic regression on the bins, without privacy. Probabilities are clipped at 0.0001. The file has
+accuracy, standard errors and the expected calibration error over ten bins of equal width, too. The scorecard's
+constants were chosen on breast_cancer and ctg; the number of rows from which on residuals are asked was compared on the
+other tables, too, so each table here influenced at least one default. Scorecards were measured again on the same splits
+with histograms that share noise; the rows of trees and of peers are from earlier runs. The file has the processor
+seconds of scorecards.
 
 {all_scorecards}
 """
