@@ -5,11 +5,7 @@ How often do two private scorecards of one table name another first reason for a
 (`Scorecard.reasons`) is another one, of those whose first reason is none of the other's four, and of those where it is
 not that of a scorecard at ε = 10⁶, which has hardly any noise. The noise is seeded.
 
-**The shares were measured before histograms shared their noise**
-([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before scorecards had several passes of
-residuals. They have not been measured again; the noise is smaller now.
-
-The first was measured without the rule that reasons within the noise are not named:
+The first share; reasons within the noise are not named:
 
 {reasons}
 
