@@ -3,9 +3,12 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.special import expit, logit
 
 import hedgerow as hr
+from hedgerow.learn.scorecard.class_plan import ClassFit, ClassPlan
 from hedgerow.learn.scorecard.fit import Fit
 from hedgerow.learn.scorecard.spending import PARTS, Spending, histogram_variances, typical_sizes, variance_of
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SeededNoise
@@ -183,3 +186,30 @@ def test_typical_sizes_are_spread_over_those_of_all_attributes():
     assert typical_sizes([9, 2, 4], 3) == [2, 4, 9]
     assert typical_sizes([2] * 50 + [10] * 50, 4) == [2, 2, 10, 10]
     assert typical_sizes(range(1, 11), 1) == [6]
+
+
+@pytest.mark.parametrize("variance", [1e-9, 10.0])
+def test_log_odds_of_a_histogram_are_those_that_rows_and_prior_make_likeliest(variance):
+    schema = hr.Schema({"a": hr.Categorical(("u", "v", "w"))}, hr.Label("y", (0, 1)))
+    of_plan = ClassPlan(schema=schema, epsilon=1, delta=0, monotone={})
+    fit = ClassFit(of_plan, None, None)  # type: ignore[arg-type]
+    fit._shares = np.array([0.6, 0.4])
+    own, released, prior = np.array([0.0, 30.0, 190.0]), np.array([500.0, 60.0, 200.0]), np.eye(3) / 4
+    found, evidence = fit._by_histogram(0.4, own, released, variance, [prior], 0.0)
+    chances = expit(logit(0.4) + found.values)
+    slopes, noise = released * chances * (1 - chances), variance * ((1 - chances) ** 2 + chances**2)
+    np.testing.assert_allclose(
+        (own - chances * released) * slopes / (slopes + noise), 2 * prior @ found.values, rtol=1e-2, atol=1e-2
+    )
+    np.testing.assert_allclose(evidence.information, slopes**2 / noise, rtol=0.05)
+
+
+def test_a_category_without_rows_of_a_class_says_more_than_any_share_of_it():
+    schema = hr.Schema({"a": hr.Categorical(tuple("abcdefgh")), "b": hr.Boolean()}, hr.Label("y", (0, 1)))
+    rng = np.random.default_rng(0)
+    bins = np.column_stack([np.arange(4000) % schema.attributes[0][1].n_bins, rng.integers(0, 2, 4000)])
+    counts = np.eye(2, dtype=np.int64)[np.where(bins[:, 0] == 0, 0, rng.integers(0, 2, 4000))]
+    model = hr.PrivateScorecardClassifier(0.2, random_state=0).fit_tally(hr.Tally(schema, bins, counts))
+    chances = model.predict_proba(pd.DataFrame({"a": ["a", "b"], "b": [True, True]}))[:, 1]
+    assert chances[0] < 0.1
+    assert 0.3 < chances[1] < 0.7

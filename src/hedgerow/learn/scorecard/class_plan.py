@@ -1,7 +1,7 @@
 """The plan and the fit of a private scorecard of classes: log-odds by bin."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -20,9 +20,12 @@ from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
 from hedgerow.learn.scorecard.smoothing import (
     LEAST_SLOPE,
+    Evidence,
     Part,
     Prior,
+    Smoothed,
     newton_step,
+    smoothed,
 )
 from hedgerow.learn.scorecard.spending import (
     CALIBRATION,
@@ -43,6 +46,8 @@ PASSES = {125: 1, 1500: 2, 4500: 4, 10_000: 8}
 """Passes of residuals, by the rows times ε for an attribute, outside the most frequent class, from which they pay."""
 ENOUGH_PASSES = 4  # from which on probabilities need no calibration
 ENOUGH_TO_CALIBRATE = 32
+_NEWTON_STEPS, _LARGEST_NEWTON_STEP = 8, 1.0  # on the histogram of an attribute, in log-odds
+_NEWTON_PRECISION = 2.0  # of their prior, times that of a linear step, if no narrower priors are averaged over, too
 _UNITS = (0.15, 1.0)  # of the prior, where the values say how wide it is
 ENOUGH_FOR_WIDE, NARROWEST = 8, 0.5  # rows times ε for an attribute, below which the prior is narrower; times its width
 ENOUGH_TO_TRUST = 60  # rows times ε for an attribute, below which it may tell nothing
@@ -217,6 +222,27 @@ class ClassFit(Fit):
     def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:
         spread = share * (1 - share) * rows
         return (spread if self._binary else share * rows), spread
+
+    def _by_histogram(
+        self, share: float, own: Floats, released: Floats, variance: float, priors: Sequence[Floats], nothing: float
+    ) -> tuple[Smoothed, Evidence]:
+        """Go on from the linear step with Newton's: log-odds of a class that is nearly alone are far from linear."""
+        linear, evidence = super()._by_histogram(share, own, released, variance, priors, nothing)
+        if not self._binary:
+            return linear, evidence
+        from scipy.special import expit, logit  # takes long to import
+
+        found, rows = linear, np.maximum(released, 0)
+        narrow = priors if self._doubts else [prior * _NEWTON_PRECISION for prior in priors]
+        values = np.clip(linear.values, -_LARGEST_NEWTON_STEP, _LARGEST_NEWTON_STEP)
+        for _ in range(_NEWTON_STEPS):
+            chances = expit(logit(share) + values)
+            slopes, sums = rows * chances * (1 - chances), own - chances * released
+            noise = variance * ((1 - chances) ** 2 + chances**2)
+            evidence = Evidence.of(values, sums, slopes, noise)
+            found = smoothed(sums + slopes * values, slopes, slopes, noise, narrow, nothing)
+            values = values + np.clip(found.values - values, -_LARGEST_NEWTON_STEP, _LARGEST_NEWTON_STEP)
+        return replace(found, values=values), evidence
 
     def _residuals(self, kept: Residuals, part: Part, changes: Mapping[int, Integers]) -> tuple[list[Residual], float]:
         if not self._binary:

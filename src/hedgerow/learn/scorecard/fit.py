@@ -168,7 +168,6 @@ class Fit:
 
     def _part(self, place: int, table: Floats, variance: float) -> tuple[Part, float]:
         """Return values by bin, and how true ones enter them, between 0 and 1."""
-        rows = np.maximum(table.sum(axis=1), 0)
         widths, nothing = (WIDTHS, NOTHING) if self._doubts else ((1.0,), 0.0)
         priors = [self._prior(width).of(self._schema.attributes[place][1]) for width in widths]
         shares = self._shares[1:] if self._binary else self._shares
@@ -176,16 +175,24 @@ class Fit:
         found: list[Smoothed] = []
         evidence: list[Evidence] = []
         for share, column in zip(shares, own.T, strict=True):
-            noise = variance * ((1 - share) ** 2 + (len(self._shares) - 1) * share**2)
-            slopes, spread = self._growth(share, rows)
-            sums = column - share * table.sum(axis=1)
-            found.append(smoothed(sums, slopes, spread, noise, priors, nothing))
-            evidence.append(Evidence.of(np.zeros(len(sums)), sums, slopes, noise))
+            one, said = self._by_histogram(share, column, table.sum(axis=1), variance, priors, nothing)
+            found.append(one)
+            evidence.append(said)
         values, covariances = np.column_stack([one.values for one in found]), [one.covariance for one in found]
         noise = sqrt(len(self._shares) * variance)
         part = Part(place, values, covariances, table.sum(axis=1), noise, evidence=evidence, alone=evidence)
         part.centred()
         return part, float(np.mean([part.mean(np.diag(one.trust)) for one in found]))
+
+    def _by_histogram(
+        self, share: float, own: Floats, released: Floats, variance: float, priors: Sequence[Floats], nothing: float
+    ) -> tuple[Smoothed, Evidence]:
+        """Return the values of one column, and the evidence on them, from released rows by bin of its class and all."""
+        noise = variance * ((1 - share) ** 2 + (len(self._shares) - 1) * share**2)
+        slopes, spread = self._growth(share, np.maximum(released, 0))
+        sums = own - share * released
+        found = smoothed(sums, slopes, spread, noise, priors, nothing)
+        return found, Evidence.of(np.zeros(len(sums)), sums, slopes, noise)
 
     def _refine(self, parts: Sequence[Part], kept: Any, changes: Mapping[int, Integers]) -> Mapping[int, Integers]:
         """Correct the values attribute by attribute, by the residuals that the others leave.

@@ -61,7 +61,7 @@ class Evidence:
     information: Floats  # the inverse of their variance by the noise of the releases
 
     @classmethod
-    def of(cls, start: Floats, sums: Floats, slopes: Floats, noise: float) -> "Evidence":
+    def of(cls, start: Floats, sums: Floats, slopes: Floats, noise: Floats | float) -> "Evidence":
         """Return the evidence of noisy sums that grow with the log-odds at these slopes, and are 0 at their start."""
         slopes = np.maximum(slopes, LEAST_SLOPE)
         return cls(start + sums / slopes, slopes**2 / noise)
@@ -87,7 +87,12 @@ class Evidence:
 
 
 def smoothed(
-    sums: Floats, slopes: Floats, spreads: Floats, noise: float, priors: Sequence[Floats], nothing: float = 0.0
+    sums: Floats,
+    slopes: Floats,
+    spreads: Floats,
+    noise: Floats | float,
+    priors: Sequence[Floats],
+    nothing: float = 0.0,
 ) -> Smoothed:
     # A bin's sum is about its slope times its log-odds, with the variance of the rows and that of the noise: weighted
     # least squares, with the prior. Several priors, and with weight `nothing` that all log-odds are 0, are averaged by
@@ -99,7 +104,7 @@ def smoothed(
     most = max(logs.max(), 0.0)
     weights = np.exp(logs - most)
     gain = np.tensordot(weights / (weights.sum() + nothing * np.exp(-most)), inverses, 1) * by_slope
-    return Smoothed(gain @ sums, gain @ gain.T * noise, gain * slopes)
+    return Smoothed(gain @ sums, (gain * noise) @ gain.T, gain * slopes)
 
 
 def newton_step(found: Floats, noise: float, prior: Floats) -> Array:
