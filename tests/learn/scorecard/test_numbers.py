@@ -189,7 +189,8 @@ MOMENTS, SIZE, RESIDUALS = "rows, and sums of the number and of its square", "si
 SUMS, CHOICE, SCORES = "rows and sums of the number by bin", "choice of attribute", "associations of all attributes"
 FIRST = [(MOMENTS, 1), (SUMS, 1)]
 WAYS = {  # rows, epsilon, max_attributes; the kinds of release, and how many there are of each
-    "three passes": (40_000, 1, None, [*FIRST, *[(SIZE, 1), (RESIDUALS, 3)] * 3]),
+    "six passes": (20_000, 2, None, [*FIRST, *[(SIZE, 1), (RESIDUALS, 3)] * 6]),
+    "three passes": (20_000, 1, None, [*FIRST, *[(SIZE, 1), (RESIDUALS, 3)] * 3]),
     "one pass": (2000, 1, None, [*FIRST, (SIZE, 1), (RESIDUALS, 3)]),
     "no pass": (300, 1, None, FIRST),
     "few attributes": (2000, 1, 2, [(MOMENTS, 1), (CHOICE, 2), (SUMS, 1), *[(SIZE, 1), (RESIDUALS, 2)] * 2]),
@@ -213,6 +214,18 @@ def stays(n, seed=0):
 def fit(data, epsilon=1.0, **parameters):
     given_ = {"schema": SCHEMA, "random_state": 0, **parameters}
     return hr.PrivateScorecardRegressor(epsilon, **given_).fit(data, data["y"])
+
+
+def test_six_passes_find_the_values_of_attributes_that_say_nearly_the_same():
+    """Each alone would seem to be worth three times as much, since it stands for the others."""
+    rng = np.random.default_rng(0)
+    cause = rng.random(20_000) < 0.5
+    data = pd.DataFrame({name: np.where(rng.random(20_000) < 0.1, ~cause, cause) for name in "abcd"})
+    data["y"] = data[list("abcd")].sum(axis=1) - 2 + rng.normal(size=20_000)
+    schema = hr.Schema({name: hr.Boolean() for name in "abcd"}, hr.Number("y", -8, 8))
+    found = fit(data, 1000.0, schema=schema, points=1000).scorecard_
+    worth = [float(part.points[1][0] - part.points[0][0]) * found.unit for part in found.parts]
+    np.testing.assert_allclose(worth, 1.0, atol=0.13)
 
 
 @pytest.mark.parametrize("delta", [None, 1e-6])

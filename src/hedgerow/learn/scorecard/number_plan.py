@@ -25,7 +25,7 @@ from hedgerow.tally import Tally
 
 # benchmarks/outcomes.py says how these were chosen.
 SIZES = Fraction(20)  # parts of a thousand, for each pass of residuals
-ENOUGH = (120, 800, 4000)  # rows times ε for an attribute, from which on there is one more pass of residuals
+ENOUGH = (120, 800, 4000, *3 * [10_000])  # rows times ε for an attribute, each for one more pass of residuals
 ACROSS, EACH = 2.5, 1.0  # the prior's standard deviations, in those of the number
 REACH = 2.5  # mean sizes of residuals beyond which one is cut off
 _MEAN_TO_SPREAD = 1.25  # the standard deviation of a normal distribution, in means of its size
