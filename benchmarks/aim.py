@@ -10,7 +10,8 @@ COMPAS both end at the same squared error. The model has at most 80 MB, as AIM's
 best of C = 1, .1 and .01 for each score on the test rows, which nobody knows beforehand. AUROC / log-loss; seconds of
 the processor, of the scorecard with δ and of AIM. DPMM_PYTHON names an interpreter that has dpmm; without it, AIM is
 skipped. Adult has one split, of which AIM takes minutes. Tables of more columns take it longer, and were not run.
-Scorecards were measured again on the same splits with histograms that share noise; AIM's rows are from an earlier run.
+Scorecards were measured again on the same splits with histograms that share noise (with the code of commit afd87a1b,
+before log-odds of a histogram were found by Newton's steps); AIM's rows are from an earlier run.
 
 {aim}
 
