@@ -242,7 +242,9 @@ class ClassFit(Fit):
             evidence = Evidence.of(values, sums, slopes, noise)
             found = smoothed(sums + slopes * values, slopes, slopes, noise, narrow, nothing)
             values = values + np.clip(found.values - values, -_LARGEST_NEWTON_STEP, _LARGEST_NEWTON_STEP)
-        return replace(found, values=values), evidence
+        # The linear one stays where it is larger: where many attributes say the same, the other makes models worse.
+        larger = np.abs(linear.values) > np.abs(values)
+        return replace(found, values=np.where(larger, linear.values, values)), evidence
 
     def _residuals(self, kept: Residuals, part: Part, changes: Mapping[int, Integers]) -> tuple[list[Residual], float]:
         if not self._binary:
