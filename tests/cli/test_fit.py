@@ -182,12 +182,14 @@ def test_a_smooth_scorecard_has_nearly_the_same_points_along_a_number(run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_scorecard_with_a_delta_takes_it_from_the_budget(run):
+def test_a_scorecard_whose_delta_cannot_help_charges_epsilon_only(run):
     run("budget", "new", "b.json", "--epsilon", "9", "--delta", "1e-6")
     code, out, _ = run(*CARD, "--delta", "1e-6", "--budget", "b.json", "-o", "card.json")
     assert code == 0
-    assert "guarantee   (epsilon, delta)-differential privacy with (5, 1e-06)" in out
-    assert "5 of 9 spent" in run("budget", "show", "b.json")[1]
+    assert "guarantee   epsilon-differential privacy with epsilon = 5" in out
+    shown = run("budget", "show", "b.json")[1]
+    assert "5 of 9 spent" in shown
+    assert "delta: 0 of 1e-06 spent" in shown
     code, out, err = run(*CARD, "--delta", "1e-6", "--budget", "b.json", "-o", "more.json")
     assert (code, out) == (2, "")
     assert "Nothing was charged" in err

@@ -190,4 +190,5 @@ def test_an_oracle_on_a_table_counts_as_many(load, release):
     budget, more = hr.Budget(1, "1e-6"), {"classes": ("n", "y"), "release": release}
     private = hr.Oracle.from_table(load(TABLE), "y", budget, unit=Unit("who", 2), **more)
     of_rows = hr.Oracle.from_table(load(TABLE), "y", budget, **more)
-    assert private.noise_scale((3,)) == pytest.approx(2 * of_rows.noise_scale((3,)))
+    # Gaussian noise has a margin in the variance and a grid, neither of which grows with the rows of a unit
+    assert private.noise_scale((3,)) == pytest.approx(2 * of_rows.noise_scale((3,)), rel=2e-3)
