@@ -1,7 +1,7 @@
 """What models of pure ε cost in ρ: the most of all ways that a fit may take, which a shared budget is charged."""
 
 from fractions import Fraction
-from itertools import product
+from itertools import cycle, product
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,7 @@ def test_no_way_that_a_scorecard_may_take_costs_more_than_its_plan_or_is_left_ou
     found = list[Fraction]()
     for k, *enough in product([2, 5, 9], *[[False, True]] * (2 if label is CLASSES[1] else 3)):
         parts = default_parts(9) if k < 9 else Fraction(0)
-        is_enough = iter(enough * 2)
+        is_enough = cycle(enough)
         monkeypatch.setattr(
             Choice, "of", classmethod(lambda cls, ways, *_, k=k, parts=parts, **__: cls(9, k, ways[0], parts))
         )

@@ -235,6 +235,11 @@ def row_loss(mechanism: Fact) -> Fraction | None:
     return changed / mechanism["scale"] if mechanism["scale"] else Fraction(0)
 
 
+def amounts_of(charge: Charge) -> Charge:
+    """Return a charge without its unit and its mechanism, for an account whose unit is checked elsewhere."""
+    return replace(charge, unit=None, mechanism=None)
+
+
 def renewed(charge: Charge, *, no_guarantee: Iterable[Fact] | Fact | str | None = None) -> Charge:
     """Return a new, equal charge that no caller holds, with more reasons why it has no guarantee, if given."""
     if type(charge) not in (Charge, Reserve):

@@ -16,6 +16,7 @@ from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.environment import environment_cause
 from hedgerow.privacy import Account, NoiseSource, PrivacyCard, wording
 from hedgerow.privacy.amounts import amounts_data, exact
+from hedgerow.privacy.charge import amounts_of
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import watched_draws
 from hedgerow.privacy.process import OfOneProcess
@@ -352,7 +353,7 @@ class Curator(OfOneProcess):
     def _allows(self, dataset: str, caller: Caller, question: CheckedQuestion) -> bool:
         try:
             for owner in (caller.name, WHOLE):
-                self.ledger.account(dataset, owner).check(replace(question.charge, unit=None))
+                self.ledger.account(dataset, owner).check(amounts_of(question.charge))
         except errors.BudgetExceededError:
             return False
         return True

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -18,6 +18,7 @@ from hedgerow.boundary.canonical import digest
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.privacy import Account, Charge
 from hedgerow.privacy.amounts import amounts_data
+from hedgerow.privacy.charge import amounts_of
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger import accounts
@@ -331,7 +332,7 @@ class Ledger(OfOneProcess):
         for owner in (request.analyst, accounts.WHOLE):
             account = accounts.account_of(connection, request.dataset, epoch, owner)
             try:
-                spent = account.charged(replace(charge, unit=None))  # as all of the epoch
+                spent = account.charged(amounts_of(charge))
             except errors.BudgetExceededError as error:
                 error.cap = "dataset" if owner == accounts.WHOLE else "analyst"
                 raise
