@@ -41,7 +41,7 @@ from hedgerow.privacy.facts import Fact
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
-# These were chosen on COMPAS, German, HMDA, Adult and DoctorVisits; those below them as benchmarks/scorecards.py states.
+# These were chosen on COMPAS, German, HMDA, Adult and DoctorVisits; benchmarks/scorecards.py states the rest.
 PASSES = {125: 1, 1500: 2, 4500: 4, 10_000: 8}
 """Passes of residuals, by the rows times ε for an attribute, outside the most frequent class, from which they pay."""
 ENOUGH_PASSES = 4  # from which on probabilities need no calibration
