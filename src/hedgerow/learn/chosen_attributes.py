@@ -206,9 +206,7 @@ class ChosenPlan(Plan):
             names, shares = with_options(self.schema), in_steps(counts / counts.sum())
             places = [self.schema.names.index(name) for name in names]
             ask = cache(lambda: associations(by_class(), shares)[places])
-            drawn = Choice(len(names), number, Spending(self.epsilon, Fraction(0))).draw(
-                ask, most_moved(shares) * self._row, runner
-            )
+            drawn = draw_attributes(ask, len(names), number, most_moved(shares) * self._row, runner)
             chosen = tally.only([names[place] for place in drawn])
         plan = self.learner(chosen.schema, self._left(number))
         runner.nest(plan.releases)
