@@ -24,7 +24,7 @@ cut_text <- function(text, width) ifelse(nchar(text, "chars") > width, paste0(su
 bar_ends <- function(x, support, leaves) {
   if (x$target$number) return(range(x$predictions[leaves]) - x$target$low)
   if (length(leaves) > 1L) return(numeric())
-  is_shown <- x$drawn[leaves] || is.na(support$rows[leaves]) || share_text(x, support, leaves) != ""
+  is_shown <- is.na(support$rows[leaves]) || share_text(x, support, leaves) != ""
   if (is_shown) cumsum(x$probabilities[leaves, ]) else numeric()
 }
 

@@ -272,7 +272,9 @@ as.data.frame.hedgerow <- function(x, row.names = NULL, optional = FALSE, ...) {
   has_counts <- !vapply(x$counts, is.null, NA)
   if (!x$target$number) {
     shares <- x$probabilities[cbind(seq_along(x$predictions), x$predictions)]
-    found$probability <- ifelse(has_counts | x$drawn, shares, NA)
+    support <- support_of(x)
+    is_shown <- vapply(seq_along(shares), function(i) has_probability(x, support, i), NA)
+    found$probability <- ifelse(is_shown, shares, NA)
     if (any(has_counts)) {
       counts <- t(vapply(seq_along(has_counts), function(i) if (has_counts[i]) x$counts[[i]] else rep(NA_real_, ncol(x$probabilities)), numeric(ncol(x$probabilities))))
       colnames(counts) <- paste0("rows(", shown_classes(x), ")")

@@ -75,12 +75,21 @@ rows_text <- function(support, leaves, unit = "row") {
   if (most > 0) paste("at most", counted(most, unit)) else "probably no rows"
 }
 
-# The share of the predicted class in words; empty if the noise leaves nothing to say of it.
+# Whether the probability of the class that a leaf predicts is shown: it was drawn, or follows from counts with known
+# noise of a leaf that has rows.
+has_probability <- function(object, support, i) {
+  if (is.na(support$rows[i])) return(object$drawn[i])
+  !is.na(support$scale) && !are_too_few(support, i)
+}
+
+# The share of the predicted class by the counts, or the drawn probability if there are no counts, in words; empty if
+# the noise leaves nothing to say of it.
 share_text <- function(object, support, i) {
   counts <- object$counts[[i]]
   place <- object$predictions[i]
-  if (is.na(support$scale) || is.null(counts) || are_too_few(support, i)) return("")
-  if (support$scale == 0) return(sprintf("%.1f %%", 100 * object$probabilities[i, place]))
+  if (!has_probability(object, support, i)) return("")
+  if (is.null(counts)) return(sprintf("%.3g %%", 100 * max(object$probabilities[i, ])))
+  if (support$scale == 0) return(sprintf("%.1f %%", 100 * counts[place] / max(sum(counts), 1)))
   own <- support$off(1, 0.975)
   others <- support$off(length(counts) - 1, 0.975)
   low <- max(counts[place] - own, 0)
@@ -99,10 +108,8 @@ note_of <- function(object, support, leaves) {
   words <- if (known) rows_text(support, leaves) else ""
   unclear <- known && startsWith(words, "at most")
   if (length(leaves) == 1L) {
-    drawn <- object$drawn[leaves]
-    share <- if (object$target$number) "" else if (drawn) sprintf("%.3g %%", 100 * max(object$probabilities[leaves, ])) else share_text(object, support, leaves)
-    if (share != "" && drawn) return(if (known) paste0(share, "; ", words) else share)
-    if (share != "") return(paste(share, "of", rows_text(support, leaves, "")))
+    share <- if (object$target$number) "" else share_text(object, support, leaves)
+    if (share != "") return(if (known) paste(share, "of", rows_text(support, leaves, "")) else share)
     return(if (unclear) paste0(words, ": too few to tell") else words)
   }
   parts <- if (object$kind == "tree") "leaves" else "rules"

@@ -46,9 +46,16 @@ def leaf(rng: np.random.Generator, kind: str, few: float, schema: Schema = SCHEM
     counts = rng.integers(-8, 9, len(levels)) if rng.random() < few else rng.integers(0, 300, len(levels))
     counts = np.maximum(counts, 0) if kind == "exact" else counts
     if schema.target.as_number is None:
-        return Leaf(tuple(counts.tolist()))
+        return drawn_leaf(counts, levels) if counts.sum() % 2 else Leaf(tuple(counts.tolist()))
     held = np.maximum(counts, 0)
     return Leaf(tuple(counts.tolist()), mean=float(held @ np.array(levels) / max(held.sum(), 1)))
+
+
+def drawn_leaf(counts: np.ndarray, classes: tuple[str, ...]) -> Leaf:
+    """Return a leaf with counts, and with probabilities that are none of their shares."""
+    weights = np.abs(counts[::-1]) + 1.0
+    label = classes[int(weights.argmax())]
+    return Leaf(tuple(counts.tolist()), label, tuple((weights / weights.sum()).tolist()))
 
 
 def tree(seed: int, n_leaves: int, kind: str, *, few: float = 0.7, schema: Schema = SCHEMA) -> Tree:

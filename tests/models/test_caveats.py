@@ -75,6 +75,19 @@ def test_a_leaf_whose_rows_may_be_none_but_for_the_noise_is_named():
             assert "aveat" not in text
 
 
+def test_all_leaves_that_may_be_empty_are_listed():
+    """0.2.0 listed the first ten, and three dots."""
+    literals = [Literal("age", op, (cut,)) for op, cut in product(("<=", ">"), (2, 5))]
+    empty = [*range(2, 26), 28, 29, 31]
+    leaves = [Leaf((1, -8)) if number in empty else Leaf((90, 10)) for number in range(1, 33)]
+    rules = [Rule.of((literals[place % 4], SMOKER), leaf) for place, leaf in enumerate(leaves[:-1])]
+    model = RuleList(SCHEMA, (*rules, Rule.of((), leaves[-1])), CARD)
+    (caveat,) = [one for one in model.caveats if one.kind == "empty"]
+    assert caveat.leaves == tuple(empty)
+    assert caveat.sentence.startswith("There may be no rows in rules 2 to 25, 28, 29, 31: noise")
+    assert [one["rule"] for one in model.get_rules() if one["probability"] is None] == empty
+
+
 def test_constant_scorecards_are_those_whose_totals_are_on_one_side():
     def card(base, *points):
         parts = (AttributePoints("smoker", points),) if points else ()
@@ -103,8 +116,7 @@ def test_rules_that_are_said_to_be_out_of_reach_have_no_row(antecedents):
     reached = set((model.apply(ROWS) + 1).tolist())
     for caveat in model.caveats:
         if caveat.kind == "unreachable":
-            words = caveat.sentence.removesuffix(".").replace(",", "").split()
-            assert not reached & {int(word) for word in words if word.isdigit()}
+            assert not reached & set(caveat.leaves)
     lists = [RuleList(SCHEMA, (rule, Rule((), label="yes")), CARD) for rule in rules]
     assert all(0 in one.apply(ROWS) for one in lists) or "unreachable" in kinds(model)
 

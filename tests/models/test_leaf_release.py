@@ -2,19 +2,22 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hedgerow.models import Leaf, Tree
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.models.count_noise import CountNoise
+from hedgerow.models.leaf_groups import LeafGroup
 from hedgerow.models.leaf_release import LeafRelease, row_numbers, shown_share
 from hedgerow.privacy import PrivacyCard
-from hedgerow.schema import Boolean, Label, Number, Schema
+from hedgerow.schema import Boolean, Label, Literal, Number, Schema
 from hedgerow.schema.targets import Target
 from tests.models.large_models import counted as card
 
@@ -182,9 +185,9 @@ def test_counts_beside_drawn_probabilities_are_no_share_of_other_leaves() -> Non
     assert shares(Leaf((0, 0, 0)), Leaf((9, 0, 0), "b", (0.25, 0.5, 0.25)), Leaf((0, 2, 2)))[0] == [0, 0.5, 0.5]
 
 
-def test_a_note_names_a_drawn_probability_and_never_as_a_share_of_the_rows() -> None:
+def test_a_note_shows_drawn_probabilities_only_of_a_leaf_without_counts() -> None:
     assert note(LIKELY) == "50 %"
-    assert note(Leaf((90, 5, 5), "b", (0.25, 0.5, 0.25))) == "50 %; 100 rows"
+    assert note(Leaf((90, 5, 5), "b", (0.25, 0.5, 0.25))) == "5.0 % of 100"
     assert note(Leaf(label="a", probabilities=(13 / 15, 1 / 15, 1 / 15))) == "86.7 %"
 
 
@@ -207,6 +210,7 @@ def test_a_leaf_of_a_number_has_no_probabilities() -> None:
 
 
 SCHEMA = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
+YES = pd.DataFrame({"smoker": [True]})
 
 
 @pytest.mark.parametrize(
@@ -236,10 +240,48 @@ def test_a_share_is_shown_only_if_it_excludes_half_of_all_shares():
     assert shown_share((40, 4000), 1, None) is None
 
 
-def test_a_drawn_probability_is_none_of_the_counts():
-    leaf = Leaf((229, 496), "yes", (0.2, 0.8))
-    assert "# 80 %; about 720 rows\n" in str(Tree(SCHEMA, leaf, card("1/5")))
-    assert "# 80 %; at most 30 rows\n" in str(Tree(SCHEMA, replace(leaf, counts=(-2, 5)), card("1/5")))
+@pytest.mark.parametrize("drawn", [None, (0.2, 0.8)])
+@pytest.mark.parametrize(
+    ("counts", "epsilon", "note", "probability"),
+    [
+        ((229, 496), "1/5", "65 to 71 % of about 720", 496 / 725),
+        ((9, 20), "1/5", "about 30 rows", 20 / 29),
+        ((-2, 5), "1/5", "at most 30 rows: too few to tell", None),
+        ((-8, 1), "1/5", "at most 20 rows: too few to tell", None),  # 0.2.0 had a probability of 1 in records
+    ],
+)
+def test_counts_decide_what_is_shown_whatever_was_drawn(counts, epsilon, note, probability, drawn):
+    """Text, page, picture and records of a tree and a list show no share of a leaf that may have no rows."""
+    leaf, other = Leaf(counts, "yes", drawn), Leaf((400, 30), "no", drawn and (0.8, 0.2))
+    for model in (
+        Tree(SCHEMA, Split(Literal("smoker", "true"), leaf, other), card(epsilon)),
+        RuleList(SCHEMA, (Rule.of((Literal("smoker", "true"),), leaf), Rule.of((), other)), card(epsilon)),
+    ):
+        assert str(model).splitlines()[0].partition("# ")[2] == note
+        record = model.get_rules()[0]
+        expected = drawn[1] if drawn and probability is not None else probability
+        assert record["probability"] == (None if expected is None else pytest.approx(expected))
+        assert record["counts"] == dict(zip(("no", "yes"), counts, strict=True))
+        assert model.decisions(YES).explained()["probability"].to_pylist() == [record["probability"]]
+        shown = " ".join([str(model), model.to_html(), *map(str, model.listings()[0].rows[0])])
+        assert "80 %" not in shown
+        assert "100 %" not in shown
+        assert ("too few to tell" in shown) == ("too few to tell" in note)
+
+
+@pytest.mark.parametrize("counts", [(-2, 5), (1, -8), (0, 0)])
+def test_pictures_have_no_bar_for_a_leaf_that_may_have_no_rows(counts):
+    other = Leaf((400, 30), "no", (0.8, 0.2))
+    leaf = Leaf(counts, "yes", (0.2, 0.8))
+    with mpl.rc_context({"backend": "Agg"}):
+        tree = Tree(SCHEMA, Split(Literal("smoker", "true"), leaf, other), card("1/5"))
+        assert [tree._drawn_leaf(LeafGroup(place, place + 1), ("no", "yes")).shares for place in (0, 1)] == [
+            (),
+            (0.8, 0.2),
+        ]
+        rules = RuleList(SCHEMA, (Rule.of((Literal("smoker", "true"),), leaf), Rule.of((), other)), card("1/5"))
+        assert [bar.get_width() for bar in rules.plot().patches] == [0, 400, 0, 30]
+        plt.close("all")
 
 
 DAYS = Number("days", 0, 40, levels=5)

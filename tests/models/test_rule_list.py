@@ -1,6 +1,7 @@
 import copy
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -280,7 +281,7 @@ def test_a_label_that_counts_contradict_is_predicted_and_as_probable_as_the_othe
 def test_without_counts_the_text_has_no_comment() -> None:
     assert str(DRAWN) == "if age <= 30 then no\nelse yes"
     assert str(BOTH).splitlines() == [
-        "if age <= 30 then no    # 50.0 % of 40",
+        "if age <= 30 then no    # 25.0 % of 40",
         "else if smoker then yes",
         "else no                 # 75.0 % of 4",
     ]
@@ -335,7 +336,6 @@ def test_a_plot_without_counts_shows_the_classes_and_no_scale() -> None:
 
 LIKELY = RuleList(SCHEMA, (Rule((YOUNG,), None, "no", (0.81, 0.19)), Rule((), None, "yes", (0.46, 0.54))), NONE)
 COUNTED = RuleList(SCHEMA, (Rule((YOUNG,), (10, 30), "no", (0.81, 0.19)), *LIKELY.rules[1:]), NONE)
-NOTE = "probabilities were drawn with the model; counts are another, noisy release"
 
 
 def test_drawn_probabilities_are_what_is_predicted_whatever_was_counted() -> None:
@@ -345,9 +345,9 @@ def test_drawn_probabilities_are_what_is_predicted_whatever_was_counted() -> Non
         assert model.predict(frame).tolist() == ["no", "no", "yes", "yes", "yes", "yes"]
 
 
-def test_the_text_says_a_drawn_probability_and_not_of_how_many_rows_it_is_a_share() -> None:
+def test_the_text_shows_a_drawn_probability_only_of_a_rule_without_counts() -> None:
     assert str(LIKELY) == "if age <= 30 then no    # 81 %\nelse yes                # 54 %"
-    assert str(COUNTED) == "if age <= 30 then no    # 81 %; 40 rows\nelse yes                # 54 %"
+    assert str(COUNTED) == "if age <= 30 then no    # 25.0 % of 40\nelse yes                # 54 %"
 
 
 def test_records_have_a_drawn_probability_also_without_counts() -> None:
@@ -361,13 +361,12 @@ def test_records_have_a_drawn_probability_also_without_counts() -> None:
     }
 
 
-def test_html_says_that_probabilities_and_counts_are_two_releases() -> None:
+def test_html_shows_a_drawn_probability_only_of_a_rule_without_counts() -> None:
     texts = Markup(LIKELY.to_html()).texts
     assert texts[:7] == ["if", "then", "probability", "1", "age <= 30", "no", "81 %"]
     assert texts[7:-1] == ["2", "otherwise", "yes", "54 %"]
-    assert NOTE in Markup(COUNTED.to_html()).texts
+    assert "<td>25.0 %</td><td>10</td><td>30</td>" in COUNTED.to_html()
     assert COUNTED.to_html().count("<td></td>") == 2
-    assert NOTE not in BOTH.to_html()
 
 
 def test_the_file_holds_drawn_probabilities() -> None:
@@ -376,7 +375,7 @@ def test_the_file_holds_drawn_probabilities() -> None:
         assert RuleList.from_json(model.to_json()) == model
 
 
-def test_a_plot_shows_drawn_probabilities_and_never_counts_beside_them() -> None:
+def test_a_plot_shows_drawn_probabilities_unless_every_rule_has_counts() -> None:
     with mpl.rc_context({"backend": "Agg"}):
         import matplotlib.pyplot as plt
 
@@ -384,8 +383,9 @@ def test_a_plot_shows_drawn_probabilities_and_never_counts_beside_them() -> None
             axes = model.plot()
             assert [bar.get_width() for bar in axes.patches] == pytest.approx([0.81, 0.46, 0.19, 0.54])
             assert axes.get_xlabel() == "probability"
-        assert axes.get_title(loc="right").replace("\n", " ") == f"none (example); {NOTE}"
-        assert axes.get_yticklabels()[0].get_text().endswith("no (81 %; 40 rows)")
+        assert axes.get_yticklabels()[0].get_text().endswith("no (25.0 % of 40)")
+        every = RuleList(SCHEMA, tuple(replace(rule, counts=(10, 30)) for rule in COUNTED.rules), NONE)
+        assert [bar.get_width() for bar in every.plot().patches] == [10, 10, 30, 30]
         plt.close("all")
 
 

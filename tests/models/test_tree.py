@@ -274,14 +274,14 @@ def test_without_counts_the_text_has_no_comments() -> None:
 
 
 def test_drawn_probabilities_stand_in_the_text_the_plot_and_the_file() -> None:
-    assert str(LIKELY) == "if age <= 30: no    # 90 %; 8 rows\nelse: yes           # 72 %"
+    assert str(LIKELY) == "if age <= 30: no    # 75.0 % of 8\nelse: yes           # 72 %"
     assert Tree.from_json(LIKELY.to_json()) == LIKELY
     with mpl.rc_context({"backend": "Agg"}):
         import matplotlib.pyplot as plt
 
         axes = LIKELY.plot()
         lines = [text.get_text().replace("\u00a0", " ") for text in axes.texts]
-        assert {"90 %; 8 rows", "72 %"} <= set(lines)
+        assert {"75.0 % of 8", "72 %"} <= set(lines)
         assert len([patch for patch in axes.patches if isinstance(patch, Rectangle)]) == 4  # two shares a leaf
         plt.close("all")
 

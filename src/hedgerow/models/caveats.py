@@ -28,10 +28,13 @@ class Caveat:
         released rows of a leaf may be none but for the noise.
     sentence : str
         The same in words.
+    leaves : tuple of int
+        The numbers of all leaves that it is about, from 1; empty if it is about the model as a whole.
     """
 
     kind: str
     sentence: str
+    leaves: tuple[int, ...] = ()
 
     @property
     def is_of_model(self) -> bool:
@@ -97,14 +100,14 @@ def _unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive:
         if not all(bins.any() for bins in box.values()) or any(_is_inside(box, other) for other in earlier):
             none.append(place + 1)
     if none:
-        yield Caveat("unreachable", f"No row that fits the schema reaches {_named(name, none)}.")
+        yield Caveat("unreachable", f"No row that fits the schema reaches {_named(name, none)}.", tuple(none))
 
 
 def _empty(release: LeafRelease) -> Iterator[Caveat]:
     none = [place + 1 for place in range(len(release.leaves)) if release.is_too_few(place)]
     if none and release.is_noisy:
         where = _named(release.name, none)
-        yield Caveat("empty", f"There may be no rows in {where}: noise alone can make such counts.")
+        yield Caveat("empty", f"There may be no rows in {where}: noise alone can make such counts.", tuple(none))
 
 
 AllowedBins = dict[str, Mask]  # the bins of some attributes; of others, all
@@ -123,6 +126,13 @@ def _is_inside(box: AllowedBins, other: AllowedBins) -> bool:
 
 
 def _named(name: str, numbers: Sequence[int]) -> str:
-    shown = ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
+    """Return all these leaves by their rising numbers, runs of three or more as ranges."""
+    runs = list[list[int]]()
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    shown = [text for run in runs for text in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run))]
     plural = "leaves" if name == "leaf" else f"{name}s"
-    return f"{name if len(numbers) == 1 else plural} {shown}"
+    return f"{name if len(numbers) == 1 else plural} {', '.join(shown)}"

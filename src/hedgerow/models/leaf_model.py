@@ -26,7 +26,6 @@ from hedgerow.schema import Literal, Number
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
 
-_TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
 _NO_COUNTS = "probabilities were drawn with the model, for a leaf of hardly any row too: no counts were released"
 _UNKNOWN_NOISE = "the privacy card does not state the noise on the counts: none is known to be exact"
 _MOST_NAMED = 3  # classes that the line of a folded group names
@@ -174,17 +173,13 @@ class LeafModel(Model):
         if not release.is_noisy:
             return []
         of_classes, of_number = "ranges allow for the noise on the counts", "rows are rounded as the noise asks"
-        how = of_classes if self._number is None else of_number
-        if self._number is None and not release.has_drawn:
-            how = f"shares of the predicted class; {how}"
+        how = f"shares of the predicted class; {of_classes}" if self._number is None else of_number
         return [f"{how}, {100 * CONFIDENCE:g} %; the file has the released numbers"]
 
     @property
     def _caption(self) -> str:
         headline = printable(self.privacy.headline)
-        if not self.leaf_release.has_rows:
-            return f"{headline}; no counts were released"
-        return f"{headline}; {_TWO_RELEASES}" if self.has_probabilities else headline
+        return headline if self.leaf_release.has_rows else f"{headline}; no counts were released"
 
     def to_python(self) -> str:
         """Return the source of a Python function ``predict(row)``; see `Model.to_python`."""
@@ -277,19 +272,19 @@ class LeafModel(Model):
     def get_rules(self) -> list[dict[str, Any]]:
         """Return one record a leaf: number, condition, prediction, its probability, released counts by class.
 
-        The counts are None where none were released; so is the probability, unless it was drawn. A drawn
-        probability is no share of the counts, which are a release of their own. ``pandas.DataFrame(model.get_rules())``
-        makes a frame of it.
+        The counts are None if none were released. The probability is None if a leaf may have no rows, given the noise
+        on its counts, or if neither probabilities nor counts with known noise were released.
+        ``pandas.DataFrame(model.get_rules())`` makes a frame of it.
         """
         release, levels, rules = self.leaf_release, self.schema.target.values, list[dict[str, Any]]()
         for place, (condition, prediction) in enumerate(zip(self.conditions, self.predictions, strict=True)):
-            counts, share = release.counts_of(place), float(release.probabilities[place].max())
+            counts = release.counts_of(place)
             rules.append(
                 {
                     self.leaf_name: place + 1,
                     "condition": condition,
                     "prediction": prediction,
-                    "probability": share if release.has_shares(place) else None,
+                    "probability": release.support(place, place + 1).probability,
                     "counts": None if counts is None else dict(zip(levels, counts, strict=True)),
                 }
             )
@@ -333,7 +328,7 @@ class LeafModel(Model):
         """Return the cells of a group in tables, for its share and its rows; or a note in the place of all of them."""
         release = self.leaf_release
         support, counts = release.support(group.first, group.stop), release.counts_of(group.first)
-        if group.size > 1 or (support.share is None and support.drawn is None and support.is_too_few):
+        if group.size > 1 or support.is_too_few:
             return [self._note(group) or ""]
         share = [support.share_shown] if self.has_shares else []
         if not release.has_rows:
@@ -358,8 +353,7 @@ class LeafModel(Model):
         notes_alone = [""] * (len(self._titles) == 2 and any(group.size > 1 for group in groups))
         head = element("tr", *(element("th", name) for name in ["", *self._titles, *notes_alone]))
         table = element("table", element("thead", head), element("tbody", *map(self._html_row, groups)))
-        said = [_TWO_RELEASES] if self.has_counts and self.has_probabilities else []
-        notes = [element("p", text) for text in [*said, *self._remarks(groups)]]
+        notes = [element("p", text) for text in self._remarks(groups)]
         return "".join([table, *notes])
 
     def _html_row(self, group: LeafGroup) -> Html:

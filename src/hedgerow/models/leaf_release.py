@@ -200,18 +200,14 @@ class LeafRelease:
 
     def support(self, first: int, stop: int) -> "Support":
         """Return what is shown of the rows of neighbouring leaves together; of a leaf by itself, with its share."""
-        support, leaf = self._rows_of(first, stop), self.leaves[first]
-        if stop - first > 1 or self.target.as_number is not None:
+        support, counts = self._rows_of(first, stop), self.leaves[first].counts
+        if stop - first > 1 or not self.has_shares(first) or support.is_too_few or support.is_unknown:
             return support
-        shares = self.probabilities[first]
-        if leaf.probabilities is not None:
-            return replace(support, drawn=float(shares.max()))
-        if leaf.counts is None or support.is_too_few:
+        support = replace(support, probability=float(self.probabilities[first].max()))
+        if counts is None:
             return support
-        if support.is_exact:
-            return replace(support, share=(float(shares.max()),) * 2)
         place = self.target.values.index(self.predictions[first])
-        return replace(support, share=shown_share(leaf.counts, place, self.noise))
+        return replace(support, share=shown_share(counts, place, self.noise))
 
     def _rows_of(self, first: int, stop: int) -> "Support":
         rows, unknown, _ = self._sums
@@ -316,17 +312,19 @@ class Support:
 
     - If no counts were released, only a probability that was drawn with the model is shown.
     - Exact rows and shares are shown as they are.
-    - Noisy rows whose interval contains 0 are too few to tell: only their upper bound is shown, and no share.
+    - Noisy rows whose interval contains 0 are too few to tell: only their upper bound is shown, and neither a share nor
+      a probability.
     - Other noisy rows are rounded to the digits that the noise leaves. The share is shown as an interval if this is
-      narrower than half of the range from 0 to 1.
-    - If the card does not state the noise, the released rows are shown and marked as such, without a share.
+      narrower than half of the range from 0 to 1. Records for programs have the probability that the model gives.
+    - If the card does not state the noise, the released rows are shown and marked as such, without share and
+      probability.
     """
 
     rows: int | None = None  # the sum of the released counts, negative if the noise is; None if none were released
     numbers: int = 0  # how many noisy numbers were added
     noise: CountNoise | None = None  # None if the card does not state it
     share: tuple[float, float] | None = None  # the ends of its interval, equal if it is exact; None if it is not shown
-    drawn: float | None = None  # the probability of the predicted class, if it was drawn with the model
+    probability: float | None = None  # of the predicted class, as `predict_proba` gives it; None if it is not shown
 
     @property
     def is_exact(self) -> bool:
@@ -339,26 +337,28 @@ class Support:
         return self.rows is not None and self.noise is not None and self.rows <= self.noise.spread(self.numbers)
 
     @property
+    def is_unknown(self) -> bool:
+        """True if rows were released, and the card does not state their noise."""
+        return self.rows is not None and self.noise is None
+
+    @property
     def rows_shown(self) -> str:
         """The rows in words; empty if none were released."""
         return "" if self.rows is None else rows_text(self.rows, self.numbers, self.noise, "row")
 
     @property
     def share_shown(self) -> str:
-        """The drawn probability, or else the share; empty if neither is shown."""
-        if self.drawn is not None:
-            return f"{100 * self.drawn:.3g} %"
-        if self.share is None:
-            return ""
-        return f"{100 * self.share[0]:.1f} %" if self.is_exact else interval_text(self.share)
+        """The share by the counts, or the drawn probability if there are no counts; empty if neither is shown."""
+        if self.share is not None:
+            return f"{100 * self.share[0]:.1f} %" if self.is_exact else interval_text(self.share)
+        return f"{100 * self.probability:.3g} %" if self.rows is None and self.probability is not None else ""
 
     @property
     def text(self) -> str:
         """The share and the rows in words, such as "65 to 71 % of about 720"; empty if neither is shown."""
-        if self.rows is not None and self.share is not None and self.drawn is None:
+        if self.rows is not None and self.share is not None:
             return f"{self.share_shown} of {rows_text(self.rows, self.numbers, self.noise)}"
-        said = "; ".join(filter(None, (self.share_shown, self.rows_shown)))
-        return f"{said}: too few to tell" if self._most and self.drawn is None else said
+        return f"{self.rows_shown}: too few to tell" if self._most else self.rows_shown or self.share_shown
 
     @property
     def _most(self) -> int:

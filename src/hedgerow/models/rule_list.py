@@ -189,8 +189,8 @@ class RuleList(LeafModel):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw one bar a rule, and return the axes.
 
-        It shows the drawn probabilities of a model that has such, else the released counts; else the class alone. Of a
-        number, bars are as long as what the rules predict. At most 20 bars are drawn: neighbouring rules that may have
+        It shows the released counts, or else the drawn probabilities, or else the class alone. Of a number, bars are as
+        long as what the rules predict. At most 20 bars are drawn: neighbouring rules that may have
         no rows, and those at the end, are folded into one.
         """
         groups, number = self._groups(MOST_BARS), self.schema.target.as_number
@@ -202,10 +202,8 @@ class RuleList(LeafModel):
             ends = [(min(one), max(one)) for one in said]
             return number_bars(rules, ends, number.low, printable(number.name), caption, ax)
         names = list(map(shown_text, self.schema.classes))
-        if self.has_probabilities:
-            none = np.full(len(names), np.nan)
-            shares = np.array([none if one.size > 1 else self.probabilities[one.first] for one in groups])
-            return leaf_bars(rules, shares, names, caption, ax, "probability")
+        if self.has_probabilities and not self.leaf_release.is_histogram:
+            return leaf_bars(rules, self._drawn_bars(groups), names, caption, ax, "probability")
         if not self.has_counts:
             levels = [self.schema.classes.index(one.pop()) if len(one) == 1 else None for one in said]
             return class_bars(rules, levels, names, caption, ax)
@@ -215,6 +213,14 @@ class RuleList(LeafModel):
         elif not noise.is_exact:
             unit += f", of each class off by at most {noise.spread(1):,} ({100 * CONFIDENCE:g} % by the noise)"
         return leaf_bars(rules, self._bars(groups), names, caption, ax, unit)
+
+    def _drawn_bars(self, groups: Sequence[LeafGroup]) -> Array:
+        """Return the probabilities of each rule by class, not a number if they are not shown."""
+        shares, release = np.full((len(groups), len(self.schema.classes)), np.nan), self.leaf_release
+        for place, group in enumerate(groups):
+            if release.support(group.first, group.stop).probability is not None:
+                shares[place] = self.probabilities[group.first]
+        return shares
 
     def _bars(self, groups: Sequence[LeafGroup]) -> Array:
         """Return the counts of each group by class, not a number if no bar is drawn."""

@@ -221,8 +221,7 @@ class Tree(LeafModel):
     def _drawn_leaf(self, group: LeafGroup, levels: Sequence[Any]) -> DrawnLeaf:
         support = self.leaf_release.support(group.first, group.stop)
         said = set(self.predictions[group.first : group.stop])
-        has_bar = group.size == 1 and (support.share is not None or support.drawn is not None)
-        shares = tuple(map(float, self.probabilities[group.first])) if has_bar else ()
+        shares = tuple(map(float, self.probabilities[group.first])) if support.share_shown else ()
         note = (self._note(group) or "").replace("of ", f"of{NO_BREAK}")
         level = levels.index(said.pop()) if len(said) == 1 else None
         return DrawnLeaf(level, note, shares, self._prediction_text(group), is_folded=group.size > 1)
