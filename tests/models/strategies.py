@@ -16,6 +16,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from hedgerow.models import AttributePoints, Leaf, PointScale, Rule, RuleList, Scorecard, Split, Tree
+from hedgerow.models.decisions import CostTable
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Number, Ordered, Real, Schema
@@ -418,7 +419,7 @@ def rule_lists(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None =
     rules = [
         Rule(a, leaf.counts, leaf.label, leaf.probabilities) for a, leaf in zip((*antecedents, ()), found, strict=True)
     ]
-    return RuleList(schema, tuple(rules), drawn_card(draw, privacy))
+    return RuleList(schema, tuple(rules), drawn_card(draw, privacy), draw(cost_tables(len(schema.classes))))
 
 
 @st.composite
@@ -430,7 +431,12 @@ def trees(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None = None
         return st.builds(Split, st.sampled_from(literals), nodes, nodes)
 
     root = draw(split(st.recursive(leaf, split, max_leaves=8)) | leaf if literals else leaf)
-    return Tree(schema, root, drawn_card(draw, privacy))
+    return Tree(schema, root, drawn_card(draw, privacy), draw(cost_tables(len(schema.classes))))
+
+
+def cost_tables(n_classes: int) -> st.SearchStrategy[CostTable | None]:
+    line = st.tuples(*[st.floats(0, 1e6)] * n_classes)
+    return st.none() | st.tuples(*[line] * n_classes)
 
 
 @st.composite

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
+import hedgerow as hr
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.models.decisions import cost_matrix, decisions
@@ -107,3 +109,37 @@ def test_labels_alone_are_refused_since_no_cost_can_change_them():
     labels = Tree(SCHEMA, Split(YOUNG, Leaf(label="no"), Leaf(label="yes")), NONE)
     with pytest.raises(ArgumentTypeError, match="a tree with probabilities or counts, got one with labels alone"):
         labels.decide(ROWS, class_weight={"yes": 2})
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        hr.PrivateTreeClassifier(1, max_depth=1),
+        hr.PrivateRuleListClassifier(1, max_rules=2),
+        hr.OptimalTreeClassifier(max_depth=1),
+        hr.OptimalRuleListClassifier(max_rules=2),
+    ],
+)
+def test_a_model_file_has_the_costs_that_the_fit_minimised(learner):
+    data = hr.datasets.load("breast_cancer")
+    first, second = data.schema.classes
+    for given_, table in (
+        ({}, None),
+        ({"class_weight": {second: 5}}, ((0.0, 1.0), (5.0, 0.0))),
+        ({"costs": {first: {second: 2}, second: {first: 7}}}, ((0.0, 2.0), (7.0, 0.0))),
+    ):
+        fitted = clone(learner).set_params(schema=data.schema, **given_).fit(data.frame, data.labels)
+        model = fitted.tree_ if hasattr(fitted, "tree_") else fitted.rule_list_
+        assert model.costs == table
+        assert type(model).from_json(model.to_json()) == model
+        assert ("costs" in model.to_dict()) == (table is not None)
+
+
+@pytest.mark.parametrize("costs", [((0.0, 1.0),), ((0, 1), (True, 0)), ((0, 1), (float("inf"), 0)), 3, "costs"])
+def test_costs_of_a_model_that_do_not_fit_are_refused(costs):
+    schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", ("no", "yes")))
+    with pytest.raises(ValueError, match="expected costs as 2 lines of 2 finite numbers"):
+        Tree(schema, Leaf(label="no"), PrivacyCard.none("example", software="hedgerow"), costs)
+    number = hr.Schema({"a": hr.Boolean()}, hr.Number("y", 0, 1))
+    with pytest.raises(ValueError, match="got a label that is a number"):
+        Tree(number, Leaf(label=number.target.values[0]), PrivacyCard.none("example", software="hedgerow"), costs)

@@ -5,15 +5,18 @@ The public estimators (`hedgerow.learn.contract`) are scikit-learn's face of the
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, cast
 
 from hedgerow.boundary.arguments import check_flag, check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError, TooManyRowsError
 from hedgerow.learn.inputs import TrainingData, check_kept, check_learnable
+from hedgerow.learn.learned import BuildModel
+from hedgerow.models.decisions import CostTable
 from hedgerow.models.model import Model
 from hedgerow.models.tree import MAX_DEPTH
+from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import DIRECTIONS, Direction
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -105,6 +108,15 @@ class Specification:
     def rows(self, data: TrainingData) -> TrainingRows:
         """Return the rows of a fit, none of which has been counted yet."""
         return TrainingRows(lambda: data.count(None), lambda: len(data.table) * data.schema.steps)
+
+    def costs_by_class(self, schema: Schema) -> CostTable | None:  # noqa: ARG002 -- of learners with costs
+        """Return the costs that the fit minimises, by actual class, then by predicted class; None if there are none."""
+        return None
+
+    def built(self, build: BuildModel, schema: Schema, card: PrivacyCard) -> Model:
+        """Return the model that was learned, with the costs that the fit minimised."""
+        model, costs = build(schema, card), self.costs_by_class(schema)
+        return model if costs is None else replace(cast("Any", model), costs=costs)
 
     def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
         """Learn a model, and return what `publish` makes of it: of a private one before the gate is closed."""

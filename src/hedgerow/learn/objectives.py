@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+import numpy as np
+
 from hedgerow.boundary.arguments import check_choice, check_flag, check_probability
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.learned import LEAF_COUNTS, LEAF_SUMS, LeafNumbers
 from hedgerow.learn.search.losses import LossTable, Objective
-from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
+from hedgerow.models.decisions import ClassWeight, Costs, CostTable, cost_matrix, cost_table
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.stop_prior import STOP_RULE, STOP_RULE_OF_SHARES, StopRule
 from hedgerow.schema.schema import Schema
@@ -41,6 +43,10 @@ class RowLoss:
         """Return the loss by its name, or as a table of levels and predictions; ValueError if the schema has none."""
         raise NotImplementedError
 
+    def costs_by_class(self, schema: Schema) -> CostTable | None:  # noqa: ARG002 -- of classes
+        """Return the costs that the loss has, by actual class, then by predicted class; None if it has none."""
+        return None
+
     @property
     def stop_rule(self) -> StopRule:
         """The rule that makes the default prior of trees."""
@@ -71,9 +77,15 @@ class ClassificationLoss(RowLoss):
         if self.objective != OBJECTIVE and self._has_costs:
             raise ArgumentError(f"expected objective={OBJECTIVE!r} with costs or class_weight, got {self.objective!r}.")
 
+    def costs_by_class(self, schema: Schema) -> CostTable | None:
+        if not self._has_costs:
+            return None
+        matrix = cost_matrix(schema.classes, class_weight=self.class_weight, costs=self.costs)
+        return cost_table(matrix.tolist(), schema.target)
+
     def table(self, schema: Schema) -> Objective:
-        if self._has_costs:
-            return LossTable.of_costs(cost_matrix(schema.classes, class_weight=self.class_weight, costs=self.costs))
+        if (costs := self.costs_by_class(schema)) is not None:
+            return LossTable.of_costs(np.array(costs))
         if self.objective != "absolute":
             return self.objective
         if not schema.target.ordered:

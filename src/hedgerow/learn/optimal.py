@@ -35,7 +35,7 @@ from hedgerow.learn.search.certified import MOST_BYTES, Limit, Optimum, SearchSe
 from hedgerow.learn.search.lattice import Take, value_of
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.space import Space
-from hedgerow.models.decisions import ClassWeight, Costs
+from hedgerow.models.decisions import ClassWeight, Costs, CostTable
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import Tree
@@ -80,6 +80,9 @@ class OptimalSpecification(Specification):
     def loss(self) -> RowLoss:
         """The loss of a row, by the parameters."""
         raise NotImplementedError
+
+    def costs_by_class(self, schema: Schema) -> CostTable | None:
+        return self.loss.costs_by_class(schema)
 
     def find(self, tally: Tally, space: Space, depth: int) -> Optimum:
         """Return the model with the least loss of all with so many splits in a row, with its proof."""
@@ -159,7 +162,7 @@ class OptimalRuleList(OptimalSpecification):
             part = part.left
         values.append(value_of(part))
         build = list_model(antecedents, LeafValues(tally.leaf_counts(antecedents), values, self.values(schema)))
-        return publish(build(schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
+        return publish(self.built(build, schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -178,7 +181,7 @@ class OptimalTree(OptimalSpecification):
         counts = np.array(list(leaf_totals(tally, space, optimum.model)))
         values = [value_of(leaf) for leaf in leaves_of(optimum.model)]
         build = tree_model(space, optimum.model, LeafValues(counts, values, self.values(schema)))
-        return publish(build(schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
+        return publish(self.built(build, schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -133,7 +133,7 @@ class PrivateSpecification(Specification):
         def released(gate: Gate) -> T:
             with search_progress(plan.cost, verbose=bool(self.verbose)) as progress:
                 build = plan.learn(count(), gate, progress)
-            return publish(build(schema, _card(plan, schema, gate.budget, noise)))
+            return publish(self.built(build, schema, _card(plan, schema, gate.budget, noise)))
 
         return spend_share(self.budget, charge, noise, released, steps=schema.steps)
 

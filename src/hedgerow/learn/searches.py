@@ -17,6 +17,7 @@ from hedgerow.learn.plans import GreedyPlan, Plan
 from hedgerow.learn.private_base import PrivateSpecification, search_progress
 from hedgerow.learn.search.cost import Cost, largest_size
 from hedgerow.learn.search.losses import Loss
+from hedgerow.models.decisions import CostTable
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gini import Gini
 from hedgerow.privacy.noise import GumbelChoice, PermuteAndFlip, TwoSidedGumbelChoice, TwoSidedPermuteAndFlip
@@ -108,6 +109,9 @@ class SearchSpecification(PrivateSpecification):
         if self.lookahead is not None and self.given_size is None:
             problem = f"{self.size_name} must be a whole number with lookahead, got None"
             raise ArgumentError(f"{problem}: a size is drawn with all {self.parts} jointly.")
+
+    def costs_by_class(self, schema: Schema) -> CostTable | None:
+        return self.loss.costs_by_class(schema)
 
     # What each kind of model has of its own
 

@@ -12,12 +12,15 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.schema.targets import Target
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import Value, listed, shown_text, value_text
 
 ClassWeight = Mapping[Any, float]  # the weight of an error about each class; 1 for a class that is left out
 Costs = Mapping[Any, Mapping[Any, float]]
 """The cost of each decision for each class: ``{class of the row: {class decided: cost}}``."""
+CostTable = tuple[tuple[float, ...], ...]
+"""The cost of each prediction: a line for each actual class, a column for each predicted class."""
 _ROUNDING = 1e-12  # by which equal expected costs may differ, relative to the terms that they sum
 
 
@@ -33,6 +36,25 @@ def cost_matrix(classes: Sequence[Value], class_weight: ClassWeight | None, cost
             raise ArgumentError(f"class_weight must be finite numbers > 0, got {describe_argument(weight)}.")
         weights[classes.index(value)] = weight
     return weights[:, np.newaxis] * (1 - np.eye(len(classes)))
+
+
+def cost_table(values: Any, target: Target) -> CostTable | None:
+    """Return the costs in a model file as floats, or None; ValueError if they do not fit the classes."""
+    if values is None:
+        return None
+    expected = f"expected costs as {target.n_levels} lines of {target.n_levels} finite numbers"
+    if target.as_number is not None:
+        raise ArgumentError("expected costs with a label that has classes only, got a label that is a number.")
+    lines = [list(line) if _is_line(line) else [] for line in (values if _is_line(values) else [])]
+    if len(lines) != target.n_levels or any(len(line) != target.n_levels for line in lines):
+        raise ArgumentError(f"{expected}, got {describe_argument(values)}.")
+    if not all(_is_number(cost) for line in lines for cost in line):
+        raise ArgumentError(f"{expected}, got values of other types, or infinite values.")
+    return tuple(tuple(map(float, line)) for line in lines)
+
+
+def _is_line(values: Any) -> bool:
+    return isinstance(values, (list, tuple, np.ndarray))
 
 
 def by_class(classes: Sequence[Value], entries: Mapping[Any, Any]) -> dict[Any, Any]:

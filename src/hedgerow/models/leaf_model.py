@@ -50,6 +50,11 @@ class LeafModel(Model):
     def __len__(self) -> int:
         return len(self.leaves)
 
+    @property
+    def _costs_entry(self) -> dict[str, Any]:
+        """The entry of the file with the costs that the fit minimised; empty if there are none."""
+        return {} if self.costs is None else {"costs": [list(line) for line in self.costs]}
+
     @cached_property
     def leaf_release(self) -> LeafRelease:
         """All that was released about the leaves, and what follows from it; ValueError if it does not fit."""

@@ -16,7 +16,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, Mod
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.conditions import Path as DecisionPath
-from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
+from hedgerow.models.decisions import ClassWeight, Costs, CostTable, cost_matrix, decisions
 from hedgerow.models.envelope import OURS, SealedFile, seal
 from hedgerow.models.extra_contents import Content, guarantee_line
 from hedgerow.models.leaf import Leaf
@@ -74,6 +74,7 @@ class Model(SealedFile):
     kind: ClassVar[str]  #: the kind of model in messages and titles
     decides_by: ClassVar[str]  #: the way in which it decides, as a message says it after the kind: "adds up points"
     has_points: ClassVar[bool] = False  #: True if it adds up points, so that each row has a total
+    costs: CostTable | None = None  #: the costs that the fit minimised, by actual class, then by predicted class
     contents: tuple[Content, ...] = ()  #: other data in the file that it was read from; its own file has none of it
 
     def with_contents(self, contents: tuple[Content, ...]) -> Self:

@@ -11,6 +11,7 @@ from hedgerow.boundary.arrays import Array
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import Cases, Dialect, Path, Pieces, check_literals
 from hedgerow.models.count_noise import CONFIDENCE
+from hedgerow.models.decisions import CostTable, cost_table
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.leaf_groups import MOST_BARS, MOST_LINES, LeafGroup, list_groups
 from hedgerow.models.leaf_model import LeafModel, NotedLines
@@ -89,6 +90,9 @@ class RuleList(LeafModel):
         The rules, the default rule (empty antecedent) last.
     privacy : PrivacyCard
         What was spent and what is guaranteed.
+    costs : tuple of tuple of float, optional
+        The costs that the fit minimised, by actual class, then by predicted class. None: every error cost the same, or
+        the model predicts a number.
 
     Raises
     ------
@@ -110,6 +114,7 @@ class RuleList(LeafModel):
     schema: Schema
     rules: tuple[Rule, ...]
     privacy: PrivacyCard
+    costs: CostTable | None = None
 
     kind: ClassVar[str] = "rule list"
     leaf_name: ClassVar[str] = "rule"
@@ -121,6 +126,7 @@ class RuleList(LeafModel):
         object.__setattr__(self, "rules", tuple(self.rules))
         if not self.rules or self.rules[-1].antecedent or not all(rule.antecedent for rule in self.rules[:-1]):
             raise ArgumentError("expected one default rule, with an empty antecedent, as the last rule.")
+        object.__setattr__(self, "costs", cost_table(self.costs, self.schema.target))
         _ = self.leaf_release
         for rule in self.rules:
             check_literals(rule.antecedent, self.schema, "a rule")
@@ -155,14 +161,14 @@ class RuleList(LeafModel):
     def _structure(self) -> dict[str, Any]:
         said = zip(self.rules, self.predictions, strict=True)
         rules = ({"if": [x.to_dict() for x in rule.antecedent], **rule.leaf.to_dict(then)} for rule, then in said)
-        return {"rules": list(rules)}
+        return {"rules": list(rules), **self._costs_entry}
 
     @classmethod
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
         rules: list[Rule] = []
         for rule in data["rules"]:
             rules.append(Rule.of(tuple(Literal.from_dict(x) for x in rule["if"]), Leaf.from_dict(rule)))
-        return cls(schema, tuple(rules), privacy)
+        return cls(schema, tuple(rules), privacy, data.get("costs"))
 
     @property
     def _cases(self) -> Cases:

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.conditions import Dialect, Path, Pieces, check_literals, conditions
+from hedgerow.models.decisions import CostTable, cost_table
 from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.leaf_groups import MOST_BOXES, MOST_LINES, LeafGroup, ShownNode, groups_of, tree_outline
 from hedgerow.models.leaf_model import LeafModel, NotedLines
@@ -42,6 +43,9 @@ class Tree(LeafModel):
         The first split, or the only leaf.
     privacy : PrivacyCard
         What was spent and what is guaranteed.
+    costs : tuple of tuple of float, optional
+        The costs that the fit minimised, by actual class, then by predicted class. None: every error cost the same, or
+        the model predicts a number.
 
     Raises
     ------
@@ -69,6 +73,7 @@ class Tree(LeafModel):
     schema: Schema
     root: TreeNode
     privacy: PrivacyCard
+    costs: CostTable | None = None
 
     kind: ClassVar[str] = "tree"
     leaf_name: ClassVar[str] = "leaf"
@@ -77,6 +82,7 @@ class Tree(LeafModel):
     format: ClassVar[str] = "hedgerow/tree"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", cost_table(self.costs, self.schema.target))
         _ = self.leaf_release
         check_literals(self._literals, self.schema, "a split")
 
@@ -164,11 +170,11 @@ class Tree(LeafModel):
             return {"if": literal.to_dict(), "true": true, "false": false}
 
         leaves = self.leaves
-        return {"root": self.fold(split, lambda i: leaves[i].to_dict(self.predictions[i]))}
+        return {"root": self.fold(split, lambda i: leaves[i].to_dict(self.predictions[i])), **self._costs_entry}
 
     @classmethod
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
-        return cls(schema, _node(data["root"], 0), privacy)
+        return cls(schema, _node(data["root"], 0), privacy, data.get("costs"))
 
     def _sql(self, dialect: Dialect) -> list[str]:
         from hedgerow.models import sql  # sqlglot takes long to import
