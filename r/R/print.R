@@ -183,6 +183,11 @@ points_lines <- function(object) {
       base <- append(base, "", k)
     }
   }
+  if (has_rows(object)) {
+    texts <- lapply(object$parts, function(part) vapply(seq_along(part$bins), function(k) if (length(part$rows)) rows_text(bin_support(part), k, "") else "", ""))
+    table <- cbind(table, data.frame(rows = unlist(texts), stringsAsFactors = FALSE))
+    base <- c(base, "")
+  }
   base <- as.list(c("base", "", base))
   cells <- rbind(names(table), as.matrix(format_free(table)), unlist(base))
   widths <- apply(nchar(cells, "width"), 2L, max)
@@ -285,16 +290,21 @@ as.data.frame.hedgerow <- function(x, row.names = NULL, optional = FALSE, ...) {
   found
 }
 
-# The points, and the ends of their intervals if the noise is known.
+# The points, the ends of their intervals if the noise is known, and the released rows of bins, which may be negative.
 intervals_frame <- function(x) {
   found <- points_frame(x)
   margins <- margins_of(x)
-  if (is.null(margins)) return(found)
-  points <- as.matrix(found[-(1:2)])
-  ends <- cbind(points - margins, points + margins)
-  colnames(ends) <- c(sub("points", "low", names(found)[-(1:2)]), sub("points", "high", names(found)[-(1:2)]))
-  cbind(found, as.data.frame(ends, optional = TRUE))
+  if (!is.null(margins)) {
+    points <- as.matrix(found[-(1:2)])
+    ends <- cbind(points - margins, points + margins)
+    colnames(ends) <- c(sub("points", "low", names(found)[-(1:2)]), sub("points", "high", names(found)[-(1:2)]))
+    found <- cbind(found, as.data.frame(ends, optional = TRUE))
+  }
+  if (has_rows(x)) found$rows <- unlist(lapply(x$parts, function(part) if (length(part$rows)) part$rows else NA_real_ * seq_along(part$bins)))
+  found
 }
+
+has_rows <- function(object) any(lengths(lapply(object$parts, `[[`, "rows")) > 0L)
 
 points_frame <- function(x) {
   titles <- if (length(x$base) == 1L) "points" else paste0("points(", printable(shown_classes(x)), ")")

@@ -358,7 +358,10 @@ part_of <- function(part, attributes, width) {
   if (length(errors) && !identical(lengths(errors), lengths(points))) unreadable("expected an error for each number of points of %s, found others", a$name)
   unsupported <- as.numeric(unlist(part$unsupported)) + 1
   if (any(diff(unsupported) <= 0) || any(unsupported > length(bins))) unreadable("expected unsupported bins of %s in rising order, found others", a$name)
-  list(attribute = a$name, bins = bins, cuts = cuts, points = do.call(rbind, points), errors = do.call(rbind, errors), unsupported = unsupported)
+  rows <- as.numeric(unlist(part$rows))
+  if (length(rows) != length(bins) * !is.null(part$rows_error)) unreadable("expected rows for each bin of %s, found others", a$name)
+  list(attribute = a$name, bins = bins, cuts = cuts, points = do.call(rbind, points), errors = do.call(rbind, errors), unsupported = unsupported,
+       rows = rows, rows_error = part$rows_error)
 }
 
 # The cut points between bins such as (30, 45]: where they are the default grid, the file has them here alone.

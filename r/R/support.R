@@ -33,18 +33,28 @@ spread_of <- function(scale, number, confidence) {
 
 # The released rows of all leaves with their noise; `off` gives the spread of a sum of so many numbers.
 support_of <- function(object) {
-  known <- new.env()
   has_sums <- length(unlist(object$sums)) > 0
   released <- if (has_sums) object$sums else object$counts
   each <- if (has_sums) length(object$target$values) - 1 else 1  # what a row adds to all numbers of its leaf
   scale <- noise_scale(object$privacy, if (has_sums) "leaf_sums" else "leaf_counts")
+  rows <- vapply(released, function(own) if (is.null(own)) NA_real_ else round(sum(own) / each), 0)
+  with_noise(rows, lengths(released), scale)
+}
+
+# The released rows of an attribute's bins, each with noise of the same standard deviation.
+bin_support <- function(part) {
+  scale <- if (part$rows_error > 0) 1 / (2 * asinh(1 / (sqrt(2) * part$rows_error))) else 0
+  with_noise(part$rows, rep(1, length(part$rows)), scale)
+}
+
+with_noise <- function(rows, numbers, scale) {
+  known <- new.env()
   off <- function(number, confidence = 0.95) {
     key <- paste(number, confidence)
     if (is.null(known[[key]])) known[[key]] <- spread_of(scale, number, confidence)
     known[[key]]
   }
-  rows <- vapply(released, function(own) if (is.null(own)) NA_real_ else round(sum(own) / each), 0)
-  list(rows = rows, numbers = lengths(released), scale = scale, off = off)
+  list(rows = rows, numbers = numbers, scale = scale, off = off)
 }
 
 are_too_few <- function(support, leaves) {
@@ -72,7 +82,7 @@ rows_text <- function(support, leaves, unit = "row") {
   place <- 10^(nchar(format(off, scientific = FALSE)) - 1)
   if (rows > off) return(paste("about", counted(place * round(rows / place), unit)))
   most <- place * ceiling(max(rows + off, 0) / place)
-  if (most > 0) paste("at most", counted(most, unit)) else "probably no rows"
+  if (most > 0) paste("at most", counted(most, unit)) else if (unit == "") "0" else "probably no rows"
 }
 
 # Whether the probability of the class that a leaf predicts is shown: it was drawn, or follows from counts with known

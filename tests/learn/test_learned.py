@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from hedgerow.learn.learned import LeafValues, leaves_of, list_model, scorecard_model, tree_model
+from hedgerow.learn.learned import BinEvidence, LeafValues, leaves_of, list_model, scorecard_model, tree_model
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.models import AttributePoints, Leaf, Split
+from hedgerow.models.points import MOST_ROWS
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
 
@@ -91,11 +92,17 @@ def test_a_scorecard_has_attributes_in_the_schemas_order_without_those_whose_poi
     assert [part.attribute for part in fewer.parts] == ["b"]
 
 
-def test_a_scorecard_has_the_errors_of_its_points_in_three_digits_and_the_bins_without_support():
-    points, errors = {0: np.array([[1], [0]]), 1: np.array([[3], [3]])}, {0: np.array([[0.12345], [2]])}
-    model = scorecard_model(points, np.array([0]), 0.25, 0.5, errors, {1: [0], 0: []})(SCHEMA, CARD)
-    assert [part.errors for part in model.parts] == [((0.123,), (2.0,)), None]
+def test_a_scorecard_has_the_evidence_of_its_bins_in_whole_rows_and_three_digits():
+    points = {0: np.array([[1], [0]]), 1: np.array([[3], [3]])}
+    evidence = {
+        0: BinEvidence(np.array([[0.12345], [2]]), [], np.array([12.6, -3.4]), 4.56789),
+        1: BinEvidence(np.array([[1.0], [1.0]]), [0], np.array([0.2, 1e30]), 1e30),
+    }
+    model = scorecard_model(points, np.array([0]), 0.25, 0.5, evidence)(SCHEMA, CARD)
+    assert [part.errors for part in model.parts] == [((0.123,), (2.0,)), ((1.0,), (1.0,))]
     assert [part.unsupported for part in model.parts] == [(), (0,)]
+    assert [part.rows for part in model.parts] == [(13, -3), (0, MOST_ROWS)]
+    assert [part.rows_error for part in model.parts] == [4.57, MOST_ROWS]
 
 
 def test_a_scorecard_of_three_classes_has_a_base_and_points_for_each():

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from hedgerow.models import AttributePoints, Scorecard
 from hedgerow.models.point_totals import PointTotals
@@ -22,13 +23,14 @@ AGE = AttributePoints("age", ((-12,), (-3,), (-3,), (11,), (0,)))
 WARD = AttributePoints("ward", ((0,), (6,), (1,)))
 SMOKER = AttributePoints("smoker", ((-2,), (7,), (0,)))
 TWO = Scorecard(SCHEMA, (-7,), (AGE, WARD, SMOKER), 0.1, 0.25, CARD)
+AGE_ROWS: dict[str, Any] = {"rows": (210, 640, 330, 430, -5), "rows_error": 8.0}
 NOISY = Scorecard(
     SCHEMA,
     (-7,),
     (
-        replace(AGE, errors=((2.0,), (0.4,), (0.4,), (1.0,), (8.0,)), unsupported=(4,)),
-        replace(WARD, errors=((0.0,), (1.53,), (0.6,))),
-        replace(SMOKER, errors=((0.2,), (0.5,), (3.0,))),
+        replace(AGE, errors=((2.0,), (0.4,), (0.4,), (1.0,), (8.0,)), unsupported=(4,), **AGE_ROWS),
+        replace(WARD, errors=((0.0,), (1.53,), (0.6,)), rows=(1000, 512, 93), rows_error=5.0),
+        replace(SMOKER, errors=((0.2,), (0.5,), (3.0,)), rows=(900, 611, 94), rows_error=0.0),
     ),
     0.1,
     0.25,

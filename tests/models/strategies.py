@@ -449,7 +449,11 @@ def attribute_points(
         error = st.tuples(*[st.just(0.0) | st.floats(0, 1e6)] * len(points[0]))
         errors = tuple(draw(st.lists(error, min_size=n_bins, max_size=n_bins)))
     unsupported = sorted(draw(st.sets(st.integers(0, n_bins - 1), max_size=3)))
-    return AttributePoints(name, tuple(points), errors, tuple(unsupported))
+    rows = draw(st.none() | st.lists(st.integers(-(10**5), 10**15), min_size=n_bins, max_size=n_bins))
+    noise = None if rows is None else draw(st.just(0.0) | st.floats(1e-3, 1e9))
+    return AttributePoints(
+        name, tuple(points), errors, tuple(unsupported), None if rows is None else tuple(rows), noise
+    )
 
 
 @st.composite

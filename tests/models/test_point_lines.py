@@ -57,7 +57,8 @@ def test_names_cannot_break_a_line_or_pass_for_two_names() -> None:
 
 def test_records_have_the_ends_of_intervals() -> None:
     records = pd.DataFrame(NOISY.get_points())
-    assert list(records) == ["attribute", "bin", "points", "low", "high"]
+    assert list(records) == ["attribute", "bin", "points", "low", "high", "rows"]
+    assert records["rows"].iloc[:4].tolist() == [210, 970, 430, -5]
     assert records[["points", "low", "high"]].iloc[:3].to_numpy().tolist() == [
         [-12, -16, -8],
         [-3, -4, -2],
@@ -66,8 +67,8 @@ def test_records_have_the_ends_of_intervals() -> None:
     assert records[["low", "high"]].iloc[3].isna().all()
     assert list(TWO.get_points()[0]) == ["attribute", "bin", "points"]
     titles = NOISY.listings()[0].columns
-    assert titles == ("attribute", "bin", "points", "95 % by noise")
-    assert NOISY.listings()[0].rows[0] == ("age", "17 to 30", -12, "±4")
+    assert titles == ("attribute", "bin", "points", "95 % by noise", "rows")
+    assert NOISY.listings()[0].rows[0] == ("age", "17 to 30", -12, "±4", "about 210")
 
 
 def test_the_size_counts_printed_lines() -> None:

@@ -95,6 +95,27 @@ def test_a_mapping_is_a_table_of_one_row_of_the_columns_that_are_used() -> None:
     assert one_row("anything else", ["a"]) == "anything else"
 
 
+def test_rows_come_with_their_noise() -> None:
+    part = AttributePoints("x", ((1,), (-2,), (0,)), rows=(300, -4, 12), rows_error=10)
+    assert (part.rows, part.rows_error) == ((300, -4, 12), 10.0)
+    assert [part.support([place]).cell for place in range(3)] == ["about 300", "at most 20", "at most 40"]
+    assert part.support([0, 1]).cell == "about 300"
+    assert AttributePoints("x", ((1,),), rows=(-3,), rows_error=0).support([0]).cell == "0"
+    assert AttributePoints("x", ((1,),)).support([0]).rows is None
+
+
+@pytest.mark.parametrize("rows", [(1,), (1, 2, 3), (1.5, 2), (True, 2), "12", (1, 2**54), None], ids=repr)
+def test_rows_of_another_form_are_refused(rows: object) -> None:
+    with pytest.raises(ValueError, match=r"^rows must have a whole number"):
+        AttributePoints("x", ((1,), (-2,)), rows=rows, rows_error=1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("error", [None, -1.0, float("nan"), float("inf"), True, "1"], ids=repr)
+def test_noise_of_rows_that_is_no_standard_deviation_is_refused(error: object) -> None:
+    with pytest.raises(ValueError, match=r"^rows_error must be a number from 0"):
+        AttributePoints("x", ((1,), (-2,)), rows=(1, 2), rows_error=error)  # type: ignore[arg-type]
+
+
 def test_errors_have_the_shape_of_the_points() -> None:
     part = AttributePoints("x", ((1, 0), (-2, 3)), np.array([[0.5, 1], [0, 2]]), np.array([1]))  # type: ignore[arg-type]
     assert (part.errors, part.unsupported) == (((0.5, 1.0), (0.0, 2.0)), (1,))

@@ -44,21 +44,22 @@ def test_the_text_is_a_table_of_points_and_of_risks() -> None:
 def test_the_noise_on_points_is_in_the_table_and_explained() -> None:
     lines = str(NOISY).splitlines()
     assert lines[:12] == [
-        "attribute  bin         points  95 % by noise",
-        "age        17 to 30       -12             ±4",
-        "           31 to 60        -3             ±1",
-        "           61 to 90        11             ±2",
-        "           missing          0   too few rows",
-        "ward       surgery          0             ±0",
-        "           day clinic       6             ±3",
-        "           outside          1             ±2",
-        "smoker     false           -2             ±1",
-        "           true             7             ±1",
-        "           missing          0             ±6",
+        "attribute  bin         points  95 % by noise         rows",
+        "age        17 to 30       -12             ±4    about 210",
+        "           31 to 60        -3             ±1    about 970",
+        "           61 to 90        11             ±2    about 430",
+        "           missing          0   too few rows   at most 20",
+        "ward       surgery          0             ±0  about 1,000",
+        "           day clinic       6             ±3    about 510",
+        "           outside          1             ±2     about 90",
+        "smoker     false           -2             ±1          900",
+        "           true             7             ±1          611",
+        "           missing          0             ±6           94",
         "base                       -7",
     ]
-    assert lines[-2:] == [
+    assert lines[-3:] == [
         "95 % by noise: how far another draw of the noise may move a number. Sampling and smoothing are not counted.",
+        "rows: the released number of rows, rounded to the digits that its noise leaves (95 %).",
         "too few rows, or *: the released rows are within noise of none; the points are of other bins, or 0.",
     ]
 

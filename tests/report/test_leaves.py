@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
+from hedgerow.models import AttributePoints
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.facts import Fact
@@ -16,6 +17,8 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.report import Form, Subject, disclosure
 from hedgerow.schema import Boolean, Number, Schema
 from tests.cli.table import a_scorecard
+from tests.models.scorecards import NOISY, TWO
+from tests.models.scorecards import NONE as OPEN
 from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, overfitted, without_privacy
 
 
@@ -182,9 +185,24 @@ def test_where_nothing_is_known_it_says_how_to_measure(tmp_path):
     assert "--data" in section.measure
     assert (values, found) == ({"leaves whose rule asks for a sensitive attribute": None}, {})
     (tmp_path / "schema.yaml").write_text(_SCHEMA)
-    section, _, found = of(a_scorecard(tmp_path))
-    assert "no leaves" in section.answer
+    section, values, found = of(replace(a_scorecard(tmp_path), parts=()))
+    assert section.answer.endswith("It has no leaves, and stores no number of rows.")
+    assert (values, found) == ({}, {})
+
+
+def test_a_scorecard_states_how_many_bins_have_too_few_rows():
+    section, values, found = of(NOISY)
+    assert section.answer.endswith("It has no leaves. Its table of points has the released rows of each bin.")
+    assert values == {"bins with released rows": 11, "bins without rows, or within noise of none": 1}
     assert found == {}
+
+
+@pytest.mark.parametrize(("card", "bucket"), [(OPEN, "reject"), (CARD, "look")], ids=["without", "with a guarantee"])
+def test_exact_rows_of_small_bins_are_a_finding(card, bucket):
+    part = AttributePoints("smoker", ((0,), (2,), (1,)), rows=(40, 9, 0), rows_error=0)
+    _, values, found = of(replace(TWO, parts=(part,), privacy=card))
+    assert values["bins with exactly 1 to 9 rows"] == 1
+    assert {key: one.bucket for key, one in found.items()} == {"small-bins": bucket}
 
 
 _SCHEMA = """\

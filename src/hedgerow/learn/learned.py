@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Integers
+from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
@@ -18,7 +18,7 @@ from hedgerow.models.count_noise import QUERIES
 from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.leaf_release import row_numbers
 from hedgerow.models.model import Model
-from hedgerow.models.points import AttributePoints
+from hedgerow.models.points import MOST_ROWS, AttributePoints
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
@@ -108,13 +108,34 @@ def _leaf(schema: Schema, loss: Loss | None, value: Any, counts: Any, sums: Any,
     )
 
 
+@dataclass(frozen=True, eq=False)
+class BinEvidence:
+    """What was released about the rows of an attribute's bins, and how exact the points are."""
+
+    errors: Floats  # the standard errors of the points, of the shape of the points
+    unsupported: Sequence[int]  # the bins whose rows are within noise of none
+    rows: Floats  # the released rows of each bin
+    rows_error: float  # the standard deviation of the noise on each of them
+
+    def points(self, name: str, points: Integers) -> AttributePoints:
+        """Return the points of an attribute with this evidence, in whole rows and three digits of errors."""
+        errors = tuple(tuple(map(_three_digits, row)) for row in self.errors.tolist())
+        rows = tuple(map(int, np.clip(np.rint(self.rows), -MOST_ROWS, MOST_ROWS)))
+        noise = _three_digits(min(self.rows_error, MOST_ROWS))
+        bins = tuple(map(int, self.unsupported))
+        return AttributePoints(name, tuple(map(tuple, points.tolist())), errors, bins, rows, noise)
+
+
+def _three_digits(number: float) -> float:
+    return float(f"{number:.3g}")
+
+
 def scorecard_model(
-    points: Mapping[int, Any],
+    points: Mapping[int, Integers],
     base: Any,
     unit: float,
     error: float | None,
-    errors: Mapping[int, Any] | None = None,
-    unsupported: Mapping[int, Sequence[int]] | None = None,
+    evidence: Mapping[int, BinEvidence] | None = None,
 ) -> Callable[[Schema, PrivacyCard], Scorecard]:
     """Return what makes a scorecard, without attributes whose points are all 0.
 
@@ -128,21 +149,17 @@ def scorecard_model(
         The log-odds of one point.
     error
         The standard error of a row's log-odds by the noise of the releases.
-    errors
-        Of points: their standard errors, in points.
-    unsupported
-        Bins without rows.
+    evidence
+        What was released about the rows of bins, of every attribute. None: nothing was.
     """
 
-    def part(schema: Schema, place: int) -> AttributePoints:
-        off = (errors or {}).get(place)
-        if off is not None:
-            off = tuple(tuple(float(f"{error:.3g}") for error in row) for row in off.tolist())
-        bins = tuple(map(int, (unsupported or {}).get(place, ())))
-        return AttributePoints(schema.names[place], tuple(map(tuple, points[place].tolist())), off, bins)
+    def part(name: str, place: int) -> AttributePoints:
+        if evidence is None:
+            return AttributePoints(name, tuple(map(tuple, points[place].tolist())))
+        return evidence[place].points(name, points[place])
 
     def build(schema: Schema, card: PrivacyCard) -> Scorecard:
-        parts = tuple(part(schema, place) for place, each in sorted(points.items()) if each.any())
+        parts = tuple(part(schema.names[place], place) for place, each in sorted(points.items()) if each.any())
         return Scorecard(schema, tuple(map(int, base)), parts, unit, error, card)
 
     return build

@@ -47,6 +47,15 @@ class CountNoise:
         known = [scale for scale in scales if scale is not None]
         return cls(max(known)) if known and len(known) == len(scales) else None
 
+    @classmethod
+    def of_deviation(cls, deviation: float) -> Self:
+        """Return the discrete Laplace noise of this standard deviation, whose tails are no lighter than Gaussian ones.
+
+        Noise on a sum of counts, K-norm noise and Gaussian noise of the same standard deviation have intervals that are
+        as long or shorter.
+        """
+        return cls(1 / (2 * math.asinh(1 / (math.sqrt(2) * deviation))) if deviation else 0.0)
+
     @property
     def is_exact(self) -> bool:
         """True if no noise was drawn."""

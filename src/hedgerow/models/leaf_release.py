@@ -347,6 +347,11 @@ class Support:
         return "" if self.rows is None else rows_text(self.rows, self.numbers, self.noise, "row")
 
     @property
+    def cell(self) -> str:
+        """The rows in a column of a table, without a unit; empty if none were released."""
+        return "" if self.rows is None else rows_text(self.rows, self.numbers, self.noise)
+
+    @property
     def share_shown(self) -> str:
         """The share by the counts, or the drawn probability if there are no counts; empty if neither is shown."""
         if self.share is not None:

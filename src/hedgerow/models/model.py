@@ -20,7 +20,7 @@ from hedgerow.models.decisions import ClassWeight, Costs, CostTable, cost_matrix
 from hedgerow.models.envelope import OURS, SealedFile, seal
 from hedgerow.models.extra_contents import Content, guarantee_line
 from hedgerow.models.leaf import Leaf
-from hedgerow.models.leaf_release import LeafRelease
+from hedgerow.models.leaf_release import LeafRelease, Support
 from hedgerow.models.model_card import model_card
 from hedgerow.models.plot import svg_of
 from hedgerow.models.pmml import pmml_document
@@ -82,6 +82,11 @@ class Model(SealedFile):
         found = copy(self)
         object.__setattr__(found, "contents", contents)
         return found
+
+    @property
+    def bin_supports(self) -> tuple[Support, ...]:
+        """The released rows of each bin of an attribute, one attribute after the other; empty if none were released."""
+        return ()
 
     @property
     def name(self) -> str:

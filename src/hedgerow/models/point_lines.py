@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
+from hedgerow.models.leaf_release import Support
 from hedgerow.models.points import NORMAL_95, AttributePoints, PointBin, PointErrors, Points
 from hedgerow.text.values import printable, quoted_text
 
 TOO_FEW = "too few rows"
+ROWS = "rows"
 BY_NOISE = "95 % by noise"  # the title of a column of intervals
 _NOTE = f"{BY_NOISE}: how far another draw of the noise may move a number. Sampling and smoothing are not counted."
+_ROWS_NOTE = f"{ROWS}: the released number of rows, rounded to the digits that its noise leaves (95 %)."
 _TOO_FEW_NOTE = f"{TOO_FEW}, or *: the released rows are within noise of none; the points are of other bins, or 0."
 
 
@@ -26,11 +29,14 @@ class PointLine:
         The standard errors of the points, the largest of its bins that have enough rows. None if they are unknown.
     has_rows : tuple of bool
         For each of `bins`, False if no part of it has enough rows for points of its own.
+    support : Support
+        The released rows of all of them together.
     """
 
     bins: tuple[PointBin, ...]
     errors: PointErrors | None
     has_rows: tuple[bool, ...]
+    support: Support
 
     @property
     def attribute(self) -> str:
@@ -105,8 +111,8 @@ def _line(part: AttributePoints, bins: tuple[PointBin, ...]) -> PointLine:
     places = [place for one in bins for place in range(one.start, one.stop)]
     held = [place for place in places if place not in without] or places
     errors = None if part.errors is None else tuple(map(max, zip(*(part.errors[place] for place in held), strict=True)))
-
-    return PointLine(bins, errors, tuple(not without.issuperset(range(one.start, one.stop)) for one in bins))
+    has_rows = tuple(not without.issuperset(range(one.start, one.stop)) for one in bins)
+    return PointLine(bins, errors, has_rows, part.support(places))
 
 
 @dataclass(frozen=True)
@@ -126,6 +132,16 @@ class PointTable:
         """True if the noise on some points is known, or some bins have too few rows."""
         return any(one.errors is not None for lines in self.lines for one in lines) or self._has_too_few
 
+    @cached_property
+    def has_rows(self) -> bool:
+        """True if rows of some bins were released."""
+        return any(one.support.rows is not None for lines in self.lines for one in lines)
+
+    @property
+    def _has_noisy_rows(self) -> bool:
+        supports = (one.support for lines in self.lines for one in lines)
+        return any(one.rows is not None and not one.is_exact for one in supports)
+
     @property
     def _has_too_few(self) -> bool:
         return not all(has for lines in self.lines for one in lines for has in one.has_rows)
@@ -133,21 +149,26 @@ class PointTable:
     def notes(self, *, has_interval: bool) -> list[str]:
         """Return what intervals mean, if there are any; `has_interval` says that totals have them."""
         found = [_NOTE] if has_interval or any(one.margins for lines in self.lines for one in lines) else []
-        return [*found, *([_TOO_FEW_NOTE] if self._has_too_few else [])]
+        return [
+            *found,
+            *([_ROWS_NOTE] if self._has_noisy_rows else []),
+            *([_TOO_FEW_NOTE] if self._has_too_few else []),
+        ]
 
     def cells(self, line: PointLine) -> list[str]:
-        """Return the points of a line as text, each followed by its interval, if there are intervals."""
-        return self._with([str(points) for points in line.points], line.intervals)
+        """Return the points of a line as text, each followed by its interval, if there are intervals; then its rows."""
+        return self._with([str(points) for points in line.points], line.intervals, line.support.cell)
 
     def base_cells(self, base: Points) -> list[str]:
         """Return the points that every row starts with, in the columns of `cells`."""
-        return self._with([str(points) for points in base], [""] * len(base))
+        return self._with([str(points) for points in base], [""] * len(base), "")
 
     def titles(self, columns: Sequence[str]) -> list[str]:
         """Return the titles of `cells`."""
-        return self._with(columns, [BY_NOISE if len(columns) == 1 else "±"] * len(columns))
+        return self._with(columns, [BY_NOISE if len(columns) == 1 else "±"] * len(columns), ROWS)
 
-    def _with(self, cells: Sequence[str], intervals: Sequence[str]) -> list[str]:
+    def _with(self, cells: Sequence[str], intervals: Sequence[str], rows: str) -> list[str]:
+        last = [rows] if self.has_rows else []
         if not self.has_intervals:
-            return list(cells)
-        return [text for pair in zip(cells, intervals, strict=True) for text in pair]
+            return [*cells, *last]
+        return [*(text for pair in zip(cells, intervals, strict=True) for text in pair), *last]

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.model import Listing, class_titles
-from hedgerow.models.point_lines import BY_NOISE, PointLine, PointTable, point_lines
+from hedgerow.models.point_lines import BY_NOISE, ROWS, PointLine, PointTable, point_lines
 from hedgerow.models.point_scale import PointScale
 from hedgerow.models.points import NORMAL_95, AttributePoints, PointBin, Points, extreme_totals, point_bins
 from hedgerow.schema import Schema
@@ -235,8 +235,8 @@ class PointTotals(ABC):
     def record(self, place: int, one: PointBin) -> dict[str, Any]:
         """Return a record of a bin of the attribute at a place, as `Scorecard.get_points` has it."""
         columns: dict[str, Any] = {"points": one.points}
+        (line,) = point_lines(self.parts[place], [one])
         if self.table.has_intervals:
-            (line,) = point_lines(self.parts[place], [one])
             off = line.margins or (None,) * len(one.points)
             for name, sign in (("low", -1), ("high", 1)):
                 columns[name] = [None if x is None else y + sign * x for x, y in zip(off, one.points, strict=True)]
@@ -245,7 +245,8 @@ class PointTotals(ABC):
             for name, values in columns.items()
             for title, value in zip(self.titles(name), values, strict=True)
         }
-        return {"attribute": one.attribute, "bin": one.name, **named}
+        rows = {"rows": line.support.rows} if self.table.has_rows else {}
+        return {"attribute": one.attribute, "bin": one.name, **named, **rows}
 
     def listings(self) -> tuple[Listing, ...]:
         """Return the points by bin, and for two classes or a number what totals mean, as tables."""
@@ -261,7 +262,8 @@ class PointTotals(ABC):
         """Return a line of the table of points: categories with the same points are one."""
         points = dict(zip(self.titles("points"), line.points, strict=True))
         intervals = dict(zip(self.titles(BY_NOISE), line.intervals, strict=True)) if self.table.has_intervals else {}
-        return {"attribute": line.attribute, "bin": line.words, **points, **intervals}
+        rows = {ROWS: line.support.cell} if self.table.has_rows else {}
+        return {"attribute": line.attribute, "bin": line.words, **points, **intervals, **rows}
 
 
 def _cell(value: str | float | None) -> str | float | None:

@@ -14,6 +14,8 @@ from hedgerow.boundary.arrays import Array, Whole
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models.conditions import Dialect, Pieces
+from hedgerow.models.count_noise import CountNoise
+from hedgerow.models.leaf_release import Support
 from hedgerow.models.python_source import python_conditions, python_module
 from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.text.messages import shown
@@ -21,6 +23,7 @@ from hedgerow.text.values import printable
 
 MOST_POINTS = 10**6  # the most points of a bin, and of the base, in size
 MOST_TOTAL = 10**9  # the most points that a row can have in all, in size: any engine adds them up as 32-bit integers
+MOST_ROWS = 9 * 10**15  # the most released rows of a bin, in size: whole numbers that any reader of JSON keeps
 MOST_IN_ALL = 2**18  # the most points of all bins and classes: text and HTML of them have tens of MB
 NORMAL_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
 MOST_REASONS = 4  # the most reasons of a row: what lenders state at most
@@ -48,12 +51,16 @@ class AttributePoints:
     unsupported : tuple of int
         The bins whose released number of rows is within noise of none, by their places in `points`, in rising order.
         Their points are those of other bins, or the mean, 0.
+    rows : tuple of int, optional
+        The released number of rows of each bin, rounded. Noise may make it negative. None if it was not released.
+    rows_error : float, optional
+        The standard deviation of the noise on each number of `rows`: 0 if they are exact, None if there are none.
 
     Raises
     ------
     ValueError
         If points are not whole numbers of at most 1,000,000 in size, an error is negative or above
-        1,000,000,000, or the errors or unsupported bins do not fit the points.
+        1,000,000,000, or the errors, unsupported bins or rows do not fit the points.
 
     Examples
     --------
@@ -67,29 +74,43 @@ class AttributePoints:
     points: tuple[Points, ...]
     errors: tuple[PointErrors, ...] | None = None
     unsupported: tuple[int, ...] = ()
+    rows: tuple[int, ...] | None = None
+    rows_error: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.attribute, str):
             raise ArgumentTypeError(f"expected text for the attribute of points, got {shown(self.attribute)}.")
-        rows: Any = self.points
-        if not _is_sequence(rows):
-            raise ArgumentTypeError(f"expected a tuple of points, one element for each bin, got {shown(rows)}.")
-        object.__setattr__(self, "points", tuple(whole_points(row) for row in rows))
+        points: Any = self.points
+        if not _is_sequence(points):
+            raise ArgumentTypeError(f"expected a tuple of points, one element for each bin, got {shown(points)}.")
+        object.__setattr__(self, "points", tuple(whole_points(row) for row in points))
         if self.errors is not None:
             object.__setattr__(self, "errors", _standard_errors(self.errors, self.points))
         object.__setattr__(self, "unsupported", _rising_places(self.unsupported, len(self.points)))
+        rows, error = _rows_by_bin(self.rows, self.rows_error, len(self.points))
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "rows_error", error)
+
+    def support(self, places: Sequence[int]) -> Support:
+        """Return what is shown of the released rows of these bins together."""
+        if self.rows is None or self.rows_error is None:
+            return Support()
+        rows = sum(self.rows[place] for place in places)
+        return Support(rows, len(places), CountNoise.of_deviation(self.rows_error))
 
     def to_dict(self, bins: Sequence[str]) -> dict[str, Any]:
         """Return the points as JSON-ready data, with the names of the bins for readers."""
         errors = {} if self.errors is None else {"errors": list(map(list, self.errors))}
         unsupported = {"unsupported": list(self.unsupported)} if self.unsupported else {}
+        rows = {} if self.rows is None else {"rows": list(self.rows), "rows_error": self.rows_error}
         named = {"attribute": self.attribute, "bins": list(bins), "points": list(map(list, self.points))}
-        return {**named, **errors, **unsupported}
+        return {**named, **errors, **unsupported, **rows}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` wrote."""
-        return cls(data["attribute"], data["points"], data.get("errors"), data.get("unsupported", ()))
+        optional = data.get("errors"), data.get("unsupported", ()), data.get("rows"), data.get("rows_error")
+        return cls(data["attribute"], data["points"], *optional)
 
 
 def whole_points(values: Any) -> Points:
@@ -122,6 +143,20 @@ def _rising_places(values: Any, n_bins: int) -> tuple[int, ...]:
     if not allowed:
         raise ArgumentError(f"unsupported must hold places of the {n_bins} bins in rising order, got {shown(values)}.")
     return places
+
+
+def _rows_by_bin(rows: Any, error: Any, n_bins: int) -> tuple[tuple[int, ...] | None, float | None]:
+    if rows is None and error is None:
+        return None, None
+    numbers: Any = rows if _is_sequence(rows) else ()
+    is_whole = all(isinstance(x, (int, np.integer)) and not isinstance(x, bool) for x in numbers)
+    if not is_whole or len(numbers) != n_bins or any(abs(int(x)) > MOST_ROWS for x in numbers):
+        expected = f"a whole number of at most {MOST_ROWS:,} for each of {n_bins} bins"
+        raise ArgumentError(f"rows must have {expected}, together with rows_error; got {shown(rows)}.")
+    if isinstance(error, bool) or not isinstance(error, (int, float)) or not 0 <= error <= MOST_ROWS:
+        expected = f"a number from 0 to {MOST_ROWS:,}, the standard deviation of the noise on rows"
+        raise ArgumentError(f"rows_error must be {expected}; got {shown(error)}.")
+    return tuple(int(x) for x in numbers), float(error)
 
 
 def _is_sequence(value: object) -> bool:

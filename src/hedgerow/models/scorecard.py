@@ -13,6 +13,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.caveats import Caveat, of_totals
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.count_noise import CountNoise
+from hedgerow.models.leaf_release import Support
 from hedgerow.models.model import DialectName, Listing, Model, RowDecisions
 from hedgerow.models.plot import points_plot
 from hedgerow.models.pmml import scorecard_model
@@ -159,6 +160,11 @@ class Scorecard(Model):
         return ScorecardSize(len(self), len(bins), min(points, default=0), max(points, default=0))
 
     @property
+    def bin_supports(self) -> tuple[Support, ...]:
+        found = (part.support([place]) for part in self.parts for place in range(len(part.points)))
+        return tuple(one for one in found if one.rows is not None)
+
+    @property
     def outcomes(self) -> tuple[Any, ...]:
         return self._totals.outcomes
 
@@ -253,8 +259,8 @@ class Scorecard(Model):
         """Return one record a bin: attribute, bin, points; for more than two classes, those for each class.
 
         Neighbouring intervals with the same points are one. If the noise on points is known, ``low`` and ``high`` are
-        the ends of their 95 % interval by the noise, None for bins with too few rows. ``pandas.DataFrame`` makes a
-        frame of it.
+        the ends of their 95 % interval by the noise, None for bins with too few rows. If rows by bin were released,
+        ``rows`` is their number with its noise, which may make it negative. ``pandas.DataFrame`` makes a frame of it.
         """
         return [self._totals.record(place, one) for place, bins in enumerate(self._totals.bins) for one in bins]
 

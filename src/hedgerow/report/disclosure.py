@@ -60,13 +60,32 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
     without = None if subject.has_leaves else subject.released
     grids = _leaf_rows(subject, risk)
     if risk is None:
-        facts = () if without else (_sensitive(subject, None),)
-        return section("leaves", facts, grids, risk=None, without=without, part=subject.part)
+        facts = (_sensitive(subject, None),) if without is None else _bin_facts(subject)
+        has_bins = without is not None and bool(facts)
+        return section("leaves", facts, grids, risk=None, without=without, has_bins=has_bins, part=subject.part)
     facts = (*_sizes(subject, risk), *_classes(subject, risk), _sensitive(subject, risk))
     values: dict[str, Any] = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(subject, risk)}
     values |= {"known": "the class" if subject.number is None else "the number, to within a level"}
     values |= {"smallest": _rows_text(subject, risk, min(risk.rows))}
     return section("leaves", facts, grids, part=subject.part, **values)
+
+
+def _small_bins(subject: Subject) -> int:
+    """Return how many bins have exact rows of a few people."""
+    supports = () if subject.released is None else subject.released.bin_supports
+    return sum(one.is_exact and 0 < (one.rows or 0) < subject.threshold for one in supports)
+
+
+def _bin_facts(subject: Subject) -> tuple[SheetLine, ...]:
+    supports = () if subject.released is None else subject.released.bin_supports
+    if not supports:
+        return ()
+    few, small = sum(one.is_too_few for one in supports), _small_bins(subject)
+    return (
+        SheetLine("bins with released rows", f"{len(supports):,}", len(supports)),
+        SheetLine("bins without rows, or within noise of none", f"{few:,}", few),
+        *([SheetLine(f"bins with exactly 1 to {subject.threshold - 1} rows", f"{small:,}", small)] if small else []),
+    )
 
 
 def _rows_text(subject: Subject, risk: LeafRisk, rows: int) -> str:
@@ -185,6 +204,10 @@ def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[str]:
 
 
 def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
+    if small := _small_bins(subject):
+        least = number_of(subject.threshold, "row")
+        sentence = f"The file has the exact rows of {number_of(small, 'bin')} with fewer than {least}."
+        yield finding("small-bins", "look" if subject.is_private else "reject", sentence, small, least=least)
     if risk is None:
         return
     small, pure, least = len(risk.small), len(risk.pure), number_of(risk.threshold, *risk.counted)

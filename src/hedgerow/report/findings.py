@@ -47,6 +47,7 @@ RULES: dict[str, tuple[str, str, str]] = {
     "form": ("statements", "the form is filled in", _HOUSE),
     "small-leaves": ("leaves", "at least {least} in every leaf", _RULE_OF_TEN),
     "units": ("leaves", "units are counted, or leaves have as many rows as that many units may have", _HOUSE),
+    "small-bins": ("leaves", "at least {least} in every bin whose rows are in the file", _RULE_OF_TEN),
     "small-leaves/own": ("leaves", "at least {least} in every leaf", "who made this report; ACRO's is 10"),
     "counts": ("leaves", "the rows make the counts that the model stores", _HOUSE),
     "dominance": ("leaves", "no row that others can tell to within 10 % by the sum of its leaf", _P_RATIO),

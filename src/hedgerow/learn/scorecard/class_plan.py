@@ -15,7 +15,7 @@ from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, Rel
 from hedgerow.learn.scorecard import counts as queries
 from hedgerow.learn.scorecard.calibration import EDGES, EXPECTED, calibrated, midpoints
 from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, Residuals, in_features, whole_log_odds
-from hedgerow.learn.scorecard.fit import Fit, Residual, unsupported_bins
+from hedgerow.learn.scorecard.fit import Fit, Residual, evidence_by_bin
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
 from hedgerow.learn.scorecard.smoothing import (
@@ -277,14 +277,14 @@ class ClassFit(Fit):
         allowance, weights = self._merge(parts, base)
         unit = coarsest(parts, self._plan.points, partial(rounding_loss, parts, weights), allowance)
         points = to_points(parts, unit)
-        errors = {part.attribute: part.standard_errors() / unit for part in parts}
+        evidence = evidence_by_bin(parts, unit)
         shift, factor = 0.0, 1.0
         if calibrates:
             shift, factor = self._calibrate(points, unit, base, sum(part.spread() for part in parts))
         error = factor * sqrt(sum(part.error() for part in parts))
         unit *= factor
         start = np.rint((base + shift) / unit).astype(np.int64)
-        return scorecard_model(points, start, unit, error, errors, unsupported_bins(parts))
+        return scorecard_model(points, start, unit, error, evidence)
 
     def _calibrate(
         self, points: Mapping[int, Integers], unit: float, base: Floats, spread: float

@@ -10,6 +10,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.chosen_attributes import most_moved
+from hedgerow.learn.learned import BinEvidence
 from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.scorecard import counts as queries
 from hedgerow.learn.scorecard.counts import in_steps, whole_log_odds
@@ -139,6 +140,10 @@ class Fit:
             self._part(i, table + (agreed - table.sum(axis=0)) / len(table), variance)
             for i, table, variance in sorted(released, key=lambda one: one[0])
         ]
+        for part, _ in found:
+            # The noise on a histogram's own total, in equal parts in all bins, was replaced by that on the mean total.
+            n_bins, of_total = len(part.released), len(self._shares) / weights.sum()
+            part.rows_error = sqrt((1 - 1 / n_bins) * part.noise**2 + of_total / n_bins**2)
         for part, _ in found:  # what noise has made small says too little to say the same
             part.weigh(max(sum(trust for _, trust in found), 1.0) ** -self.redundancy)
         return [part for part, _ in found]
@@ -231,5 +236,9 @@ class Fit:
         return merge(parts, attributes, weights), weights
 
 
-def unsupported_bins(parts: Sequence[Part]) -> dict[int, list[int]]:
-    return {part.attribute: part.unsupported() for part in parts}
+def evidence_by_bin(parts: Sequence[Part], unit: float) -> dict[int, BinEvidence]:
+    """Return the evidence on the points of each attribute, of which one is worth `unit`."""
+    return {
+        part.attribute: BinEvidence(part.standard_errors() / unit, part.unsupported(), part.released, part.rows_error)
+        for part in parts
+    }

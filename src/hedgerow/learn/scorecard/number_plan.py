@@ -14,7 +14,7 @@ from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.learned import BuildModel, scorecard_model
 from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
-from hedgerow.learn.scorecard.fit import Fit, Residual, unsupported_bins
+from hedgerow.learn.scorecard.fit import Fit, Residual, evidence_by_bin
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
 from hedgerow.learn.scorecard.smoothing import Part
@@ -152,9 +152,9 @@ class NumberFit(Fit):
         off = sum(part.mean(part.values - unit / span * points[part.attribute]) for part in parts)
         start = (low - number.low + span * (base + off)) / unit
         error = span * sqrt(sum(part.error() for part in parts))
-        errors = {part.attribute: part.standard_errors() * span / unit for part in parts}
-        start = np.rint(start).astype(np.int64)
-        return scorecard_model(points, start, unit, error, errors, unsupported_bins(parts))
+        return scorecard_model(
+            points, np.rint(start).astype(np.int64), unit, error, evidence_by_bin(parts, unit / span)
+        )
 
 
 def rounded_up(unit: float) -> float:

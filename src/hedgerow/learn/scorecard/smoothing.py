@@ -150,7 +150,8 @@ class Part:
     values: Floats  # log-odds: one column for two classes, those of the second; or one for each class
     covariances: list[Floats]  # their covariance by the noise of the releases, for each column
     released: Floats  # the released rows of each bin, which noise may make negative
-    noise: float = 0.0  # the standard deviation of the noise on these rows
+    noise: float = 0.0  # the standard deviation of the noise on these rows, no less than `rows_error`
+    rows_error: float = 0.0  # the same, given the rows of all bins together
     segments: list[Index] = field(default_factory=list[Index])  # bins that were merged
     evidence: list[Evidence] = field(default_factory=list[Evidence])  # what was released of them, for each column
     alone: list[Evidence] = field(default_factory=list[Evidence])  # the same before other attributes were considered
