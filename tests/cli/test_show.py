@@ -21,6 +21,9 @@ def test_show_exports_every_form(folder, run):
     for dialect in DIALECTS:
         written = run("show", "model.json", "--format", "sql", "--dialect", dialect)[1]
         assert written == hr.models.RuleList.load("model.json").to_sql(dialect) + "\n"
+    typed = run("show", "model.json", "--format", "sql", "--types", "declared")[1]
+    assert typed == hr.models.RuleList.load("model.json").to_sql(types="declared") + "\n"
+    assert "--types needs --format sql" in run("show", "model.json", "--types", "declared")[2]
     assert "--dialect needs --format sql" in run("show", "model.json", "--dialect", "spark")[2]
     assert "mysql" in run("show", "model.json", "--format", "sql", "--dialect", "mysql")[2]
     assert "def predict(row)" in run("show", "model.json", "--format", "python")[1]

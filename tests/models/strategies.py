@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -490,12 +490,17 @@ def number_scorecards(draw: st.DrawFn) -> Scorecard:
 
 
 @st.composite
-def cases(draw: st.DrawFn, models: st.SearchStrategy[RuleList | Tree | Scorecard] | None = None) -> Case:
+def cases(
+    draw: st.DrawFn,
+    models: st.SearchStrategy[RuleList | Tree | Scorecard] | None = None,
+    types: Callable[[Attribute], list[str]] = storages,
+    accepts: Callable[[Cell], bool] = lambda _: True,
+) -> Case:
     model = draw(rule_lists() if models is None else models)
-    storage = {name: draw(st.sampled_from(storages(model.schema[name]))) for name in model.schema}
+    storage = {name: draw(st.sampled_from(types(model.schema[name]))) for name in model.schema}
     size = draw(st.integers(1, 12))
     columns = {
-        name: draw(st.lists(bins(model.schema[name], storage[name]), min_size=size, max_size=size))
+        name: draw(st.lists(bins(model.schema[name], storage[name]).filter(accepts), min_size=size, max_size=size))
         for name in model.schema
     }
     return Case(model, storage, columns)

@@ -393,9 +393,10 @@ def a_list() -> RuleList:
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "bigquery", "snowflake"])
 @pytest.mark.parametrize("made", [a_tree, a_list])
-def test_sql_is_read_as_the_model_that_wrote_it(tmp_path, made, dialect):
+@pytest.mark.parametrize("types", ["any", "declared"])
+def test_sql_is_read_as_the_model_that_wrote_it(tmp_path, types, made, dialect):
     model = made()
-    found = read(tmp_path, model.to_sql(dialect), SCHEMA)
+    found = read(tmp_path, model.to_sql(dialect, types=types), SCHEMA)
     assert type(found) is type(model)
     assert found.paths == model.paths
     assert found.predict(rows(5)).tolist() == model.predict(rows(5)).tolist()

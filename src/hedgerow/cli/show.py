@@ -18,7 +18,7 @@ from hedgerow.cli.output import (
 )
 from hedgerow.cli.predictions import class_named
 from hedgerow.errors import ArgumentError
-from hedgerow.models.model import DialectName, Model
+from hedgerow.models.model import ColumnTypes, DialectName, Model
 from hedgerow.text.values import listed
 
 app = typer.Typer(add_completion=False)
@@ -34,6 +34,9 @@ def show(  # noqa: PLR0913 -- one an option
         OutputForm | None, option("Output format.  \\[by the file's ending, else text]", "--format")
     ] = None,
     dialect: Annotated[DialectName | None, option("SQL dialect, with --format sql.  \\[duckdb]")] = None,
+    types: Annotated[
+        ColumnTypes | None, option("Column types, with --format sql; declared: plain comparisons.  \\[any]")
+    ] = None,
     full: Annotated[bool, option("Show every leaf, rule and tree, however many there are.", "--full")] = False,
     plot: Annotated[Path | None, option("Draw the model into this PNG, SVG or PDF file.")] = None,
     paper: Annotated[Path | None, option("Draw a scorecard as a form to fill in by hand.")] = None,
@@ -59,12 +62,17 @@ def show(  # noqa: PLR0913 -- one an option
     form = _form(form, output, as_json=as_json)
     if dialect is not None and form != "sql":
         raise ArgumentError("--dialect needs --format sql.")
+    if types is not None and form != "sql":
+        raise ArgumentError("--types needs --format sql.")
     if full and form != "text":
         raise ArgumentError(f"--full needs --format text, got --format {form}.")
     check_outputs((plot, paper, output), model, schema, force=force)
     check_pictures(plot, paper)
     released = _scaled(any_model(model, schema), pdo, score, odds, favourable)
-    text = _render(released, form, dialect or "duckdb", is_full=full)
+    if form == "sql":
+        text = released.to_sql(dialect or "duckdb", types=types or "any")
+    else:
+        text = _render(released, form, is_full=full)
     draw(released.form, paper)  # before anything else is written: only a scorecard has a form
     print_or_write(text, output)
     draw(released.plot, plot)
@@ -103,11 +111,9 @@ def _form(given: OutputForm | None, output: Path | None, *, as_json: bool) -> Ou
     return _FORMS.get(ending, "text")
 
 
-def _render(model: Model, form: OutputForm, dialect: DialectName, *, is_full: bool) -> str:
+def _render(model: Model, form: OutputForm, *, is_full: bool) -> str:
     if form == "text":
         return model_text(model, is_full=is_full)
-    if form == "sql":
-        return model.to_sql(dialect)
     if form == "html":
         without_a_window()
     written = {

@@ -5,16 +5,18 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import sqlglot
 from sqlglot import exp, parse_one
 from sqlglot.generator import Generator
 
+from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError
 from hedgerow.text.date_formats import DateFormat
+from hedgerow.text.days import Day
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, Value
 
@@ -61,6 +63,7 @@ class Dialect:
     # The text of the day that is ``n`` after ``zero``, the start of serial days
     serial: str = "TO_CHAR(CAST(zero AS DATE) + n, 'YYYY-MM-DD')"
     spelled: str = ""  # as `number`, of an ``x`` that `fractional` holds of and that is not floating point
+    types: Literal["any", "declared"] = "any"  # the types of the columns: any, or those that the schema implies
 
     def text(self, column: exp.Condition) -> exp.Trim:
         white = exp.var(self.white) if self.white else exp.Literal.string(" \t\n\r\v\f")
@@ -108,6 +111,19 @@ class Dialect:
             return exp.cast(exp.Literal.string(digits), "double")
         return exp.convert(value)
 
+    def typed_literal(self, value: Value) -> Any:
+        """Return a value as SQL that is compared with a column of the declared type."""
+        if isinstance(value, Day):
+            return exp.cast(exp.Literal.string(str(value)), "date")
+        if isinstance(value, float) and self.name == "duckdb" and not _is_single(value):
+            return exp.Literal.number(_double(value))  # it rounds a decimal to the precision of the column
+        return self.literal(value)
+
+    def is_nan(self, column: exp.Condition) -> exp.Condition:
+        if self.name in ("duckdb", "spark", "bigquery"):
+            return exp.IsNan(this=column)
+        return column.eq(exp.cast(exp.Literal.string("NaN"), "double"))
+
     def written(self, tree: exp.Expr) -> str:
         return _generator(self.name)(dialect=self.name).generate(tree)
 
@@ -143,6 +159,12 @@ def among(found: exp.Condition, literals: Sequence[Any]) -> exp.Condition:
 def _row_equals(column: exp.Condition, literal: exp.Condition) -> exp.Condition:
     rows = (exp.Anonymous(this="ROW", expressions=[value.copy()]) for value in (column, literal))
     return exp.Anonymous(this="RECORD_EQ", expressions=list(rows))
+
+
+def _double(number: float) -> str:
+    """Return a number with an exponent, which DuckDB reads as a double."""
+    digits = repr(number)
+    return digits if "e" in digits else f"{digits}e0"
 
 
 def _is_single(number: float) -> bool:
@@ -216,8 +238,9 @@ DIALECTS = {
 """The dialects by name. The SQL for BigQuery and Snowflake has been parsed, but never run."""
 
 
-def dialect_named(name: str) -> Dialect:
+def dialect_named(name: str, types: Literal["any", "declared"] = "any") -> Dialect:
     if name not in DIALECTS:
         problem = f"expected one of the dialects {', '.join(sorted(DIALECTS))}"
         raise ArgumentError(f"{problem}; got {describe_argument(name)}.")
-    return DIALECTS[name]
+    check_choice("types", types, ("any", "declared"))
+    return replace(DIALECTS[name], types=types)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 
 DialectName = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
+ColumnTypes = Literal["any", "declared"]
 _MOST_SHOWN, _MOST_DRAWN = 2**20, 2**16  # characters of HTML in a notebook; a picture of more takes seconds
 _WRAPPED = "max-width:60rem;overflow-wrap:anywhere"
 _PAPER, _DRAWN = "overflow-x:auto;background:#fff;padding:.5rem", "max-width:max(100%,36rem);height:auto"
@@ -214,7 +215,7 @@ class Model(SealedFile):
         predicted = np.array([numbers[value] for value in self.predict(X).tolist()], dtype=np.intp)
         return np.array(classes)[decisions(self.predict_proba(X), predicted, matrix)]
 
-    def to_sql(self, dialect: DialectName = "duckdb") -> str:
+    def to_sql(self, dialect: DialectName = "duckdb", *, types: ColumnTypes = "any") -> str:
         """Return an expression in an engine's SQL that gives the predicted class from the raw columns.
 
         Columns may be boolean where the schema says so, of any number type, or text, white space around it left out;
@@ -230,16 +231,39 @@ class Model(SealedFile):
         dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
             The engine. In DuckDB, PostgreSQL and Spark the expression is tested to predict what `predict` does; for
             BigQuery and Snowflake it is generated, but has not been run.
+        types : {"any", "declared"}, default="any"
+            The types of the columns. "any": the expression converts each value, as described above. "declared": plain
+            comparisons without casts, for columns of the types that the schema declares: any numeric type for integers,
+            reals and whole numbers as categories (decimals and integers of at most 15 digits), BOOLEAN for booleans
+            without words, DATE for dates, text for the rest, with values written as in the schema, without white space
+            around them. For rows that `predict` accepts, both forms predict the same. Derived attributes, dates with a
+            `format`, and categories of both text and numbers keep the form for any type.
 
         Raises
         ------
         ValueError
-            If there is no such dialect, or Spark would read a column's name as another.
+            If there is no such dialect or choice of types, or Spark would read a column's name as another.
+
+        Examples
+        --------
+        >>> from hedgerow.models import Leaf, Split, Tree
+        >>> from hedgerow.schema import Categorical, Integer, Label, Literal, Schema
+        >>> schema = Schema({"age": Integer(0, 90, cuts=(30,)), "sex": Categorical(("F", "M"))}, Label("ill", (0, 1)))
+        >>> inner = Split(Literal("sex", "=", ("F",)), Leaf(label=0), Leaf(label=1))
+        >>> root = Split(Literal("age", "<=", (30,)), Leaf(label=0), inner)
+        >>> print(Tree(schema, root, PrivacyCard.none("example", software="hedgerow")).to_sql(types="declared"))
+        /* DuckDB, columns of the declared types; guarantee: none (example) */ CASE WHEN "age" <= 30
+          THEN 0
+          ELSE CASE WHEN "sex" = 'F'
+            THEN 0
+            ELSE 1
+          END
+        END
         """
         from hedgerow.models import sql  # sqlglot takes long to import
         from hedgerow.models.dialects import dialect_named
 
-        of = dialect_named(dialect)
+        of = dialect_named(dialect, types)
         return sql.expression(self._sql(of), of, self._guarantee)
 
     @abstractmethod

@@ -14,7 +14,7 @@ from hedgerow.models.caveats import Caveat, of_totals
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_release import Support
-from hedgerow.models.model import DialectName, Listing, Model, RowDecisions
+from hedgerow.models.model import ColumnTypes, DialectName, Listing, Model, RowDecisions
 from hedgerow.models.plot import points_plot
 from hedgerow.models.pmml import scorecard_model
 from hedgerow.models.point_lines import BY_NOISE
@@ -351,7 +351,13 @@ class Scorecard(Model):
             raise ArgumentError(f"expected two classes, got {got}; use predict_proba.")
         return [one.record() for one in self._totals.risks]
 
-    def to_sql(self, dialect: DialectName = "duckdb", *, output: Literal["prediction", "total"] = "prediction") -> str:
+    def to_sql(
+        self,
+        dialect: DialectName = "duckdb",
+        *,
+        types: ColumnTypes = "any",
+        output: Literal["prediction", "total"] = "prediction",
+    ) -> str:
         """Return an expression in an engine's SQL that gives what is predicted, or the total, from the raw columns.
 
         It is NULL where a value has no bin and `predict` raises an error. For columns see `Model.to_sql`.
@@ -360,13 +366,15 @@ class Scorecard(Model):
         ----------
         dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
             The engine.
+        types : {"any", "declared"}, default="any"
+            The types of the columns: see `Model.to_sql`.
         output : {"prediction", "total"}, default="prediction"
             What the expression gives; the total for two classes, or of a number, only.
 
         Raises
         ------
         ValueError
-            If there is no such dialect or output, or Spark would read a column's name as another.
+            If there is no such dialect, output or choice of types, or Spark would read a column's name as another.
         """
         from hedgerow.models import sql  # sqlglot takes long to import
         from hedgerow.models.dialects import dialect_named
@@ -375,8 +383,8 @@ class Scorecard(Model):
         if output == "total" and not self.has_one_total:
             raise ArgumentError(f"output='total' is for two classes, got {len(self.base)}; leave it out.")
         if output == "prediction":
-            return super().to_sql(dialect)
-        of = dialect_named(dialect)
+            return super().to_sql(dialect, types=types)
+        of = dialect_named(dialect, types)
         lines = total_sql(self._totals.bins, self.base, self.schema, of)
         return sql.expression(lines, of, self._guarantee)
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import Cases, Pieces
 from hedgerow.models.dialects import Dialect, among
+from hedgerow.models.typed_sql import typed_condition
 from hedgerow.schema import Literal, Schema
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.dates import date_format
@@ -50,11 +51,13 @@ def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]
         for name in schema.columns([literal.attribute]):
             if dialect.name == "spark" and "${" in name:
                 raise ArgumentError(f"expected names without ${{, which Spark would substitute, got {shown(name)}.")
-        if literal.attribute not in columns:
-            attribute = schema[literal.attribute]
-            kind = _Raw if attribute.derived is None else _Derived
-            columns[literal.attribute] = kind(literal.attribute, attribute, dialect)
-        tree = _condition(literal, columns[literal.attribute])
+        attribute = schema[literal.attribute]
+        tree = typed_condition(literal, attribute, dialect) if dialect.types == "declared" else None
+        if tree is None:
+            if literal.attribute not in columns:
+                kind = _Raw if attribute.derived is None else _Derived
+                columns[literal.attribute] = kind(literal.attribute, attribute, dialect)
+            tree = _condition(literal, columns[literal.attribute])
         return dialect.written(exp.paren(tree) if isinstance(tree, exp.Connector) and not alone else tree)
 
     return Pieces(write, "SQL")
@@ -82,7 +85,8 @@ def constant(value: Value, dialect: Dialect) -> str:
 
 def expression(lines: Sequence[str], dialect: Dialect, comment: str) -> str:
     comment = printable(comment).replace("*/", "* /").replace("/*", "/ *").replace("${", "$ {")
-    return f"/* {dialect.title}; {comment} */ " + "\n".join(lines)
+    types = ", columns of the declared types" if dialect.types == "declared" else ""
+    return f"/* {dialect.title}{types}; {comment} */ " + "\n".join(lines)
 
 
 def _condition(literal: Literal, raw: "_Raw") -> exp.Condition:

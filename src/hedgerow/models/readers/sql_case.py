@@ -16,7 +16,7 @@ from hedgerow.models import sql
 from hedgerow.models.dialects import DIALECTS, Dialect
 from hedgerow.models.extra_contents import text_content
 from hedgerow.models.leaf import Leaf, Split, TreeNode
-from hedgerow.models.model import Model
+from hedgerow.models.model import ColumnTypes, Model
 from hedgerow.models.readers.questions import MOST_PARTS, no_guarantee
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.tree import Tree
@@ -24,7 +24,7 @@ from hedgerow.schema import Attribute, Schema
 from hedgerow.schema.literals import Literal, is_number
 from hedgerow.text.values import spelled_number, value_text
 
-_HEAD = re.compile(r"/\* ([A-Za-z]+); [^\n]{0,2000}? \*/ ")
+_HEAD = re.compile(r"/\* ([A-Za-z]+)(, columns of the declared types)?; [^\n]{0,2000}? \*/ ")
 _LARGEST = 2**20  # characters
 _MOST_CONSTANTS = 100  # of a condition
 _OTHER = (
@@ -43,11 +43,13 @@ def model_of_sql(text: str, schema: Schema | None) -> Model:
     body = text.strip()[head.end() :].rstrip("; \n")
     if len(body) > _LARGEST or body.count("CASE") + body.count("WHEN") > MOST_PARTS:
         raise ModelFormatError(f"expected SQL of at most {_LARGEST:,} characters and {MOST_PARTS:,} cases, got more.")
-    reader = _CaseReader(schema, dialects[head[1]])
+    types: ColumnTypes = "declared" if head[2] else "any"
+    dialect = replace(dialects[head[1]], types=types)
+    reader = _CaseReader(schema, dialect)
     found = None
     with suppress(RecursionError, SqlglotError, HedgerowError, KeyError, AttributeError, ValueError):
         found = reader.read(body)
-    if found is None or found.to_sql(dialects[head[1]].name).partition("*/ ")[2] != body:
+    if found is None or found.to_sql(dialect.name, types=types).partition("*/ ")[2] != body:
         raise ModelFormatError(_OTHER)
     comment = text_content(head[0].strip().removeprefix("/*").removesuffix("*/").partition(";")[2], "comment", 1)
     return found if comment is None else found.with_contents((comment,))
@@ -123,7 +125,8 @@ class _CaseReader:
             return None
         (name,) = names
         attribute = self.attributes[name]
-        for literal in _candidates(name, attribute, {one.this for one in tree.find_all(exp.Literal)}):
+        constants = {one.this if one.is_string else one.this.removesuffix("e0") for one in tree.find_all(exp.Literal)}
+        for literal in _candidates(name, attribute, constants):
             with suppress(SchemaError):
                 refined = attribute.refined_by(literal)
                 written = sql.conditions(Schema({name: refined}), self.dialect)((literal, True))
