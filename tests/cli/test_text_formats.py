@@ -35,6 +35,8 @@ def files(folder):
     (folder / "excel.csv").write_text("sep=;\n" + content.replace(",", ";"))
     (folder / "colons.csv").write_text(content.replace(",", ":"))
     (folder / "commas.csv").write_text("\n".join(commas) + "\n")
+    (folder / "titled.csv").write_text('Visits, "2024\n,,\n\n' + content)
+    (folder / "totals.csv").write_text("\n" + content + "\n,,,\nTotal,50,\nSource: the clinic\n\n")
     pq.write_table(pa.table({name: table[name] for name in table.column_names}), folder / "data.parquet")
     return folder
 
@@ -55,6 +57,8 @@ MAKES = {
     "pipes.csv": (),
     "excel.csv": (),
     "colons.csv": ("--delimiter", ":"),
+    "titled.csv": ("--skip-rows", "3"),
+    "totals.csv": ("--skip-rows", "1", "--skip-footer", "3"),
 }
 MUCH_ALIKE, SLOW = (
     ("tabs.tsv", "twice.csv", "pipes.csv", "semicolons.csv", "old-mac.csv", "windows.csv", "mark.csv"),
@@ -82,7 +86,7 @@ def test_a_file_of_any_format_is_read_by_every_command(files, run, monkeypatch, 
     asked("fit", name, *more, *FIT)
     assert hr.load_model("model.json").privacy.is_private
     asked("audit", "tree.json", "--data", name, *more)
-    encoding = () if "--decimal" in more else more
+    encoding = () if "--decimal" in more else more[:2]  # no row is read for a draft
     asked("schema", "new", name, *encoding, "--target", "ill", "-o", "new.yaml", "--force")
     drafts = (files / "new.yaml").read_text()
     asked("schema", "new", "data.csv", "--target", "ill", "-o", "new.yaml", "--force")
@@ -107,7 +111,7 @@ def test_a_file_of_any_format_is_read_by_every_command(files, run, monkeypatch, 
 def test_proposals_of_the_wizard_come_from_public_files_of_any_make(run, monkeypatch):
     found = []
     for name, more in (("data.csv", ()), *MAKES.items()):
-        if "--delimiter" in more:  # which would hold for the table, too
+        if not {"--delimiter", "--skip-rows"}.isdisjoint(more):  # which would hold for the table, too
             continue
         monkeypatch.setattr("sys.stdin", io.StringIO("\n" * 40))
         assert run("schema", "wizard", "data.csv", "--public-sample", name, *more, "-o", "w.yaml", "--force")[0] == 0
@@ -227,7 +231,7 @@ REFUSED = {
     "packed.csv.gz": ((), "is no gzip file, or is cut off"),
     "broken.parquet": ((), "expected a Parquet file, found another"),
     "header.csv": ((), "names of columns must not hold quotes or line breaks"),
-    "bomb.csv.gz": ((), "compressed, piped or not in UTF-8 can have"),
+    "bomb.csv.gz": ((), "compressed, piped, not in UTF-8 or read with skip_footer can have"),
     "data.json": ((), "expected a file of .csv, .tsv, .txt (or .gz of these), .xlsx or .parquet, or - for standard"),
 }
 
@@ -310,9 +314,37 @@ def test_what_one_command_cannot_read_is_refused_with_what_to_do(run, words, pro
     assert problem in err
 
 
+def test_the_line_with_an_absent_name_is_proposed(files, run):
+    (files / "named.csv").write_text("Visits,of,2024,all\n,,,\n" + (files / "data.csv").read_text())
+    fit = ("fit", "named.csv", "--schema", "schema.yaml", "--epsilon", "1")
+    check, new = ("schema", "check", "schema.yaml", "named.csv"), ("schema", "new", "named.csv", "--target", "ill")
+    for words in (fit, check, (*new, "-o", "n.yaml")):
+        code, _, err = run(*words)
+        assert code == 2
+        assert "Line 3 has this name: leave the lines above it out with --skip-rows 2" in err
+    assert "has this name" not in run("schema", "new", "named.csv", "--target", "nil")[2]
+    (files / "named.csv").write_text("Visits,of,2024,all\n,,,\n" + (files / "data.csv").read_text())
+    assert run(*check, "--skip-rows", "2")[0] == 0
+
+
+def test_last_rows_like_totals_are_proposed_to_the_holder_only(files, run):
+    (files / "totals.csv").write_text((files / "data.csv").read_text() + "Total,,SECRET,\n")
+    code, out, err = run("schema", "check", "schema.yaml", "totals.csv")
+    assert code == 2
+    assert "the last row looks like a total, a note or a blank row; if so, add --skip-footer 1" in out
+    assert "leave out the last rows with --skip-footer 1" in err
+    assert "SECRET" not in out + err
+    code, out, err = run("fit", "totals.csv", "--schema", "schema.yaml", "--epsilon", "1")
+    assert code == 2
+    assert "footer" not in out + err
+    (files / "totals.csv").write_text((files / "data.csv").read_text() + "Total,,9,\n")
+    code, _, err = run("schema", "from-public", "totals.csv", "-o", "p.yaml", "--drop", "ill")
+    assert (code, "add --skip-footer 1" in err) == (0, True)
+
+
 @pytest.mark.usefixtures("files")
 def test_decimal_commas_are_no_numbers_without_the_option(run):
     code, out, err = run("schema", "check", "schema.yaml", "commas.csv", "--json")
     assert code != 0
     assert json.loads(out)["accepted"] is False
-    assert err.endswith("`outside` what becomes of them; --decimal , reads decimal commas in place of points.\n")
+    assert err.endswith("`outside` what becomes of them; read the numbers with `--decimal ,`.\n")

@@ -1,7 +1,9 @@
 """Storages: files of every kind hold for every value the bin, or the error, that it has in memory."""
 
+import tempfile
 from functools import cache
 from itertools import cycle, islice
+from pathlib import Path
 from urllib.parse import quote
 
 import ibis
@@ -10,6 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hedgerow import Oracle, Real, Schema, Tally
 from hedgerow.engines.bins import bin_code, level_code
@@ -126,30 +130,37 @@ def test_csv(tmp_path, request, engine):
 
 @pytest.mark.parametrize("engine", ["duckdb", SPARK])
 @pytest.mark.parametrize(
-    ("text", "delimiter"),
+    ("text", "delimiter", "skip_rows"),
     [
-        ('"",a,b,a\n1,x,"y,z",2\n', None),
-        ("a|b\nx|y\n", None),
-        ("a,b c\nx,y z\n", " "),
-        ('a^b\n"x^"^y\n', "^"),
-        ("sep=;\na;b\nx;y,z\n", None),
-        ("\ufeffSEP=:\r\na:b\r\nx:y\r\n", None),
+        ('"",a,b,a\n1,x,"y,z",2\n', None, None),
+        ("a|b\nx|y\n", None, None),
+        ("a,b c\nx,y z\n", " ", None),
+        ('a^b\n"x^"^y\n', "^", None),
+        ("sep=;\na;b\nx;y,z\n", None, None),
+        ("\ufeffSEP=:\r\na:b\r\nx:y\r\n", None, None),
+        ('\ufeffA title, of 2024\n\n,,,\n"a","b"\nx,"y\nz"\n\nv,w', None, 3),
+        ('"A, ""title""";;\r\n\r\nsep=;\r\na;b\r\nx;y\r\n', None, 2),
+        ("a\na,b", None, 1),
+        ("only,,\nx,y,z\n", None, 0),
     ],
-    ids=["blank and repeated names", "pipes", "spaces", "carets", "sep", "mark and sep"],
+    ids=[
+        *["blank and repeated names", "pipes", "spaces", "carets", "sep", "mark and sep"],
+        *["title", "title in quotes", "title and no rows", "names that are blank"],
+    ],
 )
-def test_csv_has_the_columns_and_fields_that_it_has_in_memory(tmp_path, request, engine, text, delimiter):
+def test_csv_has_the_columns_and_fields_that_it_has_in_memory(tmp_path, request, engine, text, delimiter, skip_rows):
     if engine == "spark":
         request.getfixturevalue("spark")
     (tmp_path / "a.csv").write_text(text, newline="")
-    expected = read_csv(tmp_path / "a.csv", delimiter)
-    if engine == "spark" and "=" in text:
+    expected = read_csv(tmp_path / "a.csv", delimiter, skip_rows=skip_rows)
+    if engine == "spark" and ("=" in text or skip_rows):
         with (
-            pytest.raises(DomainError, match="remove the line sep="),
-            open_table(str(tmp_path / "a.csv"), engine="spark"),
+            pytest.raises(DomainError, match="remove the lines above it, such as sep="),
+            open_table(str(tmp_path / "a.csv"), engine="spark", skip_rows=skip_rows),
         ):
             pass
         return
-    with open_table(str(tmp_path / "a.csv"), engine=engine, delimiter=delimiter) as table:
+    with open_table(str(tmp_path / "a.csv"), engine=engine, delimiter=delimiter, skip_rows=skip_rows) as table:
         assert table.to_pyarrow().cast(expected.schema).equals(expected)
 
 
@@ -160,12 +171,43 @@ def test_no_row_is_lost_if_the_first_line_of_csv_ends_otherwise(tmp_path, text):
         pass
 
 
+@settings(max_examples=40)
+@given(st.lists(st.text('a",;\n ', max_size=6), min_size=1, max_size=3), st.sampled_from(["\n", "\r\n"]))
+def test_lines_above_the_header_are_the_same_for_an_engine_or_are_refused(lines, ending):
+    """DuckDB takes a quote that opens there for a field with a line break, and skips more lines."""
+    above = ending.join(lines).replace("\n", ending) + ending
+    text = f'{above}a,b{ending}x,"y"{ending}{ending}x,z{ending}'
+    n_lines = above.count("\n")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "a.csv")
+        path.write_bytes(text.replace("\r\r", "\r").encode())
+        rows = read_csv(path, skip_rows=n_lines)
+        assert rows.to_pydict() == {"a": ["x", "x"], "b": ["y", "z"]}
+        try:
+            with open_table(str(path), skip_rows=n_lines) as table:
+                assert table.to_pyarrow().cast(rows.schema).equals(rows)
+        except DomainError as error:
+            if '"' not in above or "expected matching quotes on line" not in str(error):
+                raise
+
+
+def test_an_engine_refuses_a_quote_that_opens_above_the_header(tmp_path):
+    (tmp_path / "a.csv").write_text('A,"title\n\na,b\nx,"y"\n')
+    assert read_csv(tmp_path / "a.csv", skip_rows=2).num_rows == 1
+    with (
+        pytest.raises(DomainError, match="expected matching quotes on line 1, above the header"),
+        open_table(str(tmp_path / "a.csv"), skip_rows=2),
+    ):
+        pass
+
+
 @pytest.mark.parametrize("address", ["duckdb:///t.duckdb::t", "postgresql://u@h/d::t", "{}/a.parquet"])
-def test_only_csv_has_a_delimiter(tmp_path, address):
+@pytest.mark.parametrize("option", [{"delimiter": ";"}, {"skip_rows": 1}])
+def test_only_csv_has_a_delimiter_and_lines_to_skip(tmp_path, address, option):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
     with (
-        pytest.raises(ArgumentError, match="delimiter"),
-        open_table(address.format(tmp_path), delimiter=";"),
+        pytest.raises(ArgumentError, match=next(iter(option))),
+        open_table(address.format(tmp_path), **option),
     ):
         pass
 

@@ -115,7 +115,8 @@ def test_a_check_proposes_words_that_are_no_values_and_decimal_commas_only_where
     found = fit_of(Table.of(pa.table(columns)), schema)
     words = {"age": ("NA", "."), "known": ("-",), "sex": ("null",), "ok": ("?",), "y": ("NA",)}
     assert dict(found.missing_words) == words
-    assert found.decimal_commas == ("dose",)
+    assert found.number_marks == (("dose", ("`--decimal ,`",)),)
+    assert found.to_dict()["decimal_commas"] == ["dose"]
     assert (
         'age has NA, .; if it means missing, add to its line: missing: bin, missing_values: ["NA", "."]' in found.advice
     )

@@ -10,6 +10,7 @@ from hedgerow.datasets import load
 from hedgerow.errors import ArgumentError, DomainError, SchemaError, SourceUnavailableError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Prefix, Schema, YearsSince
 from hedgerow.schema.dummy import MOST_ROWS, dummy_rows
+from hedgerow.service.config import DatasetConfig
 from hedgerow.service.rows import FrameRows, TableRows, open_rows
 from hedgerow.tables.table_files import TextFormat
 from hedgerow.tally import Tally
@@ -80,6 +81,16 @@ def test_files_of_other_makes_are_the_same_rows(written, name, separator, encodi
     assert rows.tally(SCHEMA).distance(open_rows(f"{written}/wards.csv", SCHEMA).tally(SCHEMA)) == 0
 
 
+def test_a_configuration_declares_the_layout_of_a_file(written):
+    content = (written / "wards.csv").read_text()
+    (written / "titled.csv").write_text(f"Wards, 2024\n\n{content}\nTotal\n")
+    body = {"table": "titled.csv", "schema": "s.yaml", "cap": {"epsilon": 1}, "analysts": {}}
+    config = DatasetConfig.model_validate({**body, "skip_rows": 2, "skip_footer": 1, "thousands": ","})
+    assert config.text_format == TextFormat(skip_rows=2, skip_footer=1, thousands=",")
+    rows = open_rows(str(written / "titled.csv"), SCHEMA, config.text_format)
+    assert rows.tally(SCHEMA).distance(open_rows(f"{written}/wards.csv", SCHEMA).tally(SCHEMA)) == 0
+
+
 def test_a_table_whose_columns_have_changed_since_the_start_is_not_counted(tmp_path):
     """Checked against the types at the start, bins of numbers met text, and a charged answer counted nothing."""
     pd.DataFrame({"age": [1, 2], "ill": [True, False]}).to_parquet(tmp_path / "t.parquet")
@@ -97,7 +108,8 @@ def test_a_table_whose_columns_have_changed_since_the_start_is_not_counted(tmp_p
 def test_what_cannot_be_served_is_refused_with_what_to_do(written):
     for name, make, said in (
         ("wards.ods", TextFormat(), "got another spreadsheet; save it as .xlsx, or its sheet as CSV"),
-        ("wards.parquet", TextFormat(delimiter=";"), "encoding, decimal and delimiter are for one file of text"),
+        ("wards.parquet", TextFormat(delimiter=";"), "delimiter, thousands, .* are for one file of text"),
+        ("wards.parquet", TextFormat(skip_rows=1), "skip_rows and skip_footer are for one file of text"),
     ):
         with pytest.raises(ArgumentError, match=said):
             open_rows(f"{written}/{name}", SCHEMA, make)

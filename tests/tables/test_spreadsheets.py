@@ -100,6 +100,35 @@ def test_sheets_without_a_header_of_their_own_are_refused(tmp_path, rows, proble
     assert "cell" not in str(caught.value)
 
 
+def test_titles_and_totals_are_left_out_as_far_as_that_is_declared(tmp_path):
+    rows = [
+        ["Visits"],
+        [],
+        ["id", "dose"],
+        [1, 2],
+        [],
+        [3, 4],
+        [None, None],
+        ["Total", 6],
+        [],
+        ["Note"],
+    ]
+    path = saved(tmp_path / "t.xlsx", *rows)
+    with pytest.raises(DomainError, match=r"in row 1\. Row 3 looks like the header: .* --skip-rows 2 ") as caught:
+        read_table(path)
+    assert not any(word in str(caught.value) for word in ("Visits", "dose"))
+    assert read_table(path, TextFormat(skip_rows=2))["id"].to_pylist() == ["1", "3", "Total", "Note"]
+    for n_rows, ids in ((1, ["1", "3", "Total"]), (2, ["1", "3"]), (3, ["1"])):
+        table = read_table(path, TextFormat(skip_rows=2, skip_footer=n_rows))
+        assert table["id"].to_pylist() == ids
+        assert table.column_names == ["id", "dose"]
+
+
+def test_a_formula_without_its_value_is_no_fault_of_a_row_that_is_left_out(tmp_path):
+    path = saved(tmp_path / "t.xlsx", ["=1+1"], ["id", "dose"], [1, 2], ["Total", "=SUM(B3:B3)"])
+    assert read_table(path, TextFormat(skip_rows=1, skip_footer=1)).to_pylist() == [{"id": "1", "dose": "2"}]
+
+
 def test_columns_without_a_name_of_their_own_are_called_by_their_position(tmp_path):
     assert columns_of(saved(tmp_path / "t.xlsx", ["a", None, "b", "a"], [1, 2, 3, 4])) == [
         "a (column 1)",

@@ -132,9 +132,7 @@ def test_unpacking_ends_at_the_limit(tmp_path, monkeypatch):
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     parts = [packer.compress(b"a,b\n"), *(packer.compress(bytes(2**20)) for _ in range(64)), packer.flush()]
     (tmp_path / "bomb.csv.gz").write_bytes(b"".join(parts))
-    with pytest.raises(
-        DomainError, match="a table that is compressed, piped or not in UTF-8 can have at most 4,194,304 bytes"
-    ):
+    with pytest.raises(DomainError, match=r"a table that is compressed, .* can have at most 4,194,304 bytes"):
         read_table(str(tmp_path / "bomb.csv.gz"))
     assert 2**22 < unpacked <= 2**23
 

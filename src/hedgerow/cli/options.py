@@ -47,6 +47,7 @@ Force = Annotated[bool, option("Replace output files if they exist.", "--force")
 AsJson = Annotated[bool, option("Print JSON.", "--json")]
 Delimiter = Annotated[str | None, advanced("Of CSV: a character or tab.  \\[by the header]", metavar="MARK")]
 Encoding = Annotated[str | None, advanced("Of a text file, such as cp1252.  \\[utf-8]", metavar="NAME")]
+SkipRows = Annotated[int | None, advanced("Lines above the header, such as a title.  \\[none]", metavar="N")]
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,27 @@ class TextOptions:
     encoding: Encoding = None
     decimal: Annotated[str | None, advanced("Mark of decimals in a text file: , or .", metavar="MARK")] = None
     delimiter: Delimiter = None
+    thousands: Annotated[str | None, advanced("Mark of thousands: , . ' or space", metavar="MARK")] = None
+    skip_rows: SkipRows = None
+    skip_footer: Annotated[
+        int | None, advanced("Lines below the last row, such as a total.  \\[none]", metavar="N")
+    ] = None
 
     @property
     def text_format(self) -> TextFormat:
-        mark = "\t" if self.delimiter in ("tab", "\\t") else self.delimiter
-        given = {"encoding": self.encoding, "decimal": self.decimal, "delimiter": mark}
-        return TextFormat(**{name: text for name, text in given.items() if text is not None})
+        given: dict[str, Any] = {
+            "encoding": self.encoding,
+            "decimal": self.decimal,
+            "delimiter": "\t" if self.delimiter in ("tab", "\\t") else self.delimiter,
+            "thousands": " " if self.thousands == "space" else self.thousands,
+            "skip_rows": self.skip_rows,
+            "skip_footer": self.skip_footer,
+        }
+        return TextFormat(**{name: value for name, value in given.items() if value is not None})
 
     def check_used(self, rows: str, *, used: bool) -> None:
         if not used and any(getattr(self, field.name) is not None for field in fields(self)):
-            *names, end = (f"--{field.name}" for field in fields(self))
+            *names, end = (f"--{field.name.replace('_', '-')}" for field in fields(self))
             raise ArgumentError(f"{', '.join(names)} and {end} are about the rows of {rows}; add it or leave them out.")
 
 

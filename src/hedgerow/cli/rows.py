@@ -21,12 +21,13 @@ from hedgerow.schema.booleans import advise, all_boolean, default_classes
 from hedgerow.schema.contributions import check_units
 from hedgerow.schema.fits import TableFit, fit_of
 from hedgerow.tables.columns import Column
-from hedgerow.tables.csv_files import lines_of_rows, read_header
+from hedgerow.tables.csv_files import DELIMITERS, lines_of_rows, read_header
 from hedgerow.tables.frames import Table, column_of
+from hedgerow.tables.layout import BLOCK, line_with, read_with
 from hedgerow.tables.table_files import TextFormat, check_no_spreadsheet, read_table, source_of
 from hedgerow.tally import Tally
 
-ONLY_TEXT = "--encoding, --decimal and --delimiter are for one file of text; leave them out."
+ONLY_TEXT = "Options of text files (--encoding, --decimal, --skip-rows …) are for one file of text; leave them out."
 
 
 class FileRows:
@@ -35,7 +36,7 @@ class FileRows:
     def __init__(self, path: str, text_format: TextFormat) -> None:
         self.path, self._format = path, text_format
         self._source = source_of(path, text_format)
-        self._header = read_header(self._source, text_format.delimiter)
+        self._header = read_header(self._source, text_format.delimiter, skip_rows=text_format.skip_rows)
         self.columns = self._header.names
 
     def counted(self, schema: Schema | None) -> Any:
@@ -60,11 +61,31 @@ class FileRows:
         with stage(f"reading {self.path}"):
             return fit_of(Table.of(self.counted(schema)), schema)
 
+    def lines_above(self, name: str) -> int:
+        """Return how many lines are above the first one with a field that is this name; 0 if no line has it."""
+        with self._source.open("rb") as file:
+            return line_with(name, file.read(BLOCK), DELIMITERS)
+
     def lines(self, found: TableFit) -> Mapping[int, int] | None:
         """Return the lines of rows that do not fit, read again up to the last of them; None where it has changed."""
         rows = {row for column in found.columns for row in column.rows}
         lines = lines_of_rows(self._source, rows, self._header)
         return lines if len(lines) == len(rows) else None
+
+
+@contextmanager
+def _advising(rows: FileRows) -> Generator[FileRows]:
+    """Add to the error about an absent column which line has its name, if one of the first lines does."""
+    try:
+        yield rows
+    except DomainError as error:
+        above = 0 if error.column is None or error.column in rows.columns else rows.lines_above(error.column)
+        if not above:
+            raise
+        problem = DomainError(f"{error} Line {above + 1} has this name: {read_with('skip_rows', above)}.")
+    else:
+        return
+    raise problem
 
 
 class _HidePandas(MetaPathFinder):
@@ -167,16 +188,17 @@ def open_rows(data: str, options: TableOptions, of_tally: Schema | None = None) 
     if of_tally is None and not is_address(data) and engine is None and options.master is None:
         if options.memory is not None:
             raise ArgumentError("--memory is for DuckDB, and this file is counted without it; add --engine duckdb.")
-        yield FileRows(data, options.text_format)
+        with _advising(FileRows(data, options.text_format)) as rows:
+            yield rows
     else:
-        if not replace(options.text_format, delimiter=None).is_usual:
-            raise ArgumentError(
-                "--encoding and --decimal are for one file of text that no engine counts; leave them out."
-            )
-        delimiter = options.text_format.delimiter
+        text_format = options.text_format
+        if not replace(text_format, delimiter=None, skip_rows=None).is_usual:
+            names = "--encoding, --decimal, --thousands and --skip-footer"
+            raise ArgumentError(f"{names} are for one file of text that no engine counts; leave them out.")
         from hedgerow.engines.sources import open_table  # Ibis takes long to import
 
-        settings: dict[str, Any] = {"master": options.master, "memory": options.memory, "delimiter": delimiter}
+        settings: dict[str, Any] = {"master": options.master, "memory": options.memory}
+        settings |= {"delimiter": text_format.delimiter, "skip_rows": text_format.skip_rows}
         with open_table(data, engine=engine, **settings) as table:
             yield EngineRows(table, data, of_tally)
 

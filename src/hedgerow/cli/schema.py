@@ -1,6 +1,7 @@
 """`hedgerow schema`: create, learn, show and check schemas."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -22,12 +23,14 @@ from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.contributions import names_key, names_person, repeats
 from hedgerow.schema.dates import format_of, with_format
 from hedgerow.schema.files import check_ending, mapping_text
+from hedgerow.schema.fits import TableFit
 from hedgerow.schema.from_public import public_date_formats, public_missing_words, public_notes, typed_table
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
 from hedgerow.tables.columns import Column
 from hedgerow.tables.csv_files import is_generated
 from hedgerow.tables.frames import Table
+from hedgerow.tables.layout import footer_rows
 from hedgerow.tables.table_files import read_table
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
@@ -77,6 +80,7 @@ def new(
     target: Annotated[str, option("Column to predict.")],
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    skip_rows: options.SkipRows = None,
     output: options.SchemaOutput = Path("schema.yaml"),
     force: options.Force = False,
 ) -> None:
@@ -86,9 +90,10 @@ def new(
     """
     check_ending(output)
     check_output(output, data, force=force)
-    with open_rows(data, options.TableOptions(encoding=encoding, delimiter=delimiter)) as rows:
+    given = options.TableOptions(encoding=encoding, delimiter=delimiter, skip_rows=skip_rows)
+    with open_rows(data, given) as rows:
         names = list(rows.columns)
-    _check_present([target], names)
+        _check_present([target], names)
     names.remove(target)
     draft = _draft_json if output.suffix.lower() == ".json" else _draft_yaml
     unnamed = [name for name in names if is_generated(name)]
@@ -143,7 +148,8 @@ def from_public(
             for name, one in written
         )
         schema = replace(schema, attributes=tuple(declared))
-    notes = public_notes(table, recognised, target)
+    columns = [Column.from_arrow(read[name], name) for name in read.column_names]
+    notes = public_notes(table, recognised, target, footer_rows(columns))
     comments = "" if output.suffix.lower() == ".json" else "".join(f"# Check: {note}\n" for note in notes)
     write_whole(output, comments + mapping_text(output, schema.to_dict()))
     say(schema)
@@ -247,27 +253,38 @@ def check(
     with open_rows(data, table) as rows:
         found = rows.fit(loaded)
         lines = rows.lines(found)
-    if as_json:
-        say(json.dumps({**found.to_dict(), "lines": lines}, ensure_ascii=False))
-    else:
-        head = "every row fits the schema" if not found.faults else "some rows do not fit the schema"
-        say(f"{head} (for your eyes only: this says something about the rows)\n\n{found.text(lines)}\n")
-        for problem in found.problems:
-            say(f"`hedgerow fit` refuses this schema: {problem}")
-        for sentence in found.advice:
-            say(sentence)
-        for name in found.mostly_outside:
-            say(f"nearly every value of {printable(name)} is outside its domain: is it in other units, or scaled?")
-        for name in found.persons:
-            looks = f"{printable(name)} looks as if it says whose row each row is: if a person may have several"
-            say(f"{looks}, declare `unit: {{column: …, max_rows: 1}}` and no attribute of this name")
-        say("`hedgerow fit` will accept this" if found.is_accepted else "`hedgerow fit` will refuse this")
+        if as_json:
+            say(json.dumps({**found.to_dict(), "lines": lines}, ensure_ascii=False))
+        else:
+            _show_fit(found, lines)
+        _check_fit(found, rows.columns)
+
+
+def _show_fit(found: TableFit, lines: Mapping[int, int] | None) -> None:
+    head = "every row fits the schema" if not found.faults else "some rows do not fit the schema"
+    say(f"{head} (for your eyes only: this says something about the rows)\n\n{found.text(lines)}\n")
+    for problem in found.problems:
+        say(f"`hedgerow fit` refuses this schema: {problem}")
+    for sentence in found.advice:
+        say(sentence)
+    for name in found.mostly_outside:
+        say(f"nearly every value of {printable(name)} is outside its domain: is it in other units, or scaled?")
+    for name in found.persons:
+        looks = f"{printable(name)} looks as if it says whose row each row is: if a person may have several"
+        say(f"{looks}, declare `unit: {{column: …, max_rows: 1}}` and no attribute of this name")
+    say("`hedgerow fit` will accept this" if found.is_accepted else "`hedgerow fit` will refuse this")
+
+
+def _check_fit(found: TableFit, columns: Sequence[str]) -> None:
+    """Raise DomainError about the first column that does not fit, with the options that may help."""
     for fault in found.faults[:1]:
         if fault.is_absent:
-            raise DomainError.absent(fault.name, rows.columns)
+            raise DomainError.absent(fault.name, columns)
         more = len(found.faults) - 1
         others = f", here and in {number_of(more, 'other column')}" if more else ""
-        marks = "; --decimal , reads decimal commas in place of points" if fault.name in found.decimal_commas else ""
+        options_of_numbers = dict(found.number_marks).get(fault.name)
+        marks = f"; read the numbers with {' or '.join(options_of_numbers)}" if options_of_numbers else ""
+        marks += f"; leave out the last rows with --skip-footer {found.footer}" if found.footer else ""
         words = (
             "; name words that mean missing under `missing_values`" if fault.name in dict(found.missing_words) else ""
         )

@@ -75,7 +75,7 @@ class DuckDB(Engine):
 
     def _opened(self, address: str, settings: Settings) -> AbstractContextManager[Expression]:
         if "://" not in address:
-            return self._open_files(list_files(address, settings.delimiter), settings.memory)
+            return self._open_files(list_files(address, settings.text_format), settings.memory)
         where, name = engine.split_address(address)
         path = where.removeprefix("duckdb://")
         if not path.startswith("/"):

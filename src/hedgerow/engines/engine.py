@@ -20,6 +20,7 @@ from hedgerow.engines.files import shown
 from hedgerow.engines.packages import ibis
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError, Cause, EngineError, MissingPackageError, SourceUnavailableError
+from hedgerow.tables.table_files import TextFormat
 from hedgerow.text.values import printable
 
 T = TypeVar("T")
@@ -64,7 +65,7 @@ class Settings:
 
     memory: str  # the most memory, as in 4GB
     master: str | None  # the Spark master
-    delimiter: str | None  # the delimiter of CSV files; None if their headers decide
+    text_format: TextFormat  # the delimiter of CSV files, and the lines above their headers
     limits: TimeLimits | None  # of time
 
 

@@ -1,19 +1,21 @@
 """Addresses of tables, printed without passwords; the files of one, listed once for the engine that reads them."""
 
+import csv
 import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
 
 from hedgerow.errors import ArgumentError, DomainError, FileError, MissingFileError
-from hedgerow.tables.csv_files import Header, read_header, starts_with_mark
-from hedgerow.tables.csv_grammar import InQuotes, check_grammar
+from hedgerow.tables.csv_files import Header, check_rows, read_header, starts_with_mark
+from hedgerow.tables.csv_grammar import InQuotes
 from hedgerow.tables.spreadsheets import is_workbook
-from hedgerow.tables.table_files import is_text
+from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, is_text
 
 MEMORY = "4GB"  # the default memory limit of DuckDB
 EXPECTED = (
@@ -101,10 +103,10 @@ class Files:
     csv: CsvForm | None  # how to read CSV files
 
 
-def list_files(address: str, delimiter: str | None = None) -> Files:
+def list_files(address: str, text_format: TextFormat = DEFAULT_FORMAT) -> Files:
     """Return the files that an address names: a file of that very name, else a folder of Parquet files, else a pattern.
 
-    CSV files are read once, to check their grammar; `delimiter` is theirs, or None if their headers decide. Folders
+    CSV files are read once, to check their grammar; `text_format` has their delimiter and lines above headers. Folders
     named ``key=value`` below the folder, or from the first wildcard on, are columns of text. A name that begins with a
     dot or, unless it is such a key, an underscore is ignored: jobs that were aborted leave their rows there.
     """
@@ -112,9 +114,9 @@ def list_files(address: str, delimiter: str | None = None) -> Files:
     files = sorted(set(found))
     keys, values = _partitions(root, files)
     is_csv = files[0].suffix.lower() == ".csv"
-    if delimiter is not None and not is_csv:
-        raise ArgumentError(f"{shown(address)}: leave delimiter out: Parquet has none.")
-    form = _csv_form(files, keys, delimiter) if is_csv else None
+    if not (text_format.is_usual or is_csv):
+        raise ArgumentError(f"{shown(address)}: leave delimiter and skip_rows out: Parquet has none.")
+    form = _csv_form(files, keys, text_format) if is_csv else None
     return Files(_real_paths(files), keys, values, form)
 
 
@@ -221,23 +223,37 @@ def _real_paths(files: Sequence[Path]) -> tuple[str, ...]:
     return paths
 
 
-def _csv_form(files: Sequence[Path], keys: Sequence[str], delimiter: str | None) -> CsvForm:
+def _csv_form(files: Sequence[Path], keys: Sequence[str], text_format: TextFormat) -> CsvForm:
     """Return the format of CSV files, after a check that all have the same header and that every line is a row."""
-    header = read_header(files[0], delimiter, shown=_shown_path(files[0]))
+    delimiter, skip_rows = text_format.delimiter, text_format.skip_rows
+    header = read_header(files[0], delimiter, skip_rows=skip_rows, shown=_shown_path(files[0]))
     in_quotes = InQuotes(breaks=False, returns=False)
     for file in files:
         name = _shown_path(file)
-        own = read_header(file, delimiter, shown=name)
+        own = read_header(file, delimiter, skip_rows=skip_rows, shown=name)
         if replace(own, has_rows=header.has_rows) != header:
             problem = f"{name}: expected the header of {_shown_path(files[0])}, in the same order"
             raise DomainError(f"{problem}; found another.")
         if starts_with_mark(file) and header.delimiter in header.names[0]:
             # DuckDB does not read a quote after the mark as one
             raise DomainError(f"{name}: expected no byte order mark before a name in quotes; save it without one.")
-        here = check_grammar(file, len(header.names), header.delimiter, shown=name, skipped=header.lines - 1)
+        here = check_rows(file, header, shown=name)
+        _check_quotes_above(file, header, name)
         in_quotes = InQuotes(in_quotes.breaks or here.breaks, in_quotes.returns or here.returns)
     check_names(header.names, keys)
     return CsvForm(header, in_quotes)
+
+
+def _check_quotes_above(path: Path, header: Header, name: str) -> None:
+    """Check that quotes match on each line above the header: DuckDB would take such lines for one with a line break."""
+    with path.open("rb") as file:
+        for place in range(1, header.lines):
+            line, rows = file.readline().decode("utf-8-sig", "replace"), list[list[str]]()
+            with suppress(csv.Error):
+                rows = list(csv.reader([line], delimiter=header.delimiter, strict=True))
+            if line.strip() and not rows:
+                problem = f"{name}: expected matching quotes on line {place}, above the header"
+                raise DomainError(f"{problem}; correct the line, or read the file without an engine.")
 
 
 def _shown_path(path: Path) -> str:

@@ -16,7 +16,7 @@ from hedgerow.engines.postgres import Postgres
 from hedgerow.engines.spark import Spark
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.tables.csv_files import check_delimiter
+from hedgerow.tables.table_files import TextFormat
 
 
 class Warehouse(Engine):
@@ -38,6 +38,7 @@ def open_table(
     memory: str | None = None,
     master: str | None = None,
     delimiter: str | None = None,
+    skip_rows: int | None = None,
     limits: TimeLimits | None = None,
 ) -> Generator[Expression]:
     """Open a table where it is, for reading only; nothing is written there, and no row is read yet.
@@ -58,6 +59,9 @@ def open_table(
     delimiter : str, optional
         The character between the fields of CSV files, such as ``"|"``. Default: the comma, semicolon, tab
         or ``|`` that is most frequent in the header; ValueError if two of them are equally frequent.
+    skip_rows : int, optional
+        The number of lines above the header of each CSV file, such as lines of a title. Default: none; ValueError if
+        the first line names few columns and another line looks like the header.
     limits : TimeLimits, optional
         How many seconds DuckDB or PostgreSQL may take. Default: as long as it takes.
 
@@ -97,14 +101,14 @@ def open_table(
         raise ArgumentError(f"{problem}, which is counted by {name}.")
     if memory is not None and "memory" not in chosen.options:
         raise ArgumentError(f"memory must be None unless DuckDB counts, got one for {shown(address)} and {name}.")
-    if delimiter is not None:
-        check_delimiter(delimiter)
-        if scheme:
-            raise ArgumentError(f"delimiter must be None unless CSV files are counted, got one for {shown(address)}.")
+    text_format = TextFormat(delimiter=delimiter, skip_rows=skip_rows)
+    if scheme and not text_format.is_usual:
+        name = "skip_rows" if delimiter is None else "delimiter"
+        raise ArgumentError(f"{name} must be None unless CSV files are counted, got one for {shown(address)}.")
     limit = MEMORY if memory is None else memory
     if not re.fullmatch(r"[0-9]+([.][0-9]+)? ?[KMGT]i?B", limit, re.IGNORECASE):
         raise ArgumentError(f"memory must be a size such as 4GB or 500MB, got {memory!r}.")
-    with chosen.open(address, Settings(limit, master, delimiter, limits)) as table:
+    with chosen.open(address, Settings(limit, master, text_format, limits)) as table:
         yield table
 
 

@@ -48,7 +48,7 @@ class Spark(Engine):
 
     def open(self, address: str, settings: Settings) -> AbstractContextManager[Expression]:
         require_package("pyspark", "spark", "Spark needs an extra, and Java")
-        return self._open_files(list_files(address, settings.delimiter), settings.master)
+        return self._open_files(list_files(address, settings.text_format), settings.master)
 
     @contextmanager
     def _open_files(self, files: Files, master: str | None) -> Generator[Expression]:
@@ -106,7 +106,8 @@ def _check_form(form: CsvForm) -> None:
     if form.in_quotes.returns:
         raise DomainError("expected CSV files without carriage returns within fields for Spark, found one.")
     if form.header.lines > 1:
-        raise DomainError("expected CSV files whose first line is the header for Spark; remove the line sep=.")
+        problem = "expected CSV files whose first line is the header for Spark; remove the lines above it"
+        raise DomainError(f"{problem}, such as sep=, or count the files with DuckDB.")
 
 
 def _frame(session: Any, files: Files) -> Any:

@@ -17,9 +17,11 @@ from hedgerow.schema.missing_words import declared_missing, missing_words
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.schema.weights import Weight
-from hedgerow.tables.columns import Column, pc
+from hedgerow.tables.columns import Column
 from hedgerow.tables.csv_files import is_generated
 from hedgerow.tables.frames import Table
+from hedgerow.tables.layout import footer_rows, footer_sentence
+from hedgerow.tables.number_marks import recognised_marks
 from hedgerow.text.values import listed, printable
 
 _NEARLY_ALL = 0.9
@@ -59,9 +61,11 @@ class TableFit:
     persons: tuple[str, ...] = ()
     # Of text in columns that do not fit: the column, and the usual words for missing values that occur in it
     missing_words: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    decimal_commas: tuple[str, ...] = ()  # columns of numbers that do not fit, in which numbers have decimal commas
+    # Columns of numbers that do not fit, and the options that read their decimal commas or separators of thousands
+    number_marks: tuple[tuple[str, tuple[str, ...]], ...] = ()
     # Of text that spells dates, in columns that are not used or do not fit: the column, and the formats that all fit
     dates: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    footer: int = 0  # the last rows that look like totals, notes or blank rows, if they do not fit
 
     @property
     def faults(self) -> tuple[ColumnFit, ...]:
@@ -81,25 +85,31 @@ class TableFit:
     def to_dict(self) -> dict[str, Any]:
         columns = [{**vars(column), "rows": list(column.rows)} for column in self.columns]
         found = {"n_rows": self.n_rows, "accepted": self.is_accepted, "columns": columns}
-        lists = {"mostly_outside": self.mostly_outside, "unused": self.unused, "problems": self.problems}
+        lists: dict[str, Sequence[str]] = {
+            "mostly_outside": self.mostly_outside,
+            "unused": self.unused,
+            "problems": self.problems,
+        }
         lists["persons"] = self.persons
-        lists["decimal_commas"] = self.decimal_commas
-        named = {"dates": self.dates, "missing_words": self.missing_words}
+        lists["decimal_commas"] = [name for name, marks in self.number_marks if any("--decimal" in x for x in marks)]
+        named = {"dates": self.dates, "missing_words": self.missing_words, "number_marks": self.number_marks}
         return (
-            found
+            {**found, "footer": self.footer}
             | {key: list(values) for key, values in lists.items()}
             | {key: {name: list(words) for name, words in pairs} for key, pairs in named.items()}
         )
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Sentences about columns of text: dates, with the line that declares them, and words for missing values.
+        """Sentences about text: dates, words for missing values, marks in numbers, last rows that are no rows.
 
         No bounds are suggested.
         """
         kinds = {column.name: column.kind for column in self.columns}
         words = [_words_advice(name, kinds[name], found) for name, found in self.missing_words]
-        return (*(_date_advice(name, kinds.get(name) == "date", *formats) for name, formats in self.dates), *words)
+        dates = [_date_advice(name, kinds.get(name) == "date", *formats) for name, formats in self.dates]
+        marks = [_marks_advice(name, options) for name, options in self.number_marks]
+        return (*dates, *words, *marks, *([footer_sentence(self.footer)] if self.footer else []))
 
     def text(self, lines: Mapping[int, int] | None = None) -> str:
         """Return the report as a table; with the line of the file on which each row stands, lines in place of rows."""
@@ -133,6 +143,11 @@ def _words_advice(name: str, kind: str, words: Sequence[str]) -> str:
     return f"{printable(name)} has {listed(words)}; if it means missing, add to its line: {declared_missing(words)}"
 
 
+def _marks_advice(name: str, options: Sequence[str]) -> str:
+    undecided = ": decide which, as the text does not tell" if len(options) > 1 else ""
+    return f"{printable(name)} has decimal commas or separators of thousands; add {' or '.join(options)}{undecided}"
+
+
 _Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 _WIDEST = 40
 _SIDES = "<<>>>><"  # of the columns of the printed table: text to the left, numbers to the right
@@ -158,11 +173,14 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
     dates = {name: known for name, known in formats.items() if known}
     refused = [table.column(one.name, 0) for one in found if one.refused and one.name in (table.names or ())]
     words = {column.name: undeclared_words(column.name, missing_words(column), schema) for column in refused}
-    commas = tuple(column.name for column in refused if _has_decimal_commas(column, schema))
+    marks = {one.name: recognised_marks(one) for one in refused if one.name in schema.number_columns}
+    footer = footer_rows([table.column(name, 0) for name in names]) if refused else 0
     left = [name for name in unused if not is_generated(name)] if schema.unit is None else []
     persons += tuple(one for one in left if one not in (*persons, *dates) and repeats(table.column(one, 0)))
     named = tuple((name, known) for name, known in words.items() if known)
-    return TableFit(len(table), tuple(found), unused, problems, persons, named, commas, tuple(dates.items()))
+    known_marks = tuple((name, options) for name, options in marks.items() if options)
+    dated = tuple(dates.items())
+    return TableFit(len(table), tuple(found), unused, problems, persons, named, known_marks, dated, footer)
 
 
 def undeclared_words(name: str, words: Sequence[str], schema: Schema) -> tuple[str, ...]:
@@ -171,14 +189,6 @@ def undeclared_words(name: str, words: Sequence[str], schema: Schema) -> tuple[s
     known = () if one is None else (*one.missing_values, *(getattr(one, "values", None) or ()))
     known += tuple(getattr(schema.beside.get(name), "classes", None) or ())
     return tuple(word for word in words if word not in map(str, known))
-
-
-def _has_decimal_commas(column: Column, schema: Schema) -> bool:
-    is_number = column.is_text and column.name in schema.number_columns
-    return is_number and bool(pc.any(pc.match_substring_regex(column.values, _DECIMAL_COMMA), min_count=0).as_py())
-
-
-_DECIMAL_COMMA = "^[-+]?[0-9]+,[0-9]+$"
 
 
 def _date_formats(column: Column, schema: Schema) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """Attributes and classes taken from public data; whatever the data hold becomes public."""
 
 import math
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,13 +20,14 @@ from hedgerow.schema.numbers import Integer, Numeric, Real
 from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.tables.columns import Column, pc
 from hedgerow.tables.frames import Table
+from hedgerow.tables.layout import footer_sentence
+from hedgerow.tables.number_marks import recognised_marks
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
 from hedgerow.text.date_formats import DateFormat
 from hedgerow.text.days import FIRST, LAST, Day
 from hedgerow.text.values import Value, listed, plain_word, printable
 
 MOST_CATEGORIES = 100
-_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]+)?")
 
 
 def public_attribute(
@@ -46,8 +46,9 @@ def public_attribute(
                 "leave the column out (on the command line: --drop), or group its values. If they are numbers, declare "
                 "the texts among them as missing_values, and remove zeros before numbers."
             )
-            if all(_DECIMAL_COMMA.fullmatch(value) for value in found):
-                hint = "they look like numbers with decimal commas: read the file with `--decimal ,`."
+            if marks := recognised_marks(column):
+                read = f"read the file with {' or '.join(marks)}."
+                hint = f"they look like numbers with decimal commas or separators of thousands: {read}"
             elif len(found) == len(values):
                 hint = "no value repeats, as in an identifier: leave the column out (on the command line: --drop)."
             problem = f"expected at most {MOST_CATEGORIES} different values, found {len(found)}; {hint}"
@@ -132,9 +133,13 @@ def public_missing_words(
     return found
 
 
-def public_notes(table: pa.Table, recognised: Mapping[str, Sequence[str]], label: str | None) -> tuple[str, ...]:
-    """Return sentences about values of public columns that may stand for missing values, for a person to check."""
+def public_notes(
+    table: pa.Table, recognised: Mapping[str, Sequence[str]], label: str | None, footer: int = 0
+) -> tuple[str, ...]:
+    """Return sentences for a person to check: values that may stand for missing ones, and last rows like totals."""
     found: list[str] = []
+    if footer:
+        found.append(footer_sentence(footer))
     for name in table.column_names:
         column, named = Column.from_arrow(table[name], name), printable(name)
         if words := recognised.get(name):
@@ -197,7 +202,7 @@ def typed_table(
     columns = {name: column.without(missing_values.get(name, ())) for name, column in read.items()}
     columns |= {name: columns[name].plain_dates(form) for name, form in date_formats.items() if form}
     found = {name: _typed(column) for name, column in columns.items()}
-    if text_format.decimal == ",":
+    if text_format.has_marks:
         pointed = typed_table(text_format.pointed(table, table.column_names), missing_values, date_formats=date_formats)
         for name, column in found.items():
             if pa.types.is_floating(pointed[name].type):

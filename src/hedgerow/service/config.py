@@ -3,7 +3,7 @@
 import stat
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,13 @@ class DatasetConfig(StrictModel):
     encoding: str = DEFAULT_FORMAT.encoding
     decimal: str = DEFAULT_FORMAT.decimal
     delimiter: str | None = DEFAULT_FORMAT.delimiter
+    thousands: str | None = DEFAULT_FORMAT.thousands
+    skip_rows: int | None = DEFAULT_FORMAT.skip_rows
+    skip_footer: int = DEFAULT_FORMAT.skip_footer
+
+    @property
+    def text_format(self) -> TextFormat:
+        return TextFormat(**{field.name: getattr(self, field.name) for field in fields(TextFormat)})
 
 
 class QuotaConfig(StrictModel):
@@ -200,8 +207,7 @@ class Config:
         schema = self.schema_of(config)
         in_folder = not (is_address(config.table) and ("://" in config.table or "::" in config.table))
         table = str(self.folder / config.table) if in_folder else config.table
-        text_format = TextFormat(config.encoding, config.decimal, config.delimiter)
-        rows = open_rows(table, schema, text_format, self.timeouts.rows)
+        rows = open_rows(table, schema, config.text_format, self.timeouts.rows)
         least = None if config.min_epsilon is None else exact(config.min_epsilon, "min_epsilon")
         return HostedDataset(
             schema.without_derivations, rows, config.answer_after, config.oversubscribed, config.approval, least, epoch

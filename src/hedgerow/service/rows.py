@@ -148,7 +148,8 @@ def open_rows(
     if not is_address(table):
         return FrameRows.read(table, schema, text_format)
     if not text_format.is_usual:
-        raise ArgumentError("encoding, decimal and delimiter are for one file of text; leave them out.")
+        names = "encoding, decimal, delimiter, thousands, skip_rows and skip_footer"
+        raise ArgumentError(f"{names} are for one file of text; leave them out.")
     return TableRows.of(table, schema, limits)
 
 

@@ -21,11 +21,12 @@ import pyarrow.csv as pacsv
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.tables.csv_grammar import check_grammar, not_text
+from hedgerow.tables.csv_grammar import InQuotes, check_grammar, not_text
+from hedgerow.tables.layout import BLOCK, footer_lines, header_line, read_with
 from hedgerow.text.messages import describe_argument, repeated
 from hedgerow.text.values import listed
 
-_DELIMITERS = (",", ";", "\t", "|")  # those that are recognised in a header
+DELIMITERS = (",", ";", "\t", "|")  # those that are recognised in a header
 _OTHERS = re.compile("[ :^~]")  # may delimit the fields of a header in which no delimiter is recognised
 _DECLARED = re.compile(r'("?)sep=(.)\1', re.IGNORECASE)  # Excel reads such a first line as the delimiter of the file
 _FORBIDDEN = re.compile(r"""[A-Za-z0-9"'\r\n.+_-]|[^ -~\t]""")
@@ -48,7 +49,7 @@ class Header:
     # name with its position, such as ``(column 1)`` or ``age (column 3)``.
     names: tuple[str, ...]
     delimiter: str  # the delimiter of fields
-    lines: int  # the lines up to the header's own: 2 below a line such as ``sep=;``, else 1
+    lines: int  # the lines up to and including the header: 1, unless lines such as a title or ``sep=;`` are above it
     has_rows: bool  # whether the header's line ends: if it does not, there is nothing below it
 
 
@@ -67,11 +68,49 @@ def check_delimiter(delimiter: str) -> None:
 
 
 def read_header(
-    path: str | PathLike[str] | Source, delimiter: str | None = None, *, shown: str | None = None
+    path: str | PathLike[str] | Source,
+    delimiter: str | None = None,
+    *,
+    skip_rows: int | None = None,
+    shown: str | None = None,
 ) -> Header:
-    """Return the header of a CSV file, with the delimiter if it is declared; DomainError if it is ambiguous."""
-    name = str(path) if shown is None else shown
-    line, lines, has_rows, declared = _header_line(_source(path), name, delimiter)
+    """Return the header of a CSV file, with the delimiter if it is declared; DomainError if it is ambiguous.
+
+    The header is below `skip_rows` lines. If this is None, no line is skipped, and a first line that names few columns
+    is refused when a line below it looks like the header.
+    """
+    name, problem = str(path) if shown is None else shown, ""
+    try:
+        header = _header(_source(path), name, delimiter, skip_rows or 0)
+    except DomainError as error:
+        problem, header = str(error), None
+    if header is not None and not (skip_rows is None and _is_mostly_unnamed(header)):
+        return header
+    advice = _advice_on_header(_source(path), delimiter)
+    if header is not None and not advice:
+        return header
+    if header is not None:
+        n_named = sum(not is_generated(column) for column in header.names)
+        problem = f"{name}: expected a name for each column, found {n_named} names of {len(header.names)} columns."
+        advice += " If most columns have no name, declare --skip-rows 0."
+    raise DomainError(f"{problem}{advice}")
+
+
+def _is_mostly_unnamed(header: Header) -> bool:
+    return sum(map(is_generated, header.names)) > len(header.names) / 2
+
+
+def _advice_on_header(source: Source, delimiter: str | None) -> str:
+    """Return a sentence on the line that looks like the header, by the numbers of fields; empty if none does."""
+    with source.open("rb") as file:
+        above = header_line(file.read(BLOCK), DELIMITERS if delimiter is None else (delimiter,))
+    if not above:
+        return ""
+    return f" Line {above + 1} looks like the header: {read_with('skip_rows', above)}."
+
+
+def _header(path: Source, name: str, delimiter: str | None, skip_rows: int) -> Header:
+    line, lines, has_rows, declared = _header_line(path, name, delimiter, skip_rows)
     quotes = f"{name}: expected a CSV file with a header, found a first line whose quotes do not match"
     problem = DomainError(f"{quotes}; names of columns must not hold quotes or line breaks. {_HOW}")
     mark = _delimiter(line, name) if declared is None else declared
@@ -103,10 +142,28 @@ def _own_names(names: list[str], shown: str) -> tuple[str, ...]:
     return tuple(own)
 
 
-def read_csv(path: str | PathLike[str] | Source, delimiter: str | None = None) -> pa.Table:
+def check_rows(path: str | PathLike[str] | Source, header: Header, *, shown: str) -> InQuotes:
+    """Check the grammar of a CSV file; an error says which last lines are no rows, by their numbers of fields."""
+    source, problem = _source(path), ""
+    try:
+        return check_grammar(source, len(header.names), header.delimiter, shown=shown, skipped=header.lines - 1)
+    except DomainError as error:
+        problem = str(error)
+    advice = "" if header.lines > 1 else _advice_on_header(source, header.delimiter)
+    with source.open("rb") as file:
+        n_lines = 0 if advice else footer_lines(file, len(header.names), header.delimiter)
+    if n_lines:
+        lines = "line has" if n_lines == 1 else f"{n_lines} lines have"
+        advice = f" The last {lines} another number of fields; if not rows, {read_with('skip_footer', n_lines)}."
+    raise DomainError(f"{problem}{advice}")
+
+
+def read_csv(
+    path: str | PathLike[str] | Source, delimiter: str | None = None, *, skip_rows: int | None = None
+) -> pa.Table:
     """Return a CSV file as a table of text, without rows if nothing is below its header; empty lines are not rows."""
-    header = read_header(path, delimiter)
-    check_grammar(_source(path), len(header.names), header.delimiter, shown=str(path), skipped=header.lines - 1)
+    header = read_header(path, delimiter, skip_rows=skip_rows)
+    check_rows(path, header, shown=str(path))
     columns = pa.schema([(name, pa.large_string()) for name in header.names])
     if not header.has_rows:
         return columns.empty_table()
@@ -126,16 +183,16 @@ def lines_of_rows(path: str | PathLike[str] | Source, rows: Iterable[int], heade
     """Return the line, from 1, on which each of some rows, from 0, begins; none beyond a field too long to parse."""
     wanted, found = set(rows), dict[int, int]()
     with _source(path).open("rb") as raw, suppress(csv.Error):
-        file = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
-        reader = csv.reader(file, delimiter=header.delimiter)
         for _ in range(header.lines):
-            next(reader)
-        row, line = 0, reader.line_num + 1
+            raw.readline()
+        file = io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="")
+        reader = csv.reader(file, delimiter=header.delimiter)
+        row, line = 0, header.lines + 1
         for fields in reader:
             if fields:
                 found |= {row: line} if row in wanted else {}
                 row += 1
-            line = reader.line_num + 1
+            line = header.lines + reader.line_num + 1
             if len(found) == len(wanted):
                 break
     return found
@@ -150,20 +207,23 @@ def _source(path: str | PathLike[str] | Source) -> Source:
     return Path(path) if isinstance(path, (str, PathLike)) else path
 
 
-def _header_line(path: Source, shown: str, declared: str | None) -> tuple[str, int, bool, str | None]:
+def _header_line(path: Source, shown: str, declared: str | None, skip: int) -> tuple[str, int, bool, str | None]:
     """Return the header's line, its number, whether it ends, and the delimiter that is declared for the file."""
     with path.open("rb") as file:
+        for _ in range(skip):
+            if not file.readline().endswith(b"\n"):
+                raise DomainError(f"{shown}: expected a header below {skip} lines (skip_rows), found fewer lines.")
         raw = file.readline(_LONGEST_HEADER)
         line, ends = _line(raw, shown)
         own = _DECLARED.fullmatch(line)
         if own is None:
-            return line, 1, ends, declared
+            return line, skip + 1, ends, declared
         below = b"".join(raw.splitlines(keepends=True)[1:])  # if a carriage return alone ends the first line
         line, ends = _line(below or file.readline(_LONGEST_HEADER), shown)
     if _FORBIDDEN.search(own[2]) or declared not in (None, own[2]):
         problem = f"{shown}: expected a delimiter in the first line, sep={own[2]}"
         raise DomainError(f"{problem}, and no other one declared; remove the line, or declare the same delimiter.")
-    return line, 2, ends, own[2]
+    return line, skip + 2, ends, own[2]
 
 
 def _line(raw: bytes, shown: str) -> tuple[str, bool]:
@@ -188,8 +248,8 @@ def _delimiter(header: str, name: str) -> str:
     bare = re.sub(r'"[^"]*"', "", header)
     if "\t" in bare and name.lower().removesuffix(".gz").endswith(".tsv"):
         return "\t"
-    most = max(map(bare.count, _DELIMITERS))
-    found = [mark for mark in _DELIMITERS if bare.count(mark) == most]
+    most = max(map(bare.count, DELIMITERS))
+    found = [mark for mark in DELIMITERS if bare.count(mark) == most]
     if most and len(found) > 1:
         both = " as of ".join(json.dumps(mark) for mark in found)
         raise DomainError(f"{name}: expected one delimiter in the header, found as many of {both}. {_HOW}")

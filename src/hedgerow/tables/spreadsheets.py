@@ -1,8 +1,8 @@
 """Sheets of Excel workbooks (.xlsx), converted to CSV in UTF-8 within bounds; no formula is computed, no link followed.
 
 A cell is its stored value: text as it is, numbers with every digit, ``true`` and ``false``, dates and times as ISO,
-errors as Excel shows them (``#N/A``). Of merged cells the first holds the value, the others are blank. The first row
-has the names of the columns.
+errors as Excel shows them (``#N/A``). Of merged cells the first holds the value, the others are blank. The first row,
+or the row below those to skip, has the names of the columns.
 """
 
 import csv
@@ -10,13 +10,16 @@ import datetime
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import DomainError, MissingPackageError
+from hedgerow.tables.layout import BLOCK, header_line, read_with
 from hedgerow.text.date_formats import EXCEL, EXCEL_1904
 from hedgerow.text.messages import shown
 
@@ -36,10 +39,11 @@ def is_workbook(data: str) -> bool:
     return _split(data)[0].lower().endswith(SUFFIX)
 
 
-def sheet_as_csv(data: str) -> tuple[bytes, str]:
+def sheet_as_csv(data: str, skip_rows: int | None = None, skip_footer: int = 0) -> tuple[bytes, str]:
     """Return the sheet that `data` names, or the first, as CSV in UTF-8, and the workbook's format of serial days.
 
-    A row of the sheet is a line.
+    A row of the sheet is a line. The header is below `skip_rows` rows, which are written as they are; the last
+    `skip_footer` rows that are not empty are left out.
     """
     path, name = _split(data)
     if find_spec("openpyxl") is None:
@@ -50,13 +54,15 @@ def sheet_as_csv(data: str) -> tuple[bytes, str]:
             locked = f"{path}: expected an Excel workbook, found one with a password, or an older .xls"
             raise DomainError(f"{locked}; save it as .xlsx without a password.")
         other = DomainError(f"{path}: expected an Excel workbook (.xlsx), found another file, or one that is damaged.")
-        found = guarded(lambda: _converted(file, path, name), other)
+        found = guarded(lambda: _converted(file, path, name, skip_rows, skip_footer), other)
     if isinstance(found, DomainError):
         raise found
     return found
 
 
-def _converted(file: Any, path: str, name: str | None) -> tuple[bytes, str] | DomainError:
+def _converted(
+    file: Any, path: str, name: str | None, skip_rows: int | None, skip_footer: int
+) -> tuple[bytes, str] | DomainError:
     """Return the sheet as CSV and the date system, or hedgerow's own error, which would be lost if it were raised."""
     from openpyxl.utils.datetime import MAC_EPOCH  # optional, and slow to import
 
@@ -65,7 +71,8 @@ def _converted(file: Any, path: str, name: str | None) -> tuple[bytes, str] | Do
         sheet = _sheet(file, name, path, values=True)
         written = _sheet(file, name, path, values=False) if has_formulas else None
         system = EXCEL_1904 if sheet.parent.epoch == MAC_EPOCH else EXCEL
-        return _csv(_rows(sheet, written), path), system
+        rows = _without_footer(_rows(sheet, written), skip_footer)
+        return _csv(rows, path, skip_rows or 0), system
     except DomainError as error:
         problem = str(error)
     return DomainError(problem)
@@ -125,21 +132,48 @@ def _rows(sheet: Any, written: Any) -> Iterator[tuple[tuple[Any, ...], bool]]:
         yield tuple(cell.value for cell in cells), lacks
 
 
-def _csv(rows: Iterator[tuple[tuple[Any, ...], bool]], path: str) -> bytes:
+_SheetRow = tuple[tuple[Any, ...], bool]
+
+
+def _without_footer(rows: Iterable[_SheetRow], n_rows: int) -> Iterator[_SheetRow]:
+    """Yield rows but the last ones; empty rows below and among these are left out, too, and do not count."""
+    held, n_filled = deque[_SheetRow](), 0
+    for row in rows:
+        held.append(row)
+        n_filled += _is_filled(row)
+        while held and n_filled - _is_filled(held[0]) >= n_rows:
+            n_filled -= _is_filled(held[0])
+            yield held.popleft()
+
+
+def _is_filled(row: _SheetRow) -> bool:
+    return row[1] or any(value not in (None, "") for value in row[0])
+
+
+def _advice_on_header(written: str, rows: Iterable[_SheetRow]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([_text(value) for value in row] for row, _ in islice(rows, 10))
+    above = header_line((written + out.getvalue()).encode()[:BLOCK], ",")
+    return f" Row {above + 1} looks like the header: {read_with('skip_rows', above)}." if above else ""
+
+
+def _csv(rows: Iterator[_SheetRow], path: str, skip_rows: int) -> bytes:
     out, width, n_cells = io.StringIO(), 0, 0
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
     for place, (row, lacks_values) in enumerate(rows, start=1):
-        if lacks_values:
+        if lacks_values and place > skip_rows:
             problem = f"{path}: row {place} has a formula without its value; open the workbook in a spreadsheet program"
             raise DomainError(f"{problem} and save it: then the values are in it.")
         n_cells += max(len(row), 1)
         cells = [_text(value) for value in row]
         while cells and not cells[-1]:
             cells.pop()
-        if place == 1:
+        if place == skip_rows + 1:
             cells, width = [" ".join(cell.split()) for cell in cells], len(cells)
-        if len(cells) > width:
-            raise DomainError(f"{path}: row {place} goes beyond the last column with a name in the first row.")
+        if len(cells) > width and place > skip_rows:
+            problem = f"{path}: row {place} goes beyond the last column with a name in row {skip_rows + 1}."
+            writer.writerow(cells)
+            raise DomainError(f"{problem}{_advice_on_header(out.getvalue(), rows)}")
         if place > MOST_ROWS or width > MOST_COLUMNS or n_cells > MOST_CELLS or out.tell() > MOST_BYTES:
             raise DomainError(f"{path}: expected a sheet within Excel's limits, found a larger one; save it as CSV.")
         if cells:

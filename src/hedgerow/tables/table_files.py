@@ -1,4 +1,4 @@
-"""Files of a table: Parquet, CSV in UTF-8, text in other encodings, delimiters and decimal marks; compressed, piped.
+"""Files of a table: Parquet, workbooks, text in any encoding, with its marks and layout; compressed, piped.
 
 Everything is in memory; nothing is written. No error quotes a byte below the header.
 """
@@ -9,7 +9,7 @@ import io
 import sys
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.tables.columns import pc
 from hedgerow.tables.csv_files import check_delimiter, read_csv, read_header
 from hedgerow.tables.frames import DATE_SYSTEM
+from hedgerow.tables.layout import without_footer
+from hedgerow.tables.number_marks import THOUSANDS, with_points
 from hedgerow.tables.spreadsheets import is_workbook, sheet_as_csv
 from hedgerow.text.messages import describe_argument, repeated
 from hedgerow.text.values import listed
@@ -28,19 +29,22 @@ PIPE = "-"  # the name of standard input
 TEXTS = (".csv", ".tsv", ".txt")
 LARGEST = 2**30  # the most bytes of a file that is read whole: one that is compressed, piped, or not in UTF-8
 _SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+MOST_SKIPPED = 10_000  # the most lines above a header or below the rows
 _BLOCK = 2**22
 _HEAD = 2**20  # bytes of which the header is read
-_DECIMAL = r"^\s*([-+]?[0-9]*){}([0-9]+([eE][-+]?[0-9]+)?)\s*$"
 _NO_FILES = ("idna", "punycode", "raw-unicode-escape", "unicode-escape")  # encodings of parts of texts
 
 
 @dataclass(frozen=True)
 class TextFormat:
-    """Encoding, decimal mark and delimiter of a file of text."""
+    """Encoding, decimal mark, delimiter and layout of a file of text."""
 
     encoding: str = "utf-8"  # the encoding, as Python names it. A byte order mark is skipped.
     decimal: str = "."  # what stands before the decimals of a number
     delimiter: str | None = None  # what separates fields; None if the header decides
+    thousands: str | None = None  # what separates groups of three digits in numbers; a space also stands for U+00A0
+    skip_rows: int | None = None  # lines above the header; None if there are none and none were declared
+    skip_footer: int = 0  # lines below the last row, of which empty ones do not count
 
     def __post_init__(self) -> None:
         expected = "encoding must be one that Python knows, such as utf-8, cp1252 or utf-16"
@@ -52,23 +56,43 @@ class TextFormat:
             raise ArgumentError(f"decimal must be . or , got {describe_argument(self.decimal)}.")
         if self.delimiter is not None:
             check_delimiter(self.delimiter)
+        if self.thousands is not None and (self.thousands not in THOUSANDS or self.thousands == self.decimal):
+            expected = "thousands must be one of , . ' _ or a space, and not the decimal mark"
+            raise ArgumentError(f"{expected} ({self.decimal}); got {describe_argument(self.thousands)}.")
+        for name in ("skip_rows", "skip_footer"):
+            count = getattr(self, name)
+            if count is not None and (type(count) is not int or not 0 <= count <= MOST_SKIPPED):
+                expected = f"{name} must be a whole number from 0 to {MOST_SKIPPED:,}"
+                raise ArgumentError(f"{expected}, got {describe_argument(count)}.")
 
     @property
     def is_usual(self) -> bool:
-        """True if the file is CSV in UTF-8 with decimal points, and its header decides on the delimiter."""
-        return self.is_utf8 and self.decimal == "." and self.delimiter is None
+        """True if nothing is declared: CSV in UTF-8 with decimal points, from its header to its end."""
+        return self.is_utf8 and self == TextFormat(self.encoding)
+
+    @property
+    def layout(self) -> "TextFormat":
+        """The lines that are left out, which a workbook may have, too."""
+        return TextFormat(skip_rows=self.skip_rows, skip_footer=self.skip_footer)
+
+    @property
+    def has_marks(self) -> bool:
+        """True if numbers are not written as Python writes them."""
+        return self.decimal != "." or self.thousands is not None
 
     @property
     def is_utf8(self) -> bool:
         return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
 
     def pointed(self, table: pa.Table, names: Iterable[str]) -> pa.Table:
-        """Return a table in which numbers of these columns have a point; with a decimal comma, 1.234 stays none."""
-        for name in set(names).intersection(table.column_names) if self.decimal == "," else ():
-            column = table[name]
-            without = pc.replace_substring_regex(column, _DECIMAL.format(","), r"\1.\2")
-            is_other = pc.match_substring_regex(column, _DECIMAL.format("[.]"))
-            column = pc.if_else(is_other, pc.replace_substring(column, ".", ","), without)
+        """Return a table in which numbers of these columns have a point and no separators of thousands.
+
+        With a decimal comma, 1.234 is not a number, unless a point separates thousands.
+        """
+        if not self.has_marks:
+            return table
+        for name in set(names).intersection(table.column_names):
+            column = with_points(table[name], self.decimal, self.thousands)
             table = table.set_column(table.column_names.index(name), name, column)
         return table
 
@@ -116,13 +140,15 @@ def source_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> Path | InM
     """Return the bytes of a file of text as CSV in UTF-8: the file itself where it is that, else its conversion."""
     path = Path(data)
     if is_workbook(data):
-        if not text_format.is_usual:
+        if replace(text_format, thousands=None) != text_format.layout:
             raise ArgumentError(f"{data}: leave encoding, decimal mark and delimiter out: a workbook has none.")
-        return InMemoryFile(data, *sheet_as_csv(data))
-    if data != PIPE and not data.lower().endswith(".gz") and text_format.is_utf8 and not _has_returns_alone(path):
+        return InMemoryFile(data, *sheet_as_csv(data, text_format.skip_rows, text_format.skip_footer))
+    is_read_whole = data == PIPE or data.lower().endswith(".gz") or text_format.skip_footer or not text_format.is_utf8
+    if not is_read_whole and not _has_returns_alone(path):
         return path
     name = "standard input" if data == PIPE else data
-    return InMemoryFile(name, _as_usual(name, _bytes(data, name), text_format))
+    content = _as_usual(name, _bytes(data, name), text_format)
+    return InMemoryFile(name, without_footer(content, text_format.skip_footer))
 
 
 def read_table(
@@ -135,11 +161,12 @@ def read_table(
     check_table_name(data)
     if is_text(data):
         source = source_of(data, text_format) if source is None else source
-        table = text_format.pointed(read_csv(source, text_format.delimiter), numbers)
+        rows = read_csv(source, text_format.delimiter, skip_rows=text_format.skip_rows)
+        table = text_format.pointed(rows, numbers)
         system = source.date_system if isinstance(source, InMemoryFile) else None
         return table.replace_schema_metadata({DATE_SYSTEM: system.encode()}) if system else table
     if not text_format.is_usual:
-        raise ArgumentError("leave encoding, decimal mark and delimiter out: Parquet has none.")
+        raise ArgumentError("leave encoding, decimal mark, delimiter and other options of text out: Parquet has none.")
     from pyarrow import parquet  # for these files alone, as it takes long to import
 
     _parquet_names(data)
@@ -154,7 +181,8 @@ def columns_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> list[str]
     check_table_name(data)
     if not is_text(data):
         return _parquet_names(data)
-    return list(read_header(source_of(data, text_format), text_format.delimiter).names)
+    source = source_of(data, text_format)
+    return list(read_header(source, text_format.delimiter, skip_rows=text_format.skip_rows).names)
 
 
 def _parquet_names(data: str) -> list[str]:
@@ -200,7 +228,8 @@ def _all_of(file: Any, name: str) -> bytes:
     while block := file.read(_BLOCK):
         found += block
         if len(found) > LARGEST:
-            problem = f"{name}: a table that is compressed, piped or not in UTF-8 can have at most {LARGEST:,} bytes"
+            read_whole = "a table that is compressed, piped, not in UTF-8 or read with skip_footer"
+            problem = f"{name}: {read_whole} can have at most {LARGEST:,} bytes"
             raise DomainError(f"{problem}; write it as CSV in UTF-8, or as Parquet.")
     return bytes(found)
 
