@@ -41,6 +41,8 @@ CHANGED = {
     "class_weight": {0: 1, 1: 3},
     "quantile": 0.9,
     "clip": 0.1,
+    "scoring": "roc_auc",
+    "n_rows": 10**6,
     "max_attributes": 1,
     "points": 5,
     "monotone": {"age": "decreasing"},

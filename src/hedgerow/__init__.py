@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         OptimalRuleListRegressor,
         OptimalTreeClassifier,
         OptimalTreeRegressor,
+        PrivateAutoClassifier,
         PrivateRuleListClassifier,
         PrivateRuleListRegressor,
         PrivateScorecardClassifier,
@@ -65,10 +66,10 @@ __all__ = [
     "Boolean", "Budget", "Categorical", "DPGreedyRLClassifier", "Date", "ExprilClassifier", "ExprilRegressor",
     "GreedyRuleListClassifier", "Integer", "Label", "MarginalLinearRegressor", "MarginalLogisticClassifier", "Number",
     "OptimalRuleListClassifier", "OptimalRuleListRegressor", "OptimalTreeClassifier", "OptimalTreeRegressor", "Oracle",
-    "Ordered", "OrderedLabel", "PrivateRuleListClassifier", "PrivateRuleListRegressor", "PrivateScorecardClassifier",
-    "PrivateScorecardRegressor", "PrivateTreeClassifier", "PrivateTreeRegressor", "Real", "Report",
-    "Schema", "SchemaEncoder", "ScorecardClassifier", "Tally", "Unit", "Weight", "__version__", "audit", "connect",
-    "datasets", "evaluate", "load_model", "open_table", "plan", "read_model",
+    "Ordered", "OrderedLabel", "PrivateAutoClassifier", "PrivateRuleListClassifier", "PrivateRuleListRegressor",
+    "PrivateScorecardClassifier", "PrivateScorecardRegressor", "PrivateTreeClassifier", "PrivateTreeRegressor", "Real",
+    "Report", "Schema", "SchemaEncoder", "ScorecardClassifier", "Tally", "Unit", "Weight", "__version__", "audit",
+    "connect", "datasets", "evaluate", "load_model", "open_table", "plan", "read_model",
 ]  # fmt: skip
 
 _ROOMS = (
@@ -80,9 +81,9 @@ _HOMES = {
     "engines": "open_table",
     "evaluation": "evaluate",
     "learn": "DPGreedyRLClassifier GreedyRuleListClassifier OptimalRuleListClassifier OptimalRuleListRegressor "
-    "OptimalTreeClassifier OptimalTreeRegressor PrivateRuleListClassifier PrivateRuleListRegressor "
-    "PrivateScorecardClassifier PrivateScorecardRegressor PrivateTreeClassifier PrivateTreeRegressor "
-    "ScorecardClassifier SchemaEncoder",
+    "OptimalTreeClassifier OptimalTreeRegressor PrivateAutoClassifier PrivateRuleListClassifier "
+    "PrivateRuleListRegressor PrivateScorecardClassifier PrivateScorecardRegressor PrivateTreeClassifier "
+    "PrivateTreeRegressor ScorecardClassifier SchemaEncoder",
     "marginals": "ExprilClassifier ExprilRegressor MarginalLinearRegressor MarginalLogisticClassifier",
     "models": "load_model read_model",
     "oracle": "Oracle",

@@ -110,6 +110,8 @@ FITS = {
     "drawn tree": (hr.PrivateTreeClassifier, ILL, {"max_depth": 1, "objective": "mixed"}),
     "scorecard": (hr.PrivateScorecardClassifier, ILL, {}),
     "scorecard with a delta": (hr.PrivateScorecardClassifier, ILL, {"delta": DELTA}),
+    "choice by a count": (hr.PrivateAutoClassifier, ILL, {}),
+    "choice by a draw": (hr.PrivateAutoClassifier, ILL, {"n_rows": 10**6}),
     "list of a number": (hr.PrivateRuleListRegressor, COST, {"search": "greedy", "max_rules": 2}),
     "tree of a number": (hr.PrivateTreeRegressor, COST, {"max_depth": 1}),
     "greedy tree of a number": (hr.PrivateTreeRegressor, COST, {"max_depth": 1, "search": "greedy"}),

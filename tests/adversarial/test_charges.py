@@ -479,6 +479,8 @@ LEARNERS = {
     "exact tree, counts": hr.PrivateTreeClassifier(1.0, release_counts=True),
     "scorecard": hr.PrivateScorecardClassifier(1.0),
     "scorecard with delta": hr.PrivateScorecardClassifier(1.0, delta=Fraction(1, 1000)),
+    "choice by a count": hr.PrivateAutoClassifier(1.0),
+    "choice by a draw": hr.PrivateAutoClassifier(1.0, n_rows=10**7),
     **{name: hr.DPGreedyRLClassifier(1.0, mechanism=name, max_literals=1) for name in PUBLISHED},
 }
 DECLARED = hr.Schema({"age": hr.Integer(0, 99), "smoker": hr.Boolean()}, hr.Label("y", (0, 1)))

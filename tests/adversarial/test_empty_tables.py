@@ -233,6 +233,8 @@ LEARNERS = {
     "greedy tree": lambda **p: TREES(1, max_depth=2, search="greedy", **p),
     "scorecard": lambda **p: hr.PrivateScorecardClassifier(1, **p),
     "scorecard with delta": lambda **p: hr.PrivateScorecardClassifier(1, delta=1e-9, **p),
+    "choice by a count": lambda **p: hr.PrivateAutoClassifier(1, **p),
+    "choice by a draw": lambda **p: hr.PrivateAutoClassifier(1, n_rows=10**6, **p),
     **{
         name: lambda name=name, how=how, **p: hr.DPGreedyRLClassifier(
             1, max_rules=3, mechanism=name, delta=1e-9 if how.spends_delta else None, **p

@@ -167,6 +167,7 @@ ESTIMATORS = {
     hr.PrivateRuleListClassifier: {"epsilon": 1, "mechanism": "smooth-laplace", "delta": 1e-9},
     hr.PrivateTreeClassifier: {"epsilon": 1, "search": "exact", "release_counts": True},
     hr.PrivateScorecardClassifier: {"epsilon": 1},
+    hr.PrivateAutoClassifier: {"epsilon": 1},
     hr.GreedyRuleListClassifier: {},
     hr.OptimalRuleListClassifier: {},
     hr.OptimalTreeClassifier: {},

@@ -3,7 +3,7 @@
 import pytest
 
 import hedgerow as hr
-from hedgerow.learn import blocks
+from hedgerow.learn import auto, blocks
 from hedgerow.learn.search.losses import OBJECTIVES
 from tests.learn.tables import ROW, SCHEMA
 
@@ -12,6 +12,7 @@ GREEDY_TREE = hr.PrivateTreeClassifier(1.0, search="greedy", max_depth=2)
 EXACT_LIST = hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=1, max_rules=3)
 EXACT_TREE = hr.PrivateTreeClassifier(1.0, max_depth=2)
 SCORECARD = hr.PrivateScorecardClassifier(1.0)
+CHOICE = hr.PrivateAutoClassifier(1.0)
 TWO = hr.Schema(SCHEMA.attributes, hr.Label("risk", ("high", "low")))
 PATIENT = ROW.filter(lambda row: row["risk"] != "mid")
 SCORECARDS = {"max_attributes": [None, 1, 2, 3], "delta": [None, 1e-6], "epsilon": [1, 10, 1000], "points": [3, 20]}
@@ -32,6 +33,8 @@ LEARNERS = {
     "exact trees": (EXACT_TREE, {"max_depth": [0, 1, 2], "release_counts": [False, True]}),
     "scorecards": (SCORECARD, SCORECARDS),
     "scorecards of two classes": (SCORECARD, {**SCORECARDS, "monotone": [None, {"age": "increasing"}]}),
+    "choices by a count": (CHOICE, {"epsilon": [1, 10, 1000]}),
+    "choices by a draw": (CHOICE, {"n_rows": [10**6], "epsilon": [1, 10]}),
 }
 
 
@@ -43,11 +46,11 @@ def released(learned):
     """Return all that was released but the name of the source of noise."""
     if isinstance(learned, hr.Schema):
         return learned.attributes, learned.charges
-    if isinstance(learned, hr.PrivateScorecardClassifier):
-        card = learned.scorecard_
-        model = card.base, card.parts, card.unit, card.error
+    found = learned._model
+    if found.kind == "scorecard":
+        model = found.base, found.parts, found.unit, found.error
     else:
-        model = learned.tree_.root if isinstance(learned, hr.PrivateTreeClassifier) else learned.rule_list_.rules
+        model = found.root if found.kind == "tree" else found.rules
     return model, learned.privacy_.charges, learned.classes_.tolist(), learned.n_features_in_
 
 
@@ -55,6 +58,7 @@ def states_visited(fit):
     """Return how many states the searches of a fit visit."""
     done, draw = [], blocks.draw_model
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "draw_model", lambda *given: draw(*given[:-1], lambda n: (done.append(n), given[-1](n))))
+        for module in (auto, blocks):
+            patch.setattr(module, "draw_model", lambda *g: draw(*g[:-1], lambda n: (done.append(n), g[-1](n))))
         fit()
     return sum(done)

@@ -51,6 +51,7 @@ PRIVATE = {
     "private tree, greedy": hr.PrivateTreeClassifier(1.0, max_depth=2, search="greedy"),
     "private scorecard": hr.PrivateScorecardClassifier(1.0),
     "private scorecard of few attributes": hr.PrivateScorecardClassifier(1.0, max_attributes=2, points=5),
+    "private choice": hr.PrivateAutoClassifier(1.0, n_rows=10**6),
 }
 OPEN = {
     "greedy list": hr.GreedyRuleListClassifier(),
@@ -132,6 +133,7 @@ KINDS = {
     "max_rules": ("rule_list_", "rule list"),
     "max_depth": ("tree_", "tree"),
     "max_attributes": ("scorecard_", "scorecard"),
+    "n_rows": ("model_", "tree"),  # of fewer rows than a scorecard needs
 }
 """The parameter for a model's size: the attribute that holds the model, and its kind."""
 
@@ -442,7 +444,8 @@ def test_estimators_work_in_pipelines_cross_validation_and_grid_search(estimator
     if "epsilon" in clf.get_params():
         clf.set_params(epsilon=5.0)
     assert cross_val_score(make_pipeline(FunctionTransformer(), clf), X, y, cv=3).min() > 0.9
-    grid = {"max_depth": [0, 2]} if size_name(clf) == "max_depth" else {size_name(clf): [1, 3]}
+    grid = {"max_depth": {"max_depth": [0, 2]}, "n_rows": {"epsilon": [0.001, 3]}}
+    grid = grid.get(size_name(clf), {size_name(clf): [1, 3]})
     search = GridSearchCV(clf, grid, cv=3).fit(X, y)
     assert next(iter(search.best_params_.values())) in (2, 3)
 

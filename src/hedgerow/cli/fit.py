@@ -19,6 +19,7 @@ from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import CommandRows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
+from hedgerow.learn.auto import PrivateAutoClassification
 from hedgerow.learn.learners import CLASSIFIERS, REGRESSORS, Learners
 from hedgerow.learn.private_base import PrivateSpecification, model_caveats, noise_warning
 from hedgerow.learn.searches import SearchSpecification
@@ -34,7 +35,8 @@ from hedgerow.text.values import printable
 
 app = typer.Typer(add_completion=False)
 MANY_ROWS = 1_000  # a fit that may need more says so first
-ModelKind = Literal["rule-list", "tree", "scorecard", "dp-greedyrl"]
+_CLASSIFIERS: Learners = {**CLASSIFIERS, "auto": PrivateAutoClassification}
+ModelKind = Literal["rule-list", "tree", "scorecard", "auto", "dp-greedyrl"]
 _hints = cache(get_type_hints)
 
 
@@ -51,11 +53,15 @@ class _Parameter:
     panel: str | None = None
     type: Any = None  # what is typed, where that is not what the parameter takes
     metavar: str | None = None
+    name: str | None = None  # of the option, where it is not that of the parameter
+
+    def flag(self, name: str) -> str:
+        return f"--{self.name or name.replace('_', '-')}"
 
     def option(self, name: str) -> Parameter:
-        makes = [make for make in (*CLASSIFIERS.values(), *REGRESSORS.values()) if name in _parameters(make)]
+        makes = [make for make in (*_CLASSIFIERS.values(), *REGRESSORS.values()) if name in _parameters(make)]
         default = _parameters(makes[0])[name].default
-        flag = [f"--{name.replace('_', '-')}"] if default is False else []
+        flag = [self.flag(name)] if default is False or self.name else []
         text = f"{self.help}  \\[{default}]" if self.panel and not isinstance(default, bool | None) else self.help
         found = option(text, *flag, rich_help_panel=self.panel, metavar=self.metavar)
         kind = _hints(makes[0])[name] if self.type is None else self.type
@@ -65,6 +71,8 @@ class _Parameter:
 _PARAMETERS: Mapping[str, _Parameter] = {
     "max_rules": _Parameter("Rules, the default one included.  \\[drawn too; dp-greedyrl: 5]"),
     "max_depth": _Parameter("Levels of a tree.  \\[drawn too]"),
+    "scoring": _Parameter("auto: accuracy, or roc_auc to rank rows by their probability.", type=str, metavar="NAME"),
+    "n_rows": _Parameter("auto: number of rows, if public.  \\[a noisy count]", name="rows"),
     "delta": _Parameter("Less noise in scorecards of many attributes. Below 1/rows.", type=str, metavar="NUMBER"),
     "search": _Parameter("auto, exact or greedy.", ADVANCED, metavar="NAME"),
     "lookahead": _Parameter("Rules, or levels, drawn jointly.  \\[all]", ADVANCED),
@@ -104,7 +112,7 @@ def fit(
     target: Annotated[str | None, option("Column to predict.  \\[the schema's label]", metavar="NAME")] = None,
     schema: Annotated[Path | None, option("YAML or JSON; not needed where all columns are boolean.")] = None,
     epsilon: Annotated[str | None, number("Privacy loss of the whole model, such as 1, 0.1 or 1/10.")] = None,
-    model: Annotated[ModelKind, option(f"{', '.join(CLASSIFIERS)}.", metavar="KIND")] = "rule-list",
+    model: Annotated[ModelKind, option(f"{', '.join(_CLASSIFIERS)}.", metavar="KIND")] = "rule-list",
     *,
     unit: UnitOptions,
     budget: options.BudgetOption = None,
@@ -119,7 +127,9 @@ def fit(
 ) -> None:
     """Learn a rule list, tree or scorecard from a sensitive table under differential privacy.
 
-    [bold]Example[/bold]: hedgerow fit patients.csv --schema patients.yaml --epsilon 1 --model tree -o tree.json
+    --model auto chooses between a tree and a scorecard within epsilon, and prints what it chose and why.
+
+    [bold]Example[/bold]: hedgerow fit patients.csv --schema patients.yaml --epsilon 1 --model auto -o model.json
     """
     if seed is not None and not research:
         raise ArgumentError("--seed replaces secure noise and voids the guarantee; add --research to confirm.")
@@ -131,7 +141,7 @@ def fit(
     if tally and declared is None:
         raise ArgumentError("--tally needs --schema, the one that the rows were counted by.")
     account = open_budget(budget)
-    makers = CLASSIFIERS if declared is None or declared.target.as_number is None else REGRESSORS
+    makers = _CLASSIFIERS if declared is None or declared.target.as_number is None else REGRESSORS
     given = _given(model, parameters, makers, declared)
     if makers[model] is PublishedRuleList and not research:
         _check_proven(given.get("mechanism", PublishedRuleList.mechanism))
@@ -159,10 +169,10 @@ def _given(model: ModelKind, parameters: dict[str, Any], makers: Learners, schem
     for name in given:
         takers = [kind for kind, make in makers.items() if name in _parameters(make)]
         if model not in takers:
-            label, other = ("with classes", "that is a number")[:: 1 if makers is CLASSIFIERS else -1]
+            label, other = ("with classes", "that is a number")[:: 1 if makers is _CLASSIFIERS else -1]
             only = f"--model {' or '.join(takers)}" if takers else f"a label {other}"
             got = f"--model {model}" if takers else f"one {label}"
-            raise ArgumentError(f"--{name.replace('_', '-')} is for {only}, got {got}; leave it out.")
+            raise ArgumentError(f"{_PARAMETERS[name].flag(name)} is for {only}, got {got}; leave it out.")
     if "delta" in given:
         given["delta"] = exact(given["delta"], "delta")
     if "monotone" in given:

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hedgerow.learn.auto_classifier import PrivateAutoClassifier
     from hedgerow.learn.encoder import SchemaEncoder
     from hedgerow.learn.optimal import (
         OptimalRuleListClassifier,
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cost", "DPGreedyRLClassifier", "GreedyRuleListClassifier", "OptimalRuleListClassifier", "OptimalRuleListRegressor",
-    "OptimalTreeClassifier", "OptimalTreeRegressor", "PrivateRuleListClassifier", "PrivateRuleListRegressor",
-    "PrivateScorecardClassifier", "PrivateScorecardRegressor", "PrivateTreeClassifier", "PrivateTreeRegressor",
-    "SchemaEncoder", "ScorecardClassifier",
+    "OptimalTreeClassifier", "OptimalTreeRegressor", "PrivateAutoClassifier", "PrivateRuleListClassifier",
+    "PrivateRuleListRegressor", "PrivateScorecardClassifier", "PrivateScorecardRegressor", "PrivateTreeClassifier",
+    "PrivateTreeRegressor", "SchemaEncoder", "ScorecardClassifier",
 ]  # fmt: skip
 
-_HOMES = ("search.cost", "trees", "rule_lists", "optimal", "encoder", "ssrl.classifier", "scorecards")  # the slow last
+_HOMES = (
+    "search.cost", "trees", "rule_lists", "optimal", "encoder", "ssrl.classifier", "scorecards", "auto_classifier",
+)  # fmt: skip  # the slow last
 
 
 def __dir__() -> list[str]:

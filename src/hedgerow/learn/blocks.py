@@ -231,6 +231,12 @@ class TreeDrawPlan(DrawPlan):
             space, self.blocks[number], self.prior.below(levels), self.draws_size, self.objective, siblings=2**levels
         )
 
+    @property
+    def query(self) -> Fact:
+        """The query of the first block."""
+        draws_size = self.draws_size or None
+        return Fact(self.query_code, depth=self.blocks[0], values=self._drawn_values, draws_size=draws_size)
+
     def _planned(self, number: int) -> PlannedRelease:
         planned = super()._planned(number)
         if number == 0:
@@ -238,7 +244,10 @@ class TreeDrawPlan(DrawPlan):
         return replace(planned, kind="subtrees_draw", mechanism=Siblings(planned.mechanism))
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
-        tree = self.draw(tally, runner, progress)
+        return self.finish(tally, self.draw(tally, runner, progress), runner)
+
+    def finish(self, tally: Tally, tree: Take | Stop, runner: ReleaseRunner) -> BuildModel:
+        """Release what is planned about the leaves of a drawn tree, and return the function that builds the model."""
         values = [value_of(leaf) for leaf in leaves_of(tree)]
         found = LeafValues(values=values, loss=self.block(0).loss)
         if self.of_leaves is not None:
@@ -255,8 +264,7 @@ class TreeDrawPlan(DrawPlan):
         depends on the drawn tree only.
         """
         values = self._drawn_values
-        query = Fact(self.query_code, depth=self.blocks[0], values=values, draws_size=self.draws_size or None)
-        tree = draw_model(tally, self.block(0), runner, query, progress)
+        tree = draw_model(tally, self.block(0), runner, self.query, progress)
         for number in range(1, len(self.blocks)):
             leaves = [
                 (rows, self.block(number, box)) for rows, box in _leaves(tally, self.space, tree, self.space.root)

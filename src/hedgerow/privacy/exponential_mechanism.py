@@ -153,6 +153,8 @@ class ModelDraw:
     Input: a `Sampler`. Neighbouring tables differ by one row, which changes the loss of every model by 0 to 1 in one
     direction (a monotone score; errors are such a loss), so that ``weight``-differential privacy follows without the
     factor of two of general scores. `epsilon` is `weight` plus the bound on what rounding adds to the loss.
+    With a `handicap`, one model that was released before competes with all models of the sampler. Its prior is
+    ``exp(-handicap)`` times the sum of theirs.
 
     McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007, Theorem 6; Dwork and Roth, *The
     Algorithmic Foundations of Differential Privacy*, 2014, Section 3.4; Ilvento, *Implementing the Exponential
@@ -163,6 +165,7 @@ class ModelDraw:
     weight: Fraction
     loss: Fact = _ERRORS
     sensitivity: int = 1
+    handicap: int | None = None
     delta = Fraction(0)
 
     @property
@@ -182,4 +185,5 @@ class ModelDraw:
 
     @property
     def record(self) -> Fact:
-        return Fact("model_draw", weight=self.weight, loss=self.loss, kept=self.epsilon - self.weight)
+        kept = self.epsilon - self.weight
+        return Fact("model_draw", weight=self.weight, loss=self.loss, kept=kept, handicap=self.handicap)

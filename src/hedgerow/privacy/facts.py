@@ -280,7 +280,9 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
         "leaf_counts": _LEAVES,
         "leaf_sums": _LEAVES,
         "rules_draw": {"most": COUNT, "values": _VALUES, "draws_size": FLAG.optional, "further": FLAG.optional},
-        "tree_draw": {"depth": COUNT, "values": _VALUES, "draws_size": FLAG.optional},
+        "tree_draw": {
+            "depth": COUNT, "values": _VALUES, "draws_size": FLAG.optional, "or_scorecard": FLAG.optional,
+        },
         "subtrees_draw": {"depth": COUNT, "values": _VALUES},
         "rule_choice": {"number": COUNT},
         "level_choice": {"number": COUNT},
@@ -326,7 +328,7 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
             "answers": COUNT, "number": COUNT, "parts": AMOUNT, "changes": COUNT, "rows": COUNT, "draws": COUNT,
             "scale": REAL, "mu": AMOUNT.optional,
         },
-        "model_draw": {"weight": AMOUNT, "loss": fact_of("loss"), "kept": AMOUNT},
+        "model_draw": {"weight": AMOUNT, "loss": fact_of("loss"), "kept": AMOUNT, "handicap": COUNT.optional},
         "joint_quantiles": {
             "bins": COUNT, "candidates": COUNT, "weight": AMOUNT, "sensitivity": COUNT, "kept": AMOUNT,
         },
@@ -377,6 +379,11 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
         "greedy_search": {},
         "exact_search": {"size": COUNT, "parts": TEXT, "jointly": COUNT.optional, "draws_size": FLAG.optional},
         "rounded_impurity": {},
+        "model_choice": {
+            "model": one_of("tree", "scorecard", "either"),
+            "because": one_of("few_rows", "many_rows", "drawn", "ranking", "monotone", "costs", "weights"),
+            "rows": COUNT.optional, "is_noisy": FLAG.optional, "rows_needed": COUNT.optional,
+        },
         "model_is_public": {"because": one_of("no_guarantee", "other_unit", "sum"), "epsilon": AMOUNT.optional},
         "oracle_public": {},
         "hypotheses_are_data": {},

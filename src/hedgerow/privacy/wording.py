@@ -201,9 +201,16 @@ def _peeling(fact: FactLike) -> str:
     )
 
 
+def _tree_draw(fact: FactLike) -> str:
+    tree = f"a tree of depth up to {fact['depth']} with {_drawn(fact, 'its depth')}"
+    return f"draw of {tree}{', or of the scorecard' if fact.get('or_scorecard') else ''}"
+
+
 def _model_draw(fact: FactLike) -> str:
+    handicap = fact.get("handicap")
+    models = "all models" if handicap is None else f"all models and a released one of prior weight exp(-{handicap})"
     return (
-        f"exponential mechanism over all models, weight exp(-{float(fact['weight']):.8g} {fact['loss'].words}), "
+        f"exponential mechanism over {models}, weight exp(-{float(fact['weight']):.8g} {fact['loss'].words}), "
         f"sensitivity 1, {float(fact['kept']):.2g} kept for rounding"
     )
 
@@ -290,6 +297,24 @@ def _exact_search(fact: FactLike) -> str:
     return f"{size}, {jointly} jointly at a time"
 
 
+def _model_choice(fact: FactLike) -> str:
+    model = {"tree": "a tree", "scorecard": "a scorecard", "either": "a tree or a scorecard"}[fact["model"]]
+    why = {
+        "few_rows": "{rows} rows are fewer than the {needed} from which on a scorecard competes at this epsilon",
+        "many_rows": "{rows} rows are at least {needed}, and trees of so many attributes are not drawn all at once",
+        "drawn": (
+            "drawn from all trees and a scorecard by their misclassified rows, as {rows} rows are at least {needed}"
+        ),
+        "ranking": "a scorecard ranks rows better than a tree with labels",
+        "monotone": "only scorecards keep the declared monotone attributes",
+        "costs": "the labels of a tree are drawn by the declared costs",
+        "weights": "only trees and rule lists take weights of rows",
+    }[fact["because"]]
+    rows, needed = f"{fact.get('rows', 0):,}", f"{fact.get('rows_needed', 0):,}"
+    why = why.format(rows=f"about {rows}" if fact.get("is_noisy") else rows, needed=needed)
+    return f"model chosen automatically: {model}; {why}"
+
+
 def _model_is_public(fact: FactLike) -> str:
     more = {
         "no_guarantee": "no guarantee holds, since the model has none",
@@ -332,7 +357,7 @@ _QUERIES: dict[str, Words] = {
     "leaf_counts": lambda fact: f"counts of {_leaves(fact)} by class",
     "leaf_sums": lambda fact: f"sums of the levels below and above the rows of {_leaves(fact)}",
     "rules_draw": _rules_draw,
-    "tree_draw": lambda fact: f"draw of a tree of depth up to {fact['depth']} with {_drawn(fact, 'its depth')}",
+    "tree_draw": _tree_draw,
     "subtrees_draw": "draw of the subtrees below, of depth up to {depth}, with their {values}",
     "rule_choice": "choice of rule {number}",
     "level_choice": "choice of the tests of level {number}",
@@ -444,6 +469,7 @@ _NOTES: dict[str, Words] = {
         "the Gini impurity is rounded to float64; its largest change by one row, 1/2, is between exact values, and "
         "the others leave room for the rounding"
     ),
+    "model_choice": _model_choice,
     "model_is_public": _model_is_public,
     "oracle_public": (
         "the names, types and order of the columns, the classes, and the number of questions count as public"

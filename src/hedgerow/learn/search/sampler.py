@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Floats, Mask
+from hedgerow.boundary.arrays import Floats, Integers, Mask
 from hedgerow.errors import ArgumentError, SearchTooLargeError, TooManyRowsError
 from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.search.boxes import Boxes
@@ -38,6 +38,19 @@ States = Boxes | Pairs | Sequence[ExhaustiveLevel]
 
 
 @dataclass(frozen=True, eq=False)
+class Alternative:
+    """A released model that competes with all models of a draw: its prior weight is ``exp(-handicap)`` of theirs."""
+
+    values: Callable[[Tally], Integers]  # the value, such as the class, that it predicts for each pattern of a table
+    handicap: int
+
+    def loss(self, tally: Tally, loss: Loss) -> float:
+        """Return its loss on a table, in steps. **Private**: exact, without noise."""
+        _, counts = tally.bins_and_counts()
+        return float((counts * loss.by_value[self.values(tally)]).sum())
+
+
+@dataclass(frozen=True, eq=False)
 class Draw:
     """The search space and prior of one exact draw: public, made before any row is read."""
 
@@ -50,8 +63,12 @@ class Draw:
     objective: Objective = "errors"  # the loss of a row
     siblings: int = 1  # the most tables of different rows that are drawn from for the same charge
     row_loss: Loss | None = None  # the loss of a row, where it is not that of the objective
+    alternative: Alternative | None = None  # a released model that may be drawn in place of one of the space
 
     def __post_init__(self) -> None:
+        if self.draws_size and self.alternative is not None:
+            # The choice between both takes the place of the size in the bound on rounding.
+            raise ArgumentError("Expected a fixed size if a released model competes with the draw, got a drawn size.")
         if self.draws_size and not self.prior.is_constant:
             # Boxes are valued by the choices that are left, which do not give the depth if the size is drawn too.
             raise ArgumentError("Expected a constant prior if the size is drawn, got one that depends on the depth.")
@@ -110,7 +127,8 @@ class Draw:
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
         """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
         loss = self.objective.loss if isinstance(self.objective, LossTable) else Fact(self.objective)
-        return ModelDraw(epsilon, self.rounding.weight(epsilon), loss)
+        handicap = None if self.alternative is None else self.alternative.handicap
+        return ModelDraw(epsilon, self.rounding.weight(epsilon), loss, handicap=handicap)
 
 
 class ModelSampler:
@@ -127,8 +145,11 @@ class ModelSampler:
             total = sum(len(level.states) for size in plan.sizes for level in states[:size])
         self._progress = _in_public_steps(total, progress)
 
-    def sample(self, weight: float, choose: Choose) -> Take | Stop:
-        """Draw a model with probability proportional to ``prior·exp(−weight·loss)``: rules and leaves' values."""
+    def sample(self, weight: float, choose: Choose) -> Take | Stop | None:
+        """Draw a model with probability proportional to ``prior·exp(−weight·loss)``: rules and leaves' values.
+
+        None stands for the alternative of the plan.
+        """
         # All states are visited, independent of the labels; those without rows have the weight 1 by the prior.
         plan, loss = self._plan, self._plan.loss
         check_rows(self._rows, plan.rounding.most_rows(weight), "this draw (search='greedy' takes 2^43)")
@@ -141,6 +162,10 @@ class ModelSampler:
         models, size = self._models(weight), plan.depth
         if plan.draws_size:
             size = option(np.array([models.total(each) for each in plan.sizes]))
+        if (other := plan.alternative) is not None:
+            prior = -other.handicap * (1j if self._has_many_rows else 1)
+            if option(np.array([models.total(size), step * other.loss(self._tally, loss) + prior])):
+                return None
         return models.walk(size, option, value)
 
     def chances(self, weight: float) -> DrawChances:
@@ -217,8 +242,8 @@ def _in_public_steps(total: int, progress: Progress) -> Progress:
     return report
 
 
-def draw_model(tally: Tally, plan: Draw, runner: ReleaseRunner, query: Fact, progress: Progress) -> Take | Stop:
-    """Draw one model of a plan: its options and the values of its leaves, for one charge."""
+def draw_model(tally: Tally, plan: Draw, runner: ReleaseRunner, query: Fact, progress: Progress) -> Any:
+    """Draw one model of a plan for one charge: its options and the values of its leaves; None for the alternative."""
     # Neighbouring tables differ by one row; the loss of every model then differs by 0 to 1, all in one direction.
     states = plan.states()
     mechanism = plan.mechanism(runner.mechanism(query.code).epsilon)

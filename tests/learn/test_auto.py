@@ -1,0 +1,290 @@
+"""The automatic choice between a tree and a scorecard: what is drawn, what that costs, and how the choice is made."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+
+import hedgerow as hr
+from hedgerow.errors import ArgumentError
+from hedgerow.learn import auto
+from hedgerow.learn.search.sampler import Alternative, ModelSampler
+from hedgerow.models import load_model
+from hedgerow.privacy.exponential_mechanism import MOST_ROWS
+from hedgerow.privacy.noise import SeededNoise
+from hedgerow.schema import Boolean, Integer, Label, Number, Schema, Unit
+from tests.learn.draws import EPSILONS, SIZES, loss, plan_of, probabilities, quiet
+from tests.learn.enumerate_models import (
+    PRECISE,
+    Models,
+    Space,
+    Table,
+    all_worlds,
+    chance,
+    coarse_grid,
+    decimal,
+    executions,
+    log_sum,
+    models,
+    neighbours,
+    schema_of,
+    tables,
+)
+from tests.learn.objectives import KINDS_OF_LOSS
+from tests.privacy.renyi import rho_of
+
+# One draw from all trees and a scorecard
+
+
+@st.composite
+def competitions(draw, objective):
+    """All models of a small space, and another one: what it predicts for each combination of bins, and its handicap."""
+    found = draw(models(60, objective))
+    worlds = all_worlds(found.schema)
+    values = draw(st.lists(st.integers(0, found.n_values - 1), min_size=len(worlds), max_size=len(worlds)))
+    return found, dict(zip(worlds, values, strict=True)), draw(st.integers(0, 8))
+
+
+def competing(found, values, handicap):
+    """The plan of a draw from all of these models and one that predicts these values."""
+
+    def predicted(tally):
+        return np.array([values[tuple(bins)] for bins in tally.bins_and_counts()[0].tolist()], dtype=np.int64)
+
+    return replace(plan_of(found), alternative=Alternative(predicted, handicap))
+
+
+def enumerated(found, values, handicap, table, weight):
+    """The exact log-probability of every model, one by one; None is the other one."""
+    errors = sum(Fraction(found.row_loss.table[label][values[bins]] * n) for bins, label, n in table.rows)
+    weights = found.log_weights(table, weight)
+    weights[None] = decimal(-handicap - Fraction(weight) * errors / found.row_loss.steps)
+    total = log_sum(weights.values())
+    return {model: PRECISE.subtract(value, total) for model, value in weights.items()}
+
+
+@pytest.mark.parametrize("objective", KINDS_OF_LOSS)
+@pytest.mark.parametrize("examples", SIZES)
+def test_every_tree_and_the_scorecard_are_drawn_with_their_exact_probabilities(examples, objective):
+    @settings(max_examples=examples)
+    @given(competitions(objective), st.data(), st.sampled_from(EPSILONS))
+    def same(competition, data, epsilon):
+        table, plan = data.draw(tables(competition[0].schema)), competing(*competition)
+        expected = enumerated(*competition, table, plan.mechanism(epsilon).weight)
+        drawn = probabilities(table, plan, epsilon)
+        assert drawn.keys() == expected.keys()
+        for model, value in expected.items():
+            assert drawn[model] == pytest.approx(float(value), abs=1e-9)
+
+    with coarse_grid():
+        same()
+
+
+@pytest.mark.parametrize("objective", KINDS_OF_LOSS)
+@pytest.mark.parametrize("examples", SIZES)
+def test_a_row_changes_no_probability_by_more_than_epsilon(examples, objective):
+    @settings(max_examples=examples)
+    @given(competitions(objective), st.data(), st.sampled_from(EPSILONS))
+    def private(competition, data, epsilon):
+        plan = competing(*competition)
+        drawn = [probabilities(table, plan, epsilon) for table in data.draw(neighbours(competition[0].schema))]
+        assert loss(*drawn) <= epsilon
+        assert rho_of(*drawn) <= float(plan.mechanism(epsilon).rho) * (1 + 1e-9) + 1e-13
+
+    with coarse_grid():
+        private()
+
+
+TREES = Models(Space.of_trees(schema_of(Boolean())), 1)
+RIGHT, WRONG = {(0,): 0, (1,): 1}, {(0,): 1, (1,): 0}
+
+
+@pytest.mark.parametrize("values", [RIGHT, WRONG])
+def test_nearly_all_of_epsilon_is_used(values):
+    """So a test of privacy would notice a draw with a larger weight."""
+    table = Table(TREES.schema, (((0,), 0, 40), ((1,), 1, 40)))
+    drawn = [probabilities(each, competing(TREES, values, 0), Fraction(1)) for each in (table, table.plus((0,), 1))]
+    assert 0.9 < loss(*drawn) <= 1
+
+
+def test_many_rows_keep_the_exact_probabilities():
+    rows = 2 * MOST_ROWS
+    table = Table(TREES.schema, (((0,), 0, rows), ((0,), 1, rows - 3), ((1,), 1, rows), ((1,), 0, 1)))
+    for values in (RIGHT, WRONG):
+        plan = competing(TREES, values, 2)
+        expected = enumerated(TREES, values, 2, table, plan.mechanism(Fraction(1)).weight)
+        sampler, weight = (
+            ModelSampler(table.tally, plan, plan.states(), quiet),
+            float(plan.mechanism(Fraction(1)).weight),
+        )
+
+        def run(choose, sampler=sampler, weight=weight):
+            def scaled(log_weights, parts=1.0):
+                return choose(np.asarray(log_weights, dtype=np.float64) / parts)
+
+            return sampler.sample(weight, scaled)
+
+        drawn = {model: chance(draws) for model, draws in executions(run)}
+        for model, value in expected.items():
+            assert np.exp(drawn[model]) == pytest.approx(float(value.exp()), abs=1e-6)
+
+
+def test_a_drawn_size_leaves_no_room_for_another_model():
+    plan = plan_of(TREES)
+    with pytest.raises(ArgumentError, match="fixed size"):
+        replace(plan, draws_size=True, alternative=Alternative(lambda tally: tally, 6))
+
+
+# The choice
+
+
+ILL = Label("ill", ("no", "yes"))
+SCHEMA = Schema({"age": Integer(0, 99, (20, 40, 60)), "smoker": Boolean()}, ILL)
+RISING = Schema({"age": Integer(0, 99, (20, 40, 60), monotone="increasing"), "smoker": Boolean()}, ILL)
+
+
+def rows(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": rng.integers(0, 100, n), "smoker": rng.random(n) < 0.5})
+    return frame, np.where(frame["age"] + 30 * frame["smoker"] + rng.normal(0, 20, n) > 65, "yes", "no")
+
+
+def fitted(epsilon=1, seed=0, **parameters):
+    source = SeededNoise(np.random.default_rng(seed))
+    return hr.PrivateAutoClassifier(epsilon, random_state=source, **{"schema": SCHEMA, **parameters}).fit(*rows())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "model", "because"),
+    [
+        ({}, "tree", "few_rows"),
+        ({"n_rows": 400}, "tree", "few_rows"),
+        ({"scoring": "roc_auc"}, "scorecard", "ranking"),
+        ({"class_weight": {"yes": 3}}, "tree", "costs"),
+        ({"costs": {"yes": {"no": 3}, "no": {"yes": 1}}}, "tree", "costs"),
+        ({"schema": RISING}, "scorecard", "monotone"),
+    ],
+)
+def test_the_choice_and_its_reason_are_on_the_card(parameters, model, because):
+    found = fitted(**parameters)
+    assert (found.choice_["model"], found.choice_["because"]) == (model, because)
+    assert found.model_.kind == model
+    assert found.choice_ in found.privacy_.notes
+    assert found.choice_.words in str(found.privacy_)
+    assert found.privacy_.epsilon == 1
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_with_many_rows_a_scorecard_competes_with_the_trees(monkeypatch, known):
+    monkeypatch.setattr(auto, "ENOUGH_ROWS", 100)
+    parameters = {"n_rows": 400} if known else {}
+    chosen = {seed: fitted(2, seed, **parameters) for seed in range(12)}
+    assert {found.model_.kind for found in chosen.values()} == {"tree", "scorecard"}
+    for found in chosen.values():
+        assert found.choice_["because"] == "drawn"
+        assert found.choice_["model"] == found.model_.kind
+        assert found.choice_.get("is_noisy") == (None if known else True)
+        assert found.privacy_.epsilon == 2
+        (draw,) = [charge for charge in found.privacy_.charges if charge.query.code == "tree_draw"]
+        assert draw.query["or_scorecard"]
+        assert draw.mechanism["handicap"] == auto.HANDICAP
+        assert draw.epsilon == (1 if known else Fraction(99, 100))
+
+
+def test_the_scorecard_competes_by_the_rows_that_it_misclassifies(monkeypatch):
+    monkeypatch.setattr(auto, "ENOUGH_ROWS", 100)
+    losses, own = [], Alternative.loss
+    monkeypatch.setattr(Alternative, "loss", lambda *given: losses.append(own(*given)) or losses[-1])
+    monkeypatch.setattr(auto, "HANDICAP", 0)
+    cards = [found for seed in range(12) if (found := fitted(2, seed, n_rows=400)).model_.kind == "scorecard"]
+    wrong = {float((found.predict(rows()[0]) != rows()[1]).sum()) for found in cards}
+    assert cards
+    assert wrong <= set(losses)
+
+
+def test_trees_that_are_not_drawn_at_once_do_not_compete():
+    wide = Schema({f"x{i}": Integer(0, 99, tuple(range(2, 99, 2))) for i in range(40)}, Label("y", (0, 1)))
+    learner = auto.PrivateAutoClassification(1, schema=wide, n_rows=10**6)
+    choice = learner.choice(wide, 10**6)
+    assert (choice["model"], choice["because"]) == ("scorecard", "many_rows")
+    assert learner.plan(wide).model == "scorecard"
+
+
+@pytest.mark.parametrize(("rows", "model"), [(14_999, "tree"), (15_000, "either"), (10**7, "either")])
+def test_a_plan_can_tell_the_choice_from_public_numbers(rows, model):
+    assert auto.automatic_choice(SCHEMA, rows, 1)["model"] == model
+    assert auto.automatic_choice(SCHEMA, 10 * rows, "0.1")["model"] == model
+    assert auto.automatic_choice(SCHEMA, rows, 1, scoring="roc_auc")["model"] == "scorecard"
+    assert auto.automatic_choice(SCHEMA, rows, 1, class_weight={"yes": 2})["model"] == "tree"
+
+
+def test_a_unit_of_several_rows_needs_as_many_times_the_rows():
+    persons = replace(SCHEMA, unit=Unit("person", 3))
+    learner = auto.PrivateAutoClassification(3, schema=persons)
+    assert [learner.choice(persons, n)["model"] for n in (14_999, 15_000)] == ["tree", "either"]
+    assert learner.planned_charge(persons).epsilon == 3
+
+
+@pytest.mark.parametrize("parameters", [{}, {"n_rows": 10}, {"n_rows": 10**6}, {"scoring": "roc_auc"}])
+def test_what_is_charged_does_not_depend_on_the_answers(parameters):
+    spent = set()
+    for seed in range(4):
+        budget = hr.Budget(rho=5)
+        found = fitted(1, seed, budget=budget, **parameters)
+        spent.add((found.privacy_.epsilon, budget.remaining_rho))
+        assert found.privacy_.rho <= 5 - budget.remaining_rho
+    assert len(spent) == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "problem"),
+    [
+        ({"scoring": "auc"}, "scoring"),
+        ({"n_rows": 0}, "n_rows"),
+        ({"n_rows": 2.5}, "n_rows"),
+        ({"class_weight": "balanced"}, "class_weight"),
+        ({"class_weight": {"yes": 2}, "scoring": "roc_auc"}, "scoring='roc_auc'.*costs or class_weight"),
+        (
+            {"class_weight": {"yes": 2}, "schema": RISING},
+            "monotone.*costs or class_weight",
+        ),
+    ],
+)
+def test_wrong_parameters_are_refused_before_the_charge(parameters, problem):
+    budget = hr.Budget(1)
+    with pytest.raises((ArgumentError, TypeError), match=problem):
+        hr.PrivateAutoClassifier(1, **{"schema": SCHEMA, "budget": budget, **parameters}).fit(*rows())
+    assert budget.spent == 0
+
+
+def test_a_number_is_refused_with_advice():
+    with pytest.raises(ValueError, match="expected a label with classes, got a number"):
+        hr.PrivateAutoClassifier(1, schema=Schema(SCHEMA.attributes, Number("y", 0, 1))).fit(rows()[0], np.zeros(400))
+
+
+def test_several_classes_are_chosen_for(monkeypatch):
+    monkeypatch.setattr(auto, "ENOUGH_ROWS", 100)
+    frame, _ = rows()
+    labels = np.digitize(frame["age"], [30, 60])
+    schema = replace(SCHEMA, label=Label("group", (0, 1, 2)))
+    source = SeededNoise(np.random.default_rng(0))
+    found = hr.PrivateAutoClassifier(4, schema=schema, random_state=source).fit(frame, labels)
+    assert found.choice_["because"] == "drawn"
+    assert found.predict_proba(frame).shape == (400, 3)
+
+
+def test_the_model_is_saved_and_read_as_any_other(tmp_path):
+    found = fitted()
+    found.model_.save(tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json") == found.model_
+    assert "CASE" in found.to_sql()
+
+
+def test_no_choice_is_shown_before_a_fit():
+    with pytest.raises(NotFittedError):
+        _ = hr.PrivateAutoClassifier(1).choice_
