@@ -174,6 +174,7 @@ def test_the_choice_and_its_reason_are_on_the_card(parameters, model, because):
     found = fitted(**parameters)
     assert (found.choice_["model"], found.choice_["because"]) == (model, because)
     assert found.model_.kind == model
+    assert (found.model_.costs is not None) == (because == "costs")
     assert found.choice_ in found.privacy_.notes
     assert found.choice_.words in str(found.privacy_)
     assert found.privacy_.epsilon == 1

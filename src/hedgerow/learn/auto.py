@@ -19,7 +19,7 @@ from hedgerow.learn.private_base import PrivateSpecification
 from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, ReleaseRunner
 from hedgerow.learn.search.sampler import Alternative, Progress, draw_model
 from hedgerow.learn.simplify import simplified
-from hedgerow.models.decisions import ClassWeight, Costs
+from hedgerow.models.decisions import ClassWeight, Costs, CostTable
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.card import PrivacyCard
@@ -59,6 +59,9 @@ class PrivateAutoClassification(PrivateSpecification):
         super().check_public()
         if isinstance(self.schema, Schema):
             self.plan(self.schema)
+
+    def costs_by_class(self, schema: Schema) -> CostTable | None:
+        return self._tree(self.exact_epsilon).costs_by_class(schema)
 
     def choice(self, schema: Schema, rows: int | None = None) -> Fact | None:
         """Return what a fit with this number of rows takes, and why; None if that depends on rows not given.
