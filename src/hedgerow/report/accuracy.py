@@ -1,6 +1,6 @@
 """Accuracy of a model of classes on rows, by group, beside the baseline of always one class. **Private**."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -8,10 +8,11 @@ import numpy as np
 
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows, distinct
-from hedgerow.boundary.arrays import Array, Floats, Index, Integers
+from hedgerow.boundary.arrays import Array, Floats, Index, Integers, Mask
 from hedgerow.evaluation.measures import Interval, mean_on_rows
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_release import LeafRelease
+from hedgerow.report.comparisons import CONFIDENCE, PLAIN, Clusters, Gain, Words
 from hedgerow.report.contents import Bucket, Finding, Grid, Section, SheetLine, section
 from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject, public_release
@@ -19,8 +20,9 @@ from hedgerow.schema.targets import Label
 from hedgerow.text.values import shown_text, value_text
 
 Pair = tuple[Any, Any]  # Rows without the target, and the target
-BY_HEART = " It may know these rows by heart: measure it on others."
+ON_ITS_OWN_ROWS = " It was learned from these rows, which the test does not allow for: measure it on held-out rows."
 COST, PLACES = "cost", "absolute error in classes"
+_POINTS = Words(100.0, ".1f", " percentage points")
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,12 @@ class Penalty:
     def short(self) -> str:
         return "cost" if self.name == COST else "MAE"
 
+    @property
+    def gains(self) -> tuple[float, float]:
+        """The worst and the best penalty that one row can be spared by the model."""
+        gains = self.matrix[:, [self.constant]] - self.matrix
+        return float(gains.min()), float(gains.max())
+
 
 @dataclass(frozen=True)
 class Hits:
@@ -44,6 +52,7 @@ class Hits:
     rows: int
     right: int  # rows that get their own class
     base: int  # rows that have the commonest class of the training rows
+    gains: tuple[Gain, ...]  # in accuracy, then by each penalty
     penalties: tuple[tuple[float, float], ...] = ()  # the mean of each penalty, and that of its constant class
 
     @property
@@ -72,20 +81,24 @@ class Accuracy:
         said = subject.class_words(subject.predict(pair[0]))
         numbers = _places(subject, truth), _places(subject, said)
         each = [(one.matrix[numbers], one.matrix[numbers[0], one.constant]) for one in penalties]
+        right, base = said == truth, truth == common
+        clusters = Clusters.of(subject.schema, pair[0])
+        pairs = [(right.astype(np.float64) - base, (-1.0, 1.0))]
+        pairs += [(theirs - ours, one.gains) for one, (ours, theirs) in zip(penalties, each, strict=True)]
 
-        def counted(names: Sequence[Any], codes: Index) -> tuple[Hits, ...]:
-            found = list[Hits]()
-            for code, name in enumerate(names):
-                inside = codes == code
-                if inside.any():
-                    rows, right, base = (int(one[inside].sum()) for one in (inside, said == truth, truth == common))
-                    costs = ((float(ours[inside].mean()), float(theirs[inside].mean())) for ours, theirs in each)
-                    found.append(Hits(shown_text(name), rows, right, base, tuple(costs)))
-            return tuple(sorted(found, key=lambda one: one.accuracy))
+        def hits(name: str, inside: Mask, confidence: float) -> Hits:
+            n_rows, n_right, n_base = (int(one[inside].sum()) for one in (inside, right, base))
+            own = clusters.inside(inside)
+            gains = (Gain.of(gain[inside], own, ends, confidence=confidence) for gain, ends in pairs)
+            costs = ((float(ours[inside].mean()), float(theirs[inside].mean())) for ours, theirs in each)
+            return Hits(name, n_rows, n_right, n_base, tuple(gains), tuple(costs))
 
-        (overall,) = counted(["all rows"], np.zeros(len(rows), dtype=np.intp))
-        groups = tuple((name, counted(*groups_of(rows.table, subject.schema, name))) for name in by)
-        return cls(subject.called(of), overall, groups, penalties)
+        by_column = {name: filled_groups(*groups_of(rows.table, subject.schema, name)) for name in by}
+        confidence = group_confidence(by_column)
+        overall = hits("all rows", np.ones(len(rows), dtype=bool), CONFIDENCE)
+        groups = {name: [hits(*group, confidence) for group in own] for name, own in by_column.items()}
+        ordered = ((name, tuple(sorted(own, key=lambda one: one.accuracy))) for name, own in groups.items())
+        return cls(subject.called(of), overall, tuple(ordered), penalties)
 
 
 def commonest(subject: Subject, labels: Any) -> str:
@@ -122,7 +135,7 @@ def measured(
         pairs = ((train, "training rows"), (test, "held-out rows"))
         hits = [Accuracy.measure(subject, one, of, common, by, penalties) for one, of in pairs if one is not None]
     are_missing = subject.loss == "cost" and subject.cost_matrix is None
-    return measured_accuracy(hits, costs_missing=are_missing), tuple(findings(hits, subject.speaks(test)))
+    return measured_accuracy(hits, costs_missing=are_missing), tuple(findings(hits, advice_of(test)))
 
 
 def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = False) -> Section:
@@ -135,6 +148,17 @@ def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = Fal
     return section("accuracy", facts, grids, last=last, has_groups=bool(grids), has_test=len(measured) > 1, **values)
 
 
+def filled_groups(names: Sequence[Any], codes: Index) -> list[tuple[str, Mask]]:
+    """Return the groups that have rows: their names in words, and their rows."""
+    groups = ((shown_text(name), codes == code) for code, name in enumerate(names))
+    return [(name, inside) for name, inside in groups if inside.any()]
+
+
+def group_confidence(groups: Mapping[str, Sequence[Any]]) -> float:
+    """Return the confidence of each group's interval for 95 % of all groups together (Bonferroni)."""
+    return 1 - (1 - CONFIDENCE) / max(sum(map(len, groups.values())), 1)
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
@@ -143,9 +167,12 @@ def _facts(one: Accuracy) -> Iterator[SheetLine]:
     right, base = one.overall.accuracy, one.overall.baseline
     yield SheetLine(f"accuracy on {one.of}", f"{_percent(right)} of {one.overall.rows:,}", right)
     yield SheetLine(f"always the commonest class, on {one.of}", _percent(base), base)
-    for penalty, (ours, base) in zip(one.penalties, one.overall.penalties, strict=True):
+    gain, *by_penalty = one.overall.gains
+    yield SheetLine(f"gain over the commonest class, on {one.of}", gain.interval(_POINTS), gain.value)
+    for penalty, (ours, base), gain in zip(one.penalties, one.overall.penalties, by_penalty, strict=True):
         yield SheetLine(f"mean {penalty.name} on {one.of}", f"{ours:.4g}", ours)
         yield SheetLine(f"baseline: mean {penalty.name} of always one class", f"{base:.4g}", base)
+        yield SheetLine(f"gain over always one class: mean {penalty.name} on {one.of}", gain.interval(), gain.value)
 
 
 def _grid(one: Accuracy, name: str, groups: tuple[Hits, ...]) -> Grid:
@@ -158,31 +185,57 @@ def _grid(one: Accuracy, name: str, groups: tuple[Hits, ...]) -> Grid:
 
 
 def findings(measured: Sequence[Accuracy], good: Bucket = "supports") -> Iterator[Finding]:
+    """Yield whether the model is better than a constant by more than chance explains; `good` is the advice then."""
     for one in measured[-1:]:
         cost = next((place for place, each in enumerate(one.penalties) if each.name == COST), None)
         if cost is None:
-            share, base = one.overall.accuracy, one.overall.baseline
-            is_better, rule, what = one.overall.right > one.overall.base, "accuracy", "the commonest class"
-            said = f"The model is right on {_percent(share)} of {one.of}; always saying {what}, on {_percent(base)}."
+            place, rule, what = 0, "accuracy", "the commonest class"
+            share, base, words = one.overall.accuracy, one.overall.baseline, _POINTS
+            sentence = (
+                f"The model is right on {_percent(share)} of {one.of}; always saying {what}, on {_percent(base)}."
+            )
         else:
+            place, rule, what, words = 1 + cost, "accuracy/cost", "always one class", PLAIN
             share, base = one.overall.penalties[cost]
-            is_better, rule, what = share < base, "accuracy/cost", "always one class"
-            said = f"On {one.of} a row costs {share:.4g} on average; always saying one class, {base:.4g}."
-        said += BY_HEART if is_better and good == "look" else ""
-        yield finding(rule, good if is_better else "look", said, share)
-        worse = [f"{name} = {hits.group}" for name, groups in one.groups for hits in groups if _is_worse(hits, cost)]
-        yield from worse_groups(worse, what)
+            sentence = f"On {one.of} a row costs {share:.4g} on average; always saying one class, {base:.4g}."
+        gain = one.overall.gains[place]
+        yield gain_finding(rule, good, f"{sentence} {gain.text(words)}", share, gain)
+        named = [(f"{name} = {hits.group}", hits.gains[place]) for name, groups in one.groups for hits in groups]
+        yield from group_findings(named, what, words)
 
 
-def worse_groups(worse: Sequence[str], what: str) -> Iterator[Finding]:
+def advice_of(test: Pair | None) -> Bucket:
+    """Return what being better than a constant speaks for: nothing on the rows that the model was learned from.
+
+    Differential privacy does not change that: learned from labels that are noise alone, trees of ε = 0.3 are better
+    than the commonest class by a test on their own rows in a quarter of the fits.
+    """
+    return "supports" if test is not None else "look"
+
+
+def gain_finding(rule: str, good: Bucket, sentence: str, value: float, gain: Gain) -> Finding:
+    is_better = gain.verdict == "better"
+    sentence += ON_ITS_OWN_ROWS if is_better and good == "look" else ""
+    return finding(rule, good if is_better else "look", sentence, value)
+
+
+def group_findings(groups: Sequence[tuple[str, Gain]], what: str, words: Words) -> Iterator[Finding]:
+    """Yield which groups are served worse than by a constant, or may be; intervals are of all groups together."""
+    worse = [name for name, gain in groups if gain.verdict == "worse"]
+    unclear = [(name, gain) for name, gain in groups if gain.verdict == "unclear" and gain.value < 0]
+    parts = list[str]()
     if worse:
-        many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
-        sentence = f"{many} served worse than by always saying {what}, such as {worse[0]}."
-        yield finding("groups", "look", sentence, len(worse))
+        parts.append(f"{_groups_are(len(worse))} served worse than by always saying {what}, such as {worse[0]}.")
+    if unclear:
+        name, gain = min(unclear, key=lambda one: one[1].value)
+        more = f"{_groups_are(len(unclear))} served worse by no more than chance can explain"
+        parts.append(f"{more}, such as {name} (gain {gain.interval(words)}, all groups together).")
+    if parts:
+        yield finding("groups", "look", " ".join(parts), len(worse))
 
 
-def _is_worse(hits: Hits, cost: int | None) -> bool:
-    return hits.right < hits.base if cost is None else hits.penalties[cost][0] > hits.penalties[cost][1]
+def _groups_are(number: int) -> str:
+    return "1 group is" if number == 1 else f"{number} groups are"
 
 
 def released_accuracy(subject: Subject) -> Section:

@@ -27,6 +27,11 @@ _CLASSES = "class disclosure: Hundepool et al., Statistical Disclosure Control (
 _HOLM = "Holm (1979): sign tests of all rows, false alarms of 5 % together"
 _DEFINITION = "the definition of differential privacy"
 _HOUSE = "this report; no threshold is published"
+_PAIRED = (
+    "McNemar (1947) for right and wrong, with Edwards' correction (1948); Student's t for costs and errors; by units "
+    "if a unit has several rows; on held-out rows"
+)
+_BONFERRONI = "the intervals of the comparison with a constant, for all groups together (Bonferroni)"
 _TIER = f"epsilon up to {STRONG} supports; up to {WEAK}: look; above: reject"
 
 _DATA = "a model is released as a file; ACRO: least and largest values are values of single rows"
@@ -55,15 +60,15 @@ RULES: dict[str, tuple[str, str, str]] = {
     "few-of-class": ("leaves", "at least {least} of every class that a leaf has", _CLASSES),
     "pure-leaves/number": ("leaves", "no leaf of one level", _CLASSES),
     "known-rows": ("reconstruction", "no leaf with one possible row", _HOUSE),
-    "accuracy": ("accuracy", "better than the commonest class", _HOUSE),
-    "accuracy/cost": ("accuracy", "less than the cost of always one class", _HOUSE),
-    "accuracy/number": ("accuracy", "less error than a constant", _HOUSE),
+    "accuracy": ("accuracy", "better than the commonest class, 95 % interval above 0", _PAIRED),
+    "accuracy/cost": ("accuracy", "less than the cost of always one class, 95 % interval above 0", _PAIRED),
+    "accuracy/number": ("accuracy", "less error than a constant, 95 % interval above 0", _PAIRED),
     "caveat/constant": ("model", "not the same prediction for all rows", _HOUSE),
     "caveat/no-better": ("model", "better than the commonest class", _HOUSE),
     "caveat/unreachable": ("model", "every leaf can be reached", _HOUSE),
     "caveat/unexamined": ("model", "every leaf can be reached", _HOUSE),
     "caveat/empty": ("model", "more rows in every leaf than the noise", _HOUSE),
-    "groups": ("accuracy", "no group below its baseline", _HOUSE),
+    "groups": ("accuracy", "no group below its baseline", _BONFERRONI),
     "separation": ("membership", "no more than by chance", _HOUSE),
     "membership": ("membership", "an attack was measured", _HOUSE),
     "auc": ("membership", "the interval of the AUC begins at 0.5 or below", _HOUSE),

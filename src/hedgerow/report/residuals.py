@@ -9,13 +9,20 @@ import numpy as np
 
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.boundary.arrays import Floats, Index
+from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.models.leaf_release import LeafRelease
-from hedgerow.report.accuracy import BY_HEART, Pair, worse_groups
+from hedgerow.report.accuracy import (
+    Pair,
+    advice_of,
+    filled_groups,
+    gain_finding,
+    group_confidence,
+    group_findings,
+)
+from hedgerow.report.comparisons import CONFIDENCE, Clusters, Gain, Words
 from hedgerow.report.contents import Bucket, Finding, Grid, GridValue, Section, SheetLine, section
-from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject, public_release
-from hedgerow.text.values import printable, shown_text
+from hedgerow.text.values import printable
 
 _ABSOLUTE, _QUANTILE = ("absolute", "absolute_classes"), "quantile"
 """Codes of the losses that the median, and another quantile, minimise; the mean minimises the squared loss."""
@@ -37,14 +44,28 @@ class Residuals:
     variance: float  # of the true numbers: the mean squared error of their own mean
     bias: float  # mean of the predicted number less the true one
     reached: float  # the share of rows whose number is no more than the predicted one
+    gains: tuple[Gain, Gain]  # in absolute error over the median, and in squared error over the mean
 
     @classmethod
-    def of(cls, group: str, truth: Floats, said: Floats, mean: float, median: float) -> Self:
-        off = said - truth
+    def of(
+        cls,
+        group: str,
+        truth: Floats,
+        said: Floats,
+        constants: tuple[float, float],
+        clusters: Clusters,
+        confidence: float,
+    ) -> Self:
+        """Return the means of a group's rows; `constants` are the mean and the median of known numbers."""
+        off, (mean, median) = said - truth, constants
         sizes, squares = (np.abs(off), np.abs(median - truth)), (off**2, (mean - truth) ** 2)
         absolute, of_median, squared, of_mean = (float(one.mean()) for one in (*sizes, *squares))
         bias, reached = float(off.mean()), float((off >= 0).mean())
-        return cls(group, len(truth), absolute, of_median, squared, of_mean, float(truth.var()), bias, reached)
+        by_absolute, by_squared = (
+            Gain.of(theirs - ours, clusters, confidence=confidence) for ours, theirs in (sizes, squares)
+        )
+        means = absolute, of_median, squared, of_mean, float(truth.var()), bias, reached
+        return cls(group, len(truth), *means, (by_absolute, by_squared))
 
     @property
     def r2(self) -> float | None:
@@ -55,6 +76,10 @@ class Residuals:
         """Return the error and the constant's: root mean squared ones, or absolute ones where these were learned by."""
         is_absolute = loss in _ABSOLUTE
         return (self.absolute, self.median) if is_absolute else (sqrt(self.squared), sqrt(self.mean))
+
+    def gain(self, loss: str) -> Gain:
+        """Return the gain over the constant: in squared error, or in absolute error if that was minimised."""
+        return self.gains[loss not in _ABSOLUTE]
 
 
 @dataclass(frozen=True)
@@ -69,16 +94,18 @@ class Error:
     def measure(cls, subject: Subject, pair: Pair, of: str, known: Floats, by: Sequence[str]) -> Self:
         """Apply the model to rows; the constants are the mean and the median of known numbers."""
         rows, truth, said = LabelledRows.of(*pair), subject.numbers(pair[1]), subject.predict(pair[0])
-        mean, median = float(known.mean()), float(np.median(known))
+        constants, clusters = (float(known.mean()), float(np.median(known))), Clusters.of(subject.schema, pair[0])
 
-        def measured(names: Sequence[Any], codes: Index) -> tuple[Residuals, ...]:
-            chosen = [(shown_text(name), codes == code) for code, name in enumerate(names)]
-            found = [Residuals.of(name, truth[one], said[one], mean, median) for name, one in chosen if one.any()]
-            return tuple(sorted(found, key=lambda one: -one.absolute))
+        def measured(name: str, inside: Mask, confidence: float) -> Residuals:
+            own = clusters.inside(inside)
+            return Residuals.of(name, truth[inside], said[inside], constants, own, confidence)
 
-        (overall,) = measured(["all rows"], np.zeros(len(rows), dtype=np.intp))
-        groups = tuple((name, measured(*groups_of(rows.table, subject.schema, name))) for name in by)
-        return cls(subject.called(of), overall, groups)
+        by_column = {name: filled_groups(*groups_of(rows.table, subject.schema, name)) for name in by}
+        confidence = group_confidence(by_column)
+        overall = measured("all rows", np.ones(len(rows), dtype=bool), CONFIDENCE)
+        groups = {name: [measured(*group, confidence) for group in own] for name, own in by_column.items()}
+        ordered = ((name, tuple(sorted(own, key=lambda one: -one.absolute))) for name, own in groups.items())
+        return cls(subject.called(of), overall, tuple(ordered))
 
 
 def measured(
@@ -99,7 +126,7 @@ def measured(
         "has_test": len(found) > 1,
         "target": _target(subject),
     }
-    said = tuple(_findings(subject, found, subject.speaks(test)))
+    said = tuple(_findings(subject, found, advice_of(test)))
     return section("accuracy", facts, grids, template="residuals", **values), said
 
 
@@ -121,6 +148,8 @@ def _facts(one: Error, loss: str) -> Iterator[SheetLine]:
         "mean": "baseline: RMSE of always the mean",
     }
     yield from (SheetLine(name, f"{sizes[key]:.4g}", sizes[key]) for key, name in named.items())
+    for gain, name in zip(all_rows.gains, ("MAE over the median", "mean squared error over the mean"), strict=True):
+        yield SheetLine(f"gain in {name}, on {one.of}", gain.interval(), gain.value)
     r2 = all_rows.r2
     yield SheetLine(
         f"R² on {one.of}", "no two numbers differ" if r2 is None else f"{r2:.3f} of {all_rows.rows:,} rows", r2
@@ -147,11 +176,11 @@ def _findings(subject: Subject, found: Sequence[Error], good: Bucket) -> Iterato
         is_absolute = loss in _ABSOLUTE
         what, constant = ("mean absolute", "median") if is_absolute else ("root mean squared", "mean")
         sentence = f"On {one.of} the {what} error is {ours:.4g}; always saying the {constant}, {base:.4g}."
-        sentence += BY_HEART if ours < base and good == "look" else ""
-        yield finding("accuracy/number", good if ours < base else "look", sentence, ours)
-        pairs = [(name, group, group.compared(loss)) for name, groups in one.groups for group in groups]
-        worse = [f"{name} = {group.group}" for name, group, (error, of_constant) in pairs if error > of_constant]
-        yield from worse_groups(worse, f"the {constant}")
+        words = Words(unit=" in mean absolute error" if is_absolute else " in mean squared error")
+        gain = one.overall.gain(loss)
+        yield gain_finding("accuracy/number", good, f"{sentence} {gain.text(words)}", ours, gain)
+        named = [(f"{name} = {group.group}", group.gain(loss)) for name, groups in one.groups for group in groups]
+        yield from group_findings(named, f"the {constant}", words)
 
 
 def released_error(subject: Subject) -> Section:

@@ -26,7 +26,6 @@ from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.facts import Fact
-from hedgerow.report.contents import Bucket
 from hedgerow.report.form import Form
 from hedgerow.schema import Number, Schema
 from hedgerow.tables.frames import column_of
@@ -85,10 +84,6 @@ class Subject:
     def is_private(self) -> bool:
         """True if its card carries a guarantee, so that what is in it may be on the public sheet."""
         return self.card.is_private
-
-    def speaks(self, test: object) -> Bucket:
-        """Return what being right speaks for: without a guarantee and held-out rows, the model may know its rows."""
-        return "supports" if self.is_private or test is not None else "look"
 
     def called(self, rows: str) -> str:
         """Return what rows are called: the model of weighted rows is tried on rows that count alike."""

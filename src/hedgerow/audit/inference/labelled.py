@@ -108,14 +108,19 @@ def distinct(values: Array) -> tuple[list[Any], Index]:
     return found.tolist(), numbers
 
 
-def once_a_unit(schema: Schema | None, X: Any, *keys: Index) -> tuple[Index, ...] | None:
-    """Return each combination of the rows' keys once a unit; None where the table does not have the unit's column."""
+def unit_numbers(schema: Schema | None, X: Any) -> Index | None:
+    """Return the number of the unit of each row; None if the table does not have the unit's column."""
     unit = None if schema is None else schema.unit
     if unit is None or isinstance(X, Tally) or unit.column not in ((table := Table.of(X)).names or ()):
         return None
     column = whose(unit, table)
-    units = distinct(column.words() if column.is_text else column.values)[1]
-    return tuple(np.unique(np.column_stack([*keys, units]), axis=0).T[:-1])
+    return distinct(column.words() if column.is_text else column.values)[1]
+
+
+def once_a_unit(schema: Schema | None, X: Any, *keys: Index) -> tuple[Index, ...] | None:
+    """Return each combination of the rows' keys once a unit; None where the table does not have the unit's column."""
+    units = unit_numbers(schema, X)
+    return None if units is None else tuple(np.unique(np.column_stack([*keys, units]), axis=0).T[:-1])
 
 
 def _take(data: Any, index: Index) -> Any:

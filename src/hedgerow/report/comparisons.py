@@ -1,0 +1,113 @@
+"""Comparisons of a model with a constant on the same rows: the mean difference, and the part that chance explains."""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from scipy.stats import t as student
+
+from hedgerow.audit.inference.labelled import unit_numbers
+from hedgerow.boundary.arrays import Floats, Index
+from hedgerow.schema.schema import Schema
+
+CONFIDENCE = 0.95
+Verdict = Literal["better", "unclear", "worse"]
+
+
+class Words(NamedTuple):
+    """The form of a difference in sentences."""
+
+    scale: float = 1.0
+    form: str = ".4g"
+    unit: str = ""
+
+
+PLAIN = Words()
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The rows that are not independent of each other: those of one unit of the schema."""
+
+    numbers: Index | None  # the unit of each row; None if rows are independent, or the table lacks the unit's column
+    most: int = 1  # rows that one unit may have if the table does not say which
+
+    @classmethod
+    def of(cls, schema: Schema | None, X: Any) -> Self:
+        unit, numbers = None if schema is None else schema.unit, unit_numbers(schema, X)
+        return cls(numbers, 1 if unit is None or numbers is not None else unit.max_rows)
+
+    def inside(self, rows: Any) -> "Clusters":
+        return Clusters(None if self.numbers is None else self.numbers[rows], self.most)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The mean loss of a constant less the mean loss of a model on the same rows, with an interval.
+
+    The interval is that of Student's t for paired differences, by units if a unit has several rows, where each end has
+    one more row of the worst, or best, difference: an error that is rare and costly may be missing among the rows. For
+    rows that are right or wrong, this is McNemar's test with Edwards' correction.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(
+        cls,
+        gains: Floats,
+        clusters: Clusters,
+        ends: tuple[float, float] | None = None,
+        *,
+        confidence: float = CONFIDENCE,
+    ) -> Self:
+        """Return the gain by the differences of rows; `ends` are the worst and the best that a row can have, if known.
+
+        `confidence` is for both ends together. If units are not known by row, the interval is as wide as if every unit
+        had as many equal rows as it may have.
+        """
+        sums, rows = gains.astype(np.float64), np.ones(len(gains), dtype=np.float64)
+        if clusters.numbers is not None:
+            units = np.unique(clusters.numbers, return_inverse=True)[1]
+            sums = np.bincount(units, gains).astype(np.float64)
+            rows = np.bincount(units).astype(np.float64)
+        worst, best = (float(gains.min()), float(gains.max())) if ends is None else ends
+        low = _end(sums, rows, min(worst, float(sums.min())), clusters.most, (1 - confidence) / 2)
+        high = _end(sums, rows, max(best, float(sums.max())), clusters.most, (1 + confidence) / 2)
+        return cls(float(gains.mean()), low, high)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The model is better, or worse, than chance explains; or neither is shown."""
+        return "better" if self.low > 0 else "worse" if self.high < 0 else "unclear"
+
+    def interval(self, words: Words = PLAIN) -> str:
+        """Return the difference and its interval."""
+        numbers = self.value, self.low, self.high
+        value, low, high = (f"{words.scale * number:{words.form}}".replace("-", "−") for number in numbers)
+        return f"{value}{words.unit}, 95 % interval {low} to {high}"
+
+    def text(self, words: Words = PLAIN) -> str:
+        """Return the verdict in a sentence, with the difference and its interval."""
+        amount = self.interval(words)
+        return {
+            "better": f"The model is better than chance explains (gain {amount}).",
+            "unclear": f"No difference is shown (gain {amount}): chance can explain it.",
+            "worse": f"The model is worse than chance explains (gain {amount}).",
+        }[self.verdict]
+
+
+def _end(sums: Floats, rows: Floats, extreme: float, most: int, quantile: float) -> float:
+    """Return one end of the interval for the mean of rows, by sums of independent units and one more, extreme unit.
+
+    If units may have `most` rows each and it is not known which, the extreme unit has as many, and the variance and the
+    degrees of freedom are those of units of so many equal rows.
+    """
+    sums, rows = np.append(sums, most * extreme), np.append(rows, float(most))
+    mean, n = float(sums.sum() / rows.sum()), len(sums)
+    variance = n / (n - 1) * most * float(((sums[:-1] - mean * rows[:-1]) ** 2).sum())
+    variance += n / (n - 1) * float((sums[-1] - mean * most) ** 2)
+    return mean + float(student.ppf(quantile, max(n / most - 1, 1))) * sqrt(variance) / float(rows.sum())
