@@ -11,6 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.output import model_text
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.search.cost import Outline
 from hedgerow.models import Tree, load_model
 from tests.cli.table import DELTA, FIT, GOOD, SSRL, TREE
@@ -134,6 +135,34 @@ def test_a_scorecard_goes_from_a_table_to_predictions(run):
     assert run("predict", "card.json", "data.csv")[1].startswith('"ill","total"')
 
 
+SCALE = ("--pdo", "20", "--score", "600", "--odds", "50", "--favourable", "no")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_scorecard_is_learned_on_the_scale_of_credit(run):
+    assert run(*CARD, "--seed", "1", "--research", "-o", "plain.json")[0] == 0
+    code, out, _ = run(*CARD, "--seed", "1", "--research", *SCALE, "-o", "scaled.json")
+    assert code == 0
+    scaled = hr.models.Scorecard.load("plain.json").scaled(pdo=20, score=600, odds=50, favourable="no")
+    assert hr.models.Scorecard.load("scaled.json") == scaled
+    assert "A total of 600 means odds of 50 to 1 for ill = no" in out
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_scale_that_the_points_do_not_fit_leaves_the_paid_scorecard_as_it_is(run, monkeypatch):
+    def refuse(*_, **__):
+        raise ArgumentError(
+            "expected a scale with points of at most 1,000,000 in size, got 2,000,000; use a smaller pdo."
+        )
+
+    assert run(*CARD, "--seed", "1", "--research", "-o", "plain.json")[0] == 0
+    monkeypatch.setattr(hr.models.Scorecard, "scaled", refuse)
+    code, _, err = run(*CARD, "--seed", "1", "--research", *SCALE, "-o", "scaled.json")
+    assert code == 0
+    assert "warning: the scorecard keeps its own points: expected a scale with points" in err
+    assert hr.models.Scorecard.load("scaled.json") == hr.models.Scorecard.load("plain.json")
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_scorecard_has_the_points_attributes_and_directions_that_are_asked_for(run):
     words = ("--points", "5", "--max-attributes", "2", "--monotone", "age=decreasing", "--monotone", "dose=increasing")
@@ -210,6 +239,11 @@ def test_a_scorecard_of_a_table_counted_elsewhere_is_checked_before_it_is_counte
         ((*CARD, "--max-depth", "3"), "--max-depth is for --model tree, got --model scorecard"),
         ((*CARD, "--search", "greedy"), "--search is for --model rule-list or tree, got --model scorecard"),
         ((*CARD, "--release-counts"), "--release-counts is for --model rule-list or tree"),
+        ((*TREE, *SCALE), "expected --model scorecard, got --model tree"),
+        ((*CARD, *SCALE[:4]), "expected --pdo, --score, --odds and --favourable (a class: no, yes) together"),
+        ((*CARD, *SCALE[:-1], "maybe"), "--favourable must be one of no, yes, got 'maybe'"),
+        ((*CARD, *SCALE[2:], "--pdo", "0"), "pdo must be a number above 0"),
+        ((*CARD, *SCALE, "--points", "3"), "expected one or the other, got both; leave --points out"),
         ((*FIT, "--points", "3"), "--points is for --model scorecard, got --model rule-list"),
         ((*TREE, "--monotone", "age=increasing"), "--monotone is for --model scorecard, got --model tree"),
         ((*TREE, "--smooth", "2"), "--smooth is for --model scorecard, got --model tree"),

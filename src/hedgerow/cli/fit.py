@@ -15,6 +15,7 @@ from hedgerow.cli import options
 from hedgerow.cli.budget import enter_digest, open_budget, write_release
 from hedgerow.cli.options import ADVANCED, advanced, named_values, number, option, with_groups
 from hedgerow.cli.output import ROOM, check_output, model_text, say, written
+from hedgerow.cli.point_scale import ScaleOptions, charged_on_scale
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import CommandRows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
@@ -115,6 +116,7 @@ def fit(
     model: Annotated[ModelKind, option(f"{', '.join(_CLASSIFIERS)}.", metavar="KIND")] = "rule-list",
     *,
     unit: UnitOptions,
+    scale: ScaleOptions,
     budget: options.BudgetOption = None,
     output: Annotated[Path, option("File for the model.", "-o", "--output")] = Path("model.json"),
     force: options.Force = False,
@@ -129,6 +131,9 @@ def fit(
 
     --model auto chooses between a tree and a scorecard within epsilon, and prints what it chose and why.
 
+    --pdo, --score, --odds and --favourable put a scorecard for two classes on a scale as in credit: a total of SCORE
+    means odds of ODDS to 1 for CLASS, and POINTS more double them. This costs no privacy budget.
+
     [bold]Example[/bold]: hedgerow fit patients.csv --schema patients.yaml --epsilon 1 --model auto -o model.json
     """
     if seed is not None and not research:
@@ -140,6 +145,7 @@ def fit(
     declared = unit.applied(None if schema is None else load_schema(schema))
     if tally and declared is None:
         raise ArgumentError("--tally needs --schema, the one that the rows were counted by.")
+    points = scale.of_fit(model, declared, parameters["points"])
     account = open_budget(budget)
     makers = _CLASSIFIERS if declared is None or declared.target.as_number is None else REGRESSORS
     given = _given(model, parameters, makers, declared)
@@ -153,7 +159,11 @@ def fit(
     with open_rows(data, table, declared if tally else None) as rows, reserved(output, room=ROOM, force=force) as write:
         label = target_name(rows.columns, target, declared)
         released = write_release(
-            write, lambda: _learn(learner, rows, label), lambda model: model.to_json(), amount, account
+            write,
+            lambda: charged_on_scale(_learn(learner, rows, label), points),
+            lambda model: model.to_json(),
+            amount,
+            account,
         )
     with written(output):
         for caveat in model_caveats(released, learner):

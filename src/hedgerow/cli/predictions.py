@@ -18,6 +18,7 @@ from hedgerow.cli.options import named_values
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.models.decisions import by_class
 from hedgerow.models.model import Model, class_titles
+from hedgerow.schema import Schema
 from hedgerow.schema.files import read_mapping
 from hedgerow.tables.columns import pc
 from hedgerow.text.messages import shown
@@ -71,15 +72,15 @@ def predictions(model: Model, rows: pa.Table, output: OutputColumns, *, copied: 
     return pa.table(columns)
 
 
-def class_named(model: Model, word: str) -> Value:
+def class_named(schema: Schema, word: str) -> Value:
     """Return the class that an option names; the text itself if there is none, which is then an error."""
-    named = {value_text(value): value for value in model.schema.target.values}
+    named = {value_text(value): value for value in schema.target.values}
     named |= {text.lower(): value for text, value in named.items() if isinstance(value, bool)}
     return named.get(word, word)
 
 
 def _reasons(model: Model, rows: pa.Table, favourable: str) -> dict[str, Any]:
-    found = model.reasons(rows, favourable=class_named(model, favourable))
+    found = model.reasons(rows, favourable=class_named(model.schema, favourable))
     return {f"reason {place}": pa.array(names.tolist(), pa.string()) for place, names in enumerate(found.T, 1)}
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.cli.options import Force, ModelFile, OthersSchema, TextOutput, any_model, option
+from hedgerow.cli.options import Force, ModelFile, OthersSchema, TextOutput, any_model, option, with_groups
 from hedgerow.cli.output import (
     PICTURES,
     check_outputs,
@@ -16,16 +16,16 @@ from hedgerow.cli.output import (
     print_or_write,
     without_a_window,
 )
-from hedgerow.cli.predictions import class_named
+from hedgerow.cli.point_scale import ScaleOptions, on_scale
 from hedgerow.errors import ArgumentError
 from hedgerow.models.model import ColumnTypes, DialectName, Model
-from hedgerow.text.values import listed
 
 app = typer.Typer(add_completion=False)
 OutputForm = Literal["text", "json", "sql", "python", "pmml", "html", "card"]
 
 
 @app.command("show")
+@with_groups
 def show(  # noqa: PLR0913 -- one an option
     model: ModelFile,
     *,
@@ -40,10 +40,7 @@ def show(  # noqa: PLR0913 -- one an option
     full: Annotated[bool, option("Show every leaf, rule and tree, however many there are.", "--full")] = False,
     plot: Annotated[Path | None, option("Draw the model into this PNG, SVG or PDF file.")] = None,
     paper: Annotated[Path | None, option("Draw a scorecard as a form to fill in by hand.")] = None,
-    pdo: Annotated[float | None, option("Scorecard: points to double the odds, such as 20.", metavar="POINTS")] = None,
-    score: Annotated[float | None, option("Scorecard: total with the odds of --odds, such as 600.")] = None,
-    odds: Annotated[float | None, option("Scorecard: odds at --score, such as 50.")] = None,
-    favourable: Annotated[str | None, option("Scorecard: class of the odds.", metavar="CLASS")] = None,
+    scale: ScaleOptions,
     output: TextOutput = None,
     force: Force = False,
     as_json: Annotated[bool, option("Same as --format json.", "--json")] = False,
@@ -68,7 +65,8 @@ def show(  # noqa: PLR0913 -- one an option
         raise ArgumentError(f"--full needs --format text, got --format {form}.")
     check_outputs((plot, paper, output), model, schema, force=force)
     check_pictures(plot, paper)
-    released = _scaled(any_model(model, schema), pdo, score, odds, favourable)
+    released = any_model(model, schema)
+    released = on_scale(released, scale.scale(released.schema))
     if form == "sql":
         text = released.to_sql(dialect or "duckdb", types=types or "any")
     else:
@@ -76,18 +74,6 @@ def show(  # noqa: PLR0913 -- one an option
     draw(released.form, paper)  # before anything else is written: only a scorecard has a form
     print_or_write(text, output)
     draw(released.plot, plot)
-
-
-def _scaled(model: Model, pdo: float | None, score: float | None, odds: float | None, favourable: str | None) -> Model:
-    """Return a scorecard on the scale of the options, if there are any."""
-    options = {"pdo": pdo, "score": score, "odds": odds, "favourable": favourable}
-    given = [f"--{name}" for name, value in options.items() if value is not None]
-    if not given:
-        return model
-    if pdo is None or score is None or odds is None or favourable is None:
-        together = f"--pdo, --score, --odds and --favourable (a class: {listed(model.schema.target.values)})"
-        raise ArgumentError(f"expected {together} together, got {' and '.join(given)} only.")
-    return model.scaled(pdo=pdo, score=score, odds=odds, favourable=class_named(model, favourable))
 
 
 _FORMS: Mapping[str, OutputForm] = {

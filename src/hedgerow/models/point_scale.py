@@ -1,6 +1,6 @@
 """Scales of scorecards for two classes: points that double the odds."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite, log, log2
 from typing import Any
 
@@ -11,6 +11,7 @@ from hedgerow.text.values import Value
 
 _LARGEST_UNIT = 1_000_000  # of any scorecard
 _LARGEST_PDO, _LARGEST_SCORE, _LARGEST_ODDS = 10_000, 100_000, 1e9
+_LARGEST_ROUNDING = 1e9  # points: no total is larger
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ class PointScale:
         most 1,000,000,000.
     favourable : str, int or bool
         The class for which high totals speak.
+    rounding : float, optional
+        The most by which rounding the points to whole numbers moved the total of a row, in points; set by
+        `Scorecard.scaled`. None if it is unknown.
 
     Raises
     ------
@@ -52,6 +56,7 @@ class PointScale:
     score: float
     odds: float
     favourable: Value
+    rounding: float | None = None
 
     def __post_init__(self) -> None:
         check_amount("pdo", self.pdo, _LARGEST_PDO)
@@ -59,10 +64,15 @@ class PointScale:
         if not _is_number(self.score) or not abs(self.score) <= _LARGEST_SCORE:
             got = describe_argument(self.score)
             raise ArgumentError(f"score must be a number of at most {_LARGEST_SCORE:,} in size, got {got}.")
-        for name in ("pdo", "score", "odds"):
+        check_amount("rounding", self.rounding, _LARGEST_ROUNDING, zero=True)
+        for name in ("pdo", "score", "odds", *(["rounding"] if self.rounding is not None else [])):
             object.__setattr__(self, name, float(getattr(self, name)))
         if self.unit > _LARGEST_UNIT:
             raise ArgumentError(f"pdo must be at least log(2) / {_LARGEST_UNIT:,}, got {describe_argument(self.pdo)}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scale as JSON-ready data."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     @property
     def unit(self) -> float:

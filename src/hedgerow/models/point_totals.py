@@ -163,8 +163,11 @@ class PointTotals(ABC):
         return 1
 
     @abstractmethod
-    def on_scale(self, scale: PointScale) -> tuple[Points, tuple[AttributePoints, ...]]:
-        """Return base and points on another scale, each rounded to a whole number; ValueError without two classes."""
+    def on_scale(self, scale: PointScale) -> tuple[Points, tuple[AttributePoints, ...], float]:
+        """Return base and points on another scale, each rounded to a whole number, and the most that moves a total.
+
+        Raises ValueError if there are not two classes.
+        """
 
     @abstractmethod
     def sql(self, dialect: Dialect) -> list[str]:
@@ -208,9 +211,9 @@ class PointTotals(ABC):
         return extreme_totals(self.base, self.parts)
 
     @property
-    def lead_text(self) -> str:
-        """The sentence before the totals in a text; empty if there is none."""
-        return ""
+    def lead(self) -> list[str]:
+        """The sentences before the totals in a text."""
+        return []
 
     def error_notes(self, what: str) -> list[str]:
         """Return what the noise of the release adds, and what intervals mean, in sentences."""

@@ -1,7 +1,7 @@
 """Scorecards: released models that add up points by bin, public by construction. No learning code."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -209,6 +209,7 @@ class Scorecard(Model):
         base                 545
         <BLANKLINE>
         A total of 600 means odds of 50 to 1 for default = no; every 20 points more double the odds.
+        Totals range from 519 to 557; rounding moves a total by at most 0.63 points, the odds by at most 2.2 %.
         <BLANKLINE>
         total  P(default = yes)
           519              25 %
@@ -223,7 +224,8 @@ class Scorecard(Model):
           557             8.2 %
         """
         scale = PointScale(pdo, score, odds, favourable)
-        base, parts = self._totals.on_scale(scale)
+        base, parts, rounding = self._totals.on_scale(scale)
+        scale = replace(scale, rounding=rounding)
         return replace(self, base=base, parts=parts, unit=scale.unit, scale=scale)
 
     @property
@@ -489,7 +491,7 @@ class Scorecard(Model):
 
     def _structure(self) -> dict[str, Any]:
         parts = [part.to_dict(self.schema[part.attribute].bins) for part in self.parts]
-        scale = {} if self.scale is None else {"scale": asdict(self.scale)}
+        scale = {} if self.scale is None else {"scale": self.scale.to_dict()}
         return {"base": list(self.base), "parts": parts, "unit": self.unit, "error": self.error, **scale}
 
     @classmethod

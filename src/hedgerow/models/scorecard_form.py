@@ -40,7 +40,7 @@ def card_text(totals: PointTotals) -> str:
             rows.append(["" if place else printable(one.attribute), first, *table.cells(one)])
             rows += [["", other, *blank] for other in others]
     rows.append(["base", "", *table.base_cells(totals.base)])
-    below = [totals.lead_text, ""] if totals.lead_text else []
+    below = [*totals.lead, ""] if totals.lead else []
     notes = [] if totals.has_one_total else totals.notes
     if totals.has_one_total:
         below += aligned(risk_lines(totals), 0, _WIDEST)

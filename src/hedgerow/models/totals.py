@@ -28,6 +28,7 @@ from hedgerow.models.points import (
     MOST_POINTS,
     NORMAL_95,
     AttributePoints,
+    PointErrors,
     Points,
     extreme_totals,
     indented,
@@ -85,24 +86,21 @@ class ClassTotals(PointTotals):
         """The comparison of a total that holds when the second of two classes is predicted."""
         return f"{'>' if self.sign > 0 else '<'} {self.limit}"
 
-    def on_scale(self, scale: PointScale) -> tuple[Points, tuple[AttributePoints, ...]]:
+    def on_scale(self, scale: PointScale) -> tuple[Points, tuple[AttributePoints, ...], float]:
         after = ClassTotals(self.schema, self.base, (), scale.unit, None, scale)
         after.check()
         ratio = self.sign * after.sign * self.unit / scale.unit
-
-        def scaled(amount: float, start: float = 0.0) -> int:
-            whole = round(start + ratio * amount)
-            if abs(whole) > MOST_POINTS:
-                expected = f"expected a scale with points of at most {MOST_POINTS:,} in size"
-                raise ArgumentError(f"{expected}, got {whole:,}; use a smaller pdo.")
-            return whole
-
-        def scaled_part(part: AttributePoints) -> AttributePoints:
-            errors = None if part.errors is None else tuple((abs(ratio) * error,) for (error,) in part.errors)
-            return replace(part, points=tuple((scaled(amount),) for (amount,) in part.points), errors=errors)
-
-        base = (scaled(self.base[0] - self.even, scale.even),)
-        return base, tuple(map(scaled_part, self.parts))
+        base = scale.even + ratio * (self.base[0] - self.even)
+        points = [[ratio * amount for (amount,) in part.points] for part in self.parts]
+        whole = [list(map(_whole, amounts)) for amounts in points]
+        parts = tuple(
+            replace(part, points=tuple((x,) for x in amounts), errors=_scaled_errors(part, abs(ratio)))
+            for part, amounts in zip(self.parts, whole, strict=True)
+        )
+        moved = [[y - x for x, y in zip(*pair, strict=True)] for pair in zip(points, whole, strict=True)]
+        most = max(abs(_whole(base) - base + sum(map(end, moved))) for end in (min, max))
+        before = 0.0 if self.scale is None or self.scale.rounding is None else self.scale.rounding
+        return (_whole(base),), parts, round(abs(ratio) * before + most, 6)
 
     def log_odds(self, totals: Any) -> Any:
         """Return the log-odds of the second of two classes."""
@@ -158,13 +156,15 @@ class ClassTotals(PointTotals):
         return f"points: below 0 for {against}, above 0 for {favour}"
 
     @property
-    def lead_text(self) -> str:
-        """The scale in words; empty if there is none."""
+    def lead(self) -> list[str]:
+        """The scale in words, if there is one."""
         if self.scale is None:
-            return ""
+            return []
         pdo, score, odds = (f"{one:.10g}" for one in (self.scale.pdo, self.scale.score, self.scale.odds))
         event = f"{self.label} = {self.classes[self.points_for]}"
-        return f"A total of {score} means odds of {odds} to 1 for {event}; every {pdo} points more double the odds."
+        means = f"A total of {score} means odds of {odds} to 1 for {event}; every {pdo} points more double the odds."
+        ((low, high),) = extreme_totals(self.base, self.parts)
+        return [means, f"Totals range from {low} to {high}{_rounding_text(self.scale)}."]
 
     @property
     def notes(self) -> list[str]:
@@ -177,7 +177,7 @@ class ClassTotals(PointTotals):
         side, minus = ("above", "-") if self.sign > 0 else ("below", "")
         total = "total" if self.scale is None else f"(total - {self.even:.6f})"
         return [
-            *([self.lead_text] if self.scale else []),
+            *self.lead,
             f"{self.classes[1]} is predicted for totals {side} {self.limit}, else {self.classes[0]}.",
             f"{self.meaning} = 1 / (1 + exp({minus}{unit} * {total})).",
             *self.error_notes("log-odds"),
@@ -292,9 +292,9 @@ class NumberTotals(PointTotals):
         raise not_two_classes(self.schema)
 
     @property
-    def lead_text(self) -> str:
+    def lead(self) -> list[str]:
         """The worth of a point."""
-        return self.notes[0]
+        return self.notes[:1]
 
     @property
     def notes(self) -> list[str]:
@@ -327,6 +327,26 @@ class NumberTotals(PointTotals):
         most = pmml_call("if", pmml_call("greaterThan", pmml_total(), self.most), high, value)
         least = pmml_call("if", pmml_call("lessThan", pmml_total(), 0), low, most)
         return pmml_output(self.schema.target, least)
+
+
+def _whole(amount: float) -> int:
+    """Return points as a whole number."""
+    whole = round(amount)
+    if abs(whole) > MOST_POINTS:
+        expected = f"expected a scale with points of at most {MOST_POINTS:,} in size"
+        raise ArgumentError(f"{expected}, got {whole:,}; use a smaller pdo.")
+    return whole
+
+
+def _rounding_text(scale: PointScale) -> str:
+    if not scale.rounding:
+        return ""
+    points, odds = ceil(100 * scale.rounding) / 100, ceil(1000 * (2 ** (scale.rounding / scale.pdo) - 1)) / 10
+    return f"; rounding moves a total by at most {points:.10g} points, the odds by at most {odds:.10g} %"
+
+
+def _scaled_errors(part: AttributePoints, ratio: float) -> tuple[PointErrors, ...] | None:
+    return None if part.errors is None else tuple((ratio * error,) for (error,) in part.errors)
 
 
 def _is_same(one: Value, other: Value) -> bool:
