@@ -11,7 +11,10 @@ from hedgerow.privacy import PrivacyCard
 from hedgerow.schema import Boolean, Label, Schema
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = ("duckdb", "ibis", "matplotlib", "openpyxl", "sqlalchemy", "onnx", "cryptography", "jwt", "httpx2")
+EXTRAS = (
+    *("duckdb", "ibis", "matplotlib", "openpyxl", "pyreadstat"),
+    *("sqlalchemy", "onnx", "cryptography", "jwt", "httpx2"),
+)
 WITHOUT = f"""
 import importlib.util
 import sys

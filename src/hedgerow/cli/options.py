@@ -18,8 +18,11 @@ from hedgerow.text.messages import shown
 if TYPE_CHECKING:
     from hedgerow.models.model import Model
 
-FILE = "CSV file with a header (.csv, .tsv, .txt, or .gz of these; - for standard input), .xlsx, or data.parquet"
-DATA = "CSV (- is stdin), .xlsx, *.parquet, duckdb:///FILE::TABLE, postgresql://USER@HOST/DATABASE::TABLE"
+FILE = "CSV with a header (.csv, .tsv, .txt, .gz of these, - for stdin), .xlsx, .sav, .dta, .sas7bdat, data.parquet"
+DATA = (
+    "CSV (- is stdin), .xlsx, .sav, .dta, .sas7bdat, *.parquet, duckdb:///FILE::TABLE, "
+    "postgresql://USER@HOST/DATABASE::TABLE"
+)
 ADVANCED = "Advanced"  # the panel of the help with options that a first run does not need
 
 

@@ -26,6 +26,7 @@ from hedgerow.schema.imports.draft import suggested, with_suggestions
 from hedgerow.schema.serialize import FILL_IN, KINDS, attribute_from_dict, label_from_dict
 from hedgerow.tables.columns import Column
 from hedgerow.tables.csv_files import is_generated
+from hedgerow.tables.statistical_files import is_statistical
 from hedgerow.tables.table_files import PIPE, TextFormat, columns_of, is_text, read_table
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
@@ -86,7 +87,7 @@ def wizard(
 
 def _proposals(data: str, make: TextFormat) -> dict[str, Proposal]:
     """Return a proposal for each column, from names, types and catalogues; an empty one for a column to leave out."""
-    if "://" in data or data.lower().endswith(".parquet"):
+    if "://" in data or data.lower().endswith(".parquet") or is_statistical(data):
         draft = draft_of(data, None)
         left_out: dict[str, Proposal] = {name: {} for name, _ in draft.left_out}
         found = {column.name: _known(with_suggestions(column)) for column in draft.columns} | left_out

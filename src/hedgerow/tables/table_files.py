@@ -22,6 +22,7 @@ from hedgerow.tables.frames import DATE_SYSTEM
 from hedgerow.tables.layout import without_footer
 from hedgerow.tables.number_marks import THOUSANDS, with_points
 from hedgerow.tables.spreadsheets import is_workbook, sheet_as_csv
+from hedgerow.tables.statistical_files import SUFFIXES, is_statistical, statistical_as_csv
 from hedgerow.text.messages import describe_argument, repeated
 from hedgerow.text.values import listed
 
@@ -116,8 +117,8 @@ class InMemoryFile:
 
 
 def is_text(data: str) -> bool:
-    """Return whether this names one file of text, a workbook or standard input: what is read row by row in memory."""
-    return is_workbook(data) or data == PIPE or data.lower().removesuffix(".gz").endswith(TEXTS)
+    """Return whether this names a file that is read in memory as text: not Parquet, and no table of an engine."""
+    return is_workbook(data) or is_statistical(data) or data == PIPE or data.lower().removesuffix(".gz").endswith(TEXTS)
 
 
 def check_no_spreadsheet(data: str) -> None:
@@ -132,8 +133,8 @@ def check_no_spreadsheet(data: str) -> None:
 def check_table_name(data: str) -> None:
     check_no_spreadsheet(data)
     if not is_text(data) and not data.lower().endswith(".parquet"):
-        problem = f"{data}: expected a file of {', '.join(TEXTS)} (or .gz of these), .xlsx or .parquet"
-        raise ArgumentError(f"{problem}, or - for standard input.")
+        problem = f"{data}: expected a file of {', '.join(TEXTS)} (or .gz of these), .xlsx, .parquet"
+        raise ArgumentError(f"{problem}, {', '.join(SUFFIXES)}, or - for standard input.")
 
 
 def source_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> Path | InMemoryFile:
@@ -143,6 +144,10 @@ def source_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> Path | InM
         if replace(text_format, thousands=None) != text_format.layout:
             raise ArgumentError(f"{data}: leave encoding, decimal mark and delimiter out: a workbook has none.")
         return InMemoryFile(data, *sheet_as_csv(data, text_format.skip_rows, text_format.skip_footer))
+    if is_statistical(data):
+        if not text_format.is_usual:
+            raise ArgumentError(f"{data}: leave the options of text files out: the file states its own format.")
+        return InMemoryFile(data, statistical_as_csv(data))
     is_read_whole = data == PIPE or data.lower().endswith(".gz") or text_format.skip_footer or not text_format.is_utf8
     if not is_read_whole and not _has_returns_alone(path):
         return path

@@ -23,18 +23,24 @@ from hedgerow.schema.imports.date_patterns import plain_day
 from hedgerow.schema.imports.ddi import codebook_draft
 from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, category_or_boolean
 from hedgerow.schema.imports.json_formats import draft_of_json
+from hedgerow.schema.imports.statistical import statistical_draft
 from hedgerow.tables.csv_files import read_header
+from hedgerow.tables.statistical_files import SUFFIXES
 from hedgerow.tables.table_files import check_no_spreadsheet
 from hedgerow.text.date_formats import ISO
 
-FORMATS = "REDCap data dictionary (.csv), Frictionless Table Schema, CSVW or JSON Schema (.json), DDI (.xml), Parquet"
+FORMATS = (
+    "REDCap data dictionary (.csv), Frictionless Table Schema, CSVW or JSON Schema (.json), DDI (.xml), Parquet, SPSS "
+    "(.sav, .por), Stata (.dta), SAS (.sas7bdat, .xpt)"
+)
 
 
 def import_schema(path: str | PathLike[str], *, label: str | None = None) -> Draft:
     """Return the draft of a schema from a description of a table that others use; no row of the table is read.
 
     Read are REDCap data dictionaries (CSV), Frictionless Table Schemas and data packages, CSVW metadata, JSON Schemas
-    (JSON), DDI codebooks 2.x (XML), and the types in the footer of a Parquet file. What a description does not say is
+    (JSON), DDI codebooks 2.x (XML), the types in the footer of a Parquet file, and the dictionaries of SPSS, Stata and
+    SAS files. What a description does not say is
     left to be filled in: `Draft.gaps`. Check that bounds and categories come from what a column means: in some
     descriptions, they were taken from the rows.
 
@@ -274,4 +280,10 @@ def _of_arrow(name: str, kind: pa.DataType, *, nullable: bool) -> DraftColumn | 
 
 
 _BY_ENDING: Mapping[str, Callable[[str | PathLike[str]], Draft]]
-_BY_ENDING = {".json": _from_json, ".csv": _from_csv, ".xml": codebook_draft, ".parquet": parquet_draft}
+_BY_ENDING = {
+    ".json": _from_json,
+    ".csv": _from_csv,
+    ".xml": codebook_draft,
+    ".parquet": parquet_draft,
+    **dict.fromkeys(SUFFIXES, statistical_draft),
+}

@@ -1,0 +1,159 @@
+"""Data files of SPSS, Stata and SAS, read by pyreadstat, as CSV in UTF-8 in memory.
+
+Codes are replaced by their value labels, and codes that the file declares missing are blank. What a variable is follows
+from the dictionary of the file alone, and from no row.
+"""
+
+import csv
+import datetime
+import io
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import DomainError, MissingPackageError
+from hedgerow.text.messages import repeated
+from hedgerow.text.values import listed
+
+_READERS = {
+    ".sav": ("read_sav", "an SPSS"),
+    ".zsav": ("read_sav", "an SPSS"),
+    ".por": ("read_por", "a portable SPSS"),
+    ".dta": ("read_dta", "a Stata"),
+    ".sas7bdat": ("read_sas7bdat", "a SAS"),
+    ".xpt": ("read_xport", "a SAS transport"),
+}
+SUFFIXES = tuple(_READERS)
+MOST_BYTES = 2**30  # of a file, and of the CSV that is made of it
+_DAYS = re.compile(
+    r"%-?(td|tc|tC|d)\b.*|([AEJS]?DATE|DATETIME|YMDHMS|MMDDYY|DDMMYY|YYMMDD|YYMMDDN|E8601DA|E8601DT|IS8601DA)[0-9.]*",
+    re.IGNORECASE,
+)
+_TIMES = re.compile(r"%-?t[Cc]\b.*|(DATETIME|YMDHMS|E8601DT)[0-9.]*", re.IGNORECASE)
+_WHOLE = re.compile(r"[FN]?[0-9]+(\.0)?|int(8|16|32)", re.IGNORECASE)
+
+Kind = Literal["text", "date", "time", "integer", "real"]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable as the dictionary of its file describes it.
+
+    `labels` has the text of each code of a categorical variable, in the order of the codes; it is empty for others.
+    `bounds` are the least and the largest labelled code of a scale of which only some codes have labels.
+    """
+
+    name: str
+    kind: Kind
+    description: str | None = None
+    labels: Mapping[Any, str] | None = None
+    is_ordered: bool = False
+    bounds: tuple[float, float] | None = None
+
+    def text(self, value: Any) -> str:
+        """Return a value as text of CSV; a missing value is blank."""
+        if value is None or value != value:  # NaN
+            return ""
+        if self.labels and value in self.labels:
+            return self.labels[value]
+        if isinstance(value, datetime.datetime):
+            return value.date().isoformat() if value.time() == datetime.time() else value.isoformat()
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+            return str(int(value))
+        return " ".join(str(value).splitlines())
+
+
+def is_statistical(data: str) -> bool:
+    """Return whether this names a data file of SPSS, Stata or SAS."""
+    return data.lower().endswith(SUFFIXES)
+
+
+def variables_of(path: str) -> tuple[Variable, ...]:
+    """Return the variables of a file by its dictionary; no row is read."""
+    _, meta = _read(path, metadataonly=True, user_missing=True)
+    return _variables(meta)
+
+
+def statistical_as_csv(path: str) -> bytes:
+    """Return the rows of a file as CSV in UTF-8."""
+    variables = variables_of(path)
+    columns, _ = _read(path, output_format="dict")
+    rows = zip(*(columns[variable.name] for variable in variables), strict=True) if columns else ()
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow([variable.name for variable in variables])
+    for row in rows:
+        writer.writerow([variable.text(value) for variable, value in zip(variables, row, strict=True)])
+        if out.tell() > MOST_BYTES:
+            raise DomainError(f"{path}: expected at most {MOST_BYTES:,} bytes of rows, found more; save it as Parquet.")
+    return out.getvalue().encode()
+
+
+def _read(path: str, **options: Any) -> tuple[Any, Any]:
+    reader, kind = _READERS[Path(path).suffix.lower()]
+    if find_spec("pyreadstat") is None:
+        problem = f"{path}: reading {Path(path).suffix.lower()} needs pyreadstat"
+        raise MissingPackageError(f"{problem}; pip install 'hedgerow[statfiles]'.")
+    with Path(path).open("rb") as file:
+        if file.seek(0, io.SEEK_END) > MOST_BYTES:
+            raise DomainError(f"{path}: expected a file of at most {MOST_BYTES:,} bytes; save it as Parquet.")
+    import pyreadstat  # optional, and slow to import
+
+    read: Callable[..., tuple[Any, Any]] = getattr(pyreadstat, reader)
+    if reader in ("read_por", "read_xport"):
+        options.pop("user_missing", None)
+    problem = DomainError(f"{path}: expected {kind} file, found another, or one that is damaged.")
+    return guarded(lambda: read(str(path), **options), problem)
+
+
+def _variables(meta: Any) -> tuple[Variable, ...]:
+    if found := repeated(list(meta.column_names)):
+        raise DomainError(f"expected each variable once, found these more than once: {listed(found)}.")
+    return tuple(_variable(name, meta) for name in meta.column_names)
+
+
+def _variable(name: str, meta: Any) -> Variable:
+    kind = _kind(meta.readstat_variable_types.get(name), str(meta.original_variable_types.get(name) or ""))
+    variable = Variable(name, kind, meta.column_names_to_labels.get(name))
+    measure, codes = meta.variable_measure.get(name), meta.variable_value_labels.get(name) or {}
+    missing = meta.missing_ranges.get(name, ()), meta.missing_user_values.get(name, ())
+    valid = {code: str(codes[code]).strip() for code in codes if not _is_missing(code, kind, *missing)}
+    if kind in ("date", "time") or not valid:
+        return variable
+    if kind != "text" and (measure == "scale" or len(valid) < 2):  # labels of ends, such as 0 = none and 10 = severe
+        return replace(variable, bounds=(min(valid), max(valid)) if len(valid) > 1 else None)
+    labels = _distinct({code: valid[code] for code in sorted(valid)})
+    return replace(variable, labels=labels, is_ordered=measure == "ordinal")
+
+
+def _kind(stored: str | None, form: str) -> Kind:
+    if stored == "string":
+        return "text"
+    if _DAYS.fullmatch(form):
+        return "time" if _TIMES.fullmatch(form) else "date"
+    is_whole = stored in ("int8", "int16", "int32") or _WHOLE.fullmatch(form)
+    return "integer" if is_whole else "real"
+
+
+def _is_missing(code: Any, kind: Kind, ranges: Any, values: Any) -> bool:
+    if kind != "text" and isinstance(code, str):  # extended missing values of Stata and SAS: .a to .z
+        return True
+    is_in_range = any(one["lo"] <= code <= one["hi"] if isinstance(one, dict) else code == one for one in ranges)
+    return is_in_range or code in values
+
+
+def _distinct(labels: Mapping[Any, str]) -> Mapping[Any, str]:
+    """Return labels, with their code where one is blank, or where two codes have the same."""
+    texts = list(labels.values())
+    return {
+        code: text if text and texts.count(text) == 1 else f"{text} ({_plain(code)})".strip()
+        for code, text in labels.items()
+    }
+
+
+def _plain(code: Any) -> str:
+    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
