@@ -494,3 +494,27 @@ def test_costs_of_a_number_are_refused_by_what_its_label_is(run):
     words = ("fit", "data.csv", "--schema", "days.yaml", "--epsilon", "1", "--class-weight", "yes=5", "-o", "m.json")
     code, _, err = run(*words)
     assert (code, "is for a label with classes, got one that is a number" in err) == (2, True)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("words", "kind", "why"),
+    [
+        ((), "tree", r"a tree; about \d+ rows are fewer than"),
+        (("--rows", "600"), "tree", "a tree; 600 rows are fewer than"),
+        (("--scoring", "roc_auc"), "scorecard", "a scorecard ranks rows better"),
+        (("--class-weight", "yes=3"), "tree", "drawn by the declared costs"),
+    ],
+)
+def test_an_automatic_choice_is_printed_with_its_reason(run, words, kind, why):
+    code, out, err = run(*TREE[:-1], "auto", *words)
+    assert (code, err) == (0, "written to model.json\n")
+    assert load_model("model.json").kind == kind
+    assert re.search(f"model chosen automatically: .*{why}", out)
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_automatic_choice_for_a_number_is_refused_with_advice(run):
+    hr.Schema({"sex": hr.Categorical(("F", "M"))}, hr.Number("dose", 0, 1)).save("number.yaml")
+    code, _, err = run("fit", "data.csv", "--schema", "number.yaml", "--epsilon", "1", "--model", "auto")
+    assert (code, "a scorecard predicts a number best" in err) == (2, True)

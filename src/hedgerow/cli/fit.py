@@ -174,7 +174,9 @@ def fit(
 
 def _given(model: ModelKind, parameters: dict[str, Any], makers: Learners, schema: Schema | None) -> dict[str, Any]:
     if model not in makers:
-        raise ArgumentError(f"the label is a number: expected --model {' or '.join(makers)}, got --model {model}.")
+        problem = f"the label is a number: expected --model {' or '.join(makers)}, got --model {model}"
+        advice = ". On most tables a scorecard predicts a number best." if model == "auto" else "."
+        raise ArgumentError(problem + advice)
     given = {name: value for name, value in parameters.items() if value not in (None, [])}
     for name in given:
         takers = [kind for kind, make in makers.items() if name in _parameters(make)]
