@@ -232,7 +232,7 @@ REFUSED = {
     "broken.parquet": ((), "expected a Parquet file, found another"),
     "header.csv": ((), "names of columns must not hold quotes or line breaks"),
     "bomb.csv.gz": ((), "compressed, piped, not in UTF-8 or read with skip_footer can have"),
-    "data.json": ((), "expected a file of .csv, .tsv, .txt (or .gz of these), .xlsx or .parquet, or - for standard"),
+    "data.json": ((), "expected a file of .csv, .tsv, .txt (or .gz of these), .xlsx, .parquet, .sav, "),
 }
 
 
@@ -299,10 +299,10 @@ def test_options_of_text_are_refused_where_there_is_none(run):
         ),
         (("fit", "old-*.csv", *FIT), "on line 1; `tr '\\r' '\\n'` makes line feeds of carriage returns"),
         (("fit", "*.csv.gz", *FIT), "without an engine also one file of .tsv or .txt, .gz of these"),
-        (("fit", "data.sav", *FIT), "expected data.parquet, data.csv"),
+        (("fit", "data.feather", *FIT), "expected data.parquet, data.csv"),
         (
-            ("schema", "wizard", "data.sav", "-o", "w.yaml"),
-            "expected a file of .csv, .tsv, .txt (or .gz of these), .xlsx or .parquet",
+            ("schema", "wizard", "data.feather", "-o", "w.yaml"),
+            "expected a file of .csv, .tsv, .txt (or .gz of these), .xlsx, .parquet",
         ),
         (("fit", "commas.csv", *FIT), "--decimal , reads decimal commas"),
         (("plan", "--rows", "50", "--public", "commas.csv", "--schema", "schema.yaml"), "--decimal , reads decimal"),

@@ -19,9 +19,9 @@ from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, is_text
 
 MEMORY = "4GB"  # the default memory limit of DuckDB
 EXPECTED = (
-    "expected data.parquet, data.csv (without an engine also one file of .tsv or .txt, .gz of these, .xlsx, or - for "
-    "standard input), folder/*.parquet, a folder of Parquet files, duckdb:///file.duckdb::table or "
-    "postgresql://user@host/database::schema.table"
+    "expected data.parquet, data.csv (without an engine also one file of .tsv or .txt, .gz of these, .xlsx, .sav, "
+    ".dta, .sas7bdat, or - for standard input), folder/*.parquet, a folder of Parquet files, "
+    "duckdb:///file.duckdb::table or postgresql://user@host/database::schema.table"
 )
 _HARMLESS = re.compile(r"sslmode=(disable|allow|prefer|require|verify-ca|verify-full)")
 _KEYS = ("user", "password", "passfile", "sslpassword", "sslmode", "sslkey", "sslcert", "sslrootcert", "options")
