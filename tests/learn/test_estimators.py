@@ -345,7 +345,7 @@ NOISE = [
     ({"stop_probability": True}, "stop_probability must be ('auto' or )?between 0 and 1"),
     ({"stop_probability": "half"}, "stop_probability must be ('auto' or )?between 0 and 1, got 'half'"),
     ({"stop_probability": None}, "stop_probability must be ('auto' or )?between 0 and 1"),
-    ({"release_counts": "no"}, "release_counts must be True or False, got 'no'"),
+    ({"release_counts": "no"}, r"release_counts must be True(, False or 'auto'| or False), got 'no'"),
     ({"objective": "accuracy"}, "objective must be one of errors, brier, mixed, absolute, got 'accuracy'"),
     ({"objective": None}, "objective must be one of errors, brier, mixed, absolute, got None"),
     ({"budget": 1.0}, "budget must be a Budget or None"),

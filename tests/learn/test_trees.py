@@ -30,12 +30,13 @@ SEEDS = st.integers(0, 2**31 - 1)
 
 def test_a_private_tree_finds_a_clear_rule_and_its_card_adds_up():
     X, y = conjunction()
-    clf = hr.PrivateTreeClassifier(1.0, max_depth=2).fit(X, y)
+    clf = hr.PrivateTreeClassifier(Fraction(1), max_depth=2).fit(X, y)
     assert (clf.predict(X) == y).all()
     assert clf.classes_.tolist() == [False, True]
-    (charge,) = clf.privacy_.charges
-    assert (charge.purpose, charge.epsilon) == ("draw of a tree of depth up to 2 with its labels", 1)
-    assert charge.mechanism.words.startswith("exponential mechanism over all models, weight exp(-0.999")
+    draw, counts = clf.privacy_.charges
+    assert (draw.purpose, draw.epsilon) == ("draw of a tree of depth up to 2 with its labels", Fraction(19, 20))
+    assert draw.mechanism.words.startswith("exponential mechanism over all models, weight exp(-0.949")
+    assert (counts.query, counts.epsilon) == (Fact("leaf_counts", of="leaves"), Fraction(1, 20))
     assert clf.privacy_.is_private
     assert clf.privacy_.noise.code == "opendp"
 
@@ -149,7 +150,7 @@ def test_counts_are_of_the_rows_in_each_leaf_and_the_drawn_labels_are_kept():
 
 def test_without_counts_the_label_of_a_leaf_is_certain():
     data = people()
-    clf = hr.PrivateTreeClassifier(1.0, schema=SCHEMA).fit(data, data["risk"])
+    clf = hr.PrivateTreeClassifier(1.0, release_counts=False, schema=SCHEMA).fit(data, data["risk"])
     assert not clf.tree_.has_counts
     assert set(clf.predict_proba(data).ravel().tolist()) == {0.0, 1.0}
 
@@ -245,7 +246,7 @@ def test_the_card_states_what_was_drawn(stop, drawn):
     y = X[:, 0]
     clf = hr.PrivateTreeClassifier(1.0, max_depth=None, stop_probability=stop, random_state=0).fit(X, y)
     assert clf.score(X, y) == 1
-    (charge,) = clf.privacy_.charges
+    charge, _ = clf.privacy_.charges
     depth = min(5, X.shape[1])
     assert charge.purpose == f"draw of a tree of depth up to {depth} with {drawn}"
     assert clf.search_cost(clf.tree_.schema).states > 1
@@ -285,9 +286,10 @@ def prior_of(clf, schema=SCHEMA):
 @pytest.mark.parametrize(
     ("parameters", "share"),
     [
-        ({}, 1),
-        ({"max_depth": 2}, 1),
-        ({"max_depth": 3, "lookahead": 1}, Fraction(1, 3)),
+        ({}, Fraction(19, 20)),
+        ({"max_depth": 2}, Fraction(19, 20)),
+        ({"max_depth": 2, "release_counts": False}, 1),
+        ({"max_depth": 3, "lookahead": 1}, Fraction(19, 60)),
         ({"max_depth": 4, "lookahead": 2, "release_counts": True}, Fraction(2, 5)),
     ],
 )
@@ -298,7 +300,7 @@ def test_the_default_prior_follows_the_epsilon_of_each_draw(parameters, share):
 
 def test_the_default_prior_follows_the_epsilon_of_a_row():
     schema = replace(SCHEMA, unit=hr.Unit("person", max_rows=4))
-    assert prior_of(hr.PrivateTreeClassifier(Fraction(1)), schema) == STOP_RULE.prior(Fraction(1, 4))
+    assert prior_of(hr.PrivateTreeClassifier(Fraction(1)), schema) == STOP_RULE.prior(Fraction(19, 80))
 
 
 @pytest.mark.parametrize(
@@ -310,7 +312,8 @@ def test_the_default_prior_follows_the_epsilon_of_a_row():
     ],
 )
 def test_the_rule_follows_the_loss(parameters, rule):
-    assert prior_of(hr.PrivateTreeClassifier(Fraction(1), **parameters)) == rule.prior(Fraction(1))
+    clf = hr.PrivateTreeClassifier(Fraction(1), release_counts=False, **parameters)
+    assert prior_of(clf) == rule.prior(Fraction(1))
 
 
 def test_blocks_below_continue_at_their_depth():

@@ -22,9 +22,9 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
         raise ArgumentError(f"{name} must be one of {', '.join(allowed)}, got {describe_argument(value)}.")
 
 
-def check_flag(name: str, value: object) -> None:
+def check_flag(name: str, value: object, expected: str = "True or False") -> None:
     if not isinstance(value, (bool, np.bool_)):
-        raise ArgumentError(f"{name} must be True or False, got {describe_argument(value)}.")
+        raise ArgumentError(f"{name} must be {expected}, got {describe_argument(value)}.")
 
 
 def check_share(name: str, value: object, low: float = 0) -> None:

@@ -114,7 +114,7 @@ def check_kept(specification: Any, schema: Schema) -> None:
         expected = "is the weight of rows, which only trees and rule lists take: others read sums as counts of rows"
         advice = "Learn a tree or list, or leave `weight` out."
         raise SchemaError(f"{expected}, and would take a weighted row for many. {advice}", attribute=schema.weight.name)
-    if schema.weight is not None and getattr(specification, "release_counts", False):
+    if schema.weight is not None and getattr(specification, "release_counts", False) not in (False, "auto"):
         problem = "leave release_counts out where rows have weights: sums of weights are no counts of rows"
         raise ArgumentError(f"{problem}. objective='mixed' has probabilities.")
     for name in () if specification.keeps_monotone else schema.monotone:

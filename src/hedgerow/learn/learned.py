@@ -44,13 +44,14 @@ class LeafValues:
     counts: Integers | None = None  # rows of each class
     values: Sequence[int] | None = None  # classes, or what `loss` has
     loss: Loss | None = None  # the loss by which the values were drawn. None where they are classes.
+    shares: Sequence[tuple[float, ...]] | None = None  # class shares that follow from counts and drawn classes
     sums: Integers | None = None  # two sums for each leaf
     means: Sequence[float] | None = None
 
     def leaves(self, schema: Schema, number: int) -> Iterator[Leaf]:
         """Yield the leaves, of which there are so many."""
         for place in range(number):
-            found = (self.values, self.counts, self.sums, self.means)
+            found = (self.values, self.counts, self.shares, self.sums, self.means)
             yield _leaf(schema, self.loss, *(None if each is None else each[place] for each in found))
 
 
@@ -91,9 +92,9 @@ def _size(node: TreeNode) -> int:
     return 1 if isinstance(node, Leaf) else _size(node.true) + _size(node.false)
 
 
-def _leaf(schema: Schema, loss: Loss | None, value: Any, counts: Any, sums: Any, mean: Any) -> Leaf:
+def _leaf(schema: Schema, loss: Loss | None, value: Any, counts: Any, shares: Any, sums: Any, mean: Any) -> Leaf:
     """Return a leaf of a drawn value, of what was released about its rows, or of both."""
-    label, probabilities = value, None
+    label, probabilities = value, shares
     if value is not None and loss is not None and loss.draws_probabilities:
         label, probabilities = loss.labels[value], loss.values[value]
     if schema.weight is not None:  # sums of weights are no rows: what follows from them is kept, and not they
@@ -208,6 +209,8 @@ class LeafNumbers:
 
 LEAF_SHARE = Fraction(1, 5)
 LEAF_COUNTS = LeafNumbers("counts", LEAF_SHARE)
+COUNTS_FOR_SHARES = LeafNumbers("counts", Fraction(1, 20))  # docs/exact.md says how these were chosen
+LEAST_FOR_SHARES = Fraction(1, 10)  # the ε of a row from which a default model releases them
 LEAF_SUMS = LeafNumbers("sums", Fraction(1, 10))
 
 

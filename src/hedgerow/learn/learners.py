@@ -138,6 +138,7 @@ class PrivateRuleList(SearchSpecification):
 class PrivateTreeClassification(PrivateTree):
     """The private learner of trees that predict classes."""
 
+    release_counts: bool | Literal["auto"] = "auto"
     objective: ClassObjective = OBJECTIVE
     costs: Costs | None = None
     class_weight: ClassWeight | None = None
@@ -168,6 +169,7 @@ class PrivateTreeRegression(PrivateTree):
 class PrivateRuleListClassification(PrivateRuleList):
     """The private learner of rule lists that predict classes."""
 
+    release_counts: bool | Literal["auto"] = "auto"
     objective: ClassObjective = OBJECTIVE
     costs: Costs | None = None
     class_weight: ClassWeight | None = None

@@ -10,6 +10,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Integers
 from hedgerow.learn import learned
 from hedgerow.learn.greedy import Score, grow, grow_tree, private_choice, private_tests
+from hedgerow.learn.leaf_shares import leaf_shares
 from hedgerow.learn.learned import LEAF_SHARE, BuildModel, LeafNumbers, LeafValues, list_model, tree_model
 from hedgerow.learn.releases import PlannedRelease, PlannedReleases, ReleaseRunner, Repeated, extremes, most_rho
 from hedgerow.learn.search.cost import Cost
@@ -89,12 +90,18 @@ class LeafPlan(Plan):
     def _with_released(
         self, found: LeafValues, released: Integers, noise: DiscreteLaplace, drawn: Sequence[int] | None
     ) -> LeafValues:
-        """Return what was found of leaves with their released numbers, and means of these and of the drawn levels."""
+        """Return what was found of leaves with their released numbers, and what follows from these and drawn values.
+
+        These are means for a number, and class shares for labels that were drawn by errors.
+        """
         assert self.of_leaves is not None
-        means, number = None, self.target.as_number
+        means, shares, number = None, None, self.target.as_number
+        scale = noise.sensitivity / noise.epsilon
         if number is not None and self.predicts_means:
-            means = learned.leaf_means(number, released, noise.sensitivity / noise.epsilon, drawn)
-        return replace(found, means=means, **{self.of_leaves.kind: released})
+            means = learned.leaf_means(number, released, scale, drawn)
+        if number is None and drawn is not None and found.loss is not None and found.loss.is_errors:
+            shares = leaf_shares(released, drawn, float(scale))
+        return replace(found, means=means, shares=shares, **{self.of_leaves.kind: released})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,7 +95,7 @@ class PrivateRuleListClassifier(PrivateEstimator, Classifier):
     _fitted = "rule_list_"
     search: Literal["auto", "exact", "greedy"]
     lookahead: int | None
-    release_counts: bool
+    release_counts: bool | Literal["auto"]
     stop_probability: float | Literal["auto"]
     verbose: bool
     max_rules: int | None

@@ -11,7 +11,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, DrawPlan, DrawProbabilities, equal_blocks
 from hedgerow.learn.chosen_attributes import MOST_CHOSEN, WIDE, ChosenPlan, ends, with_options
 from hedgerow.learn.inputs import check_learnable
-from hedgerow.learn.learned import LEAF_COUNTS, LeafNumbers
+from hedgerow.learn.learned import COUNTS_FOR_SHARES, LEAF_COUNTS, LEAST_FOR_SHARES, LeafNumbers
 from hedgerow.learn.objectives import RowLoss
 from hedgerow.learn.plans import GreedyPlan, Plan
 from hedgerow.learn.private_base import PrivateSpecification, search_progress
@@ -88,7 +88,7 @@ class SearchSpecification(PrivateSpecification):
 
     search: Literal["auto", "exact", "greedy"] = "auto"
     lookahead: int | None = None
-    release_counts: bool = False
+    release_counts: bool | Literal["auto"] = False
     stop_probability: float | Literal["auto"] = STOP_PROBABILITY
     verbose: bool = False
     model: ClassVar[str]  # the kind of model: "rule list" or "tree"
@@ -99,7 +99,9 @@ class SearchSpecification(PrivateSpecification):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("search", self.search, ("auto", "exact", "greedy"))
-        check_flag("release_counts", self.release_counts)
+        if self.release_counts != "auto" or self.predicts_number:
+            expected = "True or False" if self.predicts_number else "True, False or 'auto'"
+            check_flag("release_counts", self.release_counts, expected)
         self._check_stop_probability()
         loss = self.loss  # checks its own parameters
         if self.lookahead is not None:
@@ -160,10 +162,12 @@ class SearchSpecification(PrivateSpecification):
         costs = [cost for one in searched if (cost := self.search_plan(one).cost) is not None]
         return max(costs, key=Cost.seconds, default=None)
 
-    @property
-    def released(self) -> LeafNumbers | None:
-        """What is released of the leaves of a drawn model; None for nothing."""
-        return self.loss.released(counts=bool(self.release_counts))
+    def released(self, schema: Schema) -> LeafNumbers | None:
+        """Return what is released of the leaves of a drawn model; None for nothing."""
+        if not isinstance(self.release_counts, str):
+            return self.loss.released(counts=bool(self.release_counts))
+        bears_shares = schema.weight is None and self.epsilon_of_a_row(schema) >= LEAST_FOR_SHARES
+        return COUNTS_FOR_SHARES if self.loss.is_default and bears_shares else None
 
     def search_plan(self, schema: Schema) -> SearchPlan:
         """Return how a fit with this schema searches."""
@@ -212,14 +216,16 @@ class SearchSpecification(PrivateSpecification):
         chosen, loss, table = self.search_plan(schema), self.loss, self.loss.table(schema)
         notes = (chosen.note(self.parts),) if self.search == "auto" and self.lookahead is None else ()
         common: dict[str, Any] = {"epsilon": epsilon, "notes": notes, "target": schema.target}
-        common |= {"of_leaves": self.released, "predicts_means": loss.predicts_means}
+        released = self.released(schema)
+        common |= {"of_leaves": released, "predicts_means": loss.predicts_means}
         if chosen.cost is not None:
-            for_leaves = Fraction(0) if self.released is None else epsilon * self.released.share
+            for_leaves = Fraction(0) if released is None else epsilon * released.share
             prior = self.stop_rule.prior((epsilon - for_leaves) / len(chosen.blocks))
             draw = {"prior": prior, "objective": table, "blocks": chosen.blocks, "draws_size": chosen.draws_size}
             return self.exact_plan(schema, common | draw | {"cost": chosen.cost})
         self._check_greedy("where no exact search takes eight seconds or less", loss)
-        common |= {"of_leaves": self.released or LEAF_COUNTS, "most": self.size(schema)}
+        greedy = LEAF_COUNTS if schema.target.as_number is None else released or LEAF_COUNTS
+        common |= {"of_leaves": greedy, "most": self.size(schema)}
         score: Any = Gini() if loss.is_default else Loss.of(table, schema.target.n_levels)
         by_counts = loss.is_default or loss.predicts_means  # leaves have their commonest class, or means
         choice = GumbelChoice if self.adds_up_rho else PermuteAndFlip
@@ -233,7 +239,7 @@ class SearchSpecification(PrivateSpecification):
     def _check_greedy(self, when: str, loss: RowLoss) -> None:
         if self.lookahead is not None:
             raise ArgumentError(f"expected lookahead=None {when}, got a number; use search='exact' to draw jointly.")
-        if self.search == "greedy" and self.release_counts and not loss.predicts_means:
+        if self.search == "greedy" and self.release_counts not in ("auto", False) and not loss.predicts_means:
             raise ArgumentError(f"expected release_counts=False {when}, got True: it releases the counts in any case.")
         default = type(self).stop_probability
         if self.stop_probability != default:

@@ -73,7 +73,7 @@ class PrivateTreeClassifier(PrivateEstimator, Classifier):
     _fitted = "tree_"
     search: Literal["auto", "exact", "greedy"]
     lookahead: int | None
-    release_counts: bool
+    release_counts: bool | Literal["auto"]
     stop_probability: float | Literal["auto"]
     verbose: bool
     max_depth: int | None

@@ -50,6 +50,8 @@ class LeafRelease:
         The noise on the released numbers; None if it is unknown.
     name : str
         The name of a leaf in messages: "leaf" or "rule".
+    are_shares : bool
+        True if class probabilities of leaves with counts follow from these; False if they were drawn with the model.
 
     Raises
     ------
@@ -61,11 +63,13 @@ class LeafRelease:
     target: Target
     noise: CountNoise | None
     name: str = "leaf"
+    are_shares: bool = False
 
     @classmethod
     def of(cls, leaves: tuple[Leaf, ...], target: Target, card: PrivacyCard, name: str) -> Self:
         """Return the release about leaves with the noise on their numbers, which the card states, or does not."""
-        return cls(leaves, target, CountNoise.of(card, _kind(leaves)), name)
+        are_shares = any(charge.query.get("values") == "labels" for charge in card.charges)
+        return cls(leaves, target, CountNoise.of(card, _kind(leaves)), name, are_shares)
 
     def __post_init__(self) -> None:
         n_levels = len(self.target.values)
@@ -161,7 +165,7 @@ class LeafRelease:
     @property
     def has_drawn(self) -> bool:
         """True if probabilities of any leaf were drawn with the model."""
-        return any(leaf.probabilities is not None for leaf in self.leaves)
+        return any(leaf.probabilities is not None and not (self.are_shares and leaf.counts) for leaf in self.leaves)
 
     def has_shares(self, place: int) -> bool:
         """Return whether the class probabilities of a leaf say more than its label."""
@@ -277,7 +281,7 @@ def _probabilities(leaves: Sequence[Leaf], target: Target) -> Floats:
         elif leaf.counts is None:
             found[place, classes.index(leaf.label) if leaf.mean is None else _nearest(classes, leaf.mean)] = 1.0
         elif leaf.label is not None and target.as_number is None:
-            found[place] = _with_mode(found[place], classes.index(leaf.label))
+            found[place] = with_mode(found[place], classes.index(leaf.label))
     found[counted] /= found[counted].sum(axis=1, keepdims=True)
     found.setflags(write=False)
     return found
@@ -287,7 +291,7 @@ def _nearest(levels: Sequence[float], mean: float) -> int:
     return min(range(len(levels)), key=lambda place: abs(levels[place] - mean))
 
 
-def _with_mode(counts: Floats, mode: int) -> Floats:
+def with_mode(counts: Floats, mode: int) -> Floats:
     """Pool the mode with the largest other classes until their mean is no smaller than any class left out."""
     others = np.argsort(-counts, kind="stable")
     others = others[others != mode]
