@@ -73,7 +73,8 @@ def test_the_bound_by_hand():
     assert excesses(hr.PrivateTreeClassifier(max_depth=1, **constant)) == [pytest.approx(one / 9.5, rel=1e-4)]
     released = hr.PrivateTreeClassifier(max_depth=1, release_counts=True, **constant)
     assert excesses(released) == [pytest.approx(one / 8, rel=1e-4)]
-    first, *_ = excesses(hr.PrivateRuleListClassifier(epsilon=10, release_counts=False))  # of 0 to 4 rules, each number as likely
+    labels = hr.PrivateRuleListClassifier(epsilon=10, release_counts=False)
+    first, *_ = excesses(labels)  # of 0 to 4 rules, each number as likely
     assert first == pytest.approx((log(5) + log(4 / 0.9) + 2 * log(2)) / 10, rel=1e-3)
 
 
