@@ -194,7 +194,7 @@ def test_with_many_rows_a_scorecard_competes_with_the_trees(monkeypatch, known):
         (draw,) = [charge for charge in found.privacy_.charges if charge.query.code == "tree_draw"]
         assert draw.query["or_scorecard"]
         assert draw.mechanism["handicap"] == auto.HANDICAP
-        assert draw.epsilon == (1 if known else Fraction(99, 100))
+        assert draw.epsilon == Fraction(19, 20) * (1 if known else Fraction(99, 100))
 
 
 def test_the_scorecard_competes_by_the_rows_that_it_misclassifies(monkeypatch):
