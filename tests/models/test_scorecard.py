@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
+from scipy.special import expit, softmax
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentTypeError, DomainError, ModelFormatError, SchemaError
@@ -22,7 +23,7 @@ from hedgerow.models import AttributePoints, Scorecard, load_model
 from hedgerow.models.envelope import seal
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
-from hedgerow.schema import Boolean, Label, Schema
+from hedgerow.schema import Boolean, Label, Number, Schema
 from tests.models.scorecards import AGE, NONE, SCHEMA, SMOKER, THREE, TWO, WARD
 from tests.models.strategies import Case, added_up, cards, cases, scorecards
 
@@ -398,3 +399,24 @@ def test_an_audit_of_leaves_says_that_a_scorecard_has_none(ask: Callable[[Scorec
 def test_an_audit_of_overfitting_takes_the_predictions() -> None:
     found = hr.audit.overfit(TWO.predict, (ROWS, [0, 1, 0, 1, 0]), (ROWS, [0, 1, 0, 1, 1]))
     assert found.leaves == ("leaf no", "leaf yes")
+
+
+@given(case=cases(scorecards()))
+def test_the_decision_function_is_the_log_odds_and_decides_as_predict_does(case: Case) -> None:
+    model, table = case.model, case.arrow()
+    found, shares = model.decision_function(table), model.predict_proba(table)
+    classes = np.array(model.schema.classes, dtype=object)
+    if len(classes) == 2:
+        assert found.shape == (len(table),)
+        assert classes[(found > 0).astype(int)].tolist() == model.predict(table).tolist()
+        assert expit(found) == pytest.approx(shares[:, 1])
+    else:
+        assert found.shape == shares.shape
+        assert classes[found.argmax(axis=1)].tolist() == model.predict(table).tolist()
+        assert softmax(found, axis=1) == pytest.approx(shares)
+
+
+def test_a_number_has_no_decision_function() -> None:
+    number = Scorecard(Schema(SCHEMA.attributes, Number("days", 0, 32)), (3,), (WARD,), 1.0, None, NONE)
+    with pytest.raises(SchemaError, match="number"):
+        number.decision_function(pd.DataFrame({"ward": ["surgery"]}))

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import errors
 from hedgerow.boundary.arguments import RandomState
-from hedgerow.boundary.arrays import Array
+from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.learn.base import SchemaParameter, Specification
 from hedgerow.learn.callers import unaccounted, warn
@@ -270,6 +270,26 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
             If a column that the model uses is absent or holds values the schema does not allow.
         """
         return self._fitted_model.predict(self._checked(X))
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The importance of each column, shape ``(n_features_in_,)``: shares that add up to 1, or all 0.
+
+        They are those of the fitted model's `feature_importances`, from released numbers alone (post-processing). The
+        importance of a derived attribute is divided equally among the columns that it is derived from. There are none,
+        as `hasattr` tells, of trees and rule lists without released counts or sums.
+        """
+        model = self._fitted_model
+        try:
+            importances = model.feature_importances()
+        except ArgumentTypeError as error:
+            raise AttributeError(str(error)) from None
+        by_column = dict.fromkeys(model.schema.columns(), 0.0)
+        for name, importance in importances.items():
+            columns = model.schema.columns([name])
+            for column in columns:
+                by_column[column] += importance / len(columns)
+        return np.array(list(by_column.values()))
 
     def _checked(self, X: Any) -> Table:
         if isinstance(self.schema, str) and self._fitted_model.schema.no_guarantee:

@@ -16,7 +16,7 @@ from hedgerow.learn.base import (
     check_scorecard_parameters,
     directions,
 )
-from hedgerow.learn.contract import Classifier, PrivateEstimator, Regressor, of_model, parameters_of
+from hedgerow.learn.contract import Classifier, PrivateEstimator, Regressor, of_model, on_rows, parameters_of
 from hedgerow.learn.learned import scorecard_model
 from hedgerow.learn.learners import PrivateScorecardClassification, PrivateScorecardRegression
 from hedgerow.learn.parameters import documented
@@ -84,6 +84,7 @@ class PrivateScorecardClassifier(PrivateEstimator, Classifier):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
     get_points = of_model(Scorecard.get_points)
+    decision_function = on_rows(Scorecard.decision_function)
 
 
 @documented
@@ -243,3 +244,4 @@ class ScorecardClassifier(Classifier):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
     get_points = of_model(Scorecard.get_points)
+    decision_function = on_rows(Scorecard.decision_function)

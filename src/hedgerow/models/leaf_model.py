@@ -16,6 +16,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning
 from hedgerow.models.caveats import Caveat, leaf_caveats
 from hedgerow.models.conditions import Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE
+from hedgerow.models.importance import Division, leaf_importances
 from hedgerow.models.leaf import commented
 from hedgerow.models.leaf_groups import LeafGroup
 from hedgerow.models.leaf_release import LeafRelease, rows_text
@@ -107,6 +108,14 @@ class LeafModel(Model):
     @property
     def outcomes(self) -> tuple[Any, ...]:
         return self.predictions
+
+    @property
+    @abstractmethod
+    def _divisions(self) -> tuple[Division, ...]:
+        """The tests, each with the leaves that it divides."""
+
+    def feature_importances(self) -> dict[str, float]:
+        return leaf_importances(self.leaf_release, self._divisions)
 
     def outcomes_of(self, bins: Mapping[str, Whole], n_rows: int) -> Index:
         return first_that_holds(self.paths, self.schema, bins, n_rows)

@@ -124,6 +124,24 @@ class LeafRelease:
         per_row = self.target.n_levels - 1 if self.kind == "sums" else 1  # what a row adds to all numbers together
         return tuple(None if own is None else round(Fraction(sum(own), per_row)) for own in self.numbers)
 
+    @property
+    def masses(self) -> tuple[Floats, Floats]:
+        """The rows of each leaf, and its rows by class, or the sum of the levels of a number; negative numbers are 0.
+
+        Raises
+        ------
+        TypeError
+            If counts or sums were not released of every leaf.
+        """
+        if not self.is_complete:
+            raise self.refused("released counts")
+        numbers: Floats = np.maximum(np.array(self.numbers, dtype=np.float64), 0.0)
+        if self.kind == "sums":
+            return numbers.sum(axis=1) / (self.target.n_levels - 1), numbers[:, :1]
+        is_number = self.target.as_number is not None
+        levels = np.arange(self.width, dtype=np.float64)
+        return numbers.sum(axis=1), numbers @ levels[:, np.newaxis] if is_number else numbers
+
     @cached_property
     def counts(self) -> Integers:
         """The counts of every leaf by class or level, shape ``(n_leaves, n_levels)``.

@@ -215,6 +215,24 @@ class Model(SealedFile):
         predicted = np.array([numbers[value] for value in self.predict(X).tolist()], dtype=np.intp)
         return np.array(classes)[decisions(self.predict_proba(X), predicted, matrix)]
 
+    @abstractmethod
+    def feature_importances(self) -> dict[str, float]:
+        """Return the importance of each attribute that is used, by name: shares that add up to 1, or all 0.
+
+        They are computed from points and released counts alone, which is post-processing and costs no ε. Noise moves
+        them: an attribute whose counts are within their noise has an importance of no meaning.
+
+        Scorecards: the mean absolute difference of a row's points from the attribute's mean, with bins weighted by
+        their released rows; the distance between the lowest and the highest points if rows by bin were not released.
+        Trees and rule lists: the reduction of the impurity (Gini of classes, variance of a number) by the tests of the
+        attribute, as in scikit-learn, with negative counts as 0.
+
+        Raises
+        ------
+        TypeError
+            If a tree or rule list was released without counts or sums of every leaf.
+        """
+
     def to_sql(self, dialect: DialectName = "duckdb", *, types: ColumnTypes = "any") -> str:
         """Return an expression in an engine's SQL that gives the predicted class from the raw columns.
 

@@ -12,6 +12,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import Cases, Dialect, Path, Pieces, check_literals
 from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.decisions import CostTable, cost_table
+from hedgerow.models.importance import Division
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.leaf_groups import MOST_BARS, MOST_LINES, LeafGroup, list_groups
 from hedgerow.models.leaf_model import LeafModel, NotedLines
@@ -157,6 +158,11 @@ class RuleList(LeafModel):
     def size(self) -> RuleListSize:
         """The rules, the conditions of the longest, and the share of the rows that every rule decides at least."""
         return RuleListSize(len(self), self.sizes["max_literals"], self.leaf_release.smallest_share())
+
+    @property
+    def _divisions(self) -> tuple[Division, ...]:
+        names = (dict.fromkeys(literal.attribute for literal in rule.antecedent) for rule in self.rules[:-1])
+        return tuple(Division(tuple(own), i, i + 1, len(self.rules)) for i, own in enumerate(names))
 
     def _structure(self) -> dict[str, Any]:
         said = zip(self.rules, self.predictions, strict=True)

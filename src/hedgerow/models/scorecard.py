@@ -13,6 +13,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.caveats import Caveat, of_totals
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.count_noise import CountNoise
+from hedgerow.models.importance import point_importances
 from hedgerow.models.leaf_release import Support
 from hedgerow.models.model import ColumnTypes, DialectName, Listing, Model, RowDecisions
 from hedgerow.models.plot import points_plot
@@ -248,6 +249,20 @@ class Scorecard(Model):
         """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; SchemaError of a number."""
         self.schema.classes  # noqa: B018 -- raises for a number
         return self.probabilities_of(self.totals(X))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the log-odds of each row; for `X` and errors see `predict`.
+
+        Of two classes they are those of the second, shape ``(n_rows,)``: `predict` returns it if they are above 0. Of
+        more, shape ``(n_rows, n_classes)``: differences between them are log-odds, and the class of the largest is
+        predicted. SchemaError of a number.
+        """
+        self.schema.classes  # noqa: B018 -- raises for a number
+        assert isinstance(self._totals, ClassTotals)
+        return self._totals.log_odds(self.totals(X))
+
+    def feature_importances(self) -> dict[str, float]:
+        return point_importances(self.parts)
 
     def predictions_of(self, totals: Integers) -> Array:
         """Return what each of these `totals` predicts, shape ``(n_rows,)``."""

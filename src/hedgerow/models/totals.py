@@ -103,8 +103,8 @@ class ClassTotals(PointTotals):
         return (_whole(base),), parts, round(abs(ratio) * before + most, 6)
 
     def log_odds(self, totals: Any) -> Any:
-        """Return the log-odds of the second of two classes."""
-        return self.sign * self.unit * (totals - self.even)
+        """Return the log-odds of the second of two classes, or of each of more, up to a number added to all."""
+        return self.unit * totals if not self.has_one_total else self.sign * self.unit * (totals - self.even)
 
     @property
     def outcomes(self) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.conditions import Dialect, Path, Pieces, check_literals, conditions
 from hedgerow.models.decisions import CostTable, cost_table
+from hedgerow.models.importance import Division
 from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.leaf_groups import MOST_BOXES, MOST_LINES, LeafGroup, ShownNode, groups_of, tree_outline
 from hedgerow.models.leaf_model import LeafModel, NotedLines
@@ -164,6 +165,17 @@ class Tree(LeafModel):
             return split(node.literal, walk(node.true), walk(node.false))
 
         return walk(self.root)
+
+    @property
+    def _divisions(self) -> tuple[Division, ...]:
+        found: list[Division] = []
+
+        def split(literal: Literal, true: tuple[int, int], false: tuple[int, int]) -> tuple[int, int]:
+            found.append(Division((literal.attribute,), *true, false[1]))
+            return true[0], false[1]
+
+        self.fold(split, lambda i: (i, i + 1))
+        return tuple(found)
 
     def _structure(self) -> dict[str, Any]:
         def split(literal: Literal, true: dict[str, Any], false: dict[str, Any]) -> dict[str, Any]:
