@@ -34,18 +34,18 @@ def test_questions_make_a_schema_without_a_row(wizard):
     answers = [
         *("", "no, yes"),
         *("",),  # id: skip is proposed
-        *("", "", "", "5", "n", "at admission"),  # age, as proposed
-        *("", 'surgery, "ear, nose", 3', "y", ""),
-        *("", "0", "2.5", "0.5, 1", "", ""),
-        *("", "", ""),  # a flag
+        *("", "", "", "5", "n", "", "at admission"),  # age, as proposed
+        *("", 'surgery, "ear, nose", 3', "y", "bin", ""),
+        *("", "0", "2.5", "0.5, 1", "", "c", ""),
+        *("", "", "", ""),  # a flag
     ]
     code, out, err = wizard(answers, "--target", "ill")
     assert code == 0, err
     expected = Schema(
         {
             "age": Integer(0, 120, 5, description="at admission", unit="years"),
-            "ward": Categorical(("surgery", "ear, nose", 3), missing="bin"),
-            "dose": Real(0, 2.5, (0.5, 1)),
+            "ward": Categorical(("surgery", "ear, nose", 3), missing="bin", outside="bin"),
+            "dose": Real(0, 2.5, (0.5, 1), outside="clip"),
             "is_in": Boolean(),
         },
         Label("ill", ("no", "yes")),
@@ -56,7 +56,7 @@ def test_questions_make_a_schema_without_a_row(wizard):
 
 
 def test_answers_that_make_no_attribute_are_asked_for_again(wizard):
-    tries = ["what", "real", "5", "x", "3", "9", "log", "log 2", "maybe", "n", ""]
+    tries = ["what", "real", "5", "x", "3", "9", "log", "log 2", "maybe", "n", "no", "e", ""]
     code, _, err = wizard(["c", "a", "a, b", "s", *tries, "s", "s", "s"], "--target", "ill")
     assert code == 0, err
     assert hr.Schema.load("w.yaml") == Schema({"age": Real(5, 9, "log 2")}, Label("ill", ("a", "b")))
@@ -66,13 +66,24 @@ def test_answers_that_make_no_attribute_are_asked_for_again(wizard):
     assert "expected one of boolean, categorical, date, integer, ordered, real, unit, skip" in err
     assert "as in 5 or log 5; got 'log'" in err
     assert "expected one of yes, no" in err
+    assert "expected one of error, clip, bin" in err
+
+
+def test_the_words_of_a_boolean_are_asked_for(wizard, folder):
+    (folder / "rows.csv").write_text("smoker,alive\n")
+    answers = ["b", "yes, Y", "yes", "no, N", "y", "", "b", "1", "2", "n", ""]
+    code, _, err = wizard(answers)
+    assert code == 0, err
+    smoker = Boolean(true_values=("yes", "Y"), false_values=("no", "N"), missing="bin")
+    assert hr.Schema.load("w.yaml") == Schema({"smoker": smoker, "alive": Boolean(true_values=(1,), false_values=(2,))})
+    assert "got one twice. Please answer again." in err
 
 
 def test_dates_are_asked_for_by_their_periods(wizard, folder):
     (folder / "rows.csv").write_text("dob,ill\n")
-    born = ["", "1900-01-01", "2010-12-31", "10 years", "d.m", "%d.%m.%Y", "n", ""]
+    born = ["", "1900-01-01", "2010-12-31", "10 years", "d.m", "%d.%m.%Y", "n", "", ""]
     code, _, err = wizard(
-        ["", "a, b", "", "1900", "1900-01-01", "2010-12-31", "", "", "n", "", *born], "--target", "ill"
+        ["", "a, b", "", "1900", "1900-01-01", "2010-12-31", "", "", "n", "", "", *born], "--target", "ill"
     )
     assert code == 0, err
     assert hr.Schema.load("w.yaml")["dob"] == Date("1900-01-01", "2010-12-31", "10 years")
@@ -81,10 +92,10 @@ def test_dates_are_asked_for_by_their_periods(wizard, folder):
 
 def test_a_number_or_an_order_is_predicted(wizard, folder):
     (folder / "rows.csv").write_text("a,age\n")
-    code, _, err = wizard(["", "", "90", "b", "n", ""], "--target", "age")
+    code, _, err = wizard(["", "", "90", "b", "", "n", ""], "--target", "age")
     assert code == 0, err
     assert hr.Schema.load("w.yaml").label == Number("age", 0, 90)
-    answers = ["ordered", "good, bad", "ordered", "low, medium, high", "n", ""]
+    answers = ["ordered", "good, bad", "ordered", "low, medium, high", "n", "", ""]
     code, _, err = wizard(["number", "5", "1", "<", "<", *answers], "--target", "a", "--force")
     assert code == 0, err
     schema = hr.Schema.load("w.yaml")
@@ -102,19 +113,19 @@ def test_an_end_of_answers_writes_nothing(wizard, folder):
 
 def test_types_and_catalogues_are_proposed(wizard, folder):
     pq.write_table(pa.table({"age": pa.array([7]), "t": pa.array([None], pa.duration("s"))}), folder / "r.parquet")
-    code, _, err = wizard(["", "", "", "", "", "", ""], data="r.parquet")
+    code, _, err = wizard([""] * 8, data="r.parquet")
     assert code == 0, err
     assert hr.Schema.load("w.yaml")["age"] == Integer(0, 120, missing="bin", unit="years", source="type of the column")
     with duckdb.connect(str(folder / "c.duckdb")) as connection:
         connection.execute("CREATE VIEW v AS SELECT error('a row was read')::ENUM('a', 'b') AS e")
-    code, _, err = wizard([""] * 4, "--force", data="duckdb:///c.duckdb::v")
+    code, _, err = wizard([""] * 5, "--force", data="duckdb:///c.duckdb::v")
     assert code == 0, err
     assert hr.Schema.load("w.yaml")["e"].values == ("a", "b")
 
 
 def test_public_rows_are_proposed_where_they_are_given(wizard, folder):
     pd.DataFrame({"age": range(100), "ward": ["a", "b"] * 50}).to_csv(folder / "public.csv", index=False)
-    answers = ["", "", "", "", "", "", "", *("", "", "", ""), "s", "s", "s"]
+    answers = [*[""] * 8, *[""] * 5, "s", "s", "s"]
     code, _, err = wizard(answers, "--public-sample", "public.csv")
     assert code == 0, err
     assert hr.Schema.load("w.yaml") == Schema.from_public(pd.read_csv(folder / "public.csv"))
@@ -122,7 +133,7 @@ def test_public_rows_are_proposed_where_they_are_given(wizard, folder):
 
 def test_a_persons_column_is_proposed_as_the_unit_and_an_identifier_is_left_out(wizard, folder):
     (folder / "rows.csv").write_text("patient_id,record_id,customer,age\n")
-    code, _, err = wizard(["", "0", "3", "", "u", "s", *[""] * 6])
+    code, _, err = wizard(["", "0", "3", "", "u", "s", *[""] * 7])
     assert code == 0, err
     schema = hr.Schema.load("w.yaml")
     assert (schema.unit, schema.names) == (hr.Unit("patient_id", 3), ("age",))
@@ -131,7 +142,7 @@ def test_a_persons_column_is_proposed_as_the_unit_and_an_identifier_is_left_out(
     assert "max_rows must be a whole number >= 1, got 0. Please answer again." in err
     assert "ordered, real, skip" in err  # of one unit only
     pq.write_table(pa.table({"patient_id": pa.array([1]), "age": pa.array([7])}), folder / "r.parquet")
-    assert wizard([""] * 8, "--force", data="r.parquet")[0] == 0
+    assert wizard([""] * 9, "--force", data="r.parquet")[0] == 0
     assert hr.Schema.load("w.yaml").unit == hr.Unit("patient_id", 1)
 
 
@@ -139,7 +150,7 @@ def test_public_rows_show_by_repetition_whose_they_are(wizard):
     who = [f"w{i % 50}" for i in range(200)]
     frame = {"ref": [f"r{i}" for i in range(200)], "who": who, "age": [i % 80 for i in range(200)]}
     pd.DataFrame(frame | {"record_id": range(200)}).to_csv("p.csv", index=False)
-    code, _, err = wizard([""] * 10, "--public-sample", "p.csv", data="p.csv")
+    code, _, err = wizard([""] * 11, "--public-sample", "p.csv", data="p.csv")
     assert code == 0, err
     schema = hr.Schema.load("w.yaml")
     assert (schema.unit, schema.names) == (hr.Unit("who", 1), ("age",))
@@ -147,8 +158,27 @@ def test_public_rows_show_by_repetition_whose_they_are(wizard):
 
 def test_an_answer_can_be_taken_back(wizard, folder):
     (folder / "rows.csv").write_text("a,b\n")
-    answers = ["<", "b", "n", "back", "back", "r", "0", "<", "1", "2", "", "n", "of a", "<", "of a, again"]
-    code, _, err = wizard([*answers, "b", "<", "<", "a", "b", "n", ""])
+    answers = [
+        "<",
+        "b",
+        "",
+        "n",
+        "back",
+        "back",
+        "back",
+        "r",
+        "0",
+        "<",
+        "1",
+        "2",
+        "",
+        "n",
+        "",
+        "of a",
+        "<",
+        "of a, again",
+    ]
+    code, _, err = wizard([*answers, "b", "<", "<", "a", "b", "", "n", ""])
     assert code == 0, err
     assert hr.Schema.load("w.yaml") == Schema({"a": Real(1, 2, description="a"), "b": Boolean()})
 
@@ -178,7 +208,7 @@ def test_a_terminal_that_stops_keeps_its_answers(folder):
         assert code in (1, 130)
         assert "your answers are kept in w.yaml.draft.json: the same command goes on from there" in err
         assert not (folder / "w.yaml").exists()
-    code, _, err = typed("\n", "\n", "\n", "b\n", "\n", "\n")
+    code, _, err = typed("\n", "\n", "\n", "\n", "b\n", "\n", "\n", "\n")
     assert code == 0, err
     assert hr.Schema.load("w.yaml") == Schema({"age": Integer(5, 9, unit="years"), "flag": Boolean()})
     assert not (folder / "w.yaml.draft.json").exists()

@@ -34,6 +34,7 @@ from hedgerow.text.values import printable
 Proposal = Mapping[str, Any]
 _UNIT: Proposal = {"kind": "unit"}
 _BACK = ("<", "back")
+_QUESTIONS = 2  # the version of the questions: answers to others are not taken for answers to these
 _HINTS = {
     "values": "its values, with commas between them",
     "low": "its least possible value",
@@ -41,6 +42,12 @@ _HINTS = {
     "cuts": "cut points: auto, a number of them, log and a number (of dates: year, 10 years, month, day), or a list",
     "format": "how its dates are written, such as %d.%m.%Y; empty: as 1980-12-31",
     "classes": "its classes, with commas between them",
+}
+_WORDS = ("true_values", "false_values")
+_OUTSIDE = {
+    "error": "error refuses the table",
+    "clip": "clip takes the nearest bound",
+    "bin": "bin keeps a bin for such values",
 }
 _IN_ORDER = "its values from the first to the last, with commas between them"
 
@@ -74,7 +81,7 @@ def wizard(
         raise DomainError.absent(target, proposals)
     say(f"{number_of(len(proposals), 'column')}. Answer from what they mean, never by looking at the rows.", err=True)
     say(f"Enter takes the proposal in brackets; {_BACK[0]} goes back; Ctrl-D stops and keeps your answers.", err=True)
-    draft = _Draft.of(output, [target, proposals])
+    draft = _Draft.of(output, [_QUESTIONS, target, proposals])
     if draft.answers:
         say(f"going on after {number_of(len(draft.answers), 'answer')} in {draft.path}", err=True)
     with draft.kept():
@@ -244,7 +251,7 @@ def _asked(dialog: _Dialog, name: str, proposal: Proposal, has_unit: bool) -> di
         return {"kind": kind, "max_rows": dialog.answer_to(most, 1, _number, lambda rows: Unit(name, rows))}
     data: dict[str, Any] = {"kind": kind}
     told = proposal if proposal.get("kind") == kind else {}
-    for key in (field.name for field in fields(KINDS[kind]) if not field.kw_only):
+    for key in (field.name for field in fields(KINDS[kind]) if not field.kw_only and field.name not in _WORDS):
         hint = _IN_ORDER if (kind, key) == ("ordered", "values") else _HINTS[key]
 
         def check(value: Any, key: str = key) -> None:
@@ -253,20 +260,52 @@ def _asked(dialog: _Dialog, name: str, proposal: Proposal, has_unit: bool) -> di
         data[key] = dialog.answer_to(hint, told.get(key, {"cuts": "auto", "format": ""}.get(key)), _PARSED[key], check)
     if data.get("format") == "":
         del data["format"]
-    data |= {key: told[key] for key in ("true_values", "false_values", "missing_values") if key in told}
-    usual = "yes" if proposal.get("missing") == "bin" else "no"
-    words = f" (blank, or {_shown(data['missing_values'])})" if data.get("missing_values") else ""
-    if dialog.choose(f"may values be missing{words}", ("yes", "no"), usual) == "yes":
-        data["missing"] = "bin"
-    else:
-        data.pop("missing_values", None)
+    if kind == "boolean":
+        data |= _asked_words(dialog, name, told)
+    data |= _asked_missing(dialog, proposal, told) | _asked_outside(dialog, kind, told)
 
     def described(text: str) -> object:
         return attribute_from_dict(name, data | {"description": text} if text else data)
 
     description = dialog.answer_to("description, for people", proposal.get("description", ""), str, described)
     data |= {"description": description} if description else {}
-    return data | {key: proposal[key] for key in ("unit", "source", "outside") if key in told}
+    return data | {key: proposal[key] for key in ("unit", "source") if key in told}
+
+
+def _asked_words(dialog: _Dialog, name: str, told: Proposal) -> dict[str, Any]:
+    """Ask for the words of a boolean; none are needed for true and false, or 1 and 0."""
+    words: dict[str, Any] = {}
+    for key, other in (_WORDS, _WORDS[::-1]):
+        hint = f"its words for {key.partition('_')[0]}, with commas between them"
+        hint += "; empty: true or 1, and false or 0" if not words and key not in told else ""
+
+        def check(value: Any, key: str = key, other: str = other) -> None:
+            if value:
+                attribute_from_dict(name, {"kind": "boolean", other: ["no other word"], **words, key: value})
+
+        answer = dialog.answer_to(hint, told.get(key, None if words else []), _listed, check)
+        if not answer:
+            break
+        words[key] = answer
+    return words
+
+
+def _asked_missing(dialog: _Dialog, proposal: Proposal, told: Proposal) -> dict[str, Any]:
+    words = {key: told[key] for key in ("missing_values",) if told.get(key)}
+    usual = "yes" if proposal.get("missing") == "bin" else "no"
+    hint = f" (blank, or {_shown(words['missing_values'])})" if words else ""
+    may_be = dialog.choose(f"may values be missing{hint}", ("yes", "no"), usual) == "yes"
+    return {**words, "missing": "bin"} if may_be else {}
+
+
+def _asked_outside(dialog: _Dialog, kind: str, told: Proposal) -> dict[str, Any]:
+    """Ask what becomes of a value that was not declared, where there is a choice."""
+    policies = KINDS[kind].outside_policies
+    if len(policies) < 2:
+        return {}
+    hint = f"what to do with a value that is none of these ({'; '.join(_OUTSIDE[policy] for policy in policies)})"
+    policy = dialog.choose(hint, policies, str(told.get("outside", "error")))
+    return {} if policy == "error" else {"outside": policy}
 
 
 def _with_high(data: dict[str, Any]) -> dict[str, Any]:
