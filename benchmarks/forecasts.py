@@ -47,7 +47,7 @@ def main():
             best = {0: int(len(labels) - np.unique(labels, return_counts=True)[1].max())}
             for size in SIZES:
                 wrong = optimal(size).fit_tally(tally).predict(data.frame) != labels
-                best[2**size if kind == "tree" else size] = int(wrong.sum())
+                best[size] = int(wrong.sum())
             for epsilon, forecast in zip(EPSILONS, forecasts, strict=True):
                 found = {"table": name, "model": kind, "epsilon": epsilon, "rows": len(labels)}
                 rows.append(found | compared(forecast, kind, best, drawn_errors(make(epsilon), tally)))

@@ -102,8 +102,8 @@ def model_of(label):
 
 
 def accuracy_of_plan(label, y):
-    (_, *models) = hr.plan(schema_of(label), 100, 5, public=(FRAME, y), runs=1).simulated
-    return [model.mean for model in models]
+    curve = hr.plan(schema_of(label), 100, 5, public=(FRAME, y), runs=1).curve
+    return [curve.trial(model, curve.epsilons[3]).mean for model in curve.models]
 
 
 def oracle_errors(label, y):

@@ -212,7 +212,7 @@ def test_a_plan_says_beforehand_how_many_are_chosen(n, epsilon):
     fitted = hr.PrivateScorecardClassifier(epsilon).fit_tally(hr.Tally(schema, bins, np.eye(2, dtype=int)[y]))
     chosen = sum("choice of attribute" in charge.purpose for charge in fitted.privacy_.charges)
     assert (chosen or n) == forecast.attributes == forecast.to_dict()["attributes"]
-    assert (f"a scorecard chooses {chosen} of {n:,} attributes" in str(forecast)) == bool(chosen)
+    assert (f"A scorecard chooses {chosen} of {n:,} attributes" in str(forecast)) == bool(chosen)
 
 
 # --- exact chances -------------------------------------------------------------------------------------------------

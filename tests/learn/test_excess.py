@@ -22,9 +22,8 @@ MORE = schema_of(Boolean(), Categorical(("a", "b", "c")))
 
 
 def largest_surprise(draw):
-    """Return the bound for all models of a draw: as many leaves as the depth allows, or as many rules."""
-    models = models_of(draw)
-    return models.surprise(draw.prior, 2**draw.depth if models.is_tree else draw.depth)
+    """Return the bound for all models of a draw: as many levels as the depth allows, or as many rules."""
+    return models_of(draw).surprise(draw.prior, draw.depth)
 
 
 def size(model, found):
@@ -61,7 +60,7 @@ def excesses(estimator, schema=TWO):
 
 
 def bounds(estimator, schema):
-    return WholeDraw.of(specification_of(estimator), schema).bounds(Fraction(estimator.epsilon))
+    return WholeDraw.of(specification_of(estimator), schema).bounds()
 
 
 def test_the_bound_by_hand():

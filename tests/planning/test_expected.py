@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.learn.contract import specification_of
 from hedgerow.learn.search import cost
 from hedgerow.planning import expected
+from hedgerow.planning.bounds import WholeDraw, models_of
 from hedgerow.planning.expected import (
     DefaultDraws,
     bin_noise,
     cut_points_noise,
     leaf_noise,
-    least_epsilon,
     round_up,
     rows_in_a_bin,
 )
@@ -46,40 +47,68 @@ def test_draws_lose_no_more_than_the_bound_on_average(epsilon):
     ):
         models = [make(epsilon, schema=SCHEMA, random_state=seed).fit(data, ill) for seed in range(30)]
         mean = np.mean([np.sum(model.predict(data) != ill) for model in models])
-        for one in DefaultDraws.of(SCHEMA).expected(epsilon):
-            if one.kind == kind and (kind != "tree" or one.size in (2, 4, 8)):
-                size = {"max_depth": one.size.bit_length() - 1} if kind == "tree" else {"max_rules": one.size + 1}
+        for one in DefaultDraws.of(SCHEMA).expected():
+            if one.kind == kind and (kind != "tree" or one.size <= 3):
+                size = {"max_depth": one.size} if kind == "tree" else {"max_rules": one.size + 1}
                 optimum = best(**size, schema=SCHEMA, min_support=0, regularization=0).fit(data, ill)
                 assert mean <= np.sum(optimum.predict(data) != ill) + one.excess(epsilon)
 
 
-def test_bounds_fall_as_epsilon_rises_and_say_from_where_they_are_met():
-    draws = DefaultDraws.of(SCHEMA).expected(Fraction(1))
-    for one in draws:
-        enough = one.epsilon_for(0.02, 10_000)
-        assert one.excess(Fraction(enough)) == pytest.approx(200, rel=0.01)
-        same = next(
-            two
-            for two in DefaultDraws.of(SCHEMA).expected(Fraction(enough))
-            if (two.kind, two.size) == (one.kind, one.size)
-        )
-        assert same.excess(Fraction(enough)) == pytest.approx(200, rel=0.01)
-        values = [one.excess(Fraction(epsilon)) for epsilon in (0.01, 0.1, 1, 10, 100)]
+def test_bounds_fall_as_epsilon_rises_and_state_from_where_they_are_met():
+    bounds = DefaultDraws.of(SCHEMA).expected()
+    for bound in bounds:
+        enough = bound.epsilon_for(0.05, 10_000)
+        assert bound.excess(Fraction(enough)) == pytest.approx(500, rel=0.01)
+        values = [bound.excess(Fraction(epsilon)) for epsilon in (0.01, 0.1, 1, 10, 100)]
         assert values == sorted(values, reverse=True)
-    assert [one.name for one in draws][:2] == ["tree, 2 leaves", "tree, 4 leaves"]
+    assert [(bound.kind, bound.size, bound.leaves) for bound in bounds if bound.size < 3] == [
+        *(("tree", 1, 2), ("tree", 2, 4)),
+        *(("rule list", 1, 2), ("rule list", 2, 3)),
+    ]
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 20), Fraction(1), Fraction(5)])
+@pytest.mark.parametrize("options", [{}, {"release_counts": True}, {"objective": "mixed"}])
+def test_bounds_are_those_of_the_learners_own_plan(epsilon, options):
+    """Shares of epsilon for the leaves, which may depend on epsilon, come from the plan of a fit at that epsilon."""
+    learner = specification_of(hr.PrivateTreeClassifier(1, **options))
+    bounds = WholeDraw.of(learner, SCHEMA).bounds()
+    plan = specification_of(hr.PrivateTreeClassifier(epsilon, **options)).plan(SCHEMA)
+    surprise = models_of(plan.block(0)).surprise(plan.prior, 2)
+    assert bounds[1].excess(epsilon) == pytest.approx(surprise / float(plan.mechanism.weight), rel=1e-12)
+
+
+def test_a_tree_of_a_depth_loses_less_than_any_tree_with_as_many_leaves_can():
+    """By hand for depth 2: the root and both nodes below it have tests, of which the second level cost more."""
+    learner = specification_of(hr.PrivateTreeClassifier(1))
+    draw = WholeDraw.of(learner, SCHEMA)
+    prior, models = draw.plan(Fraction(1)).prior, draw.models
+    leaf = models_of(draw.at(Fraction(1))[0]).surprise(prior, 1)
+    assert models.surprise(prior, 2) > leaf
+    options, values = np.log(models.n_options), np.log(models.n_values)
+    below = -np.logaddexp(prior.log_stop(2) - values, prior.log_go(2) + 2 * _alike(prior, 3, models))
+    expected = options - prior.log_go(0) + 2 * (options - prior.log_go(1) + 2 * below)
+    assert models.surprise(prior, 2) == pytest.approx(expected, rel=1e-12)
+
+
+def _alike(prior, level, models):
+    """Return ln of the probability, at least, that all leaves from a level on have one given value: slow and plain."""
+    if level == max(models.depths):
+        return -np.log(models.n_values)
+    below = _alike(prior, level + 1, models)
+    return np.logaddexp(prior.log_stop(level) - np.log(models.n_values), prior.log_go(level) + 2 * below)
 
 
 def test_no_epsilon_is_enough_if_the_tests_of_a_tree_save_too_few_rows():
-    """The least likely shape of 4 leaves has tests at depths 0, 1 and 2, which have to save rows at any epsilon."""
-    four = DefaultDraws.of(SCHEMA).expected(Fraction(1))[1]
+    """A test at depth 1 has to save about a row at any epsilon, and a tree of two levels has two of them."""
+    two = DefaultDraws.of(SCHEMA).expected()[1]
     prior = STOP_RULE.prior(Fraction(100))
-    saved = (prior.log_odds(1) + prior.log_odds(2)) / 100
-    assert four.excess(Fraction(100)) == pytest.approx(saved, rel=0.05)
-    assert saved > 3.5
-    assert four.epsilon_for(0.05, 60) == inf
-    forecast = hr.plan(SCHEMA, 60, 1)
-    (line,) = (line for line in str(forecast).splitlines() if line.startswith("tree, 4 leaves"))
-    assert line.split()[-3:] == ["none", "too", "noisy"]
+    saved = 2 * prior.log_odds(1) / 100
+    assert two.excess(Fraction(100)) == pytest.approx(saved, rel=0.1)
+    assert two.epsilon_for(0.05, 30) == inf
+    forecast = hr.plan(SCHEMA, 30, 1)
+    (line,) = (line for line in str(forecast).splitlines() if "tree of 2 levels, up to 4 leaves" in line)
+    assert line.split()[-1] == "none"
     assert forecast.to_dict()["draws"][1]["epsilon_for_accuracy_loss"] is None
     with pytest.raises(ValueError, match="with 1 rows no epsilon up to 100"):
         hr.plan(SCHEMA, 1, accuracy_loss=0.01)
@@ -87,31 +116,33 @@ def test_no_epsilon_is_enough_if_the_tests_of_a_tree_save_too_few_rows():
 
 def test_where_nothing_is_drawn_as_a_whole_there_is_no_bound(monkeypatch):
     monkeypatch.setattr(cost, "MOST_SECONDS", 0)
-    assert DefaultDraws.of(SCHEMA).expected(Fraction(1)) == ()
+    assert DefaultDraws.of(SCHEMA).expected() == ()
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 7, 100])
 def test_the_noise_of_a_leaf_is_the_least_that_holds_in_95_of_100(epsilon):
+    draw = WholeDraw.of(specification_of(hr.PrivateTreeClassifier(1, release_counts=True)), SCHEMA)
+    half = leaf_noise(draw.plan(Fraction(epsilon)))
     alpha = exp(-epsilon / 5)
 
     def outside(k):  # by adding up the two geometric tails
         return 2 * sum((1 - alpha) / (1 + alpha) * alpha**n for n in range(k + 1, k + 1 + int(3000 / epsilon)))
 
     slow = next(k for k in count() if outside(k) <= 0.05) if epsilon >= 0.5 else None
-    assert leaf_noise(epsilon) == slow or epsilon < 0.5
+    assert half == slow or epsilon < 0.5
     rng = np.random.default_rng(0)
     drawn = DiscreteLaplace(Fraction(epsilon) / 5).simulate(np.zeros(20_000, dtype=np.int64), rng)
-    assert np.mean(np.abs(drawn) > leaf_noise(epsilon)) < 0.056
+    assert np.mean(np.abs(drawn) > half) < 0.056
 
 
-def test_the_least_epsilon_tells_a_leaf_of_5_percent_from_none():
-    for rows in (40, 400, 10**6):
-        found = least_epsilon(rows)
-        assert leaf_noise(found) < rows / 20 <= leaf_noise(found * 0.9)
-    assert least_epsilon(1) < inf  # one row in twenty of one: told as soon as there is no noise
-    assert round_up(0.1234) == 0.13
-    assert round_up(2) == 2
-    assert round_up(1234) == 1300
+def test_the_noise_of_a_leaf_is_reported_only_if_counts_are_released():
+    silent = WholeDraw.of(specification_of(hr.PrivateTreeClassifier(1, release_counts=False)), SCHEMA)
+    assert leaf_noise(silent.plan(Fraction(1))) is None
+    assert hr.plan(hr.Schema(SCHEMA.attributes, hr.Number("days", 0, 9)), 400, 1).leaf_noise is None
+
+
+def test_numbers_are_rounded_up_to_two_digits():
+    assert [round_up(value) for value in (0.1234, 2, 1234)] == [0.13, 2, 1300]
 
 
 def test_the_noise_of_bins_falls_with_epsilon_and_delta_helps():

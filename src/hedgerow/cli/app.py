@@ -27,7 +27,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Learn": {
         "schema": "Make, learn and read schemas: what is public about a table.",
         "tally": "Count a table into a private file to learn from; merge such files; print the query that counts.",
-        "plan": "Forecast what models lose at an epsilon, or which epsilon they need, before anything is spent.",
+        "plan": "Plan a fit before anything is spent: which model, which epsilon, which size.",
         "fit": "Learn a rule list, tree or scorecard from a sensitive table under differential privacy.",
     },
     "Read": {

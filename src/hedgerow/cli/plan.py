@@ -1,20 +1,21 @@
-"""`hedgerow plan`: what private fits can be expected to do, before anything is spent."""
+"""`hedgerow plan`: which model, which epsilon and which size suit a table, before anything is spent."""
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from hedgerow.cli.options import FILE, AsJson, Force, TextOptions, number, option, with_groups
+from hedgerow.cli.options import FILE, AsJson, Force, TextOptions, named_values, number, option, with_groups
 from hedgerow.cli.output import check_outputs, check_pictures, draw, say, stage
+from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import read_labelled
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
 from hedgerow.planning.planner import ACCURACY_LOSS, plan
+from hedgerow.text.messages import shown
 
 app = typer.Typer(add_completion=False)
-_CURVE_RUNS = 3  # about half a minute for 5,000 rows
 
 
 @app.command()
@@ -22,48 +23,75 @@ _CURVE_RUNS = 3  # about half a minute for 5,000 rows
 def forecast(
     *,
     schema: Annotated[Path, option("Schema of the table.")],
-    rows: Annotated[int, option("About how many rows there are; do not count them.")],
-    units: Annotated[int | None, option("About how many units (persons) there are, if the schema has a unit.")] = None,
-    epsilon: Annotated[str | None, number("Privacy loss.  \\[the least for --accuracy-loss]")] = None,
+    rows: Annotated[int, option("Approximate number of rows; do not count them.")],
+    units: Annotated[int | None, option("Approximate number of units (persons), if the schema has a unit.")] = None,
+    epsilon: Annotated[str | None, number("Privacy loss.  \\[enough for a tree of two levels]")] = None,
     delta: Annotated[str, number("The delta of a scorecard.")] = "0",
-    accuracy_loss: Annotated[float, option("Share of rows, or of R², that may be lost.")] = ACCURACY_LOSS,
+    accuracy_loss: Annotated[float, option("Accepted loss to noise: share of rows, or of R².")] = ACCURACY_LOSS,
     spread: Annotated[float | None, option("Of a number: about its standard deviation.  \\[spread evenly]")] = None,
-    public: Annotated[Path | None, option(f"PUBLIC rows that models are tried on: {FILE}.")] = None,
-    runs: Annotated[int | None, option("With --public: how often.  \\[20; at a plot's other epsilons 3]")] = None,
+    class_share: Annotated[str | None, option("Public guess of a rare class's share.", metavar="CLASS=SHARE")] = None,
+    class_weight: Annotated[list[str] | None, option("Cost of errors: CLASS=5. Repeatable.", metavar="RULE")] = None,
+    costs: Annotated[Path | None, option("Costs of errors, by class: a YAML or JSON file.")] = None,
+    public: Annotated[Path | None, option(f"PUBLIC or synthetic rows to try models on: {FILE}.")] = None,
+    runs: Annotated[int | None, option("Fits of each model at each epsilon, with --public.  \\[9]")] = None,
     text: TextOptions,
-    plot: Annotated[Path | None, option("Draw by epsilon: losses, or with --public accuracy (PNG, SVG, PDF).")] = None,
+    plot: Annotated[Path | None, option("Draw the curve, or the bounds, by epsilon (PNG, SVG, PDF).")] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Forecast what models lose at an epsilon, or which epsilon they need, before anything is spent.
+    """Plan a fit before anything is spent: which model, which epsilon, which size.
 
-    It uses public numbers alone: the schema, about how many rows there are, and epsilon. Whatever the rows are, a drawn
-    model makes, on average, at most so many more errors than the best one of its size; for a number it bounds R² and
-    the mean absolute error. The chance of one class for every row is that on a made-up table.
+    It uses public numbers only: the schema, the approximate number of rows, and epsilon. Without a public table it
+    bounds how many predictions a tree or rule list of each size loses to noise, whatever the rows are.
 
-    Which epsilon is enough depends on the rows: with a public table like yours, --public and --plot draw what models
-    get right by epsilon, and from where on each beats the most frequent class. Without one, set --accuracy-loss.
+    With a public or synthetic table like yours it fits trees, rule lists and scorecards to its rows at six epsilon. It
+    shows how good they are on other rows, compared with the most frequent class, and recommends one. --plot draws it.
+
+    If a class is rare, --class-share yes=0.03 adds the probability that a model predicts the same class for everyone,
+    and what helps against it.
 
     [bold]Examples[/bold]:
 
     hedgerow plan --schema patients.yaml --rows 400 --epsilon 1
 
-    hedgerow plan --schema patients.yaml --rows 400 --accuracy-loss 0.02
+    hedgerow plan --schema patients.yaml --rows 400 --epsilon 1 --class-share yes=0.03
 
     hedgerow plan --schema patients.yaml --rows 400 --epsilon 1 --public census.csv --plot plan.png
     """
     if runs is not None and public is None:
-        raise ArgumentError("--runs needs --public, the rows that models are tried on.")
+        raise ArgumentError("--runs needs --public, the rows that models are fitted to.")
     text.check_used("--public", used=public is not None)
     check_pictures(plot)
     check_outputs((plot,), schema, public, force=force)
     declared = load_schema(schema)
+    classes = () if declared.label is None else declared.label.values
     pair = None
     if public is not None:
         with stage(f"reading {public}"):
             pair = read_labelled(public, text.text_format, declared)
-    more = 0 if public is None or plot is None else _CURVE_RUNS if runs is None else runs
-    tried: dict[str, Any] = {"public": pair, "runs": 20 if runs is None else runs, "curve_runs": more, "verbose": True}
-    found = plan(declared, rows, epsilon, units=units, delta=delta, accuracy_loss=accuracy_loss, spread=spread, **tried)
+    found = plan(
+        declared,
+        rows,
+        epsilon,
+        units=units,
+        delta=delta,
+        accuracy_loss=accuracy_loss,
+        spread=spread,
+        class_share=None if class_share is None else _share(class_share),
+        class_weight=class_weights(classes, class_weight) if class_weight else None,
+        costs=None if costs is None else costs_in(costs, classes),
+        public=pair,
+        runs=runs,
+        verbose=True,
+    )
     draw(found.plot, plot)
     say(json.dumps(found.to_dict()) if as_json else found)
+
+
+def _share(text: str) -> dict[str, float]:
+    """Return a class and its share."""
+    ((name, share),) = named_values("--class-share", [text], "CLASS=SHARE", "class").items()
+    try:
+        return {name: float(share)}
+    except ValueError:
+        raise ArgumentError(f"--class-share must be CLASS=SHARE, such as yes=0.03, got {shown(text)}.") from None

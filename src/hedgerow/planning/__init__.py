@@ -1,9 +1,9 @@
 """Forecasts of private fits from public numbers alone, before anything is spent."""
 
-from hedgerow.planning.constant import Constant
-from hedgerow.planning.expected import Expected
+from hedgerow.planning.constant import ConstantRisk
+from hedgerow.planning.curve import Curve, LeftOut, Trial
+from hedgerow.planning.expected import Expected, RareClass
 from hedgerow.planning.forecast import Forecast
 from hedgerow.planning.planner import plan
-from hedgerow.planning.simulation import Simulated
 
-__all__ = ["Constant", "Expected", "Forecast", "Simulated", "plan"]
+__all__ = ["ConstantRisk", "Curve", "Expected", "Forecast", "LeftOut", "RareClass", "Trial", "plan"]

@@ -1,57 +1,89 @@
-"""What is known of each kind and size of model beforehand: average loss, noise, seconds, the chance of a constant."""
+"""Public facts about each kind and size of model: bounds on the loss, noise, run time, risk of a constant model."""
 
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
-from math import exp, inf, log, sqrt
+from math import exp, log, sqrt
 from typing import Any, Self
 
 import numpy as np
 
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import learners
+from hedgerow.learn.blocks import DrawPlan
 from hedgerow.learn.chosen_attributes import ChosenPlan, number_chosen
 from hedgerow.learn.inputs import check_learnable
-from hedgerow.learn.learned import LEAF_SHARE
+from hedgerow.learn.releases import PlannedRelease
 from hedgerow.learn.scorecard.spending import PARTS, TOTALS, typical_sizes
 from hedgerow.learn.search.cost import TYPICAL_PATTERNS
 from hedgerow.learn.searches import SearchSpecification
+from hedgerow.models.decisions import Costs, cost_matrix
 from hedgerow.planning.bounds import Bound, WholeDraw
-from hedgerow.planning.constant import SAVED, SHARES, Constant, DrawnKind, chances_of_constant
+from hedgerow.planning.constant import PURE, ConstantRisk, DrawnKind, constant_probabilities, purities
 from hedgerow.privacy.exponential_mechanism import seeded_choice
 from hedgerow.privacy.joint_quantiles import JointQuantiles
+from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Number, Schema
 from hedgerow.schema.private_cuts import cut_mechanism, open_numbers
+from hedgerow.text.values import Value
 
-PARTS_OF: dict[DrawnKind, str] = {"tree": "leaves", "rule list": "rules"}
 CONFIDENCE = 0.95
-LEAF = 0.05  # the share of the rows of the leaf that is to be told from noise
 CUT_BINS = 5  # the number of bins that `Schema.learn` aims at by default
+MORE_EPSILON = 4  # times ε, for which the risk of a constant model is computed, too
 _SEED, _DRAWS = 20261123, 4
-_CLASSIFIERS: dict[DrawnKind, type[Any]] = {kind: learners.CLASSIFIERS[kind.replace(" ", "-")] for kind in PARTS_OF}
-_REGRESSORS: dict[DrawnKind, type[Any]] = {kind: learners.REGRESSORS[kind.replace(" ", "-")] for kind in PARTS_OF}
+_RULES = (1, 2, 4, 8)  # sizes of rule lists that are forecast
+_CLASSIFIERS: dict[DrawnKind, type[Any]] = {
+    "tree": learners.CLASSIFIERS["tree"],
+    "rule list": learners.CLASSIFIERS["rule-list"],
+}
+_REGRESSORS: dict[DrawnKind, type[Any]] = {
+    "tree": learners.REGRESSORS["tree"],
+    "rule list": learners.REGRESSORS["rule-list"],
+}
+
+
+@dataclass(frozen=True)
+class RareClass:
+    """A class that is rare, with its share among the rows as a public guess.
+
+    Attributes
+    ----------
+    value : str, int or bool
+        The class.
+    share : float
+        Its share among the rows, between 0 and 1.
+    """
+
+    value: Value
+    share: float
+
+    @property
+    def balanced_weight(self) -> float:
+        """The class weight with which errors about the class cost as much in all as errors about the rest."""
+        return float(f"{(1 - self.share) / self.share:.2g}")
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Bounds on the loss of a drawn tree or rule list beyond the loss of the best one of its size.
+    """Bounds on the loss of a drawn tree or rule list beyond the loss of the best model of its size.
 
     Attributes
     ----------
     kind : {"tree", "rule list"}
         The model.
     size : int
-        Leaves of a tree, or rules besides the default.
+        Levels of a tree, or rules besides the default.
     seconds : float
-        About how long a draw of all sizes takes on one core, of as many different rows as there are, or 10,000.
+        The estimated run time of a draw of all sizes on one core, for as many different rows as there are, at most
+        10,000.
     bound : Bound
-        The bound in rows. Of a number, squared errors in units of its variance: as a share of the rows it is by how
-        much R² may be lower.
+        The bound in rows, or in costs if errors have costs. Of a number, squared errors in units of its variance: as a
+        share of the rows it is the reduction of R².
     absolute : Bound, optional
-        Of a number, by how much more the rows are missed in all, in units of the target, by a model that is drawn by
+        Of a number, the excess of the sum of absolute errors, in units of the target, of a model that is drawn by
         absolute errors; None of classes.
     """
 
@@ -66,79 +98,109 @@ class Expected:
         return self.bound.excess(epsilon, missed)
 
     def epsilon_for(self, loss: float, rows: int) -> float:
-        """Return the ε from which the mean is at most a share of the rows; infinite if it is more than 100."""
+        """Return the smallest ε at which the mean is at most a share of the rows; infinite if it is more than 100."""
         return self.bound.epsilon_for(loss * rows)
 
     @property
-    def name(self) -> str:
-        """The model with its size in words."""
-        parts = PARTS_OF[self.kind] if self.size != 1 else PARTS_OF[self.kind].removesuffix("s")
-        return f"{self.kind}, {self.size} {parts}"
+    def leaves(self) -> int:
+        """The largest number of leaves, or of rules with the default rule."""
+        return 2**self.size if self.kind == "tree" else self.size + 1
 
 
 @dataclass(frozen=True)
 class DefaultDraws:
-    """The draws of default trees and rule lists that are drawn as a whole, and what they can be expected to do.
+    """The draws of default trees and rule lists that are drawn as a whole.
 
     Attributes
     ----------
     schema : Schema
         The schema.
     by_kind : mapping of str to tuple of WholeDraw
-        For each kind, the draw by errors; of a number the draw by squared errors, and by absolute errors. A kind that
-        is greedy or chooses attributes first is left out, and all are if the schema declares a monotone attribute.
+        By kind, the draw by errors or costs; of a number the draw by squared errors, and by absolute errors. A kind
+        that is greedy or chooses attributes first is left out, and all are if the schema declares a monotone attribute.
+    costs : mapping, optional
+        The costs of errors, as learners take them.
     """
 
     schema: Schema
     by_kind: Mapping[DrawnKind, tuple[WholeDraw, ...]]
+    costs: Costs | None = None
 
     @classmethod
-    def of(cls, schema: Schema) -> Self:
+    def of(cls, schema: Schema, costs: Costs | None = None) -> Self:
         """Return the draws for a schema; SchemaError if no model can be learned with it."""
-        found = dict[DrawnKind, tuple[WholeDraw, ...]]()
-        for kind in PARTS_OF if not schema.monotone else ():
+        draws = dict[DrawnKind, tuple[WholeDraw, ...]]()
+        for kind in _CLASSIFIERS if not schema.monotone else ():
             with suppress(SearchTooLargeError):
                 if schema.target.as_number is None:
-                    specifications = [_CLASSIFIERS[kind](1)]
+                    learners_of_kind = [_CLASSIFIERS[kind](1, costs=costs)]
                 else:
-                    specifications = [_REGRESSORS[kind](1, objective=name) for name in ("squared", "absolute")]
-                draws = [WholeDraw.of(one, schema) for one in specifications]
-                check_learnable(specifications[0], schema)
-                if whole := tuple(one for one in draws if one is not None):
-                    found[kind] = whole
-        return cls(schema, found)
+                    learners_of_kind = [_REGRESSORS[kind](1, objective=name) for name in ("squared", "absolute")]
+                whole = [WholeDraw.of(learner, schema) for learner in learners_of_kind]
+                check_learnable(learners_of_kind[0], schema)
+                if drawn := tuple(draw for draw in whole if draw is not None):
+                    draws[kind] = drawn
+        return cls(schema, draws, costs)
 
-    def expected(
-        self, epsilon: Fraction, spread: float | None = None, rows: int = TYPICAL_PATTERNS
-    ) -> tuple[Expected, ...]:
-        """Return what default trees and rule lists lose at most, by size."""
-        number, found = self.schema.target.as_number, list[Expected]()
+    def expected(self, spread: float | None = None, rows: int = TYPICAL_PATTERNS) -> tuple[Expected, ...]:
+        """Return bounds on the loss of default trees and rule lists, by size."""
+        number, bounds = self.schema.target.as_number, list[Expected]()
         for kind, (draw, *others) in self.by_kind.items():
-            cost = draw.plan.cost
+            cost = draw.cost
             seconds = 0.0 if cost is None else cost.seconds(min(rows, TYPICAL_PATTERNS))
             if number is None:
-                found += [Expected(kind, bound.size, seconds, bound) for bound in draw.bounds(epsilon)]
+                matrix = None if self.costs is None else cost_matrix(self.schema.classes, None, self.costs)
+                scale = 1.0 if matrix is None else float(matrix.max())
+                bounds += [Expected(kind, bound.size, seconds, bound) for bound in draw.bounds(scale)]
                 continue
             squared, absolute = (_REGRESSORS[kind](1, objective=name) for name in ("squared", "absolute"))
             variance = (spread or even_spread(number)) ** 2
             pairs = zip(
-                draw.bounds(epsilon, squared.loss.largest(number) / variance),
-                others[0].bounds(epsilon, absolute.loss.largest(number)),
+                draw.bounds(squared.loss.largest(number) / variance),
+                others[0].bounds(absolute.loss.largest(number)),
                 strict=True,
             )
-            found += [Expected(kind, bound.size, seconds, bound, each) for bound, each in pairs]
-        return tuple(found)
+            bounds += [Expected(kind, bound.size, seconds, bound, other) for bound, other in pairs]
+        return tuple(bound for bound in bounds if bound.kind == "tree" or bound.size in _RULES)
 
-    def constants(self, rows: int, epsilon: Fraction) -> tuple[Constant, ...]:
-        """Return the chance of a constant model, by the share of the rarer class; none of numbers."""
-        found = list[Constant]()
-        for kind, (whole, *_) in self.by_kind.items() if self.schema.target.as_number is None else ():
-            draw, mechanism = whole.at(epsilon)
-            cases = list(product(SHARES, SAVED))
-            shares, saved = np.array(cases).T
-            chances = chances_of_constant(draw, float(mechanism.weight), rows, shares, saved)
-            found += [Constant(kind, *case, chance) for case, chance in zip(cases, chances.tolist(), strict=True)]
-        return tuple(found)
+    def risks(self, rows: int, epsilon: Fraction, rare: RareClass) -> tuple[ConstantRisk, ...]:
+        """Return the probability of one class for every row: as it is, with a larger ε, and with a class weight."""
+        risks, weight = list[ConstantRisk](), rare.balanced_weight
+        for kind, (draw, *_) in self.by_kind.items():
+            options = [(draw, epsilon, None), (draw, MORE_EPSILON * epsilon, None)]
+            if self.costs is None:
+                weighted = WholeDraw.of(_CLASSIFIERS[kind](1, class_weight={rare.value: weight}), self.schema)
+                options += [] if weighted is None else [(weighted, epsilon, weight)]
+            for whole, spent, class_weight in options:
+                purity = np.array(purities(rare.share))
+                chances = self._constant(whole, spent, rows, np.full_like(purity, rare.share), purity, rare.value)
+                risks += [
+                    ConstantRisk(kind, spent, class_weight, rare.share, *case)
+                    for case in zip(purity.tolist(), chances.tolist(), strict=True)
+                ]
+        return tuple(risks)
+
+    def rare_limit(self, rows: int, epsilon: Fraction) -> float | None:
+        """Return the share of a class below which a default tree or list likely predicts one class for every row.
+
+        At this share the probability is one half, if a test finds half of the class in a group of rows of which three
+        in four are of the class. It is the smaller of both kinds; None if nothing is drawn as a whole, or of a number.
+        """
+        if self.schema.target.as_number is not None or not self.by_kind or self.costs is not None:
+            return None
+        shares = np.geomspace(1e-5, 0.5, 95)
+        limits = list[float]()
+        for draw, *_ in self.by_kind.values():
+            chances = self._constant(draw, epsilon, rows, shares, np.full_like(shares, PURE), self.schema.classes[0])
+            limits.append(float(shares[chances >= 0.5].max(initial=0.0)))
+        return min(limits)
+
+    def _constant(
+        self, draw: WholeDraw, epsilon: Fraction, rows: int, share: Floats, purity: Floats, rare: Value
+    ) -> Floats:
+        plan, mechanism = draw.at(epsilon)
+        place = self.schema.classes.index(rare)
+        return constant_probabilities(plan, float(mechanism.weight), rows, share, purity, place)
 
 
 def even_spread(number: Number) -> float:
@@ -146,33 +208,28 @@ def even_spread(number: Number) -> float:
 
 
 def rows_needed(learner: SearchSpecification, schema: Schema, loss: float) -> float | None:
-    """Return with how many rows the smallest model drawn by errors loses a share of them at most, on average."""
+    """Return the number of rows with which the smallest model drawn by errors loses at most a share of them."""
     if not learner.loss.is_default:
         return None
     whole, epsilon = WholeDraw.of(learner, schema), learner.exact_epsilon
-    smallest = () if whole is None else whole.bounds(epsilon)[:1]
+    smallest = () if whole is None else whole.bounds()[:1]
     return round_up(smallest[0].excess(epsilon) / loss) if smallest else None
 
 
-def leaf_noise(epsilon: float) -> int:
-    """Return the half width in rows of the 95 % interval of a leaf's count, released beside a draw.
+def leaf_noise(plan: DrawPlan) -> int | None:
+    """Return the half width in rows of the 95 % interval of a leaf's count, if the plan releases counts.
 
-    A count has discrete Laplace noise of a fifth of ε: P(|noise| > k) = 2·α^(k+1)/(1 + α), α = exp(-ε/5).
+    A count has discrete Laplace noise: P(|noise| > k) = 2·α^(k+1)/(1 + α), with α = exp(-1/scale).
     """
-    share = epsilon * float(LEAF_SHARE)
+    if plan.of_leaves is None or plan.of_leaves.kind != "counts":
+        return None
+    release = plan.releases[-1]
+    assert isinstance(release, PlannedRelease)
+    assert isinstance(release.mechanism, DiscreteLaplace)
+    mechanism = release.mechanism
+    share = float(mechanism.epsilon / mechanism.sensitivity)
     least = log((1 - CONFIDENCE) * (1 + exp(-share)) / 2) / -share
     return max(0, int(np.ceil(least - 1e-12)) - 1)
-
-
-def least_epsilon(rows: int) -> float:
-    """Return the smallest ε, to two digits, at which a leaf of 5 % of the rows can be told from an empty one."""
-    low, high = 1e-9, 1e9
-    if leaf_noise(high) >= LEAF * rows:
-        return inf
-    while high / low > 1.001:
-        middle = sqrt(low * high)
-        low, high = (low, middle) if leaf_noise(middle) < LEAF * rows else (middle, high)
-    return round_up(high)
 
 
 def round_up(value: float) -> float:
@@ -182,7 +239,7 @@ def round_up(value: float) -> float:
 
 
 def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction, rows: int) -> tuple[int, float]:
-    """Return how many attributes a default scorecard uses, and the 95 % half width of the rows of a class in a bin."""
+    """Return the number of attributes of a default scorecard, and the 95 % half width of a class's rows in a bin."""
     plan = learners.learners_of(schema.target)["scorecard"](epsilon, delta=delta or None).plan(schema)
     choice = plan.choice(rows)
     sizes = typical_sizes([attribute.n_bins for _, attribute in schema.attributes], choice.number)
@@ -190,7 +247,10 @@ def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction, rows: int) -> 
 
 
 def chosen_first(schema: Schema, epsilon: Fraction, rows: int) -> int | None:
-    """Return how many attributes a default tree or list chooses first, if classes are alike; None where it does not."""
+    """Return the number of attributes that a default tree or list chooses first; None if it chooses none first.
+
+    The number is that for two classes with the same number of rows.
+    """
     kinds = _CLASSIFIERS if schema.target.as_number is None else _REGRESSORS
     if any(isinstance(make(epsilon).plan(schema), ChosenPlan) for make in kinds.values()):
         return number_chosen(rows, rows / 2, float(epsilon) / rows_of(schema.unit))
@@ -198,16 +258,16 @@ def chosen_first(schema: Schema, epsilon: Fraction, rows: int) -> int | None:
 
 
 def rows_in_a_bin(schema: Schema, rows: int) -> float:
-    """Return how many rows of a class a bin has, if all had as many; the mean over the attributes."""
+    """Return the average number of rows of one class in a bin, if all bins and classes have the same number of rows."""
     shares = [1 / attribute.n_bins for _, attribute in schema.attributes]
     return rows * float(np.mean(shares)) / schema.target.n_levels
 
 
 def cut_points_noise(schema: Schema, epsilon: Fraction, rows: int) -> tuple[int, float] | None:
-    """Return of how many numbers cut points can be learned, and by how many rows the bins of one are off, in all.
+    """Return the number of attributes whose cut points can be learned, and the deviation of their bins in rows.
 
-    As the mechanism draws them of made-up rows that are spread evenly; of the number where this is most. None if no
-    number is without cut points, or ε is too small.
+    The deviation is the sum over the bins of one attribute, averaged over draws of the mechanism for evenly spread
+    values, of the attribute for which it is largest. None if every attribute has cut points, or ε is too small.
     """
     try:
         numbers = open_numbers(dict(schema.attributes), CUT_BINS)

@@ -1,32 +1,37 @@
 """Plans of private fits: the public arguments of `plan` are checked, and a forecast is made of them."""
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import inf
 from typing import Any
 
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.learn.objectives import ClassificationLoss
+from hedgerow.models.decisions import ClassWeight, Costs, by_class, cost_matrix
 from hedgerow.planning.expected import (
     DefaultDraws,
+    Expected,
+    RareClass,
     bin_noise,
+    chosen_first,
     cut_points_noise,
     even_spread,
     leaf_noise,
-    least_epsilon,
     rows_in_a_bin,
 )
-from hedgerow.planning.forecast import Forecast, least_epsilon_for
-from hedgerow.planning.simulation import ByEpsilon, simulate, simulate_others
+from hedgerow.planning.facts import epsilon_for_two_levels
+from hedgerow.planning.forecast import Forecast
+from hedgerow.planning.simulation import PublicTable, Simulation
 from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, MOST_WHOLE
-from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import number_of
-from hedgerow.text.values import quoted_text
+from hedgerow.text.messages import describe_argument, number_of
+from hedgerow.text.values import listed, quoted_text
 
 ACCURACY_LOSS = 0.05
 _SHARE_FOR_CUTS = Fraction(1, 5)
+_RARE = 0.2  # the largest share of the rarest class of a public table that counts as rare
 
 
 def plan(
@@ -38,40 +43,51 @@ def plan(
     delta: Amount = 0,
     accuracy_loss: float = ACCURACY_LOSS,
     spread: float | None = None,
+    class_share: Mapping[Any, float] | None = None,
+    class_weight: ClassWeight | None = None,
+    costs: Costs | None = None,
     public: tuple[Any, Any] | None = None,
-    runs: int = 20,
-    curve_runs: int = 0,
+    runs: int | None = None,
     verbose: bool = False,
 ) -> Forecast:
-    """Forecast what private fits do to a table, before anything is spent. No private row is looked at.
+    """Forecast private fits of a table before anything is spent: which model, which ε, which size.
+
+    It uses public numbers only: no private row is read.
 
     Parameters
     ----------
     schema : Schema
         The schema with its label.
     rows : int
-        About how many rows there are, as somebody who does not look knows it: their exact number is private.
+        The approximate number of rows, known without counting them: their exact number is private.
     epsilon : float, Fraction, Decimal or str, optional
-        The ε of a model. Default: the smallest, to two digits, at which one test loses no more than `accuracy_loss`.
+        The ε of a model. Default: the smallest, to two digits, at which a tree of two levels loses at most
+        `accuracy_loss`.
     units : int, optional
-        About how many units there are. Required if the schema has a unit, since at most `max_rows` rows of each are
-        counted. The forecast assumes that units have about the same number of rows.
+        The approximate number of units (persons). Required if the schema has a unit, since at most `max_rows` rows of
+        each are used. The forecast assumes that units have about the same number of rows.
     delta : float, Fraction, Decimal or str, default=0
         The δ of a scorecard.
     accuracy_loss : float, default=0.05
-        The share of rows that may be in error besides those that the best model gets wrong; of a number, by how much R²
-        may be lower than the best model's.
+        The accepted loss to noise: a share of the rows that are misclassified in addition to the errors of the best
+        model of the same size; of a number, a reduction of R².
     spread : float, optional
-        About the standard deviation of a number that is predicted, as somebody who does not look knows it, for R².
-        Default: that of numbers that are spread evenly between the bounds, which is rather large: R² is then
-        lower by more than is said.
+        The approximate standard deviation of a number that is predicted, as a public guess, for R². Default: that of
+        numbers that are spread evenly between the bounds. This is rather large, so that R² may be lower than forecast.
+    class_share : mapping of one class to its share, optional
+        The share of a rare class among the rows as a public guess, such as ``{"yes": 0.03}``. The forecast then has the
+        probability that a model predicts one class for everyone, and the effect of a class weight and a larger ε.
+        Default: the rarest class of `public`, if its share is at most 20 %.
+    class_weight : mapping of class to float, optional
+        The weight of errors about a class, as learners take it.
+    costs : mapping of class to mapping of class to float, optional
+        The costs of errors, as learners take them. Either this or `class_weight`.
     public : tuple of (data, labels), optional
-        A **public** table like the private one: default models are fitted to as many of its rows, and tried on others;
-        if the schema has a unit, to as many of its units.
-    runs : int, default=20
-        How often.
-    curve_runs : int, default=0
-        How often at each of five other ε, from a twentieth to eight times `epsilon`, for the plot; 0 for not at all.
+        A **public** or synthetic table like the private one. Default models are fitted to `rows` of its rows, or to
+        `units` of its units, and scored on others: accuracy, mean cost if errors have costs, or R² of a number.
+    runs : int, optional
+        With `public`, the number of fits of each model at each of six ε, from a twentieth to eight times `epsilon`.
+        Default: 9, without kinds of models that would take more than two and a half minutes.
     verbose : bool, default=False
         Whether to show progress on stderr.
 
@@ -92,49 +108,95 @@ def plan(
     >>> import hedgerow as hr
     >>> schema = hr.Schema({f"x{n}": hr.Boolean() for n in range(8)}, hr.Label("ill", ("no", "yes")))
     >>> forecast = plan(schema, rows=400, epsilon=1)
-    >>> forecast.leaf_noise, forecast.least_epsilon
-    (15, 0.77)
+    >>> [round(bound.excess(forecast.epsilon)) for bound in forecast.draws if bound.kind == "tree"]
+    [4, 12, 32, 86, 259]
     >>> print(forecast.recommendation)
-    A private tree misclassifies, on average, at most 5 % of the rows more than the best tree with up to 4 leaves; ...
+    With about 400 rows and epsilon = 1, a tree of 2 levels loses on average at most 12 of 400 predictions ...
     """
     table_rows, rows = _checked_rows(schema, rows, units)
-    check_integer("runs", runs, 1)
-    if check_integer("curve_runs", curve_runs, 0) and public is None:
-        raise ArgumentError("curve_runs needs public, the rows that models are tried on.")
+    if runs is not None:
+        check_integer("runs", runs, 1)
+        if public is None:
+            raise ArgumentError("runs needs public, the table that models are fitted to.")
     check_probability("accuracy_loss", accuracy_loss)
     slack, about = exact(delta, "delta"), _spread(schema, spread)
-    draws = DefaultDraws.of(schema)
-    spent = _enough(draws, rows, float(accuracy_loss), about) if epsilon is None else exact(epsilon, "epsilon")
+    paid = _costs(schema, class_weight, costs)
+    table = None if public is None else PublicTable.of(schema, public)
+    rare = _rare(schema, class_share, table)
+    draws = DefaultDraws.of(schema, paid)
+    bounds = draws.expected(about, rows)
+    largest = max((float(bound.bound.scale) for bound in bounds), default=1.0) if paid is not None else 1.0
+    spent = _enough(bounds, rows, accuracy_loss * rows * largest) if epsilon is None else exact(epsilon, "epsilon")
     if not spent:
         raise ArgumentError("epsilon must be a number > 0, got 0.")
     if not slack < 1:
         raise ArgumentError("delta must be a number from 0 to 1, 1 excluded.")
-    drawn = rows if units is None else int(units)
-    simulated = () if public is None else simulate(schema, drawn, spent, slack, public, runs, verbose=verbose)
-    others: ByEpsilon = ()
-    if public is not None and curve_runs:
-        others = simulate_others(schema, drawn, spent, slack, public, curve_runs, verbose=verbose)
+    curve = None
+    if table is not None:
+        number = rows if units is None else int(units)
+        simulation = Simulation(schema=schema, number=number, epsilon=spent, delta=slack, costs=paid, runs=runs)
+        curve = simulation.run(table, verbose=verbose)
     attributes, noise = bin_noise(schema, spent, slack, rows)
+    first = next(iter(draws.by_kind.values()), None)
     return Forecast(
         schema=schema,
-        rows=rows,
         table_rows=table_rows,
         units=None if units is None else int(units),
+        rows=rows,
         epsilon=spent,
         delta=slack,
         accuracy_loss=float(accuracy_loss),
-        draws=draws.expected(spent, about, rows),
-        leaf_noise=leaf_noise(float(spent) / rows_of(schema.unit)),
-        bin_noise=inf if about else noise,
+        costs=paid,
+        spread=about,
+        draws=bounds,
+        leaf_noise=None if first is None else leaf_noise(first[0].plan(spent)),
+        bin_noise=None if about else noise,
         rows_in_a_bin=rows_in_a_bin(schema, rows),
         attributes=attributes,
-        least_epsilon=least_epsilon(rows) * rows_of(schema.unit),
+        chosen_first=chosen_first(schema, spent, rows),
         cut_points=cut_points_noise(schema, spent * _SHARE_FOR_CUTS, rows),
-        simulated=simulated,
-        spread=about,
-        constants=draws.constants(rows, spent),
-        by_epsilon=tuple(sorted([*others, (spent, simulated)], key=lambda point: point[0])) if others else (),
+        rare=rare,
+        risks=() if rare is None else draws.risks(rows, spent, rare),
+        rare_limit=draws.rare_limit(rows, spent),
+        curve=curve,
     )
+
+
+def _costs(schema: Schema, class_weight: ClassWeight | None, costs: Costs | None) -> Costs | None:
+    """Return the costs of errors, checked as learners check them; None if all errors cost the same."""
+    if class_weight is None and costs is None:
+        return None
+    if schema.target.as_number is not None:
+        raise ArgumentError("costs and class_weight must be left out: the label is a number, not a class.")
+    ClassificationLoss(class_weight=class_weight, costs=costs).table(schema)
+    matrix, classes = cost_matrix(schema.classes, class_weight, costs), schema.classes
+    return {
+        actual: {said: float(matrix[row, column]) for column, said in enumerate(classes) if row != column}
+        for row, actual in enumerate(classes)
+    }
+
+
+def _rare(schema: Schema, given: Mapping[Any, float] | None, table: PublicTable | None) -> RareClass | None:
+    """Return the rare class and its share: the given one, or the rarest of a public table."""
+    if schema.target.as_number is not None:
+        if given is not None:
+            raise ArgumentError("class_share must be left out: the label is a number, not a class.")
+        return None
+    if given is None:
+        if table is None:
+            return None
+        counts = {value: int((table.labels == value).sum()) for value in schema.classes}
+        rarest = min(counts, key=lambda value: counts[value])
+        share = counts[rarest] / len(table.labels)
+        return RareClass(rarest, share) if 0 < share <= _RARE else None
+    if not isinstance(given, Mapping) or len(given) != 1:
+        raise ArgumentError("class_share must map one class to its share, such as {'yes': 0.03}.")
+    ((value, share),) = by_class(schema.classes, given).items()
+    if value not in schema.classes:
+        raise ArgumentError(f"class_share: expected one of the classes {listed(schema.classes)}.")
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 0.5:
+        raise ArgumentError(f"class_share must be a number > 0 and <= 0.5, got {describe_argument(share)}.")
+    return RareClass(value, float(share))
 
 
 def _checked_rows(schema: Schema, rows: int, units: int | None) -> tuple[int, int]:
@@ -187,12 +249,11 @@ def _spread(schema: Schema, given: float | None) -> float | None:
     return float(given)
 
 
-def _enough(draws: DefaultDraws, rows: int, loss: float, spread: float | None) -> Fraction:
-    expected_losses = draws.expected(Fraction(1), spread)
-    found = least_epsilon_for(expected_losses, loss, rows)
-    if found is None:
-        problem = "give epsilon: with this schema models are not drawn as a whole, and no loss is known beforehand"
-        if expected_losses:
+def _enough(bounds: Sequence[Expected], rows: int, allowed: float) -> Fraction:
+    enough = epsilon_for_two_levels(bounds, allowed)
+    if enough is None:
+        problem = "give epsilon: with this schema models are not drawn as a whole, and no bound on the loss is known"
+        if bounds:
             problem = f"give epsilon: with {rows:,} rows no epsilon up to 100 is known to be enough"
         raise ArgumentError(f"{problem}.")
-    return exact(found, "epsilon")
+    return exact(enough, "epsilon")

@@ -1,96 +1,35 @@
-"""Fits of default models to rows of a public table: accuracy or R² on others of its rows, at an ε and a size."""
+"""Fits of default models to rows of a public table, scored on its other rows, at several ε."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from textwrap import fill
 from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
+from scipy.stats import rankdata
 
 from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.learners import learners_of
 from hedgerow.learn.private_base import PrivateSpecification
-from hedgerow.models.plot import axes_of, colour
-from hedgerow.models.size import ModelSize
+from hedgerow.learn.search.cost import TYPICAL_PATTERNS
+from hedgerow.models.decisions import Costs, cost_matrix
+from hedgerow.models.model import Model
+from hedgerow.planning.curve import CONSTANT, Curve, LeftOut, Metric, Trial
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.contributions import check_unit, whose
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table, check_same_index, column_of
-from hedgerow.text.axes import Axes
 from hedgerow.text.progress import tracked
 
+FACTORS = tuple(map(Fraction, ("1/20", "1/5", "1/2", "1", "2", "8")))  # the ε of a curve, times the ε of the plan
+DEFAULT_RUNS = 9
 _SEED = 20261123
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """Accuracies of a default model on rows that it was not fitted to.
-
-    Attributes
-    ----------
-    name : str
-        The model, or "most frequent" for the most frequent class of the rows, or "mean" for the mean of a number.
-    accuracies : tuple of float
-        The share of rows that get their own class, by run; R² of a number.
-    errors : tuple of float
-        The mean absolute error of a number, in its units, by run; empty of classes.
-    constant : int
-        In how many runs one class, or one number, was predicted for every row.
-    sizes : tuple of ModelSize
-        The size of the model, by run; empty for "most frequent" and "mean".
-    """
-
-    name: str
-    accuracies: tuple[float, ...]
-    errors: tuple[float, ...] = ()
-    constant: int = 0
-    sizes: tuple[ModelSize, ...] = ()
-
-    @property
-    def mean(self) -> float:
-        """The mean accuracy, or R²."""
-        return float(np.mean(self.accuracies))
-
-    def text(self) -> str:
-        """Return the mean with the range of nine in ten runs: in rows of a hundred; of a number, R² and the error.
-
-        The size of the models follows, in leaves, rules or bins.
-        """
-        found, what = _ranged([100 * share for share in self.accuracies], ".1f"), "class"
-        if self.errors:
-            found, what = f"{_ranged(self.accuracies, '.3f')}   {_ranged(self.errors, '.4g')}", "number"
-        always = f"   one {what} for every row in {self.constant} of {len(self.accuracies)} runs"
-        return found + self._parts + (always if self.constant and self.name not in _CONSTANTS else "")
-
-    @property
-    def _parts(self) -> str:
-        if not self.sizes:
-            return ""
-        counts = [one.n_parts for one in self.sizes]
-        return f"   {np.mean(counts):.1f} {self.sizes[0].parts} ({min(counts)} to {max(counts)})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data."""
-        found = {"model": self.name, "mean": self.mean, "accuracies": list(self.accuracies), "constant": self.constant}
-        errors = {"errors": list(self.errors)} if self.errors else {}
-        return found | errors | {"sizes": [size.to_dict() for size in self.sizes]}
-
-
-_CONSTANTS = ("most frequent", "mean")
-_OTHERS = tuple(map(Fraction, ("1/20", "1/5", "1/2", "2", "8")))  # times the ε of the forecast
 _FEWEST = 10  # rows, or units, of a public table
-_LEAST_R2 = -0.5  # of a picture
-ByEpsilon = tuple[tuple[Fraction, tuple[Simulated, ...]], ...]  # what default models got right, by ε in rising order
-
-
-def _ranged(values: Sequence[float], form: str) -> str:
-    low, high = np.percentile(values, [5, 95])
-    return f"{np.mean(values):{form}}  ({low:{form}} to {high:{form}})"
+_MOST_SECONDS = 150.0  # of all fits of one kind of model, if nobody chose the number of runs
+_KINDS = {"tree": "tree", "rule list": "rule-list", "scorecard": "scorecard"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +51,7 @@ class PublicTable:
         if schema.target.as_number is None:
             labels = schema.class_label.typed(column_of(public[1], schema.target.name))
         else:
-            problem = ArgumentError("expected public rows with different finite numbers to predict, got others.")
+            problem = ArgumentError("public labels must be finite numbers that are not all equal.")
             labels = guarded(lambda: np.asarray(public[1], dtype=np.float64), problem)
             if len(labels) and not (np.isfinite(labels).all() and labels.var()):
                 raise problem
@@ -129,135 +68,168 @@ class PublicTable:
         return cls(data, labels, unit, rows_of)
 
     def split(self, number: int, rng: np.random.Generator) -> tuple[Any, Index, Index]:
-        """Return rows that are drawn from one half, their places, and the places of the other half.
+        """Return `number` rows drawn from one half, their places, and the places of the other half.
 
-        So many rows are drawn with replacement or, with a unit, so many units with all of their rows. A unit that is
-        drawn twice counts as two.
+        Rows are drawn with replacement. With a unit, units are drawn with all of their rows, and a unit that is drawn
+        twice counts as two units.
         """
         order = rng.permutation(len(self.rows_of) or len(self.labels))
         half = len(order) // 2
         drawn, others = rng.choice(order[:half], number), order[half:]
         if self.unit is None:
             return _rows(self.data, drawn), drawn, others
-        parts, others = [self.rows_of[one] for one in drawn], np.concatenate([self.rows_of[one] for one in others])
+        parts, others = [self.rows_of[unit] for unit in drawn], np.concatenate([self.rows_of[unit] for unit in others])
         places, owners = np.concatenate(parts), np.repeat(np.arange(number), list(map(len, parts)))
         train = nw.from_native(_rows(self.data, places), eager_only=True)
         column = nw.new_series(self.unit.column, owners, backend=train.implementation)
         return train.with_columns(column).to_native(), places, others
 
 
-def simulate(
-    schema: Schema,
-    rows: int,
-    epsilon: Fraction,
-    delta: Fraction,
-    public: tuple[Any, Any],
-    runs: int,
-    *,
-    verbose: bool = False,
-) -> tuple[Simulated, ...]:
-    """Fit each default model to rows drawn from half of a public table, and try it on the other half.
+@dataclass(frozen=True)
+class Score:
+    """The score of one fit."""
 
-    If the schema has a unit, `rows` units are drawn with all of their rows, and those of the other half are tried.
+    value: float
+    size: Any  # of the model; None of the constant
+    is_constant: bool
+    auroc: float | None = None
+    error: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulation:
+    """Default models at several ε, fitted to rows that are drawn from a public table.
+
+    Attributes
+    ----------
+    schema : Schema
+        The schema.
+    number : int
+        The number of rows that are drawn for a fit; of units, if the schema has a unit.
+    epsilon, delta : Fraction
+        The budget of a model at the middle of the curve.
+    costs : mapping, optional
+        The costs of errors.
+    runs : int, optional
+        The number of fits of each model at each ε. None for 9, without the kinds of models that would take more than
+        two and a half minutes by their estimated run time.
     """
-    table, is_number = PublicTable.of(schema, public), schema.target.as_number is not None
-    labels, baseline = table.labels, _CONSTANTS[is_number]
-    found: dict[str, list[Array]] = {name: [] for name in (baseline, *_learners(schema, epsilon, delta, 0))}
-    tried, sizes = list[Index](), defaultdict[str, list[ModelSize]](list)
-    for run in tracked(range(runs), "fitting to public rows", runs, verbose=verbose):
-        train, drawn, others = table.split(rows, np.random.default_rng([_SEED, run]))
-        tried.append(others)
-        test = _rows(table.data, others)
-        values, counts = np.unique(labels[drawn], return_counts=True)
-        constant = labels[drawn].mean() if is_number else values[counts.argmax()]
-        found[baseline].append(np.full(len(others), constant))
-        for name, learner in _learners(schema, epsilon, delta, run).items():
-            model = learner.fit(train, labels[drawn])
-            found[name].append(model.predict(test))
-            sizes[name].append(model.size)
-    truths = [labels[rows] for rows in tried]
-    scored = (_scored(name, truths, said, is_number=is_number) for name, said in found.items())
-    return tuple(replace(one, sizes=tuple(sizes[one.name])) for one in scored)
+
+    schema: Schema
+    number: int
+    epsilon: Fraction
+    delta: Fraction
+    costs: Costs | None = None
+    runs: int | None = None
+
+    def run(self, table: PublicTable, *, verbose: bool) -> Curve:
+        """Fit and score all models: of a run, all models at all ε have the same rows."""
+        runs = DEFAULT_RUNS if self.runs is None else self.runs
+        epsilons = tuple(self.epsilon * factor for factor in FACTORS)
+        left_out = self.left_out()
+        kinds = [kind for kind in self.learners(self.epsilon, 0) if kind not in {each.model for each in left_out}]
+        scores = {(kind, epsilon): list[Score]() for kind in (CONSTANT, *kinds) for epsilon in epsilons}
+        fits = runs * len(epsilons)
+        for place in tracked(range(fits), "fitting models to public rows", fits, verbose=verbose):
+            run, epsilon = place // len(epsilons), epsilons[place % len(epsilons)]
+            train, drawn, others = table.split(self.number, np.random.default_rng([_SEED, run]))
+            test, truth = _rows(table.data, others), table.labels[others]
+            scores[CONSTANT, epsilon].append(self._score(truth, self._constant(table.labels[drawn], len(others))))
+            for kind in kinds:
+                model = self.learners(epsilon, run)[kind].fit(train, table.labels[drawn])
+                scores[kind, epsilon].append(self._score(truth, self._predictions(model, test), model, test))
+        trials = tuple(_trial(kind, epsilon, each) for (kind, epsilon), each in scores.items())
+        return Curve(self.metric, runs, epsilons, trials, left_out)
+
+    @property
+    def metric(self) -> Metric:
+        """The measure of a model that is compared."""
+        if self.schema.target.as_number is not None:
+            return "r2"
+        return "accuracy" if self.costs is None else "cost"
+
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Return the kinds of models that would take too long, by public estimates; none if runs were chosen."""
+        if self.runs is not None:
+            return ()
+        times = dict[str, float]()
+        for kind, learner in self.learners(self.epsilon, 0).items():
+            cost = learner.plan(self.schema).cost
+            each = 0.0 if cost is None else cost.seconds(min(self.number, TYPICAL_PATTERNS))
+            times[kind] = DEFAULT_RUNS * len(FACTORS) * each
+        return tuple(LeftOut(kind, seconds) for kind, seconds in times.items() if seconds > _MOST_SECONDS)
+
+    def learners(self, epsilon: Fraction, seed: int) -> dict[str, PrivateSpecification]:
+        """Return default learners that take the schema, and whose noise is seeded: their rows are public."""
+        makers = learners_of(self.schema.target)
+        found = dict[str, PrivateSpecification]()
+        for kind, name in _KINDS.items():
+            own: dict[str, Any] = {"delta": self.delta or None} if kind == "scorecard" else {}
+            own |= {"costs": self.costs} if self.costs is not None and kind != "scorecard" else {}
+            learner = makers[name](epsilon, schema=self.schema, random_state=seed, **own)
+            if learner.keeps_monotone or not self.schema.monotone:
+                found[kind] = learner
+        return found
+
+    @property
+    def _costs_of(self) -> Floats:
+        return cost_matrix(self.schema.classes, None, self.costs)
+
+    def _constant(self, labels: Array, rows: int) -> Array:
+        """Return the best single prediction by the training rows, for every row."""
+        if self.metric == "r2":
+            return np.full(rows, labels.mean())
+        values, counts = np.unique(labels, return_counts=True)
+        if self.metric == "accuracy":
+            return np.full(rows, values[counts.argmax()])
+        classes = self.schema.classes
+        by_class = np.array([int(counts[values == value].sum()) for value in classes])
+        return np.full(rows, np.array(classes)[int((by_class @ self._costs_of).argmin())])
+
+    def _predictions(self, model: Model, test: Any) -> Array:
+        if self.metric == "cost" and model.has_points:  # a scorecard decides by its probabilities
+            return model.decide(test, costs=self.costs)
+        return model.predict(test)
+
+    def _score(self, truth: Array, predicted: Array, model: Model | None = None, test: Any = None) -> Score:
+        size = None if model is None else model.size
+        is_constant = bool((predicted == predicted[0]).all())
+        if self.metric == "r2":
+            off = predicted - truth
+            value = float(1 - np.mean(off**2) / truth.var())
+            return Score(value, size, is_constant=is_constant, error=float(np.abs(off).mean()))
+        value = float(np.mean(predicted == truth))
+        if self.metric == "cost":
+            place = {value: number for number, value in enumerate(self.schema.classes)}
+            pairs = [(place[row], place[said]) for row, said in zip(truth.tolist(), predicted.tolist(), strict=True)]
+            value = float(self._costs_of[tuple(np.array(pairs).T)].mean())
+        return Score(value, size, is_constant=is_constant, auroc=self._auroc(truth, predicted, model, test))
+
+    def _auroc(self, truth: Array, predicted: Array, model: Model | None, test: Any) -> float | None:
+        """Return the area under the ROC curve for two classes; by the labels, if a model has no probabilities."""
+        classes = self.schema.classes
+        positive = truth == classes[-1]
+        if model is None or len(classes) != 2 or positive.all() or not positive.any():
+            return None
+        ranked = model.predict_proba(test)[:, 1] if model.has_shares else (predicted == classes[-1])
+        ranks, n = rankdata(ranked), int(positive.sum())
+        return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * (len(truth) - n)))
 
 
-def simulate_others(
-    schema: Schema, rows: int, epsilon: Fraction, delta: Fraction, public: tuple[Any, Any], runs: int, *, verbose: bool
-) -> ByEpsilon:
-    """Simulate at five other ε, from a twentieth to eight times the given one."""
-    others = tracked(_OTHERS, "fitting at other epsilons", len(_OTHERS), verbose=verbose)
-    return tuple((each * epsilon, simulate(schema, rows, each * epsilon, delta, public, runs)) for each in others)
+def _trial(kind: str, epsilon: Fraction, scores: Sequence[Score]) -> Trial:
+    def present(values: Iterator[float | None]) -> tuple[float, ...]:
+        kept = tuple(values)
+        return () if None in kept else tuple(value for value in kept if value is not None)
 
-
-def _scores(by_epsilon: ByEpsilon) -> dict[str, Floats]:
-    """Return accuracies by ε and run, of the runs that there are at each ε: a run has the same rows at all of them."""
-    common = min(len(found[0].accuracies) for _, found in by_epsilon)
-    names = [one.name for one in by_epsilon[0][1]]
-    return {n: np.array([found[k].accuracies[:common] for _, found in by_epsilon]) for k, n in enumerate(names)}
-
-
-def _first_above(low: Floats, constant: Floats) -> int | None:
-    """Return the place from which on all of `low` is above the constant; None if the last one is not."""
-    below = np.flatnonzero(low <= constant)
-    first = 0 if not below.size else int(below[-1]) + 1
-    return first if first < len(low) else None
-
-
-def draw_accuracies(by_epsilon: ByEpsilon, rows: int, ax: Axes | None) -> Axes:
-    """Draw the mean accuracy, or R², by ε, with its band and a ring from where on a model beats the constant."""
-    ax = axes_of(ax, 8, 5)
-    grid = [float(epsilon) for epsilon, _ in by_epsilon]
-    is_number = bool(by_epsilon[0][1][0].errors)
-    scale, what = (1, "the mean for every row") if is_number else (100, "the most frequent class for every row")
-    (_, baseline), *models = ((name, scale * scores) for name, scores in _scores(by_epsilon).items())
-    constant = baseline.mean(axis=1)
-    ax.plot(grid, constant, color="0.3", linestyle="--", label=what)
-    for k, (name, scores) in enumerate(models):
-        means, (low, high) = scores.mean(axis=1), np.percentile(scores, [5, 95], axis=1)
-        start = _first_above(low, constant)
-        said = "does not beat it" if start is None else f"beats it from epsilon = {grid[start]:g} on"
-        ax.plot(grid, means, color=colour(k), marker=".", label=f"{name}: {said}")
-        ax.fill_between(grid, low, high, color=colour(k), alpha=0.15, linewidth=0)
-        if start is not None:
-            ax.plot(grid[start], means[start], color=colour(k), marker="o", markersize=9 + 4 * k, fillstyle="none")
-    ax.set_xscale("log")
-    ax.set_xticks(grid, [f"{each:g}" for each in grid])
-    ax.minorticks_off()
-    if is_number:
-        ax.set_ylim(bottom=max(_LEAST_R2, ax.get_ylim()[0]))
-    ax.set_xlabel("epsilon")
-    ax.set_ylabel("R² on other public rows" if is_number else "right on other public rows (%)")
-    times = "1 run" if baseline.shape[1] == 1 else f"{baseline.shape[1]} runs"
-    told = (
-        f"default models fitted to {rows:,} rows drawn from a public table, {times} for each epsilon",
-        "line: mean; band: 5th to 95th percentile; ring: from here on the band is above the dashed line",
+    return Trial(
+        kind,
+        epsilon,
+        tuple(score.value for score in scores),
+        auroc=present(score.auroc for score in scores),
+        errors=present(score.error for score in scores),
+        constant=sum(score.is_constant for score in scores),
+        sizes=tuple(score.size for score in scores if score.size is not None),
     )
-    figure = ax.get_figure(root=True)
-    wide = 16 * ax.get_position().width * (8 if figure is None else figure.get_figwidth())  # letters of this size
-    ax.set_title("\n".join(fill(line, max(int(wide), 20)) for line in told), loc="left", fontsize="small")
-    ax.legend(edgecolor="none", fontsize="small")
-    return ax
-
-
-def _scored(name: str, truths: Sequence[Array], said: Sequence[Array], *, is_number: bool) -> Simulated:
-    constant = sum(bool((each == each[0]).all()) for each in said)  # models that predicted the same for every row
-    if not is_number:
-        shares = (float(np.mean(ours == truth)) for ours, truth in zip(said, truths, strict=True))
-        return Simulated(name, tuple(shares), constant=constant)
-    off = [ours - truth for ours, truth in zip(said, truths, strict=True)]
-    scores = tuple(float(1 - np.mean(each**2) / truth.var()) for each, truth in zip(off, truths, strict=True))
-    return Simulated(name, scores, tuple(float(np.abs(each).mean()) for each in off), constant)
-
-
-def _learners(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> dict[str, PrivateSpecification]:
-    """Return default learners that take the schema, and whose noise is seeded: their rows are public."""
-    common: Any = {"schema": schema, "random_state": seed}
-    makers = learners_of(schema.target)
-    found = {
-        "rule list": makers["rule-list"](epsilon, **common),
-        "tree": makers["tree"](epsilon, **common),
-        "scorecard": makers["scorecard"](epsilon, delta=delta or None, **common),
-    }
-    return {name: learner for name, learner in found.items() if learner.keeps_monotone or not schema.monotone}
 
 
 def _rows(data: Any, places: Index) -> Any:

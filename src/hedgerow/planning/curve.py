@@ -1,0 +1,198 @@
+"""Scores of default models by ε, and what follows from them: bands, thresholds, and the better model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from hedgerow.boundary.arrays import Floats
+from hedgerow.models.size import ModelSize
+
+CONSTANT = "constant"
+"""The name of the model that predicts the most frequent class, or the mean, for every row."""
+Metric = Literal["accuracy", "cost", "r2"]
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Scores of one model at one ε, by run, on rows that it was not fitted to.
+
+    Attributes
+    ----------
+    model : str
+        "tree", "rule list", "scorecard", or "constant" for the most frequent class, the class of the smallest cost, or
+        the mean of a number.
+    epsilon : Fraction
+        The ε of the model.
+    scores : tuple of float
+        The accuracy, the mean cost of a row, or R², by run.
+    auroc : tuple of float
+        The area under the ROC curve by run, for two classes; empty otherwise.
+    errors : tuple of float
+        The mean absolute error of a number, in its units, by run; empty of classes.
+    constant : int
+        The number of runs in which one class, or one number, was predicted for every row.
+    sizes : tuple of ModelSize
+        The size of the model by run; empty of the constant.
+    """
+
+    model: str
+    epsilon: Fraction
+    scores: tuple[float, ...]
+    auroc: tuple[float, ...] = ()
+    errors: tuple[float, ...] = ()
+    constant: int = 0
+    sizes: tuple[ModelSize, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """The mean score."""
+        return float(np.mean(self.scores))
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """The ends of the band of scores; see `band_probability`."""
+        return band(self.scores)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the trial as JSON-ready data."""
+        return {
+            "model": self.model,
+            "epsilon": str(self.epsilon),
+            "mean": self.mean,
+            "band": list(self.band),
+            "scores": list(self.scores),
+            "auroc": list(self.auroc),
+            "errors": list(self.errors),
+            "constant": self.constant,
+            "sizes": [size.to_dict() for size in self.sizes],
+        }
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A kind of model that was not tried because it takes too long.
+
+    Attributes
+    ----------
+    model : str
+        The model.
+    seconds : float
+        The estimated run time of all of its fits.
+    """
+
+    model: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Scores of default models on a public table by ε.
+
+    Attributes
+    ----------
+    metric : {"accuracy", "cost", "r2"}
+        The score. A cost is better if it is smaller.
+    runs : int
+        The number of fits of each model at each ε. A run has the same rows for all models and ε.
+    epsilons : tuple of Fraction
+        The ε, in rising order.
+    trials : tuple of Trial
+        The scores, by model and ε.
+    left_out : tuple of LeftOut
+        Kinds of models that were not tried.
+    """
+
+    metric: Metric
+    runs: int
+    epsilons: tuple[Fraction, ...]
+    trials: tuple[Trial, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models, without the constant."""
+        return tuple(dict.fromkeys(trial.model for trial in self.trials if trial.model != CONSTANT))
+
+    @property
+    def band_probability(self) -> float:
+        """The probability that a further run is within a band, if its rows are drawn in the same way."""
+        return (self.runs + 1 - 2 * _cut(self.runs)) / (self.runs + 1)
+
+    def trial(self, model: str, epsilon: Fraction) -> Trial:
+        """Return the scores of a model at an ε."""
+        return next(trial for trial in self.trials if (trial.model, trial.epsilon) == (model, epsilon))
+
+    def gains(self, model: str, epsilon: Fraction, other: str = CONSTANT) -> Floats:
+        """Return by how much a model is better than another at an ε, by run."""
+        difference = np.subtract(self.trial(model, epsilon).scores, self.trial(other, epsilon).scores)
+        return -difference if self.metric == "cost" else difference
+
+    def beats_constant_from(self, model: str) -> Fraction | None:
+        """Return the smallest ε from which on a model is better than the constant in every run; None if there is none.
+
+        The probability that a further run at one of these ε is better is at least ``runs / (runs + 1)``.
+        """
+        return self._from([bool((self.gains(model, epsilon) > 0).all()) for epsilon in self.epsilons])
+
+    def settles_from(self, model: str, loss: float) -> Fraction | None:
+        """Return the smallest ε from which on a model is, on average, within a loss of the best model and better.
+
+        The best model is the one with the best mean score at the largest ε. Better means better than the constant in
+        every run. A loss of costs is a share of the constant's mean cost. None if there is no such ε.
+        """
+        last, first = self.epsilons[-1], self.beats_constant_from(model)
+        best = self.trial(self.best(last), last).mean
+        allowed = loss * (self.trial(CONSTANT, last).mean if self.metric == "cost" else 1.0)
+        means = np.array([self.trial(model, epsilon).mean for epsilon in self.epsilons])
+        worse = means - best if self.metric == "cost" else best - means
+        near = self._from((worse <= allowed + _ROUNDING).tolist())
+        return None if near is None or first is None else max(near, first)
+
+    def sufficient(self, loss: float) -> tuple[str, Fraction] | None:
+        """Return the model that needs the smallest ε by `settles_from`, with this ε; None if there is none."""
+        needed = [(epsilon, model) for model in self.models if (epsilon := self.settles_from(model, loss)) is not None]
+        least = min((epsilon for epsilon, _ in needed), default=None)
+        if least is None:
+            return None
+        models = [model for epsilon, model in needed if epsilon == least]
+        sign = -1 if self.metric == "cost" else 1
+        return max(models, key=lambda model: sign * self.trial(model, least).mean), least
+
+    def best(self, epsilon: Fraction) -> str:
+        """Return the model with the best mean score at an ε."""
+        sign = -1 if self.metric == "cost" else 1
+        return max(self.models, key=lambda model: sign * self.trial(model, epsilon).mean)
+
+    def _from(self, holds: Sequence[bool]) -> Fraction | None:
+        failed = [place for place, each in enumerate(holds) if not each]
+        first = failed[-1] + 1 if failed else 0
+        return self.epsilons[first] if first < len(self.epsilons) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve as JSON-ready data."""
+        return {
+            "metric": self.metric,
+            "runs": self.runs,
+            "band_probability": self.band_probability,
+            "trials": [trial.to_dict() for trial in self.trials],
+            "left_out": [vars(kind) for kind in self.left_out],
+        }
+
+
+def band(values: Sequence[float]) -> tuple[float, float]:
+    """Return the smallest and the largest value, without the most extreme tenth at each end if there are 19 or more."""
+    cut, ordered = _cut(len(values)), sorted(values)
+    return ordered[cut - 1], ordered[-cut]
+
+
+def _cut(runs: int) -> int:
+    """Return which value from each end of the ordered values is an end of the band.
+
+    Of exchangeable runs a further one is as likely in each of the ``runs + 1`` gaps between them: it is below the k-th
+    smallest with probability ``k / (runs + 1)``, and above the k-th largest likewise.
+    """
+    return max(1, (runs + 1) // 10)
