@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from sklearn.metrics import log_loss, roc_auc_score
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, DomainError, SchemaError, UnitWarning
@@ -24,6 +25,11 @@ WEIGHT = hr.schema.Weight("w", 2.0)
 WARDS = {"ward": ["n", "s"]}
 
 
+def named(found, name):
+    (estimate,) = [one for one in found.estimates if one.name == name]
+    return estimate
+
+
 def evaluate(learner, frame, **given):
     given = {"epsilon": 1, "random_state": NoNoise(), **given}
     return hr.evaluate(learner, frame.drop(columns="y"), frame["y"], **given)
@@ -36,9 +42,11 @@ def test_counts_of_classes_are_those_of_predict(target, family):
     said, classes = learner.predict(frame), TARGETS[target].classes
     groups = {"f": frame.sex == "f", "m": frame.sex == "m", "missing": frame.sex.isna()}
     assert found.groups == tuple(groups)
+    predicted = np.array([band.predicted for band in found.bands])
     for inside, counts in zip(groups.values(), found.counts, strict=True):
         crossed = [[int(((frame.y == a) & (said == b) & inside).sum()) for b in classes] for a in classes]
-        assert np.array(counts).reshape(len(classes), -1).tolist() == crossed
+        by_band = np.array(counts).reshape(len(classes), -1)
+        assert [[int(line[predicted == b].sum()) for b in range(len(classes))] for line in by_band] == crossed
     assert found.matrix.sum() == 300
     assert found.accuracy.value == pytest.approx((said == frame.y).mean())
     for one, value in zip(found.estimates[1:], classes, strict=False):
@@ -48,7 +56,7 @@ def test_counts_of_classes_are_those_of_predict(target, family):
     assert (value, share.value) == (frame.y.mode()[0], pytest.approx(frame.y.value_counts(normalize=True).max()))
     if target == "order":
         places = [pd.Series(one).map(classes.index).to_numpy() for one in (frame.y, said)]
-        assert found.estimates[-1].value == pytest.approx(np.abs(places[0] - places[1]).mean())
+        assert named(found, "mean distance in classes").value == pytest.approx(np.abs(places[0] - places[1]).mean())
         costs = {a: {b: 3 * i + j for j, b in enumerate(classes)} for i, a in enumerate(classes)}
         paid = np.mean([costs[a][b] for a, b in zip(frame.y, said, strict=True)])
         assert found.mean_cost(costs).value == pytest.approx(paid)
@@ -57,7 +65,8 @@ def test_counts_of_classes_are_those_of_predict(target, family):
 @pytest.mark.parametrize(("target", "family"), NUMBER)
 def test_the_error_of_every_row_is_in_its_bin(target, family):
     learner, frame = fitted(target, family), rows(300, target)
-    off = frame.y.clip(0, 20) - learner.predict(frame)
+    level_middle = np.floor(frame.y.clip(0, 19.999) / 2) * 2 + 1
+    off = level_middle - learner.predict(frame)
     for row, error in zip(frame.index[:20], off, strict=False):
         found = evaluate(learner, frame.loc[[row]])
         (counts,) = found.counts
@@ -67,17 +76,72 @@ def test_the_error_of_every_row_is_in_its_bin(target, family):
 
 
 @pytest.mark.parametrize(("target", "family"), NUMBER)
-def test_errors_of_numbers_are_within_their_intervals(target, family):
+def test_measures_of_numbers_are_those_of_the_rows_up_to_the_rounding(target, family):
     learner, frame = fitted(target, family), rows(2000, target)
     found = evaluate(learner, frame, by=WARDS, epsilon=50)
     wards = frame.ward.map({"n": "n", "s": "s", "w": "outside"}).fillna("missing")
     for group, estimates in {None: found.estimates, **found.by_group}.items():
-        off = (frame.y.clip(0, 20) - learner.predict(frame))[np.ones(2000, bool) if group is None else wards == group]
-        for one, true in zip(estimates, (off.abs().mean(), (off**2).mean() ** 0.5, off.mean()), strict=True):
-            assert one.on_rows[0] <= true <= one.on_rows[1]
-            assert one.of_others is not None
+        inside = np.ones(2000, bool) if group is None else wards == group
+        y = frame.y.clip(0, 20)[inside]
+        off = y - learner.predict(frame)[inside]
+        exact = {
+            "mean absolute error": (off.abs().mean(), (y - y.median()).abs().mean()),
+            "root mean squared error": ((off**2).mean() ** 0.5, y.std(ddof=0)),
+            "true less predicted": (off.mean(), None),
+            "R²": (1 - (off**2).mean() / y.var(ddof=0), 0),
+        }
+        assert [one.name for one in estimates] == [*exact]
+        for one, (true, constant) in zip(estimates, exact.values(), strict=True):
+            assert one.on_rows[0] <= one.value <= one.on_rows[1]
             assert one.of_others[0] <= one.on_rows[0] <= one.on_rows[1] <= one.of_others[1]
-            assert one.value == pytest.approx(true, abs=1)
+            assert one.value == pytest.approx(true, abs=0.2)  # a level is 2 wide
+            assert (one.constant is None) == (constant is None)
+            if constant is not None:
+                assert one.constant.value == pytest.approx(constant, abs=0.2)
+
+
+def test_measures_of_probabilities_are_those_of_the_rows_rounded_to_bands():
+    learner, frame = fitted("classes", "scorecard"), rows(800, "classes")
+    found = evaluate(learner, frame, bands=100)
+    truth, scores = (frame.y == "yes").to_numpy(), learner.predict_proba(frame)[:, 1]
+    assert named(found, "AUROC").value == pytest.approx(roc_auc_score(truth, scores), abs=2e-3)
+    assert named(found, "log-loss").value == pytest.approx(log_loss(truth, scores), abs=2e-3)
+    assert named(found, "log-loss").constant.value == pytest.approx(log_loss(truth, np.full(800, truth.mean())))
+    calibration = named(found, "observed less predicted share of yes")
+    assert calibration.value == pytest.approx(truth.mean() - scores.mean(), abs=2e-3)
+    for number in (1, 4, 10):
+        found = evaluate(learner, frame, bands=number)
+        assert len(found.bands) <= max(number, 2) + 1
+        assert found.accuracy.value == pytest.approx((learner.predict(frame) == frame.y).mean())
+        places = [
+            [band.low - 1e-9 <= score <= band.high + 1e-9 for band in found.bands].index(True) for score in scores
+        ]
+        middles = np.array([band.probabilities[1] for band in found.bands])[places]
+        assert np.bincount(places, minlength=len(found.bands)).tolist() == [count for _, count, _ in found.reliability]
+        assert named(found, "log-loss").value == pytest.approx(log_loss(truth, middles))
+        assert named(found, "AUROC").value == pytest.approx(roc_auc_score(truth, middles))
+
+
+def test_the_mean_cost_is_that_of_the_fit_or_of_the_argument():
+    frame = rows(400, "classes")
+    schema = hr.Schema(ATTRIBUTES, TARGETS["classes"])
+    learner = hr.PrivateTreeClassifier(4, schema=schema, class_weight={"yes": 5}, max_depth=2, random_state=0)
+    learner.fit(frame.drop(columns=["y", "ward"]), frame["y"])
+    weights = frame.y.map({"no": 1, "yes": 5})
+    wrong = learner.predict(frame) != frame.y
+
+    def cost(**given):
+        return named(evaluate(learner, frame, **given), "mean cost")
+
+    assert cost().value == pytest.approx((weights * wrong).mean())
+    always = [(weights * (frame.y != value)).mean() for value in ("no", "yes")]
+    assert cost().constant.value == pytest.approx(min(always))
+    assert cost(class_weight={"no": 3}).value == pytest.approx((wrong * frame.y.map({"no": 3, "yes": 1})).mean())
+    costs = {"no": {"yes": 2}, "yes": {"no": 7, "yes": 1}}
+    expected = [costs[true].get(said, 0) for true, said in zip(frame.y, learner.predict(frame), strict=True)]
+    assert cost(costs=costs).value == pytest.approx(np.mean(expected))
+    without = evaluate(fitted("classes", "tree"), frame)
+    assert not any(one.name == "mean cost" for one in without.estimates)
 
 
 def test_a_list_of_groups_has_the_rest_and_the_missing_beside_it():
@@ -145,7 +209,7 @@ def test_of_a_person_some_rows_are_counted_and_the_noise_is_as_much_larger():
         ({"by": {"ward": ["n"], "x": ["s"]}}, ValueError, "with one column, got 2"),
         ({"by": {"ward": "north"}}, TypeError, "with a list of values, got 'north'"),
         ({"by": {"ward": None}}, TypeError, "with a list of values, got None"),
-        ({"by": {"ward": list(range(30_000))}}, ValueError, "at most 100,000 counts, got 120,008"),
+        ({"by": {"ward": list(range(30_000))}}, ValueError, "at most 100,000 counts, got 600,040"),
         ({"by": {"absent": ["n"]}}, DomainError, "absent"),
         (
             {"schema": hr.Schema({"age": hr.Integer(18, 90, cuts=(50,))}, TARGETS["classes"])},
@@ -158,6 +222,10 @@ def test_of_a_person_some_rows_are_counted_and_the_noise_is_as_much_larger():
         ({"by": {"ward": ["n", "all rows"]}}, ValueError, "or 'all rows'"),
         ({"schema": "schema.yaml"}, TypeError, "schema must be a Schema or None"),
         ({"budget": 1}, TypeError, "budget must be a Budget or None"),
+        ({"costs": {}, "class_weight": {}}, ValueError, "expected class_weight or costs, got both"),
+        ({"costs": {"no": {"yes": 1}}}, ValueError, "expected the cost of every error"),
+        ({"bands": 0}, ValueError, "bands must be a whole number >= 1, got 0"),
+        ({"bands": 101}, ValueError, "bands must be a whole number <= 100, got 101"),
         ({"epsilon": 2}, BudgetExceededError, "epsilon=1 left"),
     ],
 )

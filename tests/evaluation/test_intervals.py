@@ -1,20 +1,11 @@
 """Intervals against the definition, and by simulation: how often they miss, and that half the noise is found out."""
 
-from fractions import Fraction
-from itertools import product
-from math import exp
-
 import numpy as np
 import pytest
-from scipy.stats import beta, binom
+from scipy.stats import binom
+from sklearn.metrics import roc_auc_score
 
-from hedgerow.evaluation.measures import (
-    MISSES,
-    mean_of_others,
-    mean_on_rows,
-    share_of_others,
-    share_on_rows,
-)
+from hedgerow.evaluation.intervals import MISSES, RankedCounts, mean_of_others, mean_on_rows
 from hedgerow.models.count_noise import CountNoise
 
 RUNS, ALARM = 250, 1e-6
@@ -45,12 +36,12 @@ def most(chance):
 
 
 def of_share(own, noise):
-    return share_on_rows(own, np.tile(HITS, len(own) // 4), noise)
+    return mean_on_rows(own, np.tile(HITS, len(own) // 4).astype(float), noise)
 
 
 def of_mean(own, noise):
     values = np.tile(PLACES, len(own) // 4)
-    return mean_on_rows(own, values, values, noise)
+    return mean_on_rows(own, values, noise)
 
 
 def share(rows):
@@ -79,8 +70,8 @@ def test_twice_the_noise_that_is_assumed_is_found_out(of, truth):
 @pytest.mark.parametrize("scale", [0.05, 8.0])
 def test_the_chance_of_other_rows_is_missed_in_no_more_cases_than_said(scale):
     for of, truth in (
-        (lambda own, noise: share_of_others(own, HITS, noise), CHANCES[HITS].sum()),
-        (lambda own, noise: mean_of_others(own, PLACES, PLACES, noise), CHANCES @ PLACES),
+        (lambda own, noise: mean_of_others(own, HITS.astype(float), noise, is_share=True), CHANCES[HITS].sum()),
+        (lambda own, noise: mean_of_others(own, PLACES, noise), CHANCES @ PLACES),
     ):
         assert misses(of, lambda _, truth=truth: truth, scale, scale) <= most(MISSES)
 
@@ -89,53 +80,83 @@ def test_an_interval_for_the_rows_alone_misses_the_chance_of_other_rows():
     assert misses(of_share, lambda _: CHANCES[HITS].sum(), 1.0, 1.0) > most(MISSES)
 
 
-def test_without_noise_ends_are_the_figure_and_those_of_clopper_and_pearson():
+SCORES = np.array([0.1, 0.3, 0.3, 0.8])
+FIRST, SECOND = np.array([0.5, 0.2, 0.2, 0.1]), np.array([0.1, 0.2, 0.3, 0.4])
+
+
+def auroc(first, second):
+    """Return AUROC from rows: each count is written out."""
+    labels = np.repeat([0, 1], [first.sum(), second.sum()])
+    return roc_auc_score(labels, np.concatenate([np.repeat(SCORES, first), np.repeat(SCORES, second)]))
+
+
+def ranking_misses(scale, assumed, sizes, *, has_sampling):
+    rng, missed = np.random.default_rng(20261129), 0
+    truth = float(FIRST @ np.where(SCORES[:, None] < SCORES, 1, (SCORES[:, None] == SCORES) / 2) @ SECOND)
+    for _ in range(RUNS):
+        rows = np.stack([rng.multinomial(size, p) for size, p in zip(sizes, (FIRST, SECOND), strict=True)])
+        counts = RankedCounts.of(noisy(rows, scale, rng).astype(float), SCORES, CountNoise(assumed))
+        low, high = counts.interval(has_sampling=has_sampling)
+        missed += not low <= (truth if has_sampling else auroc(*rows)) <= high
+    return missed
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("sizes", [(380, 20), (2000, 60), (300, 300)])
+@pytest.mark.parametrize("scale", [0.3, 2.0, 15.0])
+def test_auroc_is_missed_in_no_more_cases_than_stated(scale, sizes):
+    assert ranking_misses(scale, scale, sizes, has_sampling=False) <= most(MISSES)
+    assert ranking_misses(scale, scale, sizes, has_sampling=True) <= most(MISSES)
+
+
+def test_three_times_the_noise_that_is_assumed_misses_auroc():
+    assert ranking_misses(24.0, 8.0, (2000, 300), has_sampling=False) > most(MISSES)
+
+
+@pytest.mark.parametrize(
+    "rows", [((5, 2, 2, 1), (1, 2, 3, 4)), ((50, 0, 1, 0), (0, 0, 0, 7)), ((1, 0, 0, 0), (0, 0, 0, 1))]
+)
+def test_without_noise_auroc_is_the_measure_from_rows(rows):
+    counts = RankedCounts.of(np.array(rows, dtype=float), SCORES, CountNoise(0.0))
+    assert counts.value == pytest.approx(auroc(*np.array(rows)))
+    low, high = counts.interval(has_sampling=False)
+    assert low <= counts.value <= high
+    assert high - low < 1e-4
+    low, high = counts.interval(has_sampling=True)
+    assert high - low > 0.01
+
+
+def test_without_noise_ends_are_the_measure_and_wilson_scores():
     own, noise = np.array([62, 8, 10, 20]), CountNoise(1e-4)
-    assert share_on_rows(own, HITS, noise) == pytest.approx((0.82, 0.82))
-    ends = beta.ppf(MISSES / 4, 82, 19), beta.ppf(1 - MISSES / 4, 83, 18)
-    assert share_of_others(own, HITS, noise) == pytest.approx(ends)
-    assert mean_on_rows(own, PLACES, PLACES, noise) == pytest.approx((0.78, 0.78), abs=1e-2)
+    hits = HITS.astype(float)
+    assert mean_on_rows(own, hits, noise) == pytest.approx((0.82, 0.82))
+    low, high = mean_of_others(own, hits, noise, is_share=True)
+    for end in (low, high):
+        assert abs(0.82 - end) == pytest.approx(2 * (end * (1 - end) / 100) ** 0.5)
+    assert mean_on_rows(own, PLACES, noise) == pytest.approx((0.78, 0.78))
 
 
-@pytest.mark.parametrize("own", [(3, 2, -1, 4), (-3, -1, -2, -2), (0, 0, 0, 0), (9, -4, 0, 1)])
-def test_all_tables_within_the_noise_are_inside(own):
-    """Each sum is off by at most its own spread: the ends are the extremes over all tables that this leaves."""
-    own, noise = np.array(own), CountNoise(0.7)
-    far = noise.spread(2, 1 - MISSES / 2)
-    few, many = (max(int(own[one].sum()), -far) for one in (HITS, ~HITS))
-    tables = product(*(range(max(n - far, 0), max(n + far, 0) + 1) for n in (few, many)))
-    found = [Fraction(hits, hits + others) for hits, others in tables if hits + others]
-    low, high = share_on_rows(own, HITS, noise)
-    assert low == pytest.approx(float(min(found, default=0)))
-    assert high == pytest.approx(float(max(found, default=1)))
+def test_an_interval_has_the_means_that_noise_explains():
+    """A mean is inside exactly if the sum of values less the mean is within the error of its noise."""
+    own, noise = np.array([400, 12, 50, -3]), CountNoise(3.0)
+    low, high = mean_on_rows(own, PLACES, noise)
+    inside = []
+    for mean_ in np.linspace(0, 3, 3001):
+        off = PLACES - mean_
+        error = 2.2 * noise.deviation * np.sqrt(off @ off) + 0.5 * 3
+        inside += [mean_] if abs(off @ own) <= error else []
+    assert (low, high) == pytest.approx((min(inside), max(inside)), abs=2e-3)
 
 
-def test_a_mean_is_excluded_by_no_more_than_the_definition_does():
-    """Markov's inequality at every step of a grid, for every mean of a grid: what it leaves is inside the interval."""
-    own, scale = np.array([40, 12, 5, -3]), 3.0
-    low, high = mean_on_rows(own, PLACES, PLACES, CountNoise(scale))
-    stay = exp(-1 / scale)
-
-    def moment(step):
-        return (1 - stay) ** 2 / ((1 - stay * exp(step)) * (1 - stay * exp(-step)))
-
-    def is_left(value, sign):
-        off = sign * (PLACES - value)
-        reach = np.abs(off).max() * scale
-        steps = [share / reach for share in np.linspace(0.01, 0.99, 99)]
-        bounds = [exp(step * float(off @ own)) * np.prod([moment(step * one) for one in off]) for step in steps]
-        return min(bounds) >= MISSES / 2
-
-    left = [value for value in np.linspace(0, 3, 301) if is_left(value, 1) and is_left(value, -1)]
-    assert low <= min(left) <= low + 0.02
-    assert high - 0.02 <= max(left) <= high
-
-
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e9])
-@pytest.mark.parametrize("own", [(0, 0, 0, 0), (-5, -5, 2, 1), (10**9, 3, 10**9, 1)])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e9, 2.0**62])
+@pytest.mark.parametrize("own", [(0, 0, 0, 0), (-5, -5, 2, 1), (10**9, 3, 10**9, 1), (2**62, 2**62, -(2**62), 0)])
 def test_intervals_are_within_what_is_possible_whatever_the_counts(own, scale):
     own, noise = np.array(own), CountNoise(scale)
-    for low, high in (share_on_rows(own, HITS, noise), share_of_others(own, HITS, noise)):
+    for low, high in (of_share(own, noise), mean_of_others(own, HITS.astype(float), noise, is_share=True)):
         assert 0 <= low <= high <= 1
-    for low, high in (of_mean(own, noise), mean_of_others(own, PLACES, PLACES, noise)):
+    for low, high in (of_mean(own, noise), mean_of_others(own, PLACES, noise)):
         assert 0 <= low <= high <= 3
+    counts = RankedCounts.of(np.stack([own, own[::-1]]).astype(float), SCORES, noise)
+    for has_sampling in (False, True):
+        low, high = counts.interval(has_sampling=has_sampling)
+        assert 0 <= low <= high <= 1

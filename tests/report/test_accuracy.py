@@ -1,5 +1,7 @@
 """Accuracy by group, counted row by row."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -154,8 +156,12 @@ def test_costs_are_those_of_the_estimator_and_missing_ones_are_named():
     X, y = a_table()
     learner = PrivateTreeClassifier(10, schema=a_tree().schema, class_weight={"yes": 5}, max_depth=1, random_state=0)
     learner.fit(X, y)
-    with_costs, without = (Report.of(one, test=(X, y)).board.section("accuracy") for one in (learner, learner.tree_))
+    older = replace(learner.tree_, costs=None)
+    with_costs, too, without = (
+        Report.of(model, test=(X, y)).board.section("accuracy") for model in (learner, learner.tree_, older)
+    )
     assert any("cost" in fact.name for fact in with_costs.facts)
+    assert with_costs.facts == too.facts
     assert not any("cost" in fact.name for fact in without.facts)
     assert "--class-weight" in without.measure
     assert without.notes[0].startswith("The model was learned by costs")

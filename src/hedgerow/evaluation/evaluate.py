@@ -2,22 +2,25 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.boundary.arguments import RandomState
-from hedgerow.boundary.arrays import Integers
+from hedgerow.boundary.arguments import RandomState, check_integer
+from hedgerow.boundary.arrays import Integers, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnitWarning
 from hedgerow.evaluation.evaluation import ALL, Evaluation, check_groups
 from hedgerow.evaluation.measures import ErrorBins
 from hedgerow.learn.inputs import check_labels
 from hedgerow.learn.private_base import unit_notes
+from hedgerow.models.decisions import ClassWeight, Costs, CostTable, cost_matrix, cost_table
 from hedgerow.models.files import rebuilt
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
+from hedgerow.models.score_bands import ScoreBands
 from hedgerow.privacy.amounts import Amount, exact, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
@@ -34,10 +37,13 @@ from hedgerow.text.messages import shown
 from hedgerow.text.values import listed, shown_text
 
 Groups = str | Mapping[str, Sequence[Any]]
-_MOST_CELLS = 100_000
+_MOST_CELLS, _MOST_BANDS = 100_000, 100
+_GROWTH = ((1, 1.1), (Fraction(1, 4), 1.25), (0, 1.5))  # of bins of the error, by the least ε of a row
+_SHARE_OF_NUMBERS = Fraction(1, 4)  # of ε, for the true numbers, by which constants and R² are known
+_BANDS = ((2, 16), (Fraction(1, 2), 10), (0, 6))  # score bands by the least ε of a row: docs/models.md, evaluation
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 -- all but two are optional
     model: Any,
     X: Any,
     y: Any = None,
@@ -46,13 +52,18 @@ def evaluate(
     budget: Budget | None = None,
     by: Groups | None = None,
     schema: Schema | None = None,
+    costs: Costs | None = None,
+    class_weight: ClassWeight | None = None,
+    bands: int | None = None,
     random_state: NoiseSource | RandomState = None,
 ) -> Evaluation:
-    """Release how often a model is right on private rows, by one histogram with noise; by group at no further ε.
+    """Release the accuracy, expected cost, AUROC, log-loss and calibration of a model on private rows, with noise.
 
-    Neighbouring tables differ by one row, or by all rows of one unit. A row is in one cell (its group, its true and
-    its predicted class; of a number, its group and a bin of the error), so that the sensitivity is 1, or `max_rows` of
-    a unit. Each count gets discrete Laplace noise of scale 1/ε, or ``max_rows``/ε: ε-differential privacy, without δ.
+    All measures follow from one noisy histogram, by group at no further ε. Next to each is the measure of the best
+    constant prediction. Neighbouring tables differ by one row, or by all rows of one unit. A row is in one cell (its
+    group, its true class and the band of its score; of a number, its group and a bin of the error), so that the
+    sensitivity is 1, or `max_rows` of a unit. Each count gets discrete Laplace noise of scale 1/ε, or ``max_rows``/ε:
+    ε-differential privacy, without δ.
 
     The model is taken as given. Of persons whose rows it was learned from as well, both losses add up: only those who
     are in one of the two tables are protected by the larger alone.
@@ -74,6 +85,15 @@ def evaluate(
         ``{"ward": ["north", "south"]}``, where all other values are one more group, and missing ones another.
     schema : Schema, optional
         One with more attributes than the model's, or another unit. Default: the model's.
+    costs : mapping of class to mapping of class to float, optional
+        ``costs[actual][predicted]``, to estimate the mean cost of the predictions; 0 for correct predictions that are
+        left out. Default: the costs that the fit minimised, from the model file, or no estimate if it has none.
+    class_weight : mapping of class to float, optional
+        A shorthand for `costs`: the cost of any error about a row of the class, > 0; 1 for classes that are left out.
+    bands : int, optional
+        The number of score bands of a model with probabilities, from 1 to 100, and at least one for each predicted
+        class. More bands lose less of AUROC; all sums then have more noise. Default: 6 if ε of a row is below 1/2, 10
+        if it is below 2, otherwise 16. Bands follow from the model, never from the rows.
     random_state : NoiseSource, int, RandomState, Generator or None
         None: OpenDP's noise. Anything else is for tests: **not private**.
 
@@ -106,15 +126,57 @@ def evaluate(
     >>> found.matrix.shape, len(found.estimates), float(found.privacy.epsilon)
     ((2, 2), 3, 1.0)
     """
-    asked = Histogram.of(model, epsilon, budget=budget, by=by, schema=schema, random_state=random_state)
+    asked = Histogram.of(
+        model,
+        epsilon,
+        budget=budget,
+        by=by,
+        schema=schema,
+        options=MeasureOptions(costs, class_weight, bands),
+        random_state=random_state,
+    )
     if isinstance(X, Tally):
         return asked.fit_tally(X)
     return asked.fit(X, y)
 
 
+@dataclass(frozen=True)
+class MeasureOptions:
+    """The costs of errors and the number of score bands that an analyst chose; None for what follows from the model."""
+
+    costs: Costs | None = None
+    class_weight: ClassWeight | None = None
+    bands: int | None = None
+
+    def costs_of(self, model: Model) -> CostTable | None:
+        """Return the chosen costs, or the costs that the model's fit minimised; None if there are none."""
+        if self.costs is None and self.class_weight is None:
+            return model.costs
+        matrix = cost_matrix(model.schema.classes, class_weight=self.class_weight, costs=self.costs)
+        return cost_table(matrix, model.schema.target)
+
+    def scores_of(self, model: Model, epsilon: Fraction) -> ScoreBands | None:
+        """Return the score bands, by default more if ε of a row is larger; None for a model of a number."""
+        if self.bands is not None and check_integer("bands", self.bands, 1) > _MOST_BANDS:
+            raise ArgumentError(f"bands must be a whole number <= {_MOST_BANDS}, got {self.bands}.")
+        if model.schema.target.as_number is not None:
+            return None
+        return model.score_bands(self.bands or next(number for least, number in _BANDS if epsilon >= least))
+
+    def errors_of(self, model: Model, epsilon: Fraction) -> ErrorBins | None:
+        """Return the bins of the error of a number, finer if ε of a row is larger; None for a model of classes."""
+        number = model.schema.target.as_number
+        if number is None:
+            return None
+        return ErrorBins(number, model.outcomes, next(growth for least, growth in _GROWTH if epsilon >= least))
+
+
+_DEFAULT = MeasureOptions()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Histogram:
-    """A histogram to release, checked on what is public: of groups, and true by predicted class, or errors."""
+    """A histogram to release, checked on what is public: of groups, and true class by score band, or errors."""
 
     model: Model
     declared: Schema  # all that a table of rows may have
@@ -124,7 +186,9 @@ class Histogram:
     budget: Budget | None
     noise: NoiseSource
     random_state: Any = None
-    errors: ErrorBins | None = field(default=None)
+    errors: ErrorBins | None = None
+    scores: ScoreBands | None = None
+    costs: CostTable | None = None
 
     @classmethod
     def of(
@@ -135,6 +199,7 @@ class Histogram:
         budget: Budget | None,
         by: Groups | None,
         schema: Schema | None,
+        options: MeasureOptions = _DEFAULT,
         random_state: Any = None,
     ) -> Self:
         """Check arguments; no row is touched."""
@@ -157,18 +222,19 @@ class Histogram:
         charges, why = _paid_for_bins(declared, given, name if attribute is None else None)
         check_total([*charges, Charge(Fact("planned"), amount, unit=declared.unit)])
         counted = Schema(used, declared.label, charges, why, declared.unit)
-        number = declared.target.as_number
-        errors = None if number is None else ErrorBins(number, given.outcomes)
-        noise = noise_source(random_state)
-        asked = cls(given, declared, counted, name, amount, budget, noise, random_state, errors)
+        of_row = amount / rows_of(declared.unit)
+        scores, errors = options.scores_of(given, of_row), options.errors_of(given, of_row)
+        table, noise = options.costs_of(given), noise_source(random_state)
+        asked = cls(given, declared, counted, name, amount, budget, noise, random_state, errors, scores, table)
         asked.check_public()
         return asked
 
     @property
     def _shape(self) -> tuple[int, ...]:
         groups = 1 if self.by is None else self.schema[self.by].n_bins
-        levels = self.schema.target.n_levels
-        return (groups, levels, levels) if self.errors is None else (groups, len(self.errors))
+        if self.scores is None:
+            return (groups, 0 if self.errors is None else len(self.errors))
+        return (groups, self.schema.target.n_levels, len(self.scores.bands))
 
     @property
     def _groups(self) -> tuple[str, ...]:
@@ -176,7 +242,20 @@ class Histogram:
 
     @property
     def _mechanism(self) -> DiscreteLaplace:
-        return DiscreteLaplace(self.epsilon / rows_of(self.schema.unit))
+        """The noise on the histogram of the predictions."""
+        share = 1 if self.errors is None else 1 - _SHARE_OF_NUMBERS
+        return DiscreteLaplace(self.epsilon * share / rows_of(self.schema.unit))
+
+    @property
+    def _mechanism_of_numbers(self) -> DiscreteLaplace:
+        """The noise on the histogram of a true number."""
+        return DiscreteLaplace(self.epsilon * _SHARE_OF_NUMBERS / rows_of(self.schema.unit))
+
+    @property
+    def has_reliability(self) -> bool:
+        """True if the evaluation has the reliability of two classes' probabilities."""
+        two = self.scores is not None and self.schema.target.n_levels == 2
+        return two and self.scores is not None and self.scores.bands[0].probabilities is not None
 
     def check_public(self) -> None:
         if np.prod(self._shape) > _MOST_CELLS:
@@ -184,6 +263,8 @@ class Histogram:
             raise ArgumentError(f"expected a histogram of at most {counts}; use fewer groups.")
         check_groups(self.by, self._groups)
         self.noise.prepare(self._mechanism)
+        if self.errors is not None:
+            self.noise.prepare(self._mechanism_of_numbers)
 
     def check_budget(self, schema: Schema) -> None:
         if self.budget is not None:
@@ -227,7 +308,13 @@ class Histogram:
         notes = (*unit_notes(unit), _taken_as_given(self.model.privacy, self.epsilon, unit))
 
         def released(gate: Gate) -> Evaluation:
-            noisy = gate.release(self._mechanism, lambda: self._cells(count()).ravel(), query=query)
+            tallies = cache(count)
+            noisy = gate.release(self._mechanism, lambda: self._cells(tallies()).ravel(), query=query)
+            numbers: Any = ()
+            if self.errors is not None:
+                of_numbers = Fact("evaluation", model=self.model.kind, digest=digest[:12], of="numbers")
+                count_numbers = partial(self._numbers, tallies, self.errors)
+                numbers = gate.release(self._mechanism_of_numbers, count_numbers, query=of_numbers)
             charges, noise = (
                 (*self.schema.charges, *gate.budget.charges),
                 fact(self.noise.description, "noise", "description"),
@@ -236,11 +323,15 @@ class Histogram:
                 self.model.kind,
                 digest,
                 self.schema.target,
-                tuple(map(tuple, np.array(noisy, dtype=np.int64).reshape(self._shape[0], -1).tolist())),
+                _by_group(noisy, self._shape[0]),
                 PrivacyCard(charges, noise=noise, software=SOFTWARE, no_guarantee=why, notes=notes),
                 () if self.errors is None else self.errors.ends,
                 self.by,
                 self._groups,
+                () if self.scores is None else self.scores.bands,
+                self.costs,
+                _by_group(numbers, self._shape[0]),
+                () if self.errors is None else self.errors.band_ends,
             )
 
         charge = Charge(query, self.epsilon, no_guarantee=why, unit=unit)
@@ -249,17 +340,32 @@ class Histogram:
     def _cells(self, tally: Tally) -> Integers:
         """Return the exact rows of each cell. Private: adding a row adds 1 to one of them."""
         _, counts = tally.bins_and_counts()
-        said = self.model.outcomes_of(tally.bins(self.model.used_attributes), len(counts))
-        groups = np.zeros(len(counts), dtype=np.int64) if self.by is None else tally.bins([self.by])[self.by]
+        bins, patterns = tally.bins(self.model.used_attributes), len(counts)
+        groups = self._groups_of(tally, patterns)
         levels, cells = np.arange(counts.shape[1]), np.zeros(self._shape, dtype=np.int64)
-        if self.errors is None:
-            classes = [self.schema.target.values.index(value) for value in self.model.outcomes]
-            found = np.array(classes, dtype=np.intp)[said]
-            places = groups[:, np.newaxis], levels, found[:, np.newaxis]
+        if self.scores is not None:
+            places = groups[:, np.newaxis], levels, self.scores.places(bins, patterns)[:, np.newaxis]
         else:
-            places = groups[:, np.newaxis], self.errors.of(levels, said[:, np.newaxis])
+            assert self.errors is not None  # of a number
+            outcomes = self.model.outcomes_of(bins, patterns)
+            places = groups[:, np.newaxis], self.errors.of(levels, outcomes[:, np.newaxis])
         np.add.at(cells, places, counts)
         return cells
+
+    def _numbers(self, count: Callable[[], Tally], errors: ErrorBins) -> Integers:
+        """Return the exact rows of each group and band of the number. Private: adding a row adds 1 to one of them."""
+        tally = count()
+        _, counts = tally.bins_and_counts()
+        cells = np.zeros((self._shape[0], len(errors.band_ends)), dtype=np.int64)
+        np.add.at(cells, (self._groups_of(tally, len(counts))[:, np.newaxis], errors.bands), counts)
+        return cells.ravel()
+
+    def _groups_of(self, tally: Tally, patterns: int) -> Whole:
+        return np.zeros(patterns, dtype=np.int64) if self.by is None else tally.bins([self.by])[self.by]
+
+
+def _by_group(counts: Any, groups: int) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(tuple, np.array(counts, dtype=np.int64).reshape(groups, -1).tolist())) if len(counts) else ()
 
 
 def _checked(model: Model, declared: Schema) -> Schema:

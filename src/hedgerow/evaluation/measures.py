@@ -1,48 +1,49 @@
-"""What is measured of a model: means over rows, of values that the cell of a row says."""
+"""What is measured of a model: means over rows of values that follow from a row's cell, and how well scores rank."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import log, sqrt
+from itertools import pairwise
+from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import rel_entr
-from scipy.stats import beta
 
 from hedgerow.boundary.arrays import Floats, Index, Integers, Mask
-from hedgerow.models.count_noise import CountNoise
-from hedgerow.schema.targets import Number, Target
+from hedgerow.evaluation.intervals import Interval, NoisyCounts, RankedCounts, ratio_intervals
+from hedgerow.models.decisions import CostTable
+from hedgerow.models.score_bands import ScoreBand
+from hedgerow.schema.targets import Label, Number
 from hedgerow.text.values import shown_text
 
-Interval = tuple[float, float]
-MISSES = 0.05  # how often an interval misses, at most
-_OF_NOISE, _OF_ROWS, _OF_SAMPLE = 0.45, 0.05, 0.5  # shares of that in an interval for other rows
-_GRID = np.concatenate([np.geomspace(1e-4, 0.5, 48), 1 - np.geomspace(0.5, 1e-3, 24)[1:]])
-_HALVINGS, _CLOSE = 30, 1e-6
 _WIDEST_SHARE, _WIDEST_NUMBER = 0.5, 0.25  # of an interval that says something: of all, of the bounds' distance
+_MOST_NUMBER_BANDS = 16
+_FINEST = 0.5  # levels: the width of the narrowest bin of an error
+_LEAST_PROBABILITY = 1e-4  # in a logarithmic loss: smaller probabilities count as this one
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure of a model, by noisy counts, with two intervals that contain it in 95 % of cases at least.
+    """A measure of a model by noisy counts, with two intervals, each of which contains it in 95 % of cases at least.
 
     Attributes
     ----------
     name : str
-        What it is.
+        The measure.
     value : float or None
-        The figure by the noisy counts; None where they give none that is possible.
+        Its value by the noisy counts; None if they give a value that is not possible.
     on_rows : (float, float)
-        For the figure on the very rows that were counted: the noise alone.
+        The interval for the rows that were counted: noise only.
     of_others : (float, float) or None
-        For other rows from where these were drawn independently: noise and sampling. None where a person has several.
+        The interval for other rows from the same population: noise and sampling. None if a person has several rows.
     widest : float
-        The width from which an interval says nothing.
+        The width from which an interval is too wide to be of use.
     is_share : bool
         Whether it is a share of rows.
+    constant : Estimate, optional
+        The same measure of the best constant prediction, from the same counts. None if there is none to compare with.
     """
 
     name: str
@@ -51,10 +52,11 @@ class Estimate:
     of_others: Interval | None
     widest: float
     is_share: bool = True
+    constant: Estimate | None = None
 
     @property
     def says_something(self) -> bool:
-        """False where it is too noisy to say."""
+        """False if the interval is too wide to be of use."""
         return self.value is not None and self.on_rows[1] - self.on_rows[0] < self.widest
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,222 +67,311 @@ class Estimate:
             "on_rows": list(self.on_rows),
             "of_others": None if self.of_others is None else list(self.of_others),
             "says_something": self.says_something,
+            "constant": None if self.constant is None else self.constant.to_dict(),
         }
 
     def __str__(self) -> str:
+        if not self.says_something:
+            return self.value_text
+        others = "" if self.of_others is None else f"; noise and sampling {self.span_text(self.of_others)}"
+        return f"{self.value_text} (noise only {self.span_text(self.on_rows)}{others})"
+
+    @property
+    def value_text(self) -> str:
+        """The value, or that it is too noisy to say."""
         if self.value is None or not self.says_something:
             return "too noisy to say"
-        others = "" if self.of_others is None else f"; of others like them {self._span(self.of_others)}"
-        value = f"{100 * self.value:.1f} %" if self.is_share else f"{self.value:.4g}"
-        return f"{value} (on these rows {self._span(self.on_rows)}{others})"
+        return f"{100 * self.value:.1f} %" if self.is_share else f"{self.value:.4g}"
 
-    def _span(self, ends: Interval) -> str:
+    def span_text(self, ends: Interval) -> str:
+        """Return the ends of an interval in the unit of the measure."""
         low, high = ends
         return f"{100 * low:.1f} to {100 * high:.1f} %" if self.is_share else f"{low:.4g} to {high:.4g}"
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
-    """A mean over the rows of some cells, of values known up to bounds where a cell has several."""
+class Mean:
+    """A mean over the rows of some cells, of public values that follow from the cell."""
 
     name: str
+    values: Floats
     inside: Mask  # the cells whose rows count
-    low: Floats
-    middle: Floats
-    high: Floats
     widest: float = _WIDEST_SHARE
-    is_share: bool = True
+    is_share: bool = True  # shown in percent
     is_root: bool = False
+    constant: Mean | None = None
 
     @classmethod
-    def share(cls, name: str, hits: Mask, inside: Mask | None = None) -> Measure:
+    def share(cls, name: str, hits: Mask, inside: Mask | None = None, constant: Mean | None = None) -> Mean:
         """Return the share of the rows of some cells that are in these."""
-        values = hits.ravel().astype(np.float64)
-        return cls(name, np.ones(hits.size, dtype=bool) if inside is None else inside.ravel(), values, values, values)
+        everywhere = np.ones(hits.size, dtype=bool) if inside is None else inside.ravel()
+        return cls(name, hits.ravel().astype(np.float64), everywhere, constant=constant)
 
     @classmethod
-    def mean(cls, name: str, values: Floats, widest: float) -> Measure:
-        return cls(name, np.ones(values.size, dtype=bool), *[values.ravel()] * 3, widest=widest, is_share=False)
+    def of(cls, name: str, values: Floats, widest: float, constant: Mean | None = None, **more: bool) -> Mean:
+        """Return the mean of values over all cells."""
+        everywhere = np.ones(values.size, dtype=bool)
+        return cls(name, values.ravel(), everywhere, widest, constant=constant, **{"is_share": False, **more})
 
-    def repeated(self, times: int) -> Measure:
-        over = {name: np.tile(getattr(self, name), times) for name in ("inside", "low", "middle", "high")}
-        return replace(self, **over)
+    def repeated(self, times: int) -> Mean:
+        constant = None if self.constant is None else self.constant.repeated(times)
+        values, inside = np.tile(self.values, times), np.tile(self.inside, times)
+        return replace(self, values=values, inside=inside, constant=constant)
 
-    def estimate(self, counts: Integers, noise: CountNoise, *, has_others: bool) -> Estimate:
-        own = counts[self.inside]
-        low, middle, high = (values[self.inside] for values in (self.low, self.middle, self.high))
-        total = sum_of(own)
-        value = float(own @ middle) / total if total > 0 else None
-        value = None if value is None or not low.min() <= value <= high.max() else value
-        if self.is_share:
-            found = [of(own, low > 0, noise) for of in (share_on_rows, share_of_others)[: 1 + has_others]]
-        else:
-            found = [of(own, low, high, noise) for of in (mean_on_rows, mean_of_others)[: 1 + has_others]]
+    def estimate(self, counts: NoisyCounts) -> Estimate:
+        """Return the estimate from the noisy counts of the cells."""
+        own, values = counts.of(self.inside), self.values[self.inside]
+        value = own.mean(values) if own.total > 0 else None
+        value = None if value is None or not values.min() <= value <= values.max() else value
+        ends = own.mean_intervals(values)
         if self.is_root:
             value = None if value is None else sqrt(value)
-            found = [(sqrt(max(one, 0.0)), sqrt(max(other, 0.0))) for one, other in found]
-        return Estimate(self.name, value, found[0], found[1] if has_others else None, self.widest, self.is_share)
+            ends = [(sqrt(max(low, 0.0)), sqrt(max(high, 0.0))) for low, high in ends]
+        constant = self.constant and self.constant.estimate(counts)
+        others = ends[1] if counts.has_others else None
+        return Estimate(self.name, value, ends[0], others, self.widest, self.is_share, constant)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """AUROC of two classes by score band: cells are the first class's bands, then the second's, of each group."""
+
+    name: str
+    scores: Floats
+
+    def repeated(self, times: int) -> Ranking:  # noqa: ARG002 -- counts of groups are added up
+        return self
+
+    def estimate(self, counts: NoisyCounts) -> Estimate:
+        """Return the estimate from the noisy counts of the cells; the counts of groups are added up."""
+        cells = counts.own.astype(np.float64).reshape(-1, 2, len(self.scores))
+        ranked = RankedCounts.of(cells.sum(axis=0), self.scores, counts.noise, len(cells))
+        on_rows = ranked.interval(has_sampling=False)
+        others = ranked.interval(has_sampling=True) if counts.has_others else None
+        constant = Estimate("always the same score", 0.5, (0.5, 0.5), (0.5, 0.5), 1.0, is_share=False)
+        return Estimate(self.name, ranked.value, on_rows, others, _WIDEST_SHARE, is_share=False, constant=constant)
+
+
+Measure = Mean | Ranking
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMeasures:
+    """The measures of predicted classes, from counts by true class and score band, shape ``(n_classes, n_bands)``."""
+
+    target: Label
+    bands: Sequence[ScoreBand]
+    costs: CostTable | None
+    totals: Floats  # the noisy rows of each true class, from which the best constants are taken
+    predicted: Index = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "predicted", np.array([band.predicted for band in self.bands], dtype=np.intp))
+
+    def __iter__(self) -> Iterator[Measure]:
+        yield self.accuracy
+        for place, value in enumerate(self.target.values):
+            yield Mean.share(f"errors among true {shown_text(value)}", ~self.right, self._of_class(place))
+        if self.costs is not None:
+            yield self.mean_cost("mean cost", np.array(self.costs))
+        if self.target.ordered and self.target.n_levels > 2:
+            order = np.arange(self.target.n_levels, dtype=np.float64)
+            yield self.mean_cost("mean distance in classes", np.abs(order[:, np.newaxis] - order))
+        if all(band.probabilities is not None for band in self.bands):
+            yield from self._of_probabilities()
+
+    @cached_property
+    def right(self) -> Mask:
+        """The cells of rows that get their own class."""
+        return self.predicted == np.arange(self.target.n_levels)[:, np.newaxis]
+
+    @cached_property
+    def commonest(self) -> int:
+        """The number of the most frequent true class by the noisy counts."""
+        return int(self.totals.argmax())
+
+    @property
+    def accuracy(self) -> Mean:
+        return Mean.share("accuracy", self.right, constant=self.always(self.commonest))
+
+    def always(self, place: int) -> Mean:
+        """Return the accuracy of predicting one class for every row."""
+        return Mean.share(f"always {shown_text(self.target.values[place])}", self._of_class(place))
+
+    def mean_cost(self, name: str, matrix: Floats) -> Mean:
+        """Return the mean of costs by true and predicted class, next to the class whose prediction costs least."""
+        least, widest = int((self.totals @ matrix).argmin()), max(float(np.ptp(matrix)) * _WIDEST_SHARE, 1e-300)
+        always = self._by_class(f"always {shown_text(self.target.values[least])}", matrix[:, least], widest)
+        return Mean.of(name, matrix[:, self.predicted], widest, always)
+
+    def _of_probabilities(self) -> Iterator[Measure]:
+        shares = np.array([band.probabilities for band in self.bands])
+        widest = _WIDEST_SHARE * np.log(self.target.n_levels) * 2
+        known = np.maximum(self.totals, 0)
+        losses = [-np.log(np.maximum(each, _LEAST_PROBABILITY)) for each in (shares.T, known / max(known.sum(), 1.0))]
+        constant = self._by_class("always the shares of the classes", losses[1], widest)
+        yield Mean.of("log-loss", losses[0], widest, constant)
+        if self.target.n_levels == 2:
+            observed = np.array([[0.0], [1.0]]) - shares[:, 1]
+            name = f"observed less predicted share of {shown_text(self.target.values[1])}"
+            yield Mean.of(name, observed, _WIDEST_SHARE, is_share=True)
+            if len({*shares[:, 1].tolist()}) > 1:
+                yield Ranking("AUROC", shares[:, 1])
+
+    def _of_class(self, place: int) -> Mask:
+        own = np.zeros_like(self.right)
+        own[place] = True
+        return own
+
+    def _by_class(self, name: str, values: Floats, widest: float) -> Mean:
+        return Mean.of(name, np.repeat(values[:, np.newaxis], len(self.bands), axis=1), widest)
 
 
 @dataclass(frozen=True)
 class ErrorBins:
-    """Public bins of the error of a predicted number, by levels; a row has one."""
+    """Public bins of the error of a predicted number, true less predicted, and bands of the true number.
+
+    A true number counts as the middle of its level. Bins of the error are half as wide as a level around 0, and farther
+    out in proportion to the error: `growth` is the ratio of their ends.
+    """
 
     number: Number
-    outcomes: tuple[float, ...]  # all that the model may predict
+    outcomes: tuple[float, ...]  # all predictions that the model can make
+    growth: float
 
     @cached_property
     def _width(self) -> float:
         return (self.number.high - self.number.low) / self.number.n_levels
 
     @cached_property
-    def places(self) -> Integers:
-        """The level of each outcome, beyond the first or the last where it is beyond a bound."""
-        return np.rint(self._between).astype(np.int64)
-
-    @cached_property
-    def _between(self) -> Floats:
+    def _predicted(self) -> Floats:
+        """The place of each outcome among the levels, which are numbered from 0."""
         return (np.array(self.outcomes, dtype=np.float64) - self.number.low) / self._width - 0.5
 
     @cached_property
-    def _starts(self) -> Integers:
-        """The first of each bin, in levels too many or too few: each is half as wide as what it begins with."""
-        farthest = max(self.number.n_levels - 1 - int(self.places.min()), int(self.places.max()), 1)
-        starts = [0, 1]
-        while starts[-1] <= farthest:
-            starts.append(starts[-1] + max(starts[-1] // 2, 1))
-        return np.array(starts, dtype=np.int64)
+    def _edges(self) -> Floats:
+        """The ends of the bins of positive errors, in levels."""
+        farthest = max(self.number.n_levels - 1 - float(self._predicted.min()), float(self._predicted.max()), 1.0)
+        edges = [_FINEST / 2]
+        while edges[-1] <= farthest:
+            edges.append(edges[-1] + max((self.growth - 1) * edges[-1], _FINEST))
+        return np.array(edges)
 
     def __len__(self) -> int:
-        return 2 * len(self._starts) - 3
+        return 2 * len(self._edges) - 1
 
     def of(self, levels: Integers, outcomes: Index) -> Integers:
-        off = levels - self.places[outcomes]
-        size = np.searchsorted(self._starts, np.abs(off), side="right") - 1
-        return len(self._starts) - 2 + np.sign(off) * size
+        """Return the bin of the error of each level and outcome."""
+        off = levels - self._predicted[outcomes]
+        size = np.searchsorted(self._edges, np.abs(off), side="right")
+        return len(self._edges) - 1 + np.sign(off).astype(np.int64) * size
 
     @cached_property
-    def ends(self) -> tuple[tuple[float, float], ...]:
-        """The least and the largest error, true less predicted number, of each bin."""
-        slack = 0.5 + float(np.abs(self._between - self.places).max())  # of the level, and of the outcome beside its
-        sizes = list(zip(self._starts[:-1].tolist(), (self._starts[1:] - 1).tolist(), strict=True))
-        above = [((first - slack) * self._width, (last + slack) * self._width) for first, last in sizes]
-        return (*((-last, -first) for first, last in above[:0:-1]), *above)
+    def ends(self) -> tuple[Interval, ...]:
+        """The least and the largest error of each bin."""
+        above = [(low * self._width, high * self._width) for low, high in pairwise(self._edges.tolist())]
+        half = self._width * _FINEST / 2
+        return (*((-high, -low) for low, high in above[::-1]), (-half, half), *above)
+
+    @cached_property
+    def bands(self) -> Integers:
+        """The band of true numbers of each level: at most 16 bands of about as many levels."""
+        levels = self.number.n_levels
+        return np.arange(levels) * min(levels, _MOST_NUMBER_BANDS) // levels
+
+    @cached_property
+    def band_ends(self) -> tuple[Interval, ...]:
+        """The least and the largest number of each band."""
+        starts = [*np.unique(self.bands, return_index=True)[1].tolist(), self.number.n_levels]
+        edges = [self.number.low + self._width * start for start in starts[:-1]] + [self.number.high]
+        return tuple(pairwise(edges))
 
 
-def measures_of(target: Target, ends: tuple[Interval, ...]) -> Iterator[Measure]:
-    """Yield what is measured: of classes from true by predicted, of a number from bins of the error with such ends."""
-    number = target.as_number
-    if number is not None:
-        yield from _of_errors(np.array(ends), _WIDEST_NUMBER * (number.high - number.low))
-        return
-    right = np.eye(target.n_levels, dtype=bool)
-    yield Measure.share("accuracy", right)
-    for place, value in enumerate(target.values):
-        own = np.zeros_like(right)
-        own[place] = True
-        yield Measure.share(f"errors among true {shown_text(value)}", ~right, own)
-    if target.ordered and target.n_levels > 2:
-        order, widest = np.arange(target.n_levels, dtype=np.float64), _WIDEST_SHARE * (target.n_levels - 1)
-        yield Measure.mean("mean places off", np.abs(order[:, np.newaxis] - order), widest)
+@dataclass(frozen=True, eq=False)
+class NumberMeasures:
+    """The measures of a predicted number, from counts by bin of the error, and by band of the true number.
+
+    Numbers in a bin or band are taken as equally likely: intervals state the noise and sampling of counts, and not how
+    far that is off, which is at most half of a bin. Evaluations of 0.2.0 have no counts by band: then there is no R²
+    and no constant to compare with.
+    """
+
+    number: Number
+    errors: tuple[Interval, ...]
+    bands: tuple[Interval, ...]
+    totals: Floats  # the noisy rows of each band, from which the constants are taken
+
+    @cached_property
+    def _widest(self) -> float:
+        return _WIDEST_NUMBER * (self.number.high - self.number.low)
+
+    def estimates(self, counts: NoisyCounts, bands: NoisyCounts | None) -> tuple[Estimate, ...]:
+        """Return the estimates from the noisy counts of the bins, and of the bands if there are any."""
+        low, high = np.array(self.errors).T
+        named = {"mean absolute error": _distances(low, high, 0.0), "root mean squared error": _squares(low, high, 0.0)}
+        named |= {"true less predicted": (low + high) / 2}
+        times = len(counts.own) // len(low)
+        found = [
+            Mean.of(name, values, self._widest, is_root=name.startswith("root")).repeated(times)
+            for name, values in named.items()
+        ]
+        errors = [measure.estimate(counts) for measure in found]
+        if bands is None:
+            return tuple(errors)
+        constants = [self._constant(bands, self._quantile(0.5)), self._constant(bands, self._mean, is_root=True), None]
+        compared = [replace(error, constant=constant) for error, constant in zip(errors, constants, strict=True)]
+        return (*compared, self._r_squared(counts, bands, found[1].values))
+
+    def _ends(self, bands: NoisyCounts) -> Floats:
+        """Return the ends of the band of each count, shape ``(2, n_counts)``."""
+        return np.tile(np.array(self.bands).T, len(bands.own) // len(self.bands))
+
+    def _constant(self, bands: NoisyCounts, value: float, *, is_root: bool = False) -> Estimate:
+        low, high = self._ends(bands)
+        values = _squares(low, high, value) if is_root else _distances(low, high, value)
+        return Mean.of(f"always {value:.4g}", values, self._widest, is_root=is_root).estimate(bands)
+
+    def _r_squared(self, counts: NoisyCounts, bands: NoisyCounts, squares: Floats) -> Estimate:
+        """Return R²: 1 less the mean squared error as a share of the variance of the true numbers."""
+        low, high = self._ends(bands)
+        around = _squares(low, high, self._mean)
+        (on_rows, others), value = ratio_intervals(counts, squares, bands, around), None
+        if counts.total > 0 and bands.total > 0:
+            spread = bands.mean(around) - bands.mean_variance((low + high) / 2)
+            value = 1 - counts.mean(squares) / spread if spread > 0 else None
+            value = None if value is None or not 1 - on_rows[1] <= value <= 1 - on_rows[0] else value
+        ends = [(1 - most, 1 - least) for least, most in (on_rows, others)]
+        constant = Estimate("always the mean", 0.0, (0.0, 0.0), (0.0, 0.0), 1.0, is_share=False)
+        shown = ends[1] if counts.has_others else None
+        return Estimate("R²", value, ends[0], shown, 2 * _WIDEST_SHARE, is_share=False, constant=constant)
+
+    @property
+    def _mean(self) -> float:
+        low, high = np.array(self.bands).T
+        held = np.maximum(self.totals, 0)
+        return float(np.average((low + high) / 2, weights=held)) if held.any() else self._middle
+
+    def _quantile(self, share: float) -> float:
+        """Return a quantile of the true numbers by the noisy counts."""
+        held = np.maximum(self.totals, 0)
+        if not held.any():
+            return self._middle
+        below = np.concatenate([[0.0], np.cumsum(held)]) / held.sum()
+        return float(np.interp(share, below, [self.bands[0][0], *(high for _, high in self.bands)]))
+
+    @property
+    def _middle(self) -> float:
+        return (self.number.low + self.number.high) / 2
 
 
-def _of_errors(ends: Floats, widest: float) -> Iterator[Measure]:
-    low, high = ends.T
-    least, most = np.maximum(np.maximum(low, -high), 0), np.maximum(-low, high)
-    middle, everywhere = (low + high) / 2, np.ones(len(low), dtype=bool)
-    more: dict[str, Any] = {"widest": widest, "is_share": False}
-    yield Measure("mean absolute error", everywhere, least, np.abs(middle), most, **more)
-    yield Measure("root mean squared error", everywhere, least**2, middle**2, most**2, **more, is_root=True)
-    yield Measure("true less predicted", everywhere, low, middle, high, **more)
+def _distances(low: Floats, high: Floats, point: float) -> Floats:
+    """Return the mean distance from a point of numbers that are equally likely between the ends."""
+    left, right = np.clip(point - low, 0, high - low), np.clip(high - point, 0, high - low)
+    beyond = np.maximum(low - point, 0) + np.maximum(point - high, 0)
+    outside = (high - low) / 2 + beyond
+    return np.where(beyond > 0, outside, (left**2 + right**2) / (2 * (high - low)))
 
 
-# Intervals of means over rows of which only noisy counts are known: docs/mathematics.md, fact 10
-
-
-def share_on_rows(own: Integers, hits: Mask, noise: CountNoise, misses: float = MISSES) -> Interval:
-    """Return an interval for the share of the rows counted in some cells, `hits`, by the noise of both sums."""
-    (few, many), (least, most) = (_sum(own[one], noise, misses / 2) for one in (hits, ~hits))
-    return few / max(few + most, 1), many / (many + least) if many + least else 1.0
-
-
-def share_of_others(own: Integers, hits: Mask, noise: CountNoise) -> Interval:
-    """Return an interval for the chance of a row to be in some cells, where the rows were drawn independently."""
-    (few, many), (least, most) = (_sum(own[one], noise, MISSES / 4) for one in (hits, ~hits))
-    low = beta.ppf(MISSES / 4, float(few), float(most + 1)) if few else 0.0
-    return float(low), float(beta.ppf(1 - MISSES / 4, float(many + 1), float(least))) if least else 1.0
-
-
-def _sum(counts: Integers, noise: CountNoise, misses: float) -> tuple[int, int]:
-    return noise.interval(sum_of(counts), len(counts), 1 - misses)
-
-
-def sum_of(counts: Integers) -> int:
-    """Return a sum that does not wrap around."""
-    return sum(counts.ravel().tolist())
-
-
-def mean_on_rows(own: Integers, low: Floats, high: Floats, noise: CountNoise, misses: float = MISSES) -> Interval:
-    """Return an interval for the mean of values, between `low` and `high` in each cell, over the rows counted."""
-    ends = -_most(own, -low, noise.scale, misses / 2), _most(own, high, noise.scale, misses / 2)
-    return min(ends), max(ends)
-
-
-def mean_of_others(own: Integers, low: Floats, high: Floats, noise: CountNoise) -> Interval:
-    """Return an interval for the expected value of a row, where the rows counted were drawn independently."""
-    least, most = float(low.min()), float(high.max())
-    rows, _ = _sum(own, noise, 2 * _OF_ROWS * MISSES)  # of which one end may miss
-    if rows < 1 or least == most:
-        return least, most
-    first, last = mean_on_rows(own, low, high, noise, _OF_NOISE * MISSES)
-    far = log(2 / (_OF_SAMPLE * MISSES)) / rows
-    shares = [min(max((end - least) / (most - least), 0.0), 1.0) for end in (first, last)]
-    ends = 1 - _farthest(1 - shares[0], far), _farthest(shares[1], far)
-    return least + (most - least) * ends[0], least + (most - least) * ends[1]
-
-
-def _farthest(share: float, far: float) -> float:
-    """Return the largest p whose relative entropy to a share is at most `far`."""
-    inside, outside = share, 1.0
-    for _ in range(_HALVINGS):
-        middle = (inside + outside) / 2
-        is_far = rel_entr(share, middle) + rel_entr(1 - share, 1 - middle) > far
-        inside, outside = (inside, middle) if is_far else (middle, outside)
-    return outside
-
-
-def _log_moments(steps: Floats, scale: float) -> Floats:
-    """Return log E exp(step·noise); infinite from a step of 1/scale on."""
-    rate, size = 1 / scale, np.minimum(np.abs(steps), 1 / scale)
-    with np.errstate(divide="ignore"):
-        return 2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(size - rate)) - np.log(-np.expm1(-size - rate))
-
-
-def _most(own: Integers, values: Floats, scale: float, misses: float) -> float:
-    """Return what the mean of values over the rows exceeds with a chance of `misses` at most."""
-    kinds, places = np.unique(values, return_inverse=True)
-    sums, cells = np.bincount(places, own), np.bincount(places).astype(np.float64)
-
-    def heights(mean: float, steps: Floats) -> Floats:
-        # Of each step convex in the mean; below 0 at the mean over the rows with a chance of `misses` at most
-        moments = _log_moments(steps[:, np.newaxis] * (kinds - mean), scale) @ cells
-        return (kinds - mean) @ sums + (moments - log(misses)) / steps
-
-    first, top = float(kinds[0]), float(kinds[-1])
-    width = top - first
-    while top > first:
-        steps = _GRID / (scale * max(top - first, float(kinds[-1]) - top))
-        found = heights(top, steps)
-        step = steps[[int(found.argmin())]]
-        if found.min() >= 0:
-            return top
-        if heights(first, step)[0] < 0:
-            return first
-        inside, outside = first, top
-        for _ in range(_HALVINGS):
-            middle = (inside + outside) / 2
-            inside, outside = (middle, outside) if heights(middle, step)[0] >= 0 else (inside, middle)
-        if top - outside <= _CLOSE * width:
-            return outside
-        top = outside
-    return top
+def _squares(low: Floats, high: Floats, point: float) -> Floats:
+    """Return the mean squared distance from a point of numbers that are equally likely between the ends."""
+    return ((low + high) / 2 - point) ** 2 + (high - low) ** 2 / 12

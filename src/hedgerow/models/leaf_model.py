@@ -23,6 +23,7 @@ from hedgerow.models.leaf_release import LeafRelease, rows_text
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.models.pmml import leaf_node
 from hedgerow.models.python_source import python_conditions, python_module
+from hedgerow.models.score_bands import ScoreBands, label_bands, outcome_bands
 from hedgerow.schema import Literal, Number
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
@@ -303,6 +304,15 @@ class LeafModel(Model):
                 }
             )
         return rules
+
+    def score_bands(self, most: int) -> ScoreBands:
+        """Return at most about `most` bands of the leaves' probabilities; of labels alone, one for each class."""
+        predicted = [self.schema.classes.index(value) for value in self.predictions]
+        if self.leaf_release.has_all_shares:
+            bands, places = outcome_bands(predicted, self.probabilities, most)
+        else:
+            bands, places = label_bands(predicted)
+        return ScoreBands(bands, lambda bins, n_rows: places[self.outcomes_of(bins, n_rows)])
 
     def decisions(self, X: Any) -> RowDecisions:
         """Return what the leaf of each row decides, and its number; for `X` and errors see `predict`."""

@@ -24,6 +24,7 @@ from hedgerow.models.leaf_release import LeafRelease, Support
 from hedgerow.models.model_card import model_card
 from hedgerow.models.plot import svg_of
 from hedgerow.models.pmml import pmml_document
+from hedgerow.models.score_bands import ScoreBands
 from hedgerow.models.size import ModelSize
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
@@ -137,6 +138,13 @@ class Model(SealedFile):
     @abstractmethod
     def outcomes_of(self, bins: Mapping[str, Whole], n_rows: int) -> Index:
         """Return the place of each row's outcome in `outcomes`, from its bin of each attribute that is used."""
+
+    @abstractmethod
+    def score_bands(self, most: int) -> ScoreBands:
+        """Return at most about `most` public bands of its probabilities, at least one for each predicted class.
+
+        They follow from the model alone. SchemaError if it predicts a number.
+        """
 
     @abstractmethod
     def decisions(self, X: Any) -> RowDecisions:

@@ -1,6 +1,7 @@
 """Totals of a scorecard's points, whatever its target: what is listed of them, and what they mean in words."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -13,6 +14,7 @@ from hedgerow.models.model import Listing, class_titles
 from hedgerow.models.point_lines import BY_NOISE, ROWS, PointLine, PointTable, point_lines
 from hedgerow.models.point_scale import PointScale
 from hedgerow.models.points import NORMAL_95, AttributePoints, PointBin, Points, extreme_totals, point_bins
+from hedgerow.models.score_bands import ScoreBand, label_bands
 from hedgerow.schema import Schema
 from hedgerow.text.values import printable, shown_text
 
@@ -131,6 +133,13 @@ class PointTotals(ABC):
     @abstractmethod
     def shares(self, totals: Integers) -> Floats:
         """Return the probability of each class for each total; no column for a number."""
+
+    def score_bands(self, most: int) -> tuple[tuple[ScoreBand, ...], Callable[[Integers], Index]]:  # noqa: ARG002
+        """Return the bands of totals, and a function that returns the place of each total's band.
+
+        Of more than two classes, each has one band. SchemaError for a number.
+        """
+        return label_bands(range(len(self.schema.classes)))[0], self.places
 
     @property
     @abstractmethod

@@ -31,6 +31,7 @@ from hedgerow.models.points import (
     total_sql,
     whole_points,
 )
+from hedgerow.models.score_bands import ScoreBands
 from hedgerow.models.scorecard_form import card_text, draw_form, form_html, row_texts
 from hedgerow.models.size import ScorecardSize
 from hedgerow.models.totals import ClassTotals, NumberTotals
@@ -332,6 +333,12 @@ class Scorecard(Model):
             "prediction": self.predictions_of(totals).tolist()[0],
             **({"probabilities": shares} if classes else {}),
         }
+
+    def score_bands(self, most: int) -> ScoreBands:
+        """Return at most about `most` bands of the totals for two classes; for more, one for each class."""
+        self.schema.classes  # noqa: B018 -- raises for a number
+        bands, places = self._totals.score_bands(most)
+        return ScoreBands(bands, lambda bins, n_rows: places(self.totals_of(bins, n_rows)))
 
     def decisions(self, X: Any) -> RowDecisions:
         """Return what the total of each row decides, and the total; for `X` and errors see `predict`."""

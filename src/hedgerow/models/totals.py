@@ -1,9 +1,10 @@
 """Totals of a scorecard by target: log-odds of two classes, a total for each of more, or what is added to a number."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, isclose, log, log10
+from math import ceil, floor, isclose, log, log10, sqrt
 from typing import Any, NoReturn
 from xml.etree.ElementTree import Element
 
@@ -35,6 +36,7 @@ from hedgerow.models.points import (
     prediction_sql,
     total_sql,
 )
+from hedgerow.models.score_bands import ScoreBand, margin_bands, margin_cuts
 from hedgerow.schema import Number
 from hedgerow.text.messages import describe_argument, shown
 from hedgerow.text.values import Value, listed
@@ -122,6 +124,28 @@ class ClassTotals(PointTotals):
             return softmax(self.unit * totals, axis=1)
         odds = self.log_odds(totals)
         return np.column_stack([expit(-odds), expit(odds)])
+
+    def score_bands(self, most: int) -> tuple[tuple[ScoreBand, ...], Callable[[Integers], Index]]:
+        """Return at most about `most` bands of the totals, and a function that returns the place of each total's band.
+
+        The bands of two classes are intervals of totals around the base, since a fit gives the points of an attribute
+        a mean near 0. How far totals spread is forecast as if all bins of an attribute had the same number of rows.
+        """
+        if not self.has_one_total:
+            return super().score_bands(most)
+        from scipy.special import expit  # takes long to import
+
+        ((low, high),) = self.leads
+        points = [np.array(part.points, dtype=np.float64)[:, 0] for part in self.parts]
+        centre = self.sign * (self.base[0] - self.limit)
+        cuts = margin_cuts(low, high, centre, sqrt(sum(float(one.var()) for one in points)), most)
+        edges = margin_bands(low, high, cuts)
+        odds = self.unit * (np.array(edges, dtype=np.float64) + self.sign * (self.limit - self.even))
+        bands = tuple(
+            ScoreBand(int(stop > 0), start_share, stop_share, (1 - share, share))
+            for (_, stop, _), (start_share, stop_share, share) in zip(edges, expit(odds).tolist(), strict=True)
+        )
+        return bands, lambda totals: np.searchsorted(cuts, self.sign * (totals - self.limit))
 
     @property
     def risks(self) -> tuple[ListedTotal, ...]:

@@ -302,7 +302,7 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
         "calibration": {"by": one_of("total", "lead")},
         "cut_points": {"attribute": TEXT},
         "schema_cut_points": {},
-        "evaluation": {"model": TEXT, "digest": TEXT, "of": one_of("classes", "errors")},
+        "evaluation": {"model": TEXT, "digest": TEXT, "of": one_of("classes", "errors", "numbers")},
         "answer": {"by": _BY, "attributes": COUNT},
         "question": {"by": _BY, "attributes": COUNT, "number": COUNT, "of": COUNT},
         "series": {"by": _BY, "attributes": COUNT, "of": COUNT},

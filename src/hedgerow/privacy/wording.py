@@ -156,7 +156,8 @@ def _by_bin(fact: FactLike) -> str:
 
 
 def _evaluation(fact: FactLike) -> str:
-    of = "rows by true and predicted class" if fact["of"] == "classes" else "rows by the error of the prediction"
+    named = {"classes": "rows by true class and score band", "numbers": "rows by band of the true number"}
+    of = named.get(fact["of"], "rows by the error of the prediction")
     return f"evaluation of the {fact['model']} {fact['digest']}: {of}"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows, distinct
 from hedgerow.boundary.arrays import Array, Floats, Index, Integers, Mask
-from hedgerow.evaluation.measures import Interval, mean_on_rows
+from hedgerow.evaluation.intervals import Interval, mean_on_rows
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.report.comparisons import CONFIDENCE, PLAIN, Clusters, Gain, Words
@@ -283,7 +283,7 @@ def _mean_by_counts(own: Integers, values: Floats, noise: CountNoise) -> _Mean:
     mean, of_cell = float((held * values).sum() / held.sum()), values.ravel()
     if noise.is_exact:
         return mean, (mean, mean)
-    low, high = mean_on_rows(own.ravel(), of_cell, of_cell, noise)
+    low, high = mean_on_rows(own.ravel(), of_cell, noise)
     return mean, (min(low, mean), max(high, mean))
 
 

@@ -241,11 +241,10 @@ def check_optional(given: object, kind: Any, what: str, name: str) -> None:
 
 
 def _costs(model: Any, schema: Schema | None, costs: Costs | None, class_weight: ClassWeight | None) -> Floats | None:
-    """Return the costs that are given, or else those that an estimator of hedgerow was given; None without any."""
-    if costs is None and class_weight is None and released_model(model) is not None:
-        costs, class_weight = (getattr(model, name, None) for name in ("costs", "class_weight"))
+    """Return the costs that are given, or else the costs that the fit of a model of hedgerow minimised; or None."""
     if costs is None and class_weight is None:
-        return None
+        released = released_model(model)
+        return None if released is None or released.costs is None else np.array(released.costs)
     if schema is None:
         raise ArgumentError("expected a schema with costs of classes, got none; pass schema=.")
     return cost_matrix(schema.classes, class_weight=class_weight, costs=costs)
