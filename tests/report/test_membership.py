@@ -3,18 +3,25 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import binom, norm
 
 import hedgerow as hr
-from hedgerow.audit import Membership, ShadowMembership, Shadows
+from hedgerow.audit import Membership, Overfit, ShadowMembership, Shadows
 from hedgerow.report import Report, Subject
-from hedgerow.report.disclosure import membership, membership_bounds, membership_findings, separation
+from hedgerow.report.disclosure import (
+    MOST_GUESSED,
+    membership,
+    membership_bounds,
+    membership_findings,
+    separation,
+)
 from hedgerow.report.promises import largest_rate
 from tests.report.subjects import CARD, a_table, a_tree, no_guarantee_reason, without_privacy
 
 
-def shadowed(gap, splits=12):
-    """Return the result of an attack on 40 rows over 12 splits, whose members are so much more confident."""
-    rng, shape = np.random.default_rng(0), (splits, 40)
+def shadowed(gap, splits=12, rows=40):
+    """Return the result of an attack on these rows over 12 splits, whose members are so much more confident."""
+    rng, shape = np.random.default_rng(0), (splits, rows)
     inside, outside = expit(rng.normal(gap, 1, shape)), expit(rng.normal(0, 1, shape))
     return ShadowMembership.of("a learner", "online", Shadows(inside, outside, rng.random(shape) < 0.5))
 
@@ -36,7 +43,8 @@ def test_class_and_leaf_are_attacked_where_there_are_two_sets_of_rows():
     assert leaves == hr.audit.overfit(subject.model, *pairs)
     assert separation(subject, pairs[0], None) is None
     section = membership(subject, None, leaves)
-    assert {fact.value for fact in section.facts} == {leaves.vulnerability, leaves.vulnerability_by_chance}
+    numbers = {leaves.vulnerability, leaves.vulnerability_by_chance, leaves.p_value, leaves.upper_bound()}
+    assert {fact.value for fact in section.facts} == numbers
     assert "hr.audit.lira" in section.measure
 
 
@@ -49,10 +57,91 @@ def test_nothing_measured_is_said_and_needs_a_look_without_a_guarantee():
 
 def test_an_attack_that_guesses_and_one_that_finds_rows():
     subject = Subject(without_privacy())
-    found = {gap: {one.key: one.bucket for one in membership_findings(subject, shadowed(gap), None)} for gap in (0, 4)}
-    assert found[0] == {"auc": "supports", "rows": "supports"}
-    assert found[4] == {"auc": "look", "rows": "reject"}
-    assert {one.bucket for one in membership_findings(Subject(a_tree()), shadowed(0), None)} == {"supports"}
+    attacks = {"guessing": shadowed(0, 20, 200), "finding": shadowed(4), "small": shadowed(0)}
+    found = {
+        name: {one.key: one.bucket for one in membership_findings(subject, attack, None)}
+        for name, attack in attacks.items()
+    }
+    assert found["guessing"] == {"auc": "supports", "rows": "supports"}
+    assert found["finding"] == {"auc": "look", "rows": "reject"}
+    assert found["small"] == {"auc": "look", "rows": "supports"}  # 0.2.0 took any interval that has 0.5 for support
+    private = membership_findings(Subject(a_tree()), attacks["guessing"], None)
+    assert {one.bucket for one in private} == {"supports"}
+
+
+def plain(rng, rows, gap):
+    """Return the result of one split, of so many members and others, with normal scores of such a distance."""
+    area = float(np.searchsorted(np.sort(rng.normal(0, 1, rows)), rng.normal(gap, 1, rows)).mean() / rows)
+    return Membership("a learner", "an attack", (5, 5, rows, rows), np.linspace(0, 1, 201)[None, :], np.array([area]))
+
+
+@pytest.mark.parametrize("draws", [200, pytest.param(4000, marks=pytest.mark.statistics)])
+def test_the_level_of_findings_about_the_auc_of_one_model(draws):
+    """Guessing is taken for an attack in 2.5 %; an AUC of .55 supports in 2.5 %: at most 5 %, false alarm 10^-4."""
+    rng, subject = np.random.default_rng(0), Subject(without_privacy())
+    edge = 2**0.5 * norm.ppf(MOST_GUESSED)
+
+    def share(gap, rows, wanted):
+        found = [next(membership_findings(subject, plain(rng, rows, gap), None)) for _ in range(draws)]
+        return sum(wanted in one.sentence if wanted != "supports" else one.bucket == wanted for one in found)
+
+    most = binom.ppf(1 - 1e-4, draws, 0.05)
+    assert share(0, 300, ": better than guessing") <= most
+    assert share(edge, 300, "supports") <= most
+    assert share(0, 1200, "supports") > 0.5 * draws
+    assert share(2 * edge, 600, ": better than guessing") > 0.9 * draws
+
+
+def separated(train, test):
+    """Return the finding about leaves of training rows and others, by their counts."""
+    leaves = Overfit(("no", "yes"), tuple(map(str, range(len(train)))), train, test)
+    return next(membership_findings(Subject(without_privacy()), None, leaves)), leaves
+
+
+SHARES = np.array([[0.2, 0.02], [0.25, 0.03], [0.1, 0.15], [0.05, 0.2]])
+
+
+def sampled(rng, rows, shares=SHARES):
+    return tuple(map(tuple, rng.multinomial(rows, shares.ravel()).reshape(shares.shape).tolist()))
+
+
+def test_the_finding_on_leaves_does_not_flip_within_chance():
+    """0.2.0 said "look" of 52.1 % (51.5 % by chance) and "supports" of 51.6 % (52.1 % by chance)."""
+    rng = np.random.default_rng(1)
+    draws = [separated(sampled(rng, 2000), sampled(rng, 1000)) for _ in range(30)]
+    above = [leaves.vulnerability > leaves.vulnerability_by_chance for _, leaves in draws]
+    assert 5 < sum(above) < 25
+    explained = [found for found, leaves in draws if leaves.p_value > 0.05]
+    assert len(explained) > 25
+    assert {one.bucket for one in explained} == {"supports"}
+    assert all("which chance can explain" in one.sentence for one in explained)
+
+
+def test_leaves_of_few_rows_are_not_shown_to_be_alike():
+    rng = np.random.default_rng(1)
+    found, leaves = separated(sampled(rng, 60), sampled(rng, 40))
+    assert leaves.p_value > 0.05
+    assert found.bucket == "look"
+    assert "which chance can explain" in found.sentence
+
+
+@pytest.mark.parametrize("draws", [60, pytest.param(1000, marks=pytest.mark.statistics)])
+@pytest.mark.parametrize("rows", [(200, 100), (1500, 800)])
+def test_the_level_of_the_finding_on_leaves(rows, draws):
+    """Alike leaves are found to differ, and leaves at 55 % are supported, in at most 5 % each; false alarm 10^-4."""
+    rng = np.random.default_rng(rows)
+    tilt = np.array([[1, 1], [-1, -1], [1, 1], [-1, -1]]) * SHARES.sum(axis=0) * 0.05
+    apart = SHARES + tilt * [[1, 0.2]], SHARES - tilt * [[1, 0.2]]
+    true = 0.5 + np.abs(apart[0] - apart[1]).sum() / 4
+    most = binom.ppf(1 - 1e-4, draws, 0.05)
+    alike = [separated(sampled(rng, rows[0]), sampled(rng, rows[1]))[1].p_value <= 0.05 for _ in range(draws)]
+    assert sum(alike) <= most
+    far = [separated(sampled(rng, rows[0], apart[0]), sampled(rng, rows[1], apart[1])) for _ in range(draws)]
+    assert sum(leaves.upper_bound() < true for _, leaves in far) <= most
+    assert true > MOST_GUESSED
+    assert sum(found.bucket == "supports" for found, _ in far) <= most
+    if rows[0] == 1500:
+        assert sum(leaves.p_value <= 0.05 for _, leaves in far) > 0.9 * draws
 
 
 def test_a_test_that_could_find_no_row_supports_nothing():

@@ -4,7 +4,7 @@ Without a guarantee, what a model says and stores is for the board; with one, it
 """
 
 from collections.abc import Iterator, Sequence
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from hedgerow.audit import ExactMembership, LeafRisk, Membership, ShadowMembersh
 from hedgerow.audit.entropy.measure import are_steps_read, other_rows, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
-from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
+from hedgerow.audit.inference.overfitting import CONFIDENCE, Overfit, apply_of, overfit
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
@@ -341,6 +341,9 @@ def reconstruction_findings(subject: Subject, found: Reconstruction | str) -> It
 
 
 Attacked = Membership | ShadowMembership | ExactMembership  # the result of an audit of membership
+MOST_GUESSED = 0.55
+"""The largest share of right guesses, or AUC, that supports a release: by guessing .5, at epsilon = 0.2 at most .55."""
+_NORMAL = 1.96
 RATES = (0.001, 0.01, 0.1)  # the false positive rates at which the largest true positive rate is printed
 
 
@@ -378,9 +381,11 @@ def _of(subject: Subject) -> str:  # what somebody who knows a row knows of it b
 def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Section:
     facts, grids = list[SheetLine](), list[Grid]()
     if leaves is not None:
-        v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
+        v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, _bound(subject, leaves)
         facts.append(SheetLine(f"right guesses from {_of(subject)} and leaf", f"{100 * v:.1f} %", v))
         facts.append(SheetLine("right guesses by chance", f"{100 * chance:.1f} %", chance))
+        facts.append(SheetLine("p-value of so many right guesses", f"{leaves.p_value:.3f}", leaves.p_value))
+        facts.append(SheetLine("right guesses on new rows, at most (95 % confidence)", f"{100 * most:.1f} %", most))
     exact, worst = None, 0.0
     if isinstance(found, ExactMembership):
         exact, worst, loss = found, float(found.advantage.max()), float(found.realised_loss.max())
@@ -411,10 +416,7 @@ def _beside(subject: Subject, found: Membership | ShadowMembership) -> Grid:
 
 def membership_findings(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Iterator[Finding]:
     if leaves is not None:
-        v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
-        said = f"Knowing {_of(subject)} and leaf, an attacker guesses membership right in {100 * v:.1f} % of cases"
-        is_grave = "look" if v > chance else "supports"
-        yield finding("separation", is_grave, f"{said} ({100 * chance:.1f} % by chance).", v)
+        yield _separated(subject, leaves)
     if isinstance(found, ExactMembership):
         loss = float(found.realised_loss.max())
         sentence = f"The largest exact privacy loss of a row is {loss:.4f}; epsilon allows {found.epsilon:g}."
@@ -425,11 +427,29 @@ def membership_findings(subject: Subject, found: Attacked | None, leaves: Overfi
         yield finding("membership", "look", "No membership attack was carried out on a model that has no guarantee.")
 
 
+def _bound(subject: Subject, leaves: Overfit) -> float:
+    unit = None if subject.schema is None else subject.schema.unit
+    return leaves.upper_bound(1 if unit is None else unit.max_rows)
+
+
+def _separated(subject: Subject, leaves: Overfit) -> Finding:
+    v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, _bound(subject, leaves)
+    guessed = f"Knowing {_of(subject)} and leaf, an attacker guesses membership right in {100 * v:.1f} % of cases"
+    by_chance = f"{guessed} ({100 * chance:.1f} % by chance; p = {leaves.p_value:.3f})"
+    at_most = f"On new rows it is at most {100 * most:.1f} % with 95 % confidence."
+    is_beyond = leaves.p_value <= 1 - CONFIDENCE
+    words = "beyond chance" if is_beyond else "which chance can explain"
+    is_close = not is_beyond and most <= MOST_GUESSED
+    return finding("separation", "supports" if is_close else "look", f"{by_chance}, {words}. {at_most}", v)
+
+
 def _tried(subject: Subject, found: Membership | ShadowMembership) -> Iterator[Finding]:
-    is_above = found.auc_interval[0] > 0.5
-    words = "above" if is_above else "not above"
-    sentence = f"The AUC of the attack is {found.auc:.3f}; its interval begins {words} 0.5, which is guessing."
-    yield finding("auc", "look" if is_above else "supports", sentence, found.auc)
+    low, high = _auc_interval(found)
+    is_above, is_close = low > 0.5, high <= MOST_GUESSED
+    words = "better than guessing" if is_above else "not shown to be better than guessing"
+    interval = f"95 % interval {low:.3f} to {high:.3f}"
+    sentence = f"The AUC of the attack is {found.auc:.3f} ({interval}): {words}, which has 0.5."
+    yield finding("auc", "supports" if is_close and not is_above else "look", sentence, found.auc)
     if isinstance(found, ShadowMembership):
         yield from _violated(subject, found)
         rows, grave = len(found.significant_rows()), "look" if subject.is_private else "reject"
@@ -441,10 +461,22 @@ def _tried(subject: Subject, found: Membership | ShadowMembership) -> Iterator[F
         yield finding("rows", grave if rows else none, sentence, rows)
 
 
+def _auc_interval(found: Membership | ShadowMembership) -> tuple[float, float]:
+    """Return a 95 % interval of the AUC: over splits, or over rows if one model is attacked, by Hanley and McNeil."""
+    if isinstance(found, ShadowMembership):
+        return found.auc_interval
+    auc, (_, _, members, others) = found.auc, found.sizes  # of one split: on average over several, it is off by less
+    both, pairs = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+    squared = auc * (1 - auc) + (members - 1) * (both - auc**2) + (others - 1) * (pairs - auc**2)
+    half = _NORMAL * sqrt(squared / (members * others))
+    return max(auc - half, 0.0), min(auc + half, 1.0)
+
+
 def _violated(subject: Subject, found: ShadowMembership) -> Iterator[Finding]:
-    """Yield the lowest rate at which an attack does what the claimed guarantee rules out."""
+    """Yield the lowest rate at which an attack does what the claimed guarantee rules out, at 95 % for all rates."""
+    confidence = 1 - (1 - CONFIDENCE) / len(RATES)
     for fpr in RATES if subject.bound is not None else ():
-        low, _ = found.tpr_interval(fpr) if fpr >= found.finest_fpr else (0.0, 1.0)
+        low, _ = found.tpr_interval(fpr, confidence) if fpr >= found.finest_fpr else (0.0, 1.0)
         if subject.bound is not None and low > largest_rate(fpr, *subject.bound):
             found_at = f"At a false positive rate of {100 * fpr:g} %, the attack finds at least {100 * low:.2g} %"
             permitted = f"of the members; the claimed epsilon permits {_permitted(subject, fpr)}."

@@ -31,6 +31,8 @@ _PAIRED = (
     "McNemar (1947) for right and wrong, with Edwards' correction (1948); Student's t for costs and errors; by units "
     "if a unit has several rows; on held-out rows"
 )
+_PERMUTED = "permutation test; normal bound on V; 55 % is what epsilon = 0.2 permits, a threshold of this report"
+_AUC = "Hanley and McNeil (1982), or Student's t over splits; 0.55 is a threshold of this report"
 _BONFERRONI = "the intervals of the comparison with a constant, for all groups together (Bonferroni)"
 _TIER = f"epsilon up to {STRONG} supports; up to {WEAK}: look; above: reject"
 
@@ -69,12 +71,12 @@ RULES: dict[str, tuple[str, str, str]] = {
     "caveat/unexamined": ("model", "every leaf can be reached", _HOUSE),
     "caveat/empty": ("model", "more rows in every leaf than the noise", _HOUSE),
     "groups": ("accuracy", "no group below its baseline", _BONFERRONI),
-    "separation": ("membership", "no more than by chance", _HOUSE),
+    "separation": ("membership", "p > 0.05, and at most 55 % right guesses with 95 % confidence", _PERMUTED),
     "membership": ("membership", "an attack was measured", _HOUSE),
-    "auc": ("membership", "the interval of the AUC begins at 0.5 or below", _HOUSE),
+    "auc": ("membership", "the 95 % interval of the AUC has 0.5, and ends at 0.55 or below", _AUC),
     "rows": ("membership", "no such row", _HOLM),
     "loss": ("membership", "no more than epsilon", _DEFINITION),
-    "claim": ("membership", "e^epsilon times the rate, plus delta", _DEFINITION),
+    "claim": ("membership", "e^epsilon times the rate, plus delta; 95 % for all rates together", _DEFINITION),
     "file-rows": ("model", "no row of data in the file", _DATA),
     "file-extremes": ("model", "no least or largest value of rows in the file", _DATA),
     "file-statistics": ("model", "no statistics of rows in the file", _HOUSE),

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from math import floor
+from functools import cached_property, partial
+from math import floor, sqrt
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,6 +25,10 @@ from hedgerow.text.messages import aligned
 from hedgerow.text.values import quoted_text, shown_text, value_text
 
 PRIVATE = "An exact function of the rows: for the curator's eyes only, not for release."
+CONFIDENCE = 0.95
+_NORMAL = 1.645  # its quantile of the normal distribution
+_DRAWS = 999  # partitions of the permutation test
+_ROUNDING = 1e-12  # off which floats are, so that an equal V counts as equal
 _Counts = tuple[tuple[int, ...], ...]
 
 
@@ -153,6 +157,41 @@ class Overfit:
         ]
         return float(self._overall(list(map(Fraction, chances))))
 
+    @cached_property
+    def p_value(self) -> float:
+        """The probability of such a V, or a larger one, by a random partition of these rows: a permutation test.
+
+        Partitions have as many training rows, of each class too unless `as_released_code`. The test draws 999 of them
+        with a fixed seed. If a model does not depend on which of these rows are training rows, its p-value is at most
+        0.05 in at most 5 % of the cases.
+        """
+        rng, (ours, others) = np.random.default_rng(0), (np.array(part) for part in (self.train, self.test))
+        cells = (ours + others).T  # a class by line
+        if self.as_released_code:
+            drawn = rng.multivariate_hypergeometric(cells.ravel(), ours.sum(), _DRAWS, method="marginals")
+            drawn = drawn.reshape(_DRAWS, *cells.shape)
+        else:
+            parts = zip(cells, ours.sum(axis=0), strict=True)
+            drawn = np.stack(
+                [rng.multivariate_hypergeometric(own, n, _DRAWS, method="marginals") for own, n in parts], axis=1
+            )
+        sizes = np.array(self._totals, dtype=np.float64)[:, :, np.newaxis]
+        taus = np.abs(drawn / sizes[:, 0] - (cells - drawn) / sizes[:, 1]).sum(axis=2) / 2
+        values = 0.5 + taus @ np.array(list(self.class_shares.values())) / 2
+        return float(1 + (values >= self.vulnerability - _ROUNDING).sum()) / (1 + _DRAWS)
+
+    def upper_bound(self, rows_per_unit: int = 1) -> float:
+        """Return an upper bound on V for new rows of the same kind, with 95 % confidence.
+
+        V of a sample is no smaller than the difference between the shares of train and test in the leaves that are
+        likelier in train, which are fixed. Their shares are binomial with a variance of at most 1/4 a row, so that the
+        bound is that of a normal distribution. Rows are independent, except for up to `rows_per_unit` of one unit.
+        """
+        shares, sizes = self.class_shares.values(), zip(self._class_rows, self._totals, strict=True)
+        each = zip(shares, sizes, strict=True)
+        squares = sum(rows * (share / n) ** 2 for share, both in each for rows, n in zip(*both, strict=True))
+        return min(self.vulnerability + _NORMAL * sqrt(rows_per_unit * squares) / 4, 1.0)
+
     def _distances(self) -> list[Fraction]:
         leaves = list(zip(self.train, self.test, strict=True))
         return [
@@ -204,7 +243,9 @@ class Overfit:
             )
         chance = (
             "A model that does not depend on which of these rows are training rows has "
-            f"V = {self.vulnerability_by_chance:.3f} on average."
+            f"V = {self.vulnerability_by_chance:.3f} on average;\nsuch a V, or a larger one, has a probability of "
+            f"{self.p_value:.3f} then (p-value). For new rows of the same kind,\nV is at most "
+            f"{self.upper_bound():.3f} with 95 % confidence."
         )
         tau = [
             f"tau({quoted_text(name)}) = {value:.3f}, a class with {100 * self.class_shares[name]:.1f} % of the rows"
