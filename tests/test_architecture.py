@@ -231,6 +231,7 @@ DISPLAY = {
 OTHER_WORDS = {
     *("hedgerow.audit.counting.regions", "hedgerow.audit.inference.labelled", "hedgerow.models.point_lines"),
     *("hedgerow.models.point_totals", "hedgerow.models.readers.documents", "hedgerow.models.scorecard_form"),
+    "hedgerow.models.scorecard_page",
     *("hedgerow.models.size", "hedgerow.planning.simulation", "hedgerow.report.contents", "hedgerow.schema.attributes"),
     *("hedgerow.schema.contributions", "hedgerow.schema.derived"),
 }

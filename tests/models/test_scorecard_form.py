@@ -35,19 +35,24 @@ def boxes(axes: Axes) -> list[Rectangle]:
 def test_the_form_has_points_boxes_and_risks() -> None:
     axes = TWO.form()
     found = texts(axes)
-    assert found[:3] == ["Points for ill = yes", "points", "your points"]
-    assert found[3:9] == ["age", "17 to 30", "-12", "31 to 60", "-3", "61 to 90"]
+    assert found[:4] == ["Points for ill = yes", "record", "date", "filled in by"]
+    assert found[5:7] == ["points", "your points"]
+    assert found[7:13] == ["age", "17 to 30", "-12", "31 to 60", "-3", "61 to 90"]
     assert len(boxes(axes)) == 3 + 2  # one an attribute, the base and the total
     assert found[found.index("base") + 1] == "-7"
     assert [one.shown for one in sheet(TWO).risks] == found[found.index("P(ill = yes)") + 1 :][: len(sheet(TWO).risks)]
     assert {"95 % by noise, from", "to"} <= set(found)
+    predicted = ["yes" if one.total > 0 else "no" for one in sheet(TWO).risks]
+    assert found[found.index("predicted") + 1 :][: len(predicted)] == predicted
+    assert f"Model file: digest {TWO.to_dict()['digest'][:12]}…" in found
     assert found[-1] == "Guarantee: epsilon-differential privacy with epsilon = 1."
 
 
 def test_three_classes_have_three_boxes_and_no_risks() -> None:
     axes = THREE.form()
     assert len(boxes(axes)) == 3 * (2 + 2)
-    assert texts(axes)[:4] == ["Points for goes to", "home", "intensive\ncare", "ward"]
+    found = texts(axes)
+    assert (found[0], found[5:8]) == ("Points for goes to", ["home", "intensive\ncare", "ward"])
 
 
 LONG = Schema(
@@ -58,12 +63,13 @@ WIDE = Scorecard(LONG, (-(10**6),), tuple(AttributePoints(n, ((10**6,), (-1,))) 
 SMALL = Scorecard(Schema({"x": Boolean()}, Label("y", (0, 1))), (1,), (), 1, None, NONE)
 
 
-def a_long_card(n_attributes: int, n_categories: int) -> Scorecard:
+def a_long_card(n_attributes: int, n_categories: int, *, has_rows: bool = False) -> Scorecard:
     names = tuple(f"country of birth {i}" for i in range(n_categories))
     schema = Schema({f"attribute {i}": Categorical(names) for i in range(n_attributes)}, Label("y", ("no", "yes")))
     points = tuple((place % 3,) for place in range(n_categories))
     errors = tuple((place % 2 + 0.5,) for place in range(n_categories))
-    parts = tuple(AttributePoints(name, points, errors, (1, 2)) for name in schema)
+    rows = (tuple(37 * place for place in range(n_categories)), 20.0) if has_rows else (None, None)
+    parts = tuple(AttributePoints(name, points, errors, (1, 2), *rows) for name in schema)
     return Scorecard(schema, (-9,), parts, 0.1, 0.3, CARD)
 
 
@@ -79,7 +85,41 @@ def test_a_long_card_is_on_one_page_with_all_its_categories(n_attributes: int, n
     assert min(text.get_fontsize() for text in axes.texts) >= 6
 
 
-@pytest.mark.parametrize("model", [TWO, THREE, WIDE, SMALL, NOISY, a_long_card(3, 60), a_long_card(20, 3)])
+def test_many_attributes_with_rows_are_in_two_columns_on_one_page() -> None:
+    card = credit_card()
+    axes = card.form()
+    width, height = axes.figure.get_size_inches()
+    assert width <= 8.0
+    assert height <= 10.7
+    assert min(text.get_fontsize() for text in axes.texts) >= 6
+    names = {text.get_text(): text.get_position()[0] for text in axes.texts}
+    assert names["attribute 0"] < 4 < names["attribute 19"]
+    assert sum(text.startswith("about ") for text in texts(axes)) == 20 * 4
+    assert len(boxes(axes)) == 20 + 2
+
+
+def credit_card() -> Scorecard:
+    """Return a scorecard of the size of a credit scorecard: 20 attributes of four bins."""
+    schema = Schema({f"attribute {i}": Categorical(tuple("wxyz")) for i in range(20)}, Label("y", ("no", "yes")))
+    points, errors = ((-12,), (-3,), (10,), (21,)), ((0.5,), (1.5,), (6.0,), (9.0,))
+    parts = tuple(AttributePoints(name, points, errors, (), (250, 300, 90, 410), 12.0) for name in schema)
+    return Scorecard(schema, (-9,), parts, 0.02, 0.3, CARD)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        credit_card(),
+        a_long_card(3, 20, has_rows=True),
+        TWO,
+        THREE,
+        WIDE,
+        SMALL,
+        NOISY,
+        a_long_card(3, 60),
+        a_long_card(20, 3),
+    ],
+)
 def test_everything_is_on_the_page_and_no_text_covers_another(model: Scorecard) -> None:
     axes = model.form()
     axes.figure.canvas.draw()

@@ -32,7 +32,8 @@ from hedgerow.models.points import (
     whole_points,
 )
 from hedgerow.models.score_bands import ScoreBands
-from hedgerow.models.scorecard_form import card_text, draw_form, form_html, row_texts
+from hedgerow.models.scorecard_form import card_text, form_html, row_texts
+from hedgerow.models.scorecard_page import draw_form
 from hedgerow.models.size import ScorecardSize
 from hedgerow.models.totals import ClassTotals, NumberTotals
 from hedgerow.privacy.card import PrivacyCard
@@ -483,7 +484,9 @@ class Scorecard(Model):
 
     def form(self, ax: Axes | None = None) -> Axes:
         """Draw a form to print and to fill in by hand; ValueError if it has more than 150 bins, or 6 classes."""
-        return draw_form(self._totals, f"Guarantee: {self._caption}.", ax)
+        digest = self.to_dict()["digest"].removeprefix("sha256:")[:12]
+        captions = f"Model file: digest {digest}…", f"Guarantee: {self._caption}."
+        return draw_form(self._totals, captions, ax)
 
     @property
     def has_shares(self) -> bool:

@@ -1,0 +1,266 @@
+"""Scorecards as one printed page that is filled in by hand."""
+
+import re
+from collections.abc import Sequence
+from textwrap import TextWrapper, wrap
+from typing import Any
+
+import numpy as np
+
+from hedgerow.errors import ArgumentError
+from hedgerow.models.plot import check_matplotlib, plain, shortened
+from hedgerow.models.point_lines import BY_NOISE, ROWS, TOO_FEW, PointLine
+from hedgerow.models.point_totals import PointTotals
+from hedgerow.text.axes import Axes
+from hedgerow.text.values import printable
+
+_MOST_BINS, _MOST_CLASSES = 150, 6
+_MOST_WITH_INTERVALS, _BESIDE = 3, 0.18  # columns of points that leave room for intervals, and where these begin
+_WIDTH, _LINE, _SMALL = 8.0, 0.27, 0.19  # inches: the form, a line, a line below it
+_PAGE = 10.6  # inches from top to bottom for which A4 and US letter have room
+_CHARACTERS, _TINY, _LEAST = 28, 7.5, 6.0  # in a line for the names of bins; points of small, and of scaled text
+_RISKS, _BIN, _FIRST, _LEFT, _LAST = 2.05, 2.3, 4.7, 0.2, 7.8  # inches: risks, bins, columns of points, both margins
+_POINTS, _NOISE, _ROWS, _BOX = 4.45, 0.3, 6.5, 6.66  # inches, with released rows: points, interval, rows, box
+_GAP = 0.2  # inches between two columns of attributes
+_LAYOUTS = ((1, 1.0), (1, 0.9), (1, 0.8), (1, 0.7), (2, 0.8), (2, 0.7), (2, 0.6), (1, 0.6), (2, 0.5), (1, 0.5))
+"""Columns of attributes, and the scale of text and lines; the first layout with which the form is on one page."""
+_BREAKS = re.compile(r"(\s+)|(?<=[_-])")  # where a name that is too long may be broken
+_INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
+_BLANKS = ((0.2, "record", 0.75, 3.3), (3.5, "date", 3.9, 5.2), (5.4, "filled in by", 6.2, _LAST))
+"""Blanks to fill in: place of the title, title, beginning and end of the line to write on, in inches."""
+_HOW = "In each attribute, write the points of the line that applies into the box. Add them up, with the base."
+
+
+def draw_form(totals: PointTotals, captions: Sequence[str], ax: Axes | None) -> Axes:
+    """Draw the points with a box to fill in for each attribute, the total, and the probabilities of totals."""
+    check_matplotlib()
+    import matplotlib.pyplot as plt
+
+    n_bins = sum(map(len, totals.table.lines))
+    if n_bins > _MOST_BINS or len(totals.base) > _MOST_CLASSES:
+        expected = f"expected at most {_MOST_BINS} bins, and {_MOST_CLASSES} classes, on a form to fill in by hand"
+        got = f"got {n_bins:,} with {len(totals.classes):,} classes"
+        advice = "declare fewer cut points or values, or export the model as HTML, SQL or Python"
+        raise ArgumentError(f"{expected}, {got}; {advice}.")
+    layouts = [one for one in _LAYOUTS if one[0] == 1 or totals.has_one_total] if ax is None else _LAYOUTS[:1]
+    forms = [_Form(totals, captions, *layout) for layout in layouts]
+    form = next((one for one in forms if one.page <= _PAGE), min(forms, key=lambda one: one.page))
+    if ax is None:
+        _, ax = plt.subplots(figsize=(_WIDTH, form.page))
+        ax.set_position((0, 0, 1, 1))
+    ax.set_xlim(0, _WIDTH)
+    ax.set_ylim(form.height, 0)
+    ax.set_axis_off()
+    form.draw(ax)
+    return ax
+
+
+class _Form:
+    """A form that is drawn from top to bottom. Places are in inches; those from the top are before scaling.
+
+    Places within an attribute are those of a form with one column of attributes; `_x` moves them into its column.
+    """
+
+    ax: Axes
+
+    def __init__(self, totals: PointTotals, captions: Sequence[str], n_columns: int, scale: float) -> None:
+        self.totals, self.scale, self.n_columns = totals, scale, n_columns
+        notes = [shortened(note, 400) for note in [*totals.notes, *captions]]
+        self.below = [text for note in notes for text in wrap(note, int(105 / scale))]
+        self.narrow = ((_LAST - _LEFT + _GAP) / n_columns - _GAP) / (_LAST - _LEFT)  # a column's share of the width
+        self.left = _LEFT
+        self.has_rows = totals.has_one_total and totals.table.has_rows
+        self._place_columns(len(totals.base))
+        strip = 0.7 + len(self._strip()) if totals.has_one_total else 0
+        self.parts = self._divided()
+        lines = max(sum(map(self._attribute_height, part)) for part in self.parts) if totals.table.lines else 0
+        self.height = 0.5 + lines + _LINE * (strip + 7.2) + _SMALL * len(self.below)
+        self.y = 0.3
+
+    def _place_columns(self, n: int) -> None:
+        if self.has_rows:
+            self.points, self.boxes, self.box = [_POINTS], [_BOX], _LAST - _BOX
+            return
+        first = _FIRST if n == 1 else _FIRST - 0.3
+        step = (_LAST - first) / (2 * n)
+        self.points = [first + step * (k + 0.5) for k in range(n)]
+        self.boxes = [first + step * (n + k) + 0.06 for k in range(n)]
+        self.box = step - 0.06
+
+    @property
+    def page(self) -> float:
+        """The height of the page, in inches."""
+        return self.height * self.scale
+
+    def _divided(self) -> list[list[Sequence[PointLine]]]:
+        """Return the attributes of each column: of two, such that the longer one is as short as possible."""
+        lines: list[Sequence[PointLine]] = list(self.totals.table.lines)
+        if self.n_columns == 1:
+            return [lines]
+        heights = list(map(self._attribute_height, lines))
+        places = range(len(lines) + 1)
+        middle = min(places, key=lambda place: max(sum(heights[:place]), sum(heights[place:])))
+        return [lines[:middle], lines[middle:]]
+
+    def _x(self, x: float) -> float:
+        return self.left + (x - _LEFT) * self.narrow
+
+    def _wrapped(self, text: str, width: float, most: int) -> list[str]:
+        return _wrapped(text, int(width * self.narrow / self.scale), most)
+
+    def _words(self, line: PointLine) -> list[str]:
+        """Return the lines of text that name the bins of a line of the form."""
+        if len(line.bins) == 1:
+            return self._wrapped(line.words, _CHARACTERS, 2 if self.n_columns > 1 else 1)
+        return wrap(line.words, int(_CHARACTERS * self.narrow / self.scale), break_on_hyphens=False)
+
+    def _height(self, line: PointLine) -> float:
+        return _LINE + _SMALL * (len(self._words(line)) - 1)
+
+    def _attribute_height(self, lines: Sequence[PointLine]) -> float:
+        return sum(map(self._height, lines))
+
+    def draw(self, ax: Axes) -> None:
+        self.ax = ax
+        self._heads()
+        top, lowest = self.y, self.y
+        for place, part in enumerate(self.parts):
+            self.y, self.left = top, _LEFT + place * (self.narrow * (_LAST - _LEFT) + _GAP)
+            if part:
+                self._column_titles()
+            for number, lines in enumerate(part):
+                self._attribute(lines, shaded=number % 2 == 0)
+            lowest = max(lowest, self.y)
+        self.y, self.left, self.narrow = lowest, _LEFT, 1.0
+        self._sum("base", list(map(str, self.totals.base)))
+        self._rule(self.y)
+        self._sum("total", [""] * len(self.totals.base), strong=True)
+        if self.totals.has_one_total:
+            self._risks()
+        self.y += 0.5 * _LINE
+        for line in self.below:
+            self._text(_LEFT, line, size=8, color=_FAINT)
+            self.y += _SMALL
+
+    def _text(self, x: float, text: str, *, size: float = 10, color: str = _INK, **style: Any) -> None:
+        self.ax.text(
+            x,
+            self.y,
+            plain(text),
+            fontsize=max(size * self.scale, min(size, _LEAST)),
+            color=color,
+            va="center",
+            **style,
+        )
+
+    def _rule(self, y: float, start: float = _LEFT, stop: float = _LAST) -> None:
+        self.ax.plot([start, stop], [y, y], color=_INK, lw=0.8 * self.scale)
+
+    def _box(self, x: float, y: float, width: float, height: float, *, strong: bool = False) -> None:
+        from matplotlib.patches import Rectangle
+
+        weight = (1.8 if strong else 0.8) * self.scale
+        self.ax.add_patch(Rectangle((x, y), width, height, facecolor="white", edgecolor=_INK, lw=weight, zorder=2))
+
+    def _heads(self) -> None:
+        self._text(_LEFT, shortened(self.totals.title, 60), size=14, weight="bold")
+        self.y += 1.3 * _LINE
+        for x, title, start, stop in _BLANKS:
+            self._text(x, title, size=8, color=_FAINT)
+            self._rule(self.y + 0.09, start + 0.1, stop)
+        self.y += 1.1 * _LINE
+        self._text(_LEFT, _HOW, size=8)
+        self.y += 1.3 * _LINE
+
+    def _column_titles(self) -> None:
+        titles = ["\n".join(self._wrapped(one, self.box / 0.055, 2)) for one in self.totals.columns]
+        for x, one in zip(self.points, titles, strict=True):
+            self._text(self._x(x), one, size=_TINY, color=_FAINT, ha="center")
+        if self.has_rows:
+            self._text(self._x(_ROWS), ROWS, size=_TINY, color=_FAINT, ha="right")
+        for x, one in zip(self.boxes, ["your points"] if self.totals.has_one_total else titles, strict=True):
+            self._text(self._x(x + self.box / 2), one, size=_TINY, color=_FAINT, ha="center")
+        self.y += 0.6 * _LINE
+        self._rule(self.y, self._x(_LEFT), self._x(_LAST))
+
+    def _attribute(self, lines: Sequence[PointLine], *, shaded: bool) -> None:
+        top, height = self.y, self._attribute_height(lines)
+        if shaded:
+            ends = [self._x(_LEFT), self._x(_LAST)]
+            self.ax.fill_between(ends, top, top + height, color=_SHADE, lw=0, zorder=0)
+        name = self._wrapped(printable(lines[0].attribute), 22, max(int((height - _LINE) / _SMALL) + 1, 1))
+        for place, text in enumerate(name):
+            self.y = top + 0.5 * _LINE + place * (_LINE if len(name) <= len(lines) else _SMALL)
+            self._text(self._x(0.28), text, weight="bold")
+        self.y = top
+        for one in lines:
+            self._line(one)
+        tall = min(height, 1.4 * _LINE) - 0.06
+        for x in self.boxes:
+            self._box(self._x(x), top + (height - tall) / 2, (self.box - 0.06) * self.narrow, tall)
+        self.y = top + height
+
+    def _line(self, line: PointLine) -> None:
+        top = self.y
+        for place, text in enumerate(self._words(line)):
+            self.y = top + 0.5 * _LINE + place * _SMALL
+            self._text(self._x(_BIN), text)
+        self.y = top + self._height(line) / 2
+        for x, number in zip(self.points, line.points, strict=True):
+            self._text(self._x(x), f"{number:+d}" if number else "0", ha="center")
+        if len(self.points) <= _MOST_WITH_INTERVALS:
+            for x, text in zip(self.points, line.intervals, strict=True):
+                self._interval(x, text)
+        if self.has_rows:
+            self._text(self._x(_ROWS), line.support.cell, size=_TINY, color=_FAINT, ha="right")
+        self.y = top + self._height(line)
+
+    def _interval(self, x: float, text: str) -> None:
+        is_short = text != TOO_FEW
+        has_room = is_short or (len(self.points) == 1 and self.n_columns == 1 and not self.has_rows)
+        size, beside = _TINY if is_short else _LEAST, _NOISE if self.has_rows else self.box * _BESIDE
+        self._text(self._x(x + beside), text if has_room else "*", size=size, color=_FAINT)
+
+    def _sum(self, name: str, entries: Sequence[str], *, strong: bool = False) -> None:
+        tall = (1.4 if strong else 1.0) * _LINE
+        top, self.y = self.y + 0.04, self.y + 0.04 + tall / 2
+        self._text(0.28, name, size=12 if strong else 10, weight="bold")
+        for x, entry in zip(self.boxes, entries, strict=True):
+            self._box(x, top, self.box - 0.06, tall - 0.05, strong=strong)
+            self._text(x + self.box / 2 - 0.03, entry, ha="center")
+        self.y = top + tall
+
+    def _risks(self) -> None:
+        lines = self._strip()
+        self.y += 0.7 * _LINE
+        top, step = self.y, (_LAST - _RISKS) / len(self.totals.risks)
+        self.ax.fill_between([_LEFT, _LAST], top, top + _LINE, color=_SHADE, lw=0, zorder=0)
+        for number, (name, entries) in enumerate(lines):
+            self.y = top + (number + 0.5) * _LINE
+            weight = "bold" if number < 2 else "normal"
+            self._text(0.28, shortened(name, int(24 / self.scale)), size=8, weight=weight)
+            for place, entry in enumerate(entries):
+                self._text(_RISKS + step * (place + 0.5), entry, size=7.5, ha="center", weight=weight)
+        self.y = top + len(lines) * _LINE
+        self._rule(self.y)
+
+    def _strip(self) -> list[tuple[str, list[str]]]:
+        """Return the lines of the table of totals: probability, interval by the noise, and class if it has room."""
+        totals, risks = self.totals, self.totals.risks
+        lines = [("total", [str(one.total) for one in risks]), (totals.meaning, [one.shown for one in risks])]
+        if totals.has_intervals:
+            lines.append((f"{BY_NOISE}, from", [one.ends[0] for one in risks]))
+            lines.append(("to", [one.ends[1] for one in risks]))
+        room = (_LAST - _RISKS) / len(risks) / (0.075 * max(self.scale, _LEAST / _TINY))
+        if totals.classes and max(map(len, totals.classes)) <= room:
+            places = totals.places(np.array([one.total for one in risks]))
+            lines.append(("predicted", [totals.classes[place] for place in places]))
+        return lines
+
+
+def _wrapped(text: str, width: int, most: int) -> list[str]:
+    """Return text in at most `most` lines, broken between words and after _ or -, with the rest cut off."""
+    wrapper = TextWrapper(width)
+    wrapper.wordsep_re = _BREAKS
+    lines = wrapper.wrap(shortened(text, 200))
+    return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1][: width - 1]}…"]
