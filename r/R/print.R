@@ -211,7 +211,7 @@ margins_of <- function(object) {
 
 noise_line <- function(object) {
   if (is.null(margins_of(object))) return(NULL)
-  "95 % by noise: how far another draw of the noise may move a number; too few rows: points of other bins, or 0"
+  "95 % by noise: where a fit of the same rows without noise is expected; too few rows: points of other bins, or 0"
 }
 
 format_free <- function(table) {

@@ -34,7 +34,7 @@ total  P(ill = yes)  95 % by noise
    15          82 %   73 % to 88 %
    17          85 %   77 % to 90 %
 
-95 % by noise: how far another draw of the noise may move a number. Sampling and smoothing are not counted."""
+95 % by noise: where a fit of the same rows without noise is expected. Sampling is not counted."""
 
 
 def test_the_text_is_a_table_of_points_and_of_risks() -> None:
@@ -58,7 +58,7 @@ def test_the_noise_on_points_is_in_the_table_and_explained() -> None:
         "base                       -7",
     ]
     assert lines[-3:] == [
-        "95 % by noise: how far another draw of the noise may move a number. Sampling and smoothing are not counted.",
+        "95 % by noise: where a fit of the same rows without noise is expected. Sampling is not counted.",
         "rows: the released number of rows, rounded to the digits that its noise leaves (95 %).",
         "too few rows, or *: the released rows are within noise of none; the points are of other bins, or 0.",
     ]

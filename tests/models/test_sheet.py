@@ -23,7 +23,7 @@ def test_how_totals_are_read_is_told_in_sentences() -> None:
         "yes is predicted for totals above 0, else no.",
         "P(ill = yes) = 1 / (1 + exp(-0.1 * total)).",
         "The noise of the release adds a standard error of 0.25 to log-odds.",
-        "95 % by noise: how far another draw of the noise may move a number. Sampling and smoothing are not counted.",
+        "95 % by noise: where a fit of the same rows without noise is expected. Sampling is not counted.",
     ]
     noisy = Scorecard(THREE.schema, THREE.base, THREE.parts, 0.5, 0.25, NONE)
     assert sheet(noisy).notes[1:] == ["The noise of the release adds a standard error of 0.25 to log-odds."]

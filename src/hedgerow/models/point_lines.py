@@ -12,7 +12,7 @@ from hedgerow.text.values import printable, quoted_text
 TOO_FEW = "too few rows"
 ROWS = "rows"
 BY_NOISE = "95 % by noise"  # the title of a column of intervals
-_NOTE = f"{BY_NOISE}: how far another draw of the noise may move a number. Sampling and smoothing are not counted."
+_NOTE = f"{BY_NOISE}: where a fit of the same rows without noise is expected. Sampling is not counted."
 _ROWS_NOTE = f"{ROWS}: the released number of rows, rounded to the digits that its noise leaves (95 %)."
 _TOO_FEW_NOTE = f"{TOO_FEW}, or *: the released rows are within noise of none; the points are of other bins, or 0."
 

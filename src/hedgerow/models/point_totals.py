@@ -265,7 +265,7 @@ class PointTotals(ABC):
         points = [self._listed(one) for lines in self.table.lines for one in lines]
         title = "Points by bin"
         if self.table.has_intervals:
-            title += "; 95 % by noise: how far another draw of the noise may move them"
+            title += "; 95 % by noise: where a fit of the same rows without noise is expected"
         found = ((title, points), ("What a total means", [one.record() for one in self.risks]))
         rows = [(title, records, tuple(tuple(map(_cell, one.values())) for one in records)) for title, records in found]
         return tuple(Listing(title, tuple(records[0]), cells) for title, records, cells in rows if records)

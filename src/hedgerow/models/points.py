@@ -46,8 +46,9 @@ class AttributePoints:
         classes, the points of the second, or for a number; or one for each class.
     errors : tuple of tuple of float, optional
         The standard error of each of these points by the noise of the releases, in points and of the same shape as
-        `points`: how far other draws of the noise would move them. Sampling of rows is not counted, and neither is
-        that a private fit smooths, and so moves points towards each other. None if there is no noise, or it is unknown.
+        `points`: the standard deviation of their difference from the points that the same fit of the same rows would
+        give without noise, given what was released. Noise and smoothing are both counted, sampling of rows is not.
+        None if there is no noise, or it is unknown.
     unsupported : tuple of int
         The bins whose released number of rows is within noise of none, by their places in `points`, in rising order.
         Their points are those of other bins, or the mean, 0.

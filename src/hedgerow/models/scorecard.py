@@ -68,8 +68,9 @@ class Scorecard(Model):
     unit : float
         The log-odds of one point; of a number, what a point adds to it: at least a millionth of its range.
     error : float or None
-        The standard error of a row's log-odds, or of its number, by the noise of the release. None: there is no noise,
-        or it is unknown. It does not include how much another sample of rows would change them.
+        The standard error of a row's log-odds, or of its number, by the noise of the release: how far they are from
+        what the same rows would give without noise. None: there is no noise, or it is unknown. It does not include how
+        much another sample of rows would change them.
     privacy : PrivacyCard
         What was spent and what is guaranteed.
     scale : PointScale, optional

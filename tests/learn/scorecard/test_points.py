@@ -17,7 +17,9 @@ def parts(draw, columns=None):
     values = draw(st.lists(ODDS, min_size=n * k, max_size=n * k))
     rows = draw(st.lists(st.floats(0, 1000) | st.just(0.0), min_size=n, max_size=n))
     roots = np.random.default_rng(draw(st.integers(0, 99))).normal(size=(k, n, n))
-    return Part(draw(st.integers(0, 99)), np.array(values).reshape(n, k), [a @ a.T for a in roots], np.array(rows))
+    covariances = [a @ a.T for a in roots]
+    place, own = draw(st.integers(0, 99)), np.array(values).reshape(n, k)
+    return Part(place, own, covariances, np.array(rows), gaps=covariances)
 
 
 @given(parts())

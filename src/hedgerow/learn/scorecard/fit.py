@@ -183,9 +183,9 @@ class Fit:
             one, said = self._by_histogram(share, column, table.sum(axis=1), variance, priors, nothing)
             found.append(one)
             evidence.append(said)
-        values, covariances = np.column_stack([one.values for one in found]), [one.covariance for one in found]
-        noise = sqrt(len(self._shares) * variance)
-        part = Part(place, values, covariances, table.sum(axis=1), noise, evidence=evidence, alone=evidence)
+        values, noise = np.column_stack([one.values for one in found]), sqrt(len(self._shares) * variance)
+        covariances, gaps = [one.covariance for one in found], [one.gap for one in found]
+        part = Part(place, values, covariances, table.sum(axis=1), noise, evidence=evidence, alone=evidence, gaps=gaps)
         part.centred()
         return part, float(np.mean([part.mean(np.diag(one.trust)) for one in found]))
 
@@ -216,7 +216,8 @@ class Fit:
                 evidence = part.evidence[column].moved(changed).joined(Evidence.of(values, sums, slopes, noise))
                 found = evidence.smoothed(spreads / np.maximum(slopes, LEAST_SLOPE) ** 2, prior)
                 part.values[:, column] = values + np.clip(found.values - values, -_LARGEST_STEP, _LARGEST_STEP)
-                part.evidence[column], part.covariances[column] = evidence, found.covariance
+                part.evidence[column] = evidence
+                part.covariances[column], part.gaps[column] = found.covariance, found.gap
             changes = {part.attribute: whole_log_odds(part.values) - before}
         return changes
 
@@ -239,6 +240,6 @@ class Fit:
 def evidence_by_bin(parts: Sequence[Part], unit: float) -> dict[int, BinEvidence]:
     """Return the evidence on the points of each attribute, of which one is worth `unit`."""
     return {
-        part.attribute: BinEvidence(part.standard_errors() / unit, part.unsupported(), part.released, part.rows_error)
+        part.attribute: BinEvidence(part.errors() / unit, part.unsupported(), part.released, part.rows_error)
         for part in parts
     }

@@ -89,7 +89,7 @@ class Chain:
     @property
     def noise(self) -> float:
         """The loss by the noise on the values."""
-        return float((self.weights * self.part.standard_errors() ** 2).sum()) / 2
+        return float((self.weights * self.part.variances()).sum()) / 2
 
 
 def chain_of(part: Part, attribute: Attribute, weights: Floats) -> Chain:

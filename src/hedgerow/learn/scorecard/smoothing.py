@@ -48,6 +48,7 @@ class Smoothed:
     values: Floats  # the log-odds
     covariance: Floats  # their covariance by the noise of the release
     trust: Floats  # how the true log-odds of each bin enter these
+    gap: Floats  # the covariance of their difference from the log-odds that the same rows give without noise
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,19 @@ class Evidence:
     def smoothed(self, sampling: Floats, prior: Floats) -> Smoothed:
         """Return the posterior mean of the log-odds, given the variances of their sampling error and a precision."""
         precision = 1 / (1 / self.information + sampling)
-        gain = np.linalg.inv(np.diag(precision) + prior) * precision
-        return Smoothed(gain @ self.means, (gain / self.information) @ gain.T, gain)
+        posterior = np.linalg.inv(np.diag(precision) + prior)
+        gain = posterior * precision
+        gap = posterior - without_noise(1 / np.maximum(sampling, LEAST_SLOPE), prior)
+        return Smoothed(gain @ self.means, (gain / self.information) @ gain.T, gain, gap)
+
+
+def without_noise(precision: Floats, prior: Floats) -> Floats:
+    """Return the posterior covariance of the log-odds, given the precision of rows without noise, and the prior's.
+
+    The posterior mean without noise is the expected value of the true log-odds given more than was released. By the law
+    of total variance its own covariance, given what was released, is the posterior covariance less this.
+    """
+    return np.linalg.inv(precision[:, None] * np.eye(len(precision)) + prior)
 
 
 def smoothed(
@@ -103,8 +115,12 @@ def smoothed(
     logs = (fits + np.linalg.slogdet(priors)[1] + np.linalg.slogdet(inverses)[1]) / 2
     most = max(logs.max(), 0.0)
     weights = np.exp(logs - most)
-    gain = np.tensordot(weights / (weights.sum() + nothing * np.exp(-most)), inverses, 1) * by_slope
-    return Smoothed(gain @ sums, (gain * noise) @ gain.T, gain * slopes)
+    weights /= weights.sum() + nothing * np.exp(-most)
+    gain = np.tensordot(weights, inverses, 1) * by_slope
+    gap = np.tensordot(
+        weights, inverses - without_noise(slopes**2 / np.maximum(spreads, LEAST_SLOPE), np.array(priors)), 1
+    )
+    return Smoothed(gain @ sums, (gain * noise) @ gain.T, gain * slopes, gap)
 
 
 def newton_step(found: Floats, noise: float, prior: Floats) -> Array:
@@ -155,6 +171,7 @@ class Part:
     segments: list[Index] = field(default_factory=list[Index])  # bins that were merged
     evidence: list[Evidence] = field(default_factory=list[Evidence])  # what was released of them, for each column
     alone: list[Evidence] = field(default_factory=list[Evidence])  # the same before other attributes were considered
+    gaps: list[Floats] = field(default_factory=list[Floats])  # covariances of differences from values without noise
     needs_support: bool = True  # whether bins with fewer rows than noise take the values of others, or those of no rows
 
     @property
@@ -183,16 +200,22 @@ class Part:
         self.values *= weight
         self.evidence = [evidence.weighed(weight) for evidence in self.evidence]
         self.covariances = [covariance * weight**2 for covariance in self.covariances]
+        self.gaps = [gap * weight**2 for gap in self.gaps]
 
     def spread(self) -> float:
         return float(np.sqrt(self.mean(self.values**2).mean()))
 
     def error(self) -> float:
-        return float(np.mean([self.mean(np.diag(covariance)) for covariance in self.covariances]))
+        """Return the mean square over rows of the values' difference from those without noise."""
+        return float(np.mean([self.mean(np.maximum(np.diag(gap), 0)) for gap in self.gaps]))
 
-    def standard_errors(self) -> Floats:
-        """Return the standard error of each value by the noise of the releases, of the shape of the values."""
-        return np.sqrt(np.column_stack([np.diag(covariance) for covariance in self.covariances]))
+    def variances(self) -> Floats:
+        """Return the variance of each value by the noise of the releases, of the shape of the values."""
+        return np.column_stack([np.diag(covariance) for covariance in self.covariances])
+
+    def errors(self) -> Floats:
+        """Return the standard deviation of each value's difference from that without noise."""
+        return np.sqrt(np.maximum(np.column_stack([np.diag(gap) for gap in self.gaps]), 0))
 
     def is_supported(self, places: Index) -> bool:
         """Return whether one of these bins, or all together, have at least as many released rows as noise."""
@@ -213,15 +236,13 @@ class Part:
     def average(self, segments: Sequence[Index], weights: Floats) -> None:
         """Replace the values of the bins of each segment by their weighted mean."""
         self.segments = list(segments)
-        for column, covariance in enumerate(self.covariances):
+        for column in range(self.values.shape[1]):
             means = np.eye(len(weights))
             for places in segments:
                 means[np.ix_(places, places)] = weights[places, column] / weights[places, column].sum()
             self.values[:, column] = means @ self.values[:, column]
-            # The noise also decides which bins are merged, so that a mean is no more certain than its bins are.
-            averaged = means @ covariance @ means.T
-            growth = np.sqrt((means @ np.diag(covariance)) / np.maximum(np.diag(averaged), _LEAST_ERROR))
-            self.covariances[column] = averaged * np.outer(growth, growth)
+            for covariances in filter(None, (self.covariances, self.gaps)):
+                covariances[column] = _of_means(means, covariances[column])
 
     def make_monotone(self, direction: Direction, n_ordered: int) -> None:
         """Replace the log-odds along a number by the nearest that only rise, or only fall (isotonic regression)."""
@@ -231,3 +252,14 @@ class Part:
         fit = IsotonicRegression(increasing=direction == "increasing")
         places = np.arange(n_ordered)
         self.values[:n_ordered, 0] = fit.fit(places, self.values[:n_ordered, 0], rows).predict(places)
+
+
+def _of_means(means: Floats, covariance: Floats) -> Floats:
+    """Return the covariance of means of bins, whose noise also decides which bins are merged.
+
+    A mean is therefore taken to be no more certain than its bins are.
+    """
+    averaged = means @ covariance @ means.T
+    variances = np.maximum(means @ np.diag(covariance), 0)  # which rounding may make negative
+    growth = np.sqrt(variances / np.maximum(np.diag(averaged), _LEAST_ERROR))
+    return averaged * np.outer(growth, growth)
