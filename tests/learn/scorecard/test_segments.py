@@ -119,7 +119,7 @@ def test_bins_within_noise_of_no_rows_take_the_values_of_their_neighbours():
 def test_support_is_not_demanded_if_it_would_cost_much_of_what_was_learned():
     """All bins have 30 rows where the noise has 40: with support for each segment, all would join others."""
     values, attribute = np.array([[-1.0, 1, -1, 1, -1, 1]]).T, Integer(0, 99, cuts=(1, 2, 3, 4, 5))
-    for released, is_demanded in ((np.full(6, 30.0), False), (np.full(6, 50.0), True)):
+    for released, is_demanded in ((np.full(6, 30.0), False), (np.full(6, 100.0), True)):
         part = Part(0, values.copy(), [np.eye(6) * 1e-4], released, 40.0)
         merge([part], [attribute], [np.full((6, 1), 10.0)])
         assert part.needs_support == is_demanded
@@ -128,7 +128,7 @@ def test_support_is_not_demanded_if_it_would_cost_much_of_what_was_learned():
 
 
 def test_a_segment_of_bins_with_too_few_rows_each_is_supported_if_all_together_have_enough():
-    part = Part(0, np.zeros((4, 1)), [np.eye(4)], np.array([9.0, 9, 9, 100]), 10.0)
+    part = Part(0, np.zeros((4, 1)), [np.eye(4)], np.array([19.0, 19, 19, 100]), 10.0)
     assert part.unsupported() == [0, 1, 2]
     part.average([np.arange(3), np.array([3])], np.ones((4, 1)))
     assert part.unsupported() == []

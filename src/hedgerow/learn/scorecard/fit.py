@@ -136,14 +136,12 @@ class Fit:
         weights = np.array([1 / variance for _, variance in totals])
         agreed = weights @ np.array([total for total, _ in totals]) / weights.sum()
         self._count_rows(agreed, 1 / weights.sum())
-        found = [
-            self._part(i, table + (agreed - table.sum(axis=0)) / len(table), variance)
-            for i, table, variance in sorted(released, key=lambda one: one[0])
-        ]
-        for part, _ in found:
-            # The noise on a histogram's own total, in equal parts in all bins, was replaced by that on the mean total.
-            n_bins, of_total = len(part.released), len(self._shares) / weights.sum()
-            part.rows_error = sqrt((1 - 1 / n_bins) * part.noise**2 + of_total / n_bins**2)
+        found = list[tuple[Part, float]]()
+        for i, table, variance in sorted(released, key=lambda one: one[0]):
+            # The noise on a histogram's own total, in equal parts in all bins, is replaced by that on the mean total.
+            n_bins, k = table.shape
+            noise = sqrt(k * ((1 - 1 / n_bins) * variance + 1 / weights.sum() / n_bins**2))
+            found.append(self._part(i, table + (agreed - table.sum(axis=0)) / n_bins, variance, noise))
         for part, _ in found:  # what noise has made small says too little to say the same
             part.weigh(max(sum(trust for _, trust in found), 1.0) ** -self.redundancy)
         return [part for part, _ in found]
@@ -171,8 +169,8 @@ class Fit:
             totals = [(table.sum(axis=0), len(table) * variance) for table in tables]
         return list(zip(attributes, tables, variances, strict=True)), totals
 
-    def _part(self, place: int, table: Floats, variance: float) -> tuple[Part, float]:
-        """Return values by bin, and how true ones enter them, between 0 and 1."""
+    def _part(self, place: int, table: Floats, variance: float, noise: float) -> tuple[Part, float]:
+        """Return values by bin, and how true ones enter them, between 0 and 1; the noise is that on a bin's rows."""
         widths, nothing = (WIDTHS, NOTHING) if self._doubts else ((1.0,), 0.0)
         priors = [self._prior(width).of(self._schema.attributes[place][1]) for width in widths]
         shares = self._shares[1:] if self._binary else self._shares
@@ -183,7 +181,7 @@ class Fit:
             one, said = self._by_histogram(share, column, table.sum(axis=1), variance, priors, nothing)
             found.append(one)
             evidence.append(said)
-        values, noise = np.column_stack([one.values for one in found]), sqrt(len(self._shares) * variance)
+        values = np.column_stack([one.values for one in found])
         covariances, gaps = [one.covariance for one in found], [one.gap for one in found]
         part = Part(place, values, covariances, table.sum(axis=1), noise, evidence=evidence, alone=evidence, gaps=gaps)
         part.centred()
@@ -240,6 +238,6 @@ class Fit:
 def evidence_by_bin(parts: Sequence[Part], unit: float) -> dict[int, BinEvidence]:
     """Return the evidence on the points of each attribute, of which one is worth `unit`."""
     return {
-        part.attribute: BinEvidence(part.errors() / unit, part.unsupported(), part.released, part.rows_error)
+        part.attribute: BinEvidence(part.errors() / unit, part.unsupported(), part.released, part.noise)
         for part in parts
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hedgerow.boundary.arrays import Array, Floats, Index
+from hedgerow.models.count_noise import CountNoise
 from hedgerow.schema.attributes import Attribute, Direction
 
 ACROSS = 4.0
@@ -13,7 +14,6 @@ ACROSS = 4.0
 EACH = 2.0  # the same of other bins, and of a number's mean
 _SUPPORTS, _PASSES = 50, 60  # sizes of bins that are tried, and passes over them
 _LEAST_ERROR = 1e-30  # the variance of a value without noise
-SUPPORT = 1.0  # standard deviations of the noise, below which bins may have no rows
 LEAST_SLOPE = 1e-9  # rows: of a bin without any
 WIDTHS, NOTHING = (1.0, 0.5), 0.1  # times both: averaged over; and with this weight that all log-odds are 0
 
@@ -166,8 +166,7 @@ class Part:
     values: Floats  # log-odds: one column for two classes, those of the second; or one for each class
     covariances: list[Floats]  # their covariance by the noise of the releases, for each column
     released: Floats  # the released rows of each bin, which noise may make negative
-    noise: float = 0.0  # the standard deviation of the noise on these rows, no less than `rows_error`
-    rows_error: float = 0.0  # the same, given the rows of all bins together
+    noise: float = 0.0  # the standard deviation of the noise on these rows
     segments: list[Index] = field(default_factory=list[Index])  # bins that were merged
     evidence: list[Evidence] = field(default_factory=list[Evidence])  # what was released of them, for each column
     alone: list[Evidence] = field(default_factory=list[Evidence])  # the same before other attributes were considered
@@ -176,8 +175,12 @@ class Part:
 
     @property
     def least_rows(self) -> float:
-        """The released rows that a bin needs to have support: more than noise, or else any."""
-        return SUPPORT * self.noise if self.needs_support else min(SUPPORT * self.noise, 1.0)
+        """The released rows that a bin needs to have support: more than the noise, by the rule of models, or else any.
+
+        Several bins together need as many times the root of their number.
+        """
+        least = CountNoise.of_deviation(self.noise).spread(1) + 0.5  # models show whole rows
+        return least if self.needs_support else min(least, 1.0)
 
     @property
     def rows(self) -> Floats:
