@@ -182,7 +182,7 @@ def test_the_choice_and_its_reason_are_on_the_card(parameters, model, because):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_with_many_rows_a_scorecard_competes_with_the_trees(monkeypatch, known):
-    monkeypatch.setattr(auto, "ENOUGH_ROWS", 100)
+    monkeypatch.setattr(auto, "DRAW_SHARES", {100: Fraction(1, 2)})
     parameters = {"n_rows": 400} if known else {}
     chosen = {seed: fitted(2, seed, **parameters) for seed in range(12)}
     assert {found.model_.kind for found in chosen.values()} == {"tree", "scorecard"}
@@ -197,8 +197,19 @@ def test_with_many_rows_a_scorecard_competes_with_the_trees(monkeypatch, known):
         assert draw.epsilon == Fraction(19, 20) * (1 if known else Fraction(99, 100))
 
 
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(("levels", "share"), [({100: "1/2", 500: "1/4"}, "1/2"), ({100: "1/2", 300: "1/4"}, "1/4")])
+def test_with_more_rows_the_scorecard_has_more_of_epsilon(monkeypatch, levels, share, known):
+    monkeypatch.setattr(auto, "DRAW_SHARES", {least: Fraction(of) for least, of in levels.items()})
+    found = fitted(1, n_rows=400) if known else fitted(1)
+    left = 1 if known else Fraction(99, 100)
+    codes = [charge.query.code for charge in found.privacy_.charges]
+    of_card = [charge.epsilon for charge in found.privacy_.charges[: codes.index("tree_draw")]]
+    assert sum(of_card) - (1 - left) == left * (1 - Fraction(share))
+
+
 def test_the_scorecard_competes_by_the_rows_that_it_misclassifies(monkeypatch):
-    monkeypatch.setattr(auto, "ENOUGH_ROWS", 100)
+    monkeypatch.setattr(auto, "DRAW_SHARES", {100: Fraction(1, 2)})
     losses, own = [], Alternative.loss
     monkeypatch.setattr(Alternative, "loss", lambda *given: losses.append(own(*given)) or losses[-1])
     monkeypatch.setattr(auto, "HANDICAP", 0)
@@ -216,7 +227,7 @@ def test_trees_that_are_not_drawn_at_once_do_not_compete():
     assert learner.plan(wide).model == "scorecard"
 
 
-@pytest.mark.parametrize(("rows", "model"), [(14_999, "tree"), (15_000, "either"), (10**7, "either")])
+@pytest.mark.parametrize(("rows", "model"), [(2_999, "tree"), (3_000, "either"), (10**7, "either")])
 def test_a_plan_can_tell_the_choice_from_public_numbers(rows, model):
     assert auto.automatic_choice(SCHEMA, rows, 1)["model"] == model
     assert auto.automatic_choice(SCHEMA, 10 * rows, "0.1")["model"] == model
@@ -227,7 +238,7 @@ def test_a_plan_can_tell_the_choice_from_public_numbers(rows, model):
 def test_a_unit_of_several_rows_needs_as_many_times_the_rows():
     persons = replace(SCHEMA, unit=Unit("person", 3))
     learner = auto.PrivateAutoClassification(3, schema=persons)
-    assert [learner.choice(persons, n)["model"] for n in (14_999, 15_000)] == ["tree", "either"]
+    assert [learner.choice(persons, n)["model"] for n in (2_999, 3_000)] == ["tree", "either"]
     assert learner.planned_charge(persons).epsilon == 3
 
 
@@ -269,7 +280,7 @@ def test_a_number_is_refused_with_advice():
 
 
 def test_several_classes_are_chosen_for(monkeypatch):
-    monkeypatch.setattr(auto, "ENOUGH_ROWS", 100)
+    monkeypatch.setattr(auto, "DRAW_SHARES", {100: Fraction(1, 2)})
     frame, _ = rows()
     labels = np.digitize(frame["age"], [30, 60])
     schema = replace(SCHEMA, label=Label("group", (0, 1, 2)))

@@ -30,8 +30,11 @@ from hedgerow.tally import Tally
 
 Scoring = Literal["accuracy", "roc_auc"]
 SCORINGS: tuple[Scoring, ...] = ("accuracy", "roc_auc")
-ENOUGH_ROWS = 15_000  # rows times ε, from which on a scorecard competes with the trees
-SCORECARD_SHARE = Fraction(1, 2)  # of ε, for the scorecard; the rest is for the draw
+DRAW_SHARES = {3_000: Fraction(1, 2), 12_000: Fraction(1, 4)}
+"""By rows times ε: the share of ε for the draw in which a scorecard, for the rest, competes with the trees.
+
+With fewer rows, a tree takes all of ε. Trees gain little from more ε than this, and scorecards more.
+"""
 HANDICAP = 6  # the prior weight of the scorecard is exp(-6) of all trees'
 COUNT_SHARE = Fraction(1, 100)  # of ε, for a count of the rows if their number is not public
 
@@ -72,7 +75,7 @@ class PrivateAutoClassification(PrivateSpecification):
             return forced
         if rows is None:
             return None
-        needed = rows_needed(self.epsilon_of_a_row(schema))
+        needed, *_ = rows_needed(self.epsilon_of_a_row(schema))
         if rows < needed:
             model, because = "tree", "few_rows"
         elif self._draws_jointly(schema):
@@ -82,17 +85,16 @@ class PrivateAutoClassification(PrivateSpecification):
         return Fact("model_choice", model=model, because=because, rows=rows, rows_needed=needed)
 
     def plan(self, schema: Schema) -> Plan:
-        choice = self.choice(schema, None if self.n_rows is None else int(self.n_rows))
+        rows = None if self.n_rows is None else int(self.n_rows)
+        choice = self.choice(schema, rows)
         if choice is not None:
             plan = self._plan_of(choice, schema, self.exact_epsilon)
             return plan if isinstance(plan, EitherPlan) else replace(plan, notes=(choice, *plan.notes))
         epsilon, left = self.epsilon_of_a_row(schema), self.exact_epsilon * (1 - COUNT_SHARE)
-        needed = rows_needed(epsilon)
-        choices = [one for rows in (0, needed) if (one := self.choice(schema, rows)) is not None]
-        few, many = (self._plan_of(one, schema, left) for one in choices)
-        return CountedPlan(
-            epsilon=epsilon, few=few, many=many, choices=tuple(choices), cost=few.cost, rows_needed=needed
-        )
+        least = (0, *rows_needed(epsilon))
+        choices = tuple(one for rows in least if (one := self.choice(schema, rows)) is not None)
+        plans = tuple(self._plan_of(one, schema, left) for one in choices)
+        return CountedPlan(epsilon=epsilon, plans=plans, choices=choices, least=least, cost=plans[-1].cost)
 
     def _plan_of(self, choice: Fact, schema: Schema, epsilon: Fraction) -> Plan:
         """Return the plan of a choice for this ε of a unit."""
@@ -100,8 +102,8 @@ class PrivateAutoClassification(PrivateSpecification):
             return self._tree(epsilon).plan(schema)
         if choice["model"] == "scorecard":
             return self._scorecard(epsilon).plan(schema)
-        card = self._scorecard(epsilon * SCORECARD_SHARE).plan(schema)
-        tree = self._tree(epsilon * (1 - SCORECARD_SHARE)).plan(schema)
+        share = draw_share(choice["rows"] * self.epsilon_of_a_row(schema))
+        card, tree = self._scorecard(epsilon * (1 - share)).plan(schema), self._tree(epsilon * share).plan(schema)
         assert isinstance(tree, TreeDrawPlan)  # as `choice` requires
         return EitherPlan(epsilon=card.epsilon + tree.epsilon, card=card, tree=tree, choice=choice, cost=tree.cost)
 
@@ -139,9 +141,14 @@ _WORDS = {
 }
 
 
-def rows_needed(epsilon: Fraction) -> int:
-    """Return the number of rows from which on a scorecard competes with the trees, given the ε of a row."""
-    return ceil(ENOUGH_ROWS / epsilon)
+def draw_share(strength: Fraction) -> Fraction:
+    """Return the share of ε for the draw, given the rows times ε; 0 if a tree takes all of it."""
+    return next((share for least, share in reversed(DRAW_SHARES.items()) if strength >= least), Fraction(0))
+
+
+def rows_needed(epsilon: Fraction) -> tuple[int, ...]:
+    """Return the numbers of rows from which on the draw has each of its shares, given the ε of a row."""
+    return tuple(ceil(least / epsilon) for least in DRAW_SHARES)
 
 
 def automatic_choice(
@@ -172,30 +179,26 @@ def _with_notes(build: BuildModel, *notes: Fact) -> BuildModel:
 class CountedPlan(Plan):
     """A choice by a noisy count of the rows, which costs a hundredth of ε."""
 
-    few: Plan  # of fewer rows than needed, with what is left of ε
-    many: Plan
-    choices: tuple[Fact, ...]  # of fewer rows, and of as many or more
-    rows_needed: int
+    plans: tuple[Plan, ...]  # with what is left of ε
+    choices: tuple[Fact, ...]  # what each of these takes, and why
+    least: tuple[int, ...]  # the rows from which on each of these is taken
     model = "tree or scorecard"
 
     @property
     def releases(self) -> PlannedReleases:
         count = PlannedRelease("class_totals", DiscreteLaplace(self.epsilon * COUNT_SHARE, 1))
-        return count, Branch((False, True), self._releases_of)
-
-    def _releases_of(self, is_many: bool) -> PlannedReleases:
-        return (self.many if is_many else self.few).releases
+        return count, Branch(range(len(self.plans)), lambda place: self.plans[place].releases)
 
     @property
     def rho(self) -> Fraction | None:
         # That of a greedy tree follows from ε.
-        return None if self.few.rho is None or self.many.rho is None else super().rho
+        return None if any(plan.rho is None for plan in self.plans) else super().rho
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
         rows = max(int(sum(runner.release(tally.total, Fact("class_totals")))), 0)
-        is_many = rows >= self.rows_needed
-        runner.decide(is_many)
-        plan, choice = (self.few, self.many)[is_many], self.choices[is_many].having(rows=rows, is_noisy=True)
+        place = sum(rows >= least for least in self.least) - 1
+        runner.decide(place)
+        plan, choice = self.plans[place], self.choices[place].having(rows=rows, is_noisy=True)
         if isinstance(plan, EitherPlan):
             return replace(plan, choice=choice).run(tally, runner, progress)
         return _with_notes(plan.run(tally, runner, progress), choice, *plan.notes)
