@@ -507,7 +507,7 @@ def test_costs_of_a_number_are_refused_by_what_its_label_is(run):
     ],
 )
 def test_an_automatic_choice_is_printed_with_its_reason(run, words, kind, why):
-    code, out, err = run(*TREE[:-1], "auto", *words)
+    code, out, err = run("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "1", "--model", "auto", *words)
     assert (code, err) == (0, "written to model.json\n")
     assert load_model("model.json").kind == kind
     assert re.search(f"model chosen automatically: .*{why}", out)

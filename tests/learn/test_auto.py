@@ -198,14 +198,14 @@ def test_with_many_rows_a_scorecard_competes_with_the_trees(monkeypatch, known):
 
 
 @pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize(("levels", "share"), [({100: "1/2", 500: "1/4"}, "1/2"), ({100: "1/2", 300: "1/4"}, "1/4")])
+@pytest.mark.parametrize(("levels", "share"), [({100: "1/2", 5000: "1/4"}, "1/2"), ({100: "1/2", 1600: "1/4"}, "1/4")])
 def test_with_more_rows_the_scorecard_has_more_of_epsilon(monkeypatch, levels, share, known):
     monkeypatch.setattr(auto, "DRAW_SHARES", {least: Fraction(of) for least, of in levels.items()})
-    found = fitted(1, n_rows=400) if known else fitted(1)
-    left = 1 if known else Fraction(99, 100)
+    found = fitted(8, n_rows=400) if known else fitted(8)
+    left = 8 * (1 if known else Fraction(99, 100))
     codes = [charge.query.code for charge in found.privacy_.charges]
     of_card = [charge.epsilon for charge in found.privacy_.charges[: codes.index("tree_draw")]]
-    assert sum(of_card) - (1 - left) == left * (1 - Fraction(share))
+    assert sum(of_card) - (8 - left) == left * (1 - Fraction(share))
 
 
 def test_the_scorecard_competes_by_the_rows_that_it_misclassifies(monkeypatch):

@@ -17,8 +17,8 @@ class PrivateAutoClassifier(PrivateEstimator, Classifier):
     With fewer than 3,000 rows times ε, the model is the tree of `PrivateTreeClassifier` with all of ε. With more, the
     scorecard of `PrivateScorecardClassifier` is released for half of ε, or three quarters from 12,000 on. The rest pays
     for one draw, by the exponential mechanism, from all trees *and* this scorecard by the rows that they misclassify
-    (docs/mathematics.md, fact 3). So the comparison costs no ε and needs no held-out rows. Trees of very wide tables are not drawn at once:
-    with so many rows these get a scorecard with all of ε.
+    (docs/mathematics.md, fact 3). So the comparison costs no ε and needs no held-out rows. Trees of very wide tables
+    are not drawn at once: with so many rows these get a scorecard with all of ε.
 
     Whatever is chosen, the total is exactly `epsilon`. Neighbouring tables differ by adding or removing one row, or all
     rows of the schema's `Unit`; ε is then that of a row, which is `epsilon` divided by `max_rows`.
