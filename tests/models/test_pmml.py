@@ -15,7 +15,7 @@ from hypothesis import Phase, assume, given, settings
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
-from hedgerow.models.pmml import WITHIN_NOISE
+from hedgerow.models.pmml import TOO_FEW_ROWS, WITHIN_NOISE
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import (
@@ -233,7 +233,7 @@ def evaluated(model: Any, rows: pd.DataFrame, tmp_path: Path, **options: Any) ->
 
 def assert_reasons(reasons: Any, found: pd.DataFrame) -> None:
     """What costs nothing is no reason of ours, and the evaluator's last ones; what is within the noise has a code."""
-    codes = [WITHIN_NOISE.format(number) for number in range(1, len(ATTRIBUTES) + 1)]
+    codes = [code.format(number) for code in (WITHIN_NOISE, TOO_FEW_ROWS) for number in range(1, len(ATTRIBUTES) + 1)]
     said = found[[f"reason {rank}" for rank in range(1, 5)]].to_numpy(dtype=object)
     said = np.array([sorted(row, key=lambda one: one in codes) for row in said.tolist()], dtype=object)
     is_reason = reasons != None  # noqa: E711 -- of each element

@@ -131,6 +131,21 @@ def test_reasons_within_the_noise_are_not_named() -> None:
     assert document.count("(within the noise") == 2
 
 
+def test_bins_with_too_few_rows_are_no_reason_although_they_have_the_points_of_others() -> None:
+    schema = Schema({"job": Categorical(("a", "b", "c")), "x": Boolean(missing="bin")}, Label("y", (0, 1)))
+    parts = (
+        AttributePoints("job", ((5,), (-5,), (-5,)), ((0.1,),) * 3, (2,)),
+        AttributePoints("x", ((-4,), (-9,), (0,)), ((0.1,),) * 3, (2,)),
+    )
+    card = Scorecard(schema, (0,), parts, 1, None, NONE)
+    rows = pd.DataFrame({"job": ["b", "c", "c"], "x": [True, True, None]})
+    assert card.reasons(rows).tolist() == [["job", "x", None, None], ["x", None, None, None], [None] * 4]
+    document = card.to_pmml()
+    assert document.count('partialScore="-5" reasonCode="(too few rows, 1)"') == 1
+    assert document.count('partialScore="0" reasonCode="(too few rows, 2)"') == 1
+    assert 'reasonCode="x" baselineScore="-4"' in document  # the best of the bins that have rows
+
+
 @pytest.mark.parametrize("highest", [True, False])
 @given(data=st.data())
 def test_every_loss_that_counts_is_one_without_noise(data: st.DataObject, highest: bool) -> None:

@@ -17,6 +17,7 @@ from hedgerow.models.points import (
     AttributeBins,
     AttributePoints,
     Points,
+    best_points,
     bin_literal,
     certain_losses,
     ordered_bins,
@@ -35,9 +36,9 @@ _COMPARED = {"<=": ("lessOrEqual",), ">": ("greaterThan",), "between": ("greater
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "double", str: "string"}
 _CELL_TYPES: Mapping[Cell, str] = {Cell.TRUTH: "boolean", Cell.NUMBER: "double", Cell.DATE: "date"}
-# The reason code of a loss of points that the noise alone can make. Evaluators add up losses with the same code, so it
-# has the number of the characteristic, and not its name, which would be read as a reason.
-WITHIN_NOISE = "(within the noise, {})"
+# The reason codes of a loss that the noise alone can make, and of bins without points of their own. Evaluators add up
+# losses with the same code, so each has the number of the characteristic; its name would be read as a reason.
+WITHIN_NOISE, TOO_FEW_ROWS = "(within the noise, {})", "(too few rows, {})"
 EXTENDER = "hedgerow"  # of the extensions with ε and δ
 _SUM, _TOTAL = "sum of points", "total points"  # of a scorecard: the target, and its output, to which others refer
 
@@ -167,19 +168,21 @@ def scorecard_model(
     """Return a Scorecard of one total, with `said`, the output that follows from it.
 
     Its reason codes are the attributes by how far their points are from the best of their bins. An evaluator ranks them
-    all, so a loss within the noise has a code of its own in the place of the attribute's name.
+    all, so a loss within the noise, or of a bin with too few rows, has a code of its own in the place of the name.
     """
-    algorithm, method, best = ("pointsBelow", "max", max) if highest_is_best else ("pointsAbove", "min", min)
+    algorithm, method = ("pointsBelow", "max") if highest_is_best else ("pointsAbove", "min")
     ranks = map(str, range(1, min(len(bins), MOST_REASONS) + 1))
     outputs = [_output(_TOTAL, "predictedValue", "double"), said]
     outputs += [_output(f"reason {rank}", "reasonCode", "string", rank=rank) for rank in ranks]
     characteristics = list[Element]()
     for number, (part, ones) in enumerate(zip(parts, bins, strict=True), 1):
-        name, baseline = part.attribute, best(one.points[0] for one in ones)
+        name, baseline = part.attribute, best_points(part, ones, highest_is_best=highest_is_best)
         certain = certain_losses(part, highest_is_best=highest_is_best) | {baseline}
         attributes = list[Element]()
         for one in ordered_bins(ones):
             code = {} if one.points[0] in certain else {"reasonCode": WITHIN_NOISE.format(number)}
+            if not part.has_support(one):
+                code = {"reasonCode": TOO_FEW_ROWS.format(number)}
             holds = _predicate(bin_literal(one), schema[name])
             attributes.append(_made("Attribute", holds, partialScore=_text(one.points[0]), **code))
         best_score = _text(baseline)

@@ -111,8 +111,7 @@ def _line(part: AttributePoints, bins: tuple[PointBin, ...]) -> PointLine:
     places = [place for one in bins for place in range(one.start, one.stop)]
     held = [place for place in places if place not in without] or places
     errors = None if part.errors is None else tuple(map(max, zip(*(part.errors[place] for place in held), strict=True)))
-    has_rows = tuple(not without.issuperset(range(one.start, one.stop)) for one in bins)
-    return PointLine(bins, errors, has_rows, part.support(places))
+    return PointLine(bins, errors, tuple(map(part.has_support, bins)), part.support(places))
 
 
 @dataclass(frozen=True)

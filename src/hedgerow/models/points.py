@@ -99,6 +99,10 @@ class AttributePoints:
         rows = sum(self.rows[place] for place in places)
         return Support(rows, len(places), CountNoise.of_deviation(self.rows_error))
 
+    def has_support(self, run: "PointBin") -> bool:
+        """Return whether any bin of a run has enough rows for points of its own."""
+        return not set(self.unsupported).issuperset(range(run.start, run.stop))
+
     def to_dict(self, bins: Sequence[str]) -> dict[str, Any]:
         """Return the points as JSON-ready data, with the names of the bins for readers."""
         errors = {} if self.errors is None else {"errors": list(map(list, self.errors))}
@@ -220,19 +224,32 @@ def certain_losses(part: AttributePoints, *, highest_is_best: bool) -> set[int]:
     return {value for value, error in errors.items() if abs(best - value) > NORMAL_95 * hypot(error, errors[best])}
 
 
+def best_points(part: AttributePoints, runs: Sequence["PointBin"], *, highest_is_best: bool) -> int:
+    """Return the best points of the bins of an attribute that have enough rows, or of all if none has."""
+    known = [run.points[0] for run in runs if part.has_support(run)]
+    return (max if highest_is_best else min)(known or [run.points[0] for run in runs])
+
+
 def reasons_by_points(
-    parts: Sequence[AttributePoints], bins: Mapping[str, Whole], n_rows: int, *, highest_is_best: bool
+    parts: Sequence[AttributePoints],
+    runs: "AttributeBins",
+    bins: Mapping[str, Whole],
+    n_rows: int,
+    *,
+    highest_is_best: bool,
 ) -> Array:
     """Return the attributes whose points are farthest from the best of their bins, shape ``(n_rows, 4)``, or None.
 
-    Of the four, those whose distance is within the noise are left out.
+    Of the four, those whose distance is within the noise, or whose bin has too few rows, are left out.
     """
-    cost, best = np.zeros((n_rows, len(parts)), dtype=np.int64), max if highest_is_best else min
+    cost = np.zeros((n_rows, len(parts)), dtype=np.int64)
     is_certain = np.zeros((n_rows, len(parts)), dtype=bool)
-    for place, part in enumerate(parts):
+    for place, (part, ones) in enumerate(zip(parts, runs, strict=True)):
         points = np.array(part.points)[:, 0]
         certain = np.isin(points, list(certain_losses(part, highest_is_best=highest_is_best)))
-        cost[:, place] = abs(best(points) - points)[bins[part.attribute]]
+        certain &= np.concatenate([np.full(one.stop - one.start, part.has_support(one)) for one in ones])
+        lost = best_points(part, ones, highest_is_best=highest_is_best) - points
+        cost[:, place] = np.maximum(lost if highest_is_best else -lost, 0)[bins[part.attribute]]
         is_certain[:, place] = certain[bins[part.attribute]]
     places = np.argsort(-cost, axis=1, kind="stable")[:, :MOST_REASONS]
     is_named = np.take_along_axis(is_certain, places, axis=1)

@@ -446,7 +446,7 @@ class Scorecard(Model):
         """
         is_high = self._is_high(favourable)
         codes, n_rows = self._encoded(X)
-        return reasons_by_points(self.parts, codes, n_rows, highest_is_best=is_high)
+        return reasons_by_points(self.parts, self._totals.bins, codes, n_rows, highest_is_best=is_high)
 
     def _is_high(self, favourable: Value | None) -> bool:
         if not self.has_one_total or not self.parts:
@@ -461,7 +461,8 @@ class Scorecard(Model):
         """Return the scorecard as PMML with total, prediction and `reasons`.
 
         An evaluator of PMML ranks all attributes, so that its last reasons may cost nothing. In the place of one whose
-        cost is within the noise it gives a code such as "(within the noise, 3)".
+        cost is within the noise it gives a code such as "(within the noise, 3)", and "(too few rows, 3)" if the row's
+        bin has too few rows for points of its own.
         """
         is_high, bins, said = self._is_high(favourable), self._totals.bins, self._totals.pmml
         return self._pmml_document(
