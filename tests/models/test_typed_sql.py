@@ -105,19 +105,12 @@ def test_a_tree_and_a_rule_list_read_like_their_conditions() -> None:
     inner = Split(Literal("sex", "=", ("F",)), women, Split(Literal("smoker", "false"), Leaf(label="no"), Leaf((0, 5))))
     model = Tree(SCHEMA, Split(Literal("age", "<=", (30,)), Leaf(label="no"), inner), NONE)
     assert model.to_sql("postgres", types="declared").splitlines() == [
-        """/* PostgreSQL, columns of the declared types; guarantee: none (example) */ CASE WHEN "age" <= 30"""
-        """ AND "age" <> -9""",
-        "  THEN 'no'",
-        """  ELSE CASE WHEN "sex" = 'F'""",
-        """    THEN CASE WHEN "dose" > 0.1 AND "dose" <= 1.0""",
-        "      THEN 'yes'",
-        "      ELSE 'no'",
-        "    END",
-        """    ELSE CASE WHEN NOT "smoker\"""",
-        "      THEN 'no'",
-        "      ELSE 'yes'",
-        "    END",
-        "  END",
+        "/* PostgreSQL, columns of the declared types; guarantee: none (example) */ CASE",
+        """  WHEN "age" <= 30 AND "age" <> -9 THEN 'no'""",
+        """  WHEN "sex" = 'F' AND ("dose" > 0.1 AND "dose" <= 1.0) THEN 'yes'""",
+        """  WHEN "sex" = 'F' THEN 'no'""",
+        """  WHEN NOT "smoker" THEN 'no'""",
+        "  ELSE 'yes'",
         "END",
     ]
     literals = Literal("age", "between", (30, 45)), Literal("sex", "=", ("M",)), Literal("smoker", "true")
@@ -126,6 +119,19 @@ def test_a_tree_and_a_rule_list_read_like_their_conditions() -> None:
         """  WHEN ("age" > 30 AND "age" <= 45) AND "sex" = 'M' AND "smoker" THEN 'yes'""",
         "  ELSE 'no'",
         "END",
+    ]
+
+
+def test_a_case_of_a_tree_leaves_out_what_a_narrower_condition_implies() -> None:
+    schema = Schema({"n": Integer(0, 9, cuts=(2, 4, 6))}, Label("y", (0, 1, 2, 3)))
+    low = Split(Literal("n", "<=", (2,)), Leaf(label=0), Leaf(label=1))
+    model = Tree(schema, Split(Literal("n", "<=", (4,)), low, Split(Literal("n", ">", (6,)), low, Leaf(label=3))), NONE)
+    assert model.to_sql(types="declared").splitlines()[1:-1] == [
+        """  WHEN "n" <= 2 THEN 0""",
+        """  WHEN "n" <= 4 THEN 1""",
+        """  WHEN ("n" > 6 AND "n" <= 9) AND "n" <= 2 THEN 0""",
+        """  WHEN "n" > 6 AND "n" <= 9 THEN 1""",
+        "  ELSE 3",
     ]
 
 

@@ -262,7 +262,8 @@ class Model(SealedFile):
             comparisons without casts, for columns of the types that the schema declares: any numeric type for integers,
             reals and whole numbers as categories (decimals and integers of at most 15 digits), BOOLEAN for booleans
             without words, DATE for dates, text for the rest, with values written as in the schema, without white space
-            around them. For rows that `predict` accepts, both forms predict the same. Derived attributes, dates with a
+            around them. A tree is one CASE with a case for each leaf. For rows that `predict` accepts, both forms predict
+            the same. Derived attributes, dates with a
             `format`, and categories of both text and numbers keep the form for any type.
 
         Raises
@@ -278,12 +279,10 @@ class Model(SealedFile):
         >>> inner = Split(Literal("sex", "=", ("F",)), Leaf(label=0), Leaf(label=1))
         >>> root = Split(Literal("age", "<=", (30,)), Leaf(label=0), inner)
         >>> print(Tree(schema, root, PrivacyCard.none("example", software="hedgerow")).to_sql(types="declared"))
-        /* DuckDB, columns of the declared types; guarantee: none (example) */ CASE WHEN "age" <= 30
-          THEN 0
-          ELSE CASE WHEN "sex" = 'F'
-            THEN 0
-            ELSE 1
-          END
+        /* DuckDB, columns of the declared types; guarantee: none (example) */ CASE
+          WHEN "age" <= 30 THEN 0
+          WHEN "sex" = 'F' THEN 0
+          ELSE 1
         END
         """
         from hedgerow.models import sql  # sqlglot takes long to import

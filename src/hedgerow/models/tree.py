@@ -23,7 +23,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
 from hedgerow.text.axes import Axes
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import printable, shown_text
+from hedgerow.text.values import Value, printable, shown_text
 
 MAX_DEPTH = 64  # Python accepts at most 100 levels of indentation, and such a tree is unreadable
 _ELSE = "a missing value fails every test but `is missing`: its row goes to else (no)"
@@ -191,11 +191,27 @@ class Tree(LeafModel):
     def _sql(self, dialect: Dialect) -> list[str]:
         from hedgerow.models import sql  # sqlglot takes long to import
 
+        if dialect.types == "declared":
+            return sql.first_case(list(map(self._case, self.paths, self.predictions)), self.schema, dialect)
         written = sql.conditions(self.schema, dialect)
         return self.fold(
             lambda literal, true, false: sql.choice(written((literal, True)), true, false),
             lambda i: [sql.constant(self.predictions[i], dialect)],
         )
+
+    def _case(self, path: Path, prediction: Value) -> tuple[Sequence[Literal], Value]:
+        """Return a leaf as a case of a list of which the first case that holds decides.
+
+        The cases before it catch every row that satisfies a literal which is false on the path, so that these literals
+        need no test. A literal that a narrower one on the same attribute implies is left out, too.
+        """
+        found: list[Literal] = []
+        for literal in (one for one, holds in reversed(path) if holds):
+            truth = self.schema[literal.attribute].truth(literal)
+            own = [one for one in found if one.attribute == literal.attribute]
+            if not any((self.schema[one.attribute].truth(one) <= truth).all() for one in own):
+                found.append(literal)
+        return found[::-1], prediction
 
     def to_pmml(self) -> str:
         def split(literal: Literal, true: Element, false: Element) -> Element:
