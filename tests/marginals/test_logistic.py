@@ -71,6 +71,7 @@ def test_the_model_is_a_scorecard_like_any_other(tmp_path):
     assert again == card
     assert learner.predict(TEST[0]).tolist() == again.predict(TEST[0]).tolist()
     assert learner.predict_proba(TEST[0]) == pytest.approx(again.predict_proba(TEST[0]))
+    assert learner.decision_function(TEST[0]).tolist() == card.decision_function(TEST[0]).tolist()
     assert max(abs(one) for part in card.parts for bins in part.points for one in bins) == 20
     assert json.loads(card.to_json())["error"] == card.error > 0
     assert "CASE" in card.to_sql("duckdb")
@@ -193,7 +194,7 @@ def test_what_cannot_be_learned_from_is_told_before_anything_is_charged(name):
     assert oracle.queries_left == 3
 
 
-@pytest.mark.parametrize("name", ["predict", "predict_proba"])
+@pytest.mark.parametrize("name", ["predict", "predict_proba", "decision_function"])
 def test_an_unfitted_learner_says_so(name):
     with pytest.raises(NotFittedError, match="is not fitted yet"):
         getattr(hr.MarginalLogisticClassifier(), name)(SOURCE)

@@ -14,7 +14,7 @@ from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.hypotheses.hypothesis import has_hypothesis
 from hedgerow.learn.base import LARGEST_POINTS, SMOOTH, check_auto, check_up_to
-from hedgerow.learn.contract import FittedModelMixin, of_model
+from hedgerow.learn.contract import FittedModelMixin, of_model, on_rows
 from hedgerow.learn.learned import scorecard_model
 from hedgerow.learn.scorecard.rounding import rounded
 from hedgerow.learn.scorecard.smoothing import Part, Prior
@@ -90,6 +90,7 @@ class MarginalLogisticClassifier(FittedModelMixin, MarginalClassifier):
     model_: Scorecard = field(init=False)
     _fitted = "model_"
     get_points = of_model(Scorecard.get_points)
+    decision_function = on_rows(Scorecard.decision_function)
 
     def _learn(self, X: Any, oracle: MarginalOracle) -> Weights:
         bins, notes = source_bins(self.bins, X, oracle.noise_scale)
