@@ -149,7 +149,7 @@ def test_a_new_schema_in_json_is_json(folder, run):
     assert (code, out) == (0, "")
     assert err.startswith("written to new.json: fill in what is marked")
     assert json.loads((folder / "new.json").read_text()) == {
-        "version": 1,
+        "version": 2,
         "label": {"name": "ill", "classes": "FILL IN"},
         "attributes": {name: {"kind": "FILL IN"} for name in ("age", "sex", "dose")},
     }
@@ -255,3 +255,16 @@ def test_public_identifiers_are_told_and_how_to_leave_them_out(folder, run):
     assert "warning: serial: no value repeats; if it is an identifier, leave it out: --drop serial" in error
     assert "age" not in error
     assert "warning" not in run(*told, "--drop", "record", "--drop", "serial", "--force")[2]
+
+
+def test_show_draws_the_edges_of_bins_to_scale(run, folder):
+    attributes = (
+        "x: {kind: real, low: 0, high: 10, cuts: [0, 2.5, 5]}\n  when: {kind: date, low: 2020-01-01, high: 2020-12-31}"
+    )
+    (folder / "s.yaml").write_text(f"attributes:\n  {attributes}\n  n: {{kind: integer, low: 0, high: 5, cuts: []}}\n")
+    code, out, _ = run("schema", "show", "s.yaml")
+    assert code == 0
+    lines = [line for line in out.splitlines() if "-----" in line]
+    assert [line.split()[0] for line in lines] == ["x", "when"]  # n has no cut points
+    assert lines[0] == f"x              0 |{'-' * 14}|{'-' * 14}|{'-' * 29} 10  4 bins"
+    assert lines[1].endswith("2020-12-31  12 bins")

@@ -34,7 +34,7 @@ WHOLE = {  # by the rule, by hand
     ],
     (0, 2**53 - 1): [0, *(10**k for k in range(15)), *range(5 * 10**14, 2**53, 5 * 10**14)],
 }
-REAL = {
+REAL_OF_VERSION_1 = {
     (0, 1): "0 .001 .002 .005 .01 .02 .05 .1 .15 .2 .25 .3 .35 .4 .45 .5 .55 .6 .65 .7 .75 .8 .85 .9 .95",
     (0, 1e-6): "0 1e-9 2e-9 5e-9 1e-8 2e-8 5e-8 1e-7 1.5e-7 2e-7 2.5e-7 3e-7 3.5e-7 4e-7 4.5e-7 5e-7 5.5e-7 6e-7 6.5e-7"
     " 7e-7 7.5e-7 8e-7 8.5e-7 9e-7 9.5e-7",
@@ -53,6 +53,16 @@ REAL = {
     (1.0, math.nextafter(1.0, 2)): "1",
     (0, 5e-324): "0",
 }
+REAL = REAL_OF_VERSION_1 | {
+    (0, 1): "0 .01 .02 .05 .1 .15 .2 .25 .3 .35 .4 .45 .5 .55 .6 .65 .7 .75 .8 .85 .9 .95",
+    (0, 3): "0 .05 .1 .2 .4 .6 .8 1 1.2 1.4 1.6 1.8 2 2.2 2.4 2.6 2.8",
+    (-1, 0): "-1 -.95 -.9 -.85 -.8 -.75 -.7 -.65 -.6 -.55 -.5 -.45 -.4 -.35 -.3 -.25 -.2 -.15 -.1 -.05 -.02 -.01",
+    (0, 1e-6): "0 1e-8 2e-8 5e-8 1e-7 1.5e-7 2e-7 2.5e-7 3e-7 3.5e-7 4e-7 4.5e-7 5e-7 5.5e-7 6e-7 6.5e-7 7e-7 7.5e-7"
+    " 8e-7 8.5e-7 9e-7 9.5e-7",
+    (0, 50): "0 .5 1 2 2.5 5 7.5 10 12.5 15 17.5 20 22.5 25 27.5 30 32.5 35 37.5 40 42.5 45 47.5",  # from .5
+    (0, 1000): "0 1 2 5 10 20 50 100 150 200 250 300 350 400 450 500 550 600 650 700 750 800 850 900 950",  # from 1
+    (-10, 10): "-10 -9 -8 -7 -6 -5 -4 -3 -2 -1 0 1 2 3 4 5 6 7 8 9",  # from 1, which is the step
+}
 sizes = st.integers(0, 60) | st.integers(0, 2**53 - 1)
 wholes = st.builds(lambda size, sign: sign * size, sizes, st.sampled_from([-1, 1]))
 finite = st.floats(-8e307, 8e307) | st.floats(-3, 3).map(lambda x: round(x, 2)) | wholes.map(float)
@@ -69,6 +79,11 @@ def test_a_grid_of_whole_numbers_is_the_one_by_hand(bounds, cuts):
 def test_a_grid_of_real_numbers_is_the_one_by_hand_to_the_last_digit(bounds, cuts):
     found = default_cuts(*bounds, whole=False)
     assert (found, {*map(type, found)}) == (tuple(map(float, cuts.split())), {float})
+
+
+@pytest.mark.parametrize(("bounds", "cuts"), REAL_OF_VERSION_1.items(), ids=map(str, REAL_OF_VERSION_1))
+def test_a_grid_of_version_1_of_the_format_stays_the_same(bounds, cuts):
+    assert default_cuts(*bounds, whole=False, version=1) == tuple(map(float, cuts.split()))
 
 
 @given(wholes, wholes)

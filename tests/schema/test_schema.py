@@ -1,3 +1,4 @@
+import hashlib
 import json
 import math
 
@@ -96,7 +97,12 @@ BAD = {
     "no attributes": ("version: 1", None, "attributes", "expected this key"),
     "attributes are a list": ("attributes: [a]", None, None, "attributes to be a mapping, got list"),
     "unknown top key": ("atributes: {}\nattributes: {}", None, "atributes", "unknown key"),
-    "unknown version": ("version: 2\nattributes: {a: {kind: boolean}}", None, "version", "expected 1, got another"),
+    "unknown version": (
+        "version: 3\nattributes: {a: {kind: boolean}}",
+        None,
+        "version",
+        "expected 1 to 2, got another",
+    ),
     "attribute is no mapping": ("attributes: {a: boolean}", "a", None, "the attribute to be a mapping, got str"),
     "no kind": (
         "attributes: {a: {low: 1}}",
@@ -349,3 +355,31 @@ def test_a_notebook_shows_a_line_for_each_column_escaped():
     hostile = Schema({evil: Boolean(missing_values=(evil,), missing="bin")}, Label(f"{evil}y", (evil, "b")))
     assert Markup(hostile._repr_html_()).tags == shown.tags
     assert sum(text.count("<script>") for text in Markup(hostile._repr_html_()).texts) == 4
+
+
+def test_a_schema_of_version_1_keeps_its_default_grids_and_its_digest():
+    data = {"version": 1, "attributes": {"x": {"kind": "real", "low": 0.0, "high": 3.0}, "n": {"kind": "boolean"}}}
+    schema = Schema.from_dict(data)
+    assert schema["x"].cuts[:6] == (0, 0.005, 0.01, 0.02, 0.05, 0.1)
+    assert schema["x"].has_default_cuts
+    assert schema.to_dict() == data
+    text = json.dumps(data, separators=(",", ":"))
+    assert schema.digest == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_schema_with_the_default_grid_of_version_2_is_written_in_that_version():
+    x = {"kind": "real", "low": 0.0, "high": 3.0}
+    for data in ({"attributes": {"x": x}}, {"version": 2, "attributes": {"x": x}}):
+        schema = Schema.from_dict(data)
+        assert schema["x"] == Real(0, 3)
+        assert schema.to_dict() == {"version": 2, "attributes": {"x": x}}
+    old = Schema.from_dict({"version": 1, "attributes": {"x": x}})["x"]
+    both = Schema({"old": old, "new": Real(0, 3)})
+    assert Schema.from_dict(both.to_dict()) == both
+    assert both.to_dict()["attributes"]["old"]["cuts"] == list(old.cuts)
+
+
+def test_a_schema_without_real_numbers_is_written_in_version_1():
+    assert Schema({"n": Integer(0, 100)}).to_dict()["version"] == 1
+    assert Schema({"x": Real(0, 3, cuts=(1,))}).to_dict()["version"] == 1
+    assert Schema({"x": Real(0, 3, cuts=())}).to_dict()["version"] == 1

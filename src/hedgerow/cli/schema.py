@@ -1,7 +1,7 @@
 """`hedgerow schema`: create, learn, show and check schemas."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,6 +25,8 @@ from hedgerow.schema.dates import format_of, with_format
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.fits import TableFit
 from hedgerow.schema.from_public import public_date_formats, public_missing_words, public_notes, typed_table
+from hedgerow.schema.grid import SCHEMA_VERSION
+from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
 from hedgerow.tables.columns import Column
@@ -33,7 +35,7 @@ from hedgerow.tables.frames import Table
 from hedgerow.tables.layout import footer_rows
 from hedgerow.tables.table_files import read_table
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import printable
+from hedgerow.text.values import printable, value_text
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Make, learn and read schemas: what is public about a table."
@@ -59,13 +61,14 @@ _TEMPLATE = """\
 # In place of a grid, `hedgerow schema learn` finds fewer and balanced cuts from the rows, under a charge.
 # The label has classes; {{…, classes: [low, high], ordered: true}} if they are in this order. To predict a number,
 # write its bounds in place of classes: {{name: …, low: 0, high: 30}}.
-version: 1
+version: 2
 label: {{name: {target}, classes: FILL IN}}
 {unit}attributes:
 {attributes}
 """
 
 
+_EDGES = 60  # characters between the bounds of a number
 _TODO = ": fill in what is marked FILL IN, then run: hedgerow schema show {}"
 _UNIT = """\
 # {column} looks as if it says whose row each row is. All rows of one person are then protected together, and at most
@@ -217,7 +220,10 @@ def show(
     negations: Annotated[bool, option("Whether a condition may be negated.")] = True,
     as_json: options.AsJson = False,
 ) -> None:
-    """Print the attributes of a schema, the number of candidate rules, and why `fit` would refuse it, if it would."""
+    """Print the attributes of a schema, the edges of its bins, and why `fit` would refuse it, if it would.
+
+    The bins of each number are drawn to scale between its bounds: each | is a cut point, or several close together.
+    """
     if max_literals < 1:
         raise ArgumentError(f"--max-literals must be a whole number >= 1, got {max_literals}.")
     loaded = load_schema(schema)
@@ -228,9 +234,25 @@ def show(
         say(json.dumps({**loaded.to_dict(), **numbers}, ensure_ascii=False))
         return
     size = number_of(max_literals, "condition")
-    say(f"{loaded}\n\n{count:,} candidate rules of up to {size}\ndigest {loaded.digest}")
+    drawn = "\n".join(_edge_lines(loaded.numbers))
+    parts = [str(loaded), drawn, f"{count:,} candidate rules of up to {size}\ndigest {loaded.digest}"]
+    say("\n\n".join(filter(None, parts)))
     for problem in problems:
         say(f"`hedgerow fit` refuses this schema: {problem}")
+
+
+def _edge_lines(numbers: Mapping[str, Numeric]) -> Iterator[str]:
+    """Yield a line for each number with cut points: its bounds, and between them each cut point, to scale."""
+    cut = {name: column for name, column in numbers.items() if column.cuts}
+    ends = {name: (value_text(column.low), value_text(column.high)) for name, column in cut.items()}
+    widest = max((len(printable(name)) for name in cut), default=0)
+    first = max((len(low) for low, _ in ends.values()), default=0)
+    for name, column in cut.items():
+        scale = (_EDGES - 1) / (column.high - column.low)
+        marks = {round((place - column.low) * scale) for place in column.cuts}
+        drawn = "".join("|" if place in marks else "-" for place in range(_EDGES))
+        bins = number_of(len(column.cuts) + 1, "bin")
+        yield f"{printable(name):<{widest}}  {ends[name][0]:>{first}} {drawn} {ends[name][1]}  {bins}"
 
 
 @app.command("check")
@@ -302,7 +324,7 @@ def _draft_yaml(target: str, names: list[str], person: str | None) -> str:
 def _draft_json(target: str, names: list[str], person: str | None) -> str:
     unit = {} if person is None else {"unit": {"column": person, "max_rows": FILL_IN}}
     attributes = {name: {"kind": FILL_IN} for name in names}
-    draft = {"version": 1, "label": {"name": target, "classes": FILL_IN}, **unit, "attributes": attributes}
+    draft = {"version": SCHEMA_VERSION, "label": {"name": target, "classes": FILL_IN}, **unit, "attributes": attributes}
     return json.dumps(draft, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -22,6 +22,7 @@ from hedgerow.schema import Draft, DraftColumn, Schema, Unit, import_schema
 from hedgerow.schema.contributions import names_key, names_person, repeats
 from hedgerow.schema.files import check_ending, mapping_text, read_mapping
 from hedgerow.schema.from_public import public_missing_words, typed_table
+from hedgerow.schema.grid import SCHEMA_VERSION
 from hedgerow.schema.imports.draft import suggested, with_suggestions
 from hedgerow.schema.serialize import FILL_IN, KINDS, attribute_from_dict, label_from_dict
 from hedgerow.tables.columns import Column
@@ -220,7 +221,7 @@ class _Draft:
 
 
 def _asked_schema(dialog: _Dialog, target: str | None, proposals: Mapping[str, Proposal]) -> dict[str, Any]:
-    found: dict[str, Any] = {"version": 1, "attributes": {}}
+    found: dict[str, Any] = {"version": SCHEMA_VERSION, "attributes": {}}
     if target is not None:
         found["label"] = _asked_label(dialog, target, proposals[target])
     names = [name for name in proposals if name != target]

@@ -138,7 +138,7 @@ class Date(WholeNumber):
     def _compared(literal: Literal) -> list[float]:
         return [value for value in literal.operands if isinstance(value, Day)]
 
-    def _default_cuts(self) -> tuple[Day, ...]:
+    def _default_cuts(self, version: int) -> tuple[Day, ...]:  # noqa: ARG002 -- the same in all
         return default_date_cuts(Day(self.low), Day(self.high))
 
     def numbers_in(self, column: Column) -> Floats:

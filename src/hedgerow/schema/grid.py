@@ -12,6 +12,8 @@ from hedgerow.errors import SchemaError
 from hedgerow.schema.literals import is_number
 from hedgerow.text.messages import shown
 
+SCHEMA_VERSION = 2
+"""The version of the format of schemas: default grids are a part of it."""
 MOST_WIDTHS, MOST_NEAR_ZERO = 20, 20
 """The most equal widths of a grid, and the most cut points between zero and the nearest of these on either side."""
 _LARGEST_WHOLE = 2**53 - 1  # beyond it, float64 rounds whole numbers
@@ -19,7 +21,7 @@ _STEPS = tuple(map(Decimal, ("1", "2", "2.5", "5", "10")))
 _EXACT = Context(prec=1_000, traps=[Inexact])  # enough digits for the sum of any two floats
 
 
-def default_cuts(low: float, high: float, *, whole: bool) -> tuple[float, ...]:
+def default_cuts(low: float, high: float, *, whole: bool, version: int = SCHEMA_VERSION) -> tuple[float, ...]:
     """Return the default grid of a number from `low` to `high`: cut points that nobody chooses and nobody pays for.
 
     They depend on the bounds alone, which are public, and on no row; they increase, and ``low <= cut < high``.
@@ -29,13 +31,14 @@ def default_cuts(low: float, high: float, *, whole: bool) -> tuple[float, ...]:
        because people read them: ``age <= 45`` and not ``age <= 44.375``, for a step at most twice as wide.
     2. *Decades near zero.* Counts and amounts crowd at zero, and wide bounds say little about them. Between zero and
        the first step, on either side, 1, 2, 5, 10, 20, 50, … are cut points: from 1 for whole numbers, and for others
-       from 1 or a thousandth of the bound that is larger in size, whichever is less. Where these are more than 20,
-       the powers of ten are, or every second one, or every third one, …
+       from 1 or, where the domain has one sign, a hundredth of the bound that is larger in size, whichever is less.
+       Where these are more than 20, the powers of ten are, or every second one, or every third one, …
 
     There are at least 1 and at most 40. Zero is one of them where the domain holds it, unless it is `high`; so is `low`
     where it is such a round number, and then tells ``x = low`` from the rest. Bounds are read as the shortest decimals
     that stand for them, and all arithmetic is exact, so that the grid is the same on all machines. Files of schemas
-    leave it out: it is a part of their format.
+    leave it out: it is a part of their format. In version 1 of the format, cut points near zero began at a thousandth
+    of the bound, whatever the signs.
 
     Parameters
     ----------
@@ -43,6 +46,8 @@ def default_cuts(low: float, high: float, *, whole: bool) -> tuple[float, ...]:
         The bounds of the domain; SchemaError if they are none.
     whole : bool
         Whether the values are whole numbers, as of `Integer`, or not, as of `Real`.
+    version : int, default=2
+        The version of the format of schemas.
 
     Examples
     --------
@@ -52,13 +57,17 @@ def default_cuts(low: float, high: float, *, whole: bool) -> tuple[float, ...]:
     (0, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95)
     >>> default_cuts(36, 42, whole=False)
     (36.0, 36.5, 37.0, 37.5, 38.0, 38.5, 39.0, 39.5, 40.0, 40.5, 41.0, 41.5)
+    >>> default_cuts(0, 2, whole=False)
+    (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9)
     """
     check_bounds(low, high, whole=whole)
     with localcontext(_EXACT):
         first, last = (Decimal(repr(bound if whole else float(bound))) for bound in (low, high))
         step = _step(last - first, whole=whole)
         multiples = [step * i for i in range(int(first // step), int(last // step) + 1)]
-        unit = Decimal(1) if whole else min(Decimal(1), max(abs(first), abs(last)).scaleb(-3))
+        unit = Decimal(1)
+        if not whole and (version == 1 or first >= 0 or last <= 0):
+            unit = min(unit, max(abs(first), abs(last)).scaleb(-3 if version == 1 else -2))
     kind = int if whole else float
     cuts = {kind(cut) for cut in (*multiples, *_near_zero(low, high, unit, step))}
     return tuple(sorted(cut for cut in cuts if low <= cut < high))  # a float next to `high` may be `high`

@@ -16,7 +16,7 @@ from hedgerow.boundary.arrays import Array, Floats, Mask
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import MOST_SHOWN, OUTSIDE, Attribute, Cell, Codes, Direction
 from hedgerow.schema.derivation import Derivation
-from hedgerow.schema.grid import check_bounds, check_numbers, default_cuts, spaced_cuts
+from hedgerow.schema.grid import SCHEMA_VERSION, check_bounds, check_numbers, default_cuts, spaced_cuts
 from hedgerow.schema.literals import Extent, Literal
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import Day
@@ -59,7 +59,7 @@ class Numeric(Attribute):
     ) -> None:
         if isinstance(cuts, str) and cuts == "auto":
             found = default_cuts(low, high, whole=self.whole)
-            vars(self)["has_default_cuts"] = True  # so that it is not computed again
+            vars(self)["has_default_cuts"] = bool(found)  # so that it is not computed again
         else:
             make: Any = spaced_cuts if isinstance(cuts, (int, str)) else _declared_cuts
             found = make(low, high, cuts, whole=self.whole)
@@ -72,11 +72,15 @@ class Numeric(Attribute):
 
     @cached_property
     def has_default_cuts(self) -> bool:
-        """True if the cut points are those of `default_cuts`, left out or declared."""
-        return bool(self.cuts) and self.cuts == self._default_cuts()
+        """True if the cut points are a default grid of any version of the format of schemas, left out or declared."""
+        return any(map(self.has_grid_of, range(1, SCHEMA_VERSION + 1)))
 
-    def _default_cuts(self) -> tuple[float, ...]:
-        return default_cuts(self.low, self.high, whole=self.whole)
+    def has_grid_of(self, version: int) -> bool:
+        """Return whether the cut points are the default grid in a version of the format of schemas."""
+        return bool(self.cuts) and self.cuts == self._default_cuts(version)
+
+    def _default_cuts(self, version: int) -> tuple[float, ...]:
+        return default_cuts(self.low, self.high, whole=self.whole, version=version)
 
     @property
     def cell(self) -> Cell:
@@ -178,7 +182,7 @@ class Numeric(Attribute):
         return spelled_number(value)
 
     def _is_default(self, field: Field[Any]) -> bool:
-        return super()._is_default(field) or (field.name == "cuts" and self.has_default_cuts)
+        return super()._is_default(field) or (field.name == "cuts" and self.has_grid_of(SCHEMA_VERSION))
 
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:  # noqa: ARG002 -- none is a negation
         single = [Literal(name, operator, (cut,)) for operator in ("<=", ">") for cut in self.cuts]

@@ -26,7 +26,16 @@ from hedgerow.schema.from_public import public_parts
 from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.private_cuts import with_private_cuts
-from hedgerow.schema.serialize import charges_to_list, mapping, named, names_of, parts_from_dict, reasons_to_data
+from hedgerow.schema.serialize import (
+    attribute_to_dict,
+    charges_to_list,
+    format_version,
+    mapping,
+    named,
+    names_of,
+    parts_from_dict,
+    reasons_to_data,
+)
 from hedgerow.schema.targets import Label, Target
 from hedgerow.schema.weights import Weight
 from hedgerow.tables.columns import Column
@@ -285,10 +294,11 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-ready data; defaults are left out."""
-        data: dict[str, Any] = {"version": 1}
+        version = format_version(self.attributes)
+        data: dict[str, Any] = {"version": version}
         parts = {"label": self.label, "unit": self.unit, "weight": self.weight}
         data |= {key: part.to_dict() for key, part in parts.items() if part is not None}
-        data["attributes"] = {name: attribute.to_dict() for name, attribute in self.attributes}
+        data["attributes"] = {name: attribute_to_dict(attribute, version) for name, attribute in self.attributes}
         if self.charges:
             data["charges"] = charges_to_list(self.charges)
         if self.no_guarantee:

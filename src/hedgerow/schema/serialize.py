@@ -15,6 +15,7 @@ from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date
 from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.derived import DERIVATIONS
+from hedgerow.schema.grid import SCHEMA_VERSION, default_cuts
 from hedgerow.schema.listed import Boolean, Categorical, Ordered
 from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Integer, Real
@@ -29,10 +30,36 @@ KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categ
 """The kinds of attributes by their names in files."""
 
 
-def attribute_from_dict(name: object, data: object) -> tuple[str, Attribute]:
+def format_version(attributes: Iterable[tuple[str, Attribute]]) -> int:
+    """Return the version of the format in which a schema is written: the first in which its default grids are those.
+
+    In version 1 the default grids of real numbers were others. A schema that has none of the later ones is written as
+    before, so that files and digests of version 1 stay the same.
+    """
+    numbers = [attribute for _, attribute in attributes if isinstance(attribute, Real)]
+    is_later = any(number.has_grid_of(SCHEMA_VERSION) and not number.has_grid_of(1) for number in numbers)
+    return SCHEMA_VERSION if is_later else 1
+
+
+def attribute_to_dict(attribute: Attribute, version: int) -> dict[str, Any]:
+    """Return an attribute as JSON-ready data in a version of the format; its default grid is left out."""
+    data = attribute.to_dict()
+    if version == 1 and isinstance(attribute, Real) and attribute.has_grid_of(1):
+        data.pop("cuts", None)
+    return data
+
+
+def attribute_from_dict(name: object, data: object, version: int = SCHEMA_VERSION) -> tuple[str, Attribute]:
     """Return the name and the attribute that plain data holds; SchemaError names the attribute and the key at fault."""
     text = _name(name)
-    return text, _placed(text, lambda: _attribute(dict(mapping(data, "the attribute"))))
+    return text, _placed(text, lambda: _of_version(_attribute(dict(mapping(data, "the attribute"))), data, version))
+
+
+def _of_version(attribute: Attribute, data: Any, version: int) -> Attribute:
+    """Return a number with the default grid of an earlier version, if it declares no cut points."""
+    if version == SCHEMA_VERSION or not isinstance(attribute, Real) or data.get("cuts", "auto") != "auto":
+        return attribute
+    return replace(attribute, cuts=default_cuts(attribute.low, attribute.high, whole=False, version=version))
 
 
 def _placed(name: str, make: Callable[[], T]) -> T:
@@ -81,8 +108,9 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
         # perhaps a table of private rows, whose keys are cells: none is quoted
         raise SchemaError(f"expected the key attributes, and none but {', '.join(allowed)}; found others.")
     faults = key_faults(top, required=("attributes",), allowed=allowed)
-    if top.get("version", 1) != 1:
-        problem = "expected 1, got another; the file was written for another version of hedgerow."
+    version = top.get("version", SCHEMA_VERSION)
+    if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
+        problem = f"expected 1 to {SCHEMA_VERSION}, got another; the file was written for another version of hedgerow."
         faults.append(SchemaError(problem, key="version"))
 
     def collected(make: Callable[[], T]) -> T | None:
@@ -97,7 +125,7 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: collected(partial(read, top[key])) for key, read in readers.items() if top.get(key) is not None}
     attributes: list[Any] = []
     for name, body in (collected(lambda: mapping(top.get("attributes", {}), "attributes")) or {}).items():
-        attributes.append(collected(lambda name=name, body=body: attribute_from_dict(name, body)))
+        attributes.append(collected(lambda name=name, body=body: attribute_from_dict(name, body, version)))
         if len(faults) >= MOST_FAULTS:
             break
     charges = collected(lambda: charges_from_list(top.get("charges", [])))

@@ -49,7 +49,7 @@ def test_a_saved_draft_says_what_is_missing_and_what_was_left_out(tmp_path):
         "# Fill in: age: high",
         '# Fill in: "x: y": kind',
         r"# Left out: id: an\nid",
-        "version: 1",
+        "version: 2",
     ]
     with pytest.raises(SchemaError) as error:
         Schema.load(tmp_path / "s.yaml")

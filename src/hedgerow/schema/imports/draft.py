@@ -12,6 +12,7 @@ from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.contributions import names_key, plain_name
 from hedgerow.schema.files import mapping_text
+from hedgerow.schema.grid import SCHEMA_VERSION
 from hedgerow.schema.literals import is_number
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.serialize import FILL_IN, KINDS
@@ -259,7 +260,7 @@ class Draft:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the draft as the data of a schema's file, with `FILL_IN` where something is missing."""
-        data: dict[str, Any] = {"version": 1}
+        data: dict[str, Any] = {"version": SCHEMA_VERSION}
         if self.label is not None:
             data["label"] = self._label.to_label()
         return data | {"attributes": {column.name: column.to_dict() for column in self._attributes}}
