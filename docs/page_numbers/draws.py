@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import groupby
 from statistics import fmean
 
+from hedgerow.learn.auto import DRAW_SHARES, HANDICAP
 from hedgerow.privacy.zcdp import drawn_rho, epsilon_at, pure_rho
 from page_numbers.marks import NAMES, TUNED_NOTE, Row, markdown, number, records, short, table, tuned
 
@@ -75,6 +77,88 @@ def prior_held_out() -> str:
     splits = {name: row["splits"] for (name, *_), row in found.items()}
     head = ("table", "splits", *(f"ε = {float(epsilon):g}" for epsilon in EPSILONS))
     return markdown(head, [(name, n, *(cell(name, epsilon) for epsilon in EPSILONS)) for name, n in splits.items()])
+
+
+TOLERATED = 0.005  # accuracy less than the better model's
+ENOUGH_ROWS = min(DRAW_SHARES)
+
+
+def _strength(row: Row) -> float:
+    return float(row["epsilon"]) * int(row["rows"])
+
+
+def _choice(model: str) -> Callable[[Row], float]:
+    """Return a function of a cell: the loss of a tree with few rows times ε, and of this model with enough."""
+    return lambda row: float(row[f"{model if _strength(row) >= ENOUGH_ROWS else 'tree'}, loss"])
+
+
+def _model_rules() -> dict[str, Callable[[Row], float]]:
+    rules: dict[str, Callable[[Row], float]] = {"tree": _choice("tree"), "tree, then scorecard": _choice("scorecard")}
+    rules["scorecard"] = lambda row: float(row["scorecard, loss"])
+    return rules | {f"tree, then one draw, handicap {h}": _choice(f"draw {h}") for h in (0, 3, 6, 10)}
+
+
+@table
+def model_choice_rules() -> str:
+    """Compare rules that choose between a tree and a scorecard by the losses of all cells."""
+    uses = {"choice": "tables of the choice", "other": "other tables"}
+    cells = {use: [row for row in records("model_choice.csv") if row["use"] == use] for use in uses}
+
+    def summary(loss: Callable[[Row], float], rows: Sequence[Row]) -> str:
+        losses = [loss(row) for row in rows]
+        within = sum(one <= TOLERATED for one in losses)
+        return f"{short(fmean(losses), 4)}; {short(max(losses), 3)}; {within} of {len(losses)}"
+
+    chosen = f"tree, then one draw, handicap {HANDICAP}"
+    head = ("rule", *uses.values())
+    rows = [
+        (f"**{rule}**" if rule == chosen else rule, *(summary(loss, cells[use]) for use in uses))
+        for rule, loss in _model_rules().items()
+    ]
+    return markdown(head, rows)
+
+
+@table
+def model_choice_cells() -> str:
+    """Show the accuracy of both models and the loss of the chosen rule in each cell."""
+
+    def loss(row: Row) -> str:
+        model = f"draw {HANDICAP}" if _strength(row) >= ENOUGH_ROWS else "tree"
+        return f"{short(row[f'{model}, loss'], 4)} ± {short(row[f'{model}, standard error'], 4)}"
+
+    def chance(row: Row) -> str:
+        return short(row[f"draw {HANDICAP}, P(scorecard)"], 2) if _strength(row) >= ENOUGH_ROWS else ""
+
+    found = sorted(records("model_choice.csv"), key=lambda row: (row["use"], _strength(row)))
+    head = ("table", "ε", "rows × ε", "splits", "tree", "scorecard", "loss of the rule", "P(scorecard)")
+    rows = (
+        (
+            row["table"] + (" †" if row["use"] == "choice" else ""),
+            f"{float(row['epsilon']):g}",
+            f"{_strength(row):,.0f}",
+            row["splits"],
+            short(row["tree"], 4),
+            short(row["scorecard"], 4),
+            loss(row),
+            chance(row),
+        )
+        for row in found
+    )
+    return markdown(head, rows) + "\n\n† The threshold and the handicap were chosen on this table."
+
+
+@number
+def model_choice_threshold() -> str:
+    """Return the rows times ε from which on a scorecard competes."""
+    return f"{ENOUGH_ROWS:,}"
+
+
+@number
+def model_choice_within() -> str:
+    """Return in how many cells the chosen rule loses little, of the tables on which nothing was chosen."""
+    loss = _choice(f"draw {HANDICAP}")
+    losses = [loss(row) for row in records("model_choice.csv") if row["use"] == "other"]
+    return f"{sum(one <= TOLERATED for one in losses)} of {len(losses)}"
 
 
 @table
