@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 import hedgerow as hr
 from hedgerow.errors import LabelsOnlyWarning, UselessModelWarning
@@ -51,13 +52,63 @@ def test_a_model_that_was_not_charged_for_has_no_caveats():
     assert not Tree(SCHEMA, Leaf(label="no"), free).caveats
 
 
-@pytest.mark.parametrize(("counts", "found"), [((30, 31), []), ((30, 30), ["no-better"]), ((30, 29), ["no-better"])])
-def test_a_model_that_is_right_no_more_often_than_the_commonest_class_says_so(counts, found):
-    """Of smokers `counts`, of others 70 and 10: of 101 and more rows, always no is right for 70 + the first count."""
+@pytest.mark.parametrize(
+    ("counts", "found", "said"),
+    [
+        ((30, 34), [], ""),
+        ((30, 33), ["unclear"], "the noise on the counts allows a gain of −0.5 to 4.7 percentage points, 95 %."),
+        ((30, 30), ["no-better"], "the noise on the counts allows a gain of −2.7 to 2.7 percentage points, 95 %."),
+        ((30, 26), ["no-better"], "It helps only where errors cost differently."),
+    ],
+)
+def test_a_model_that_is_not_shown_to_be_better_than_the_commonest_class_says_so(counts, found, said):
+    """Of smokers `counts`, of others 70 and 10. The gain is the second count less the first, with noise of scale 1:
+
+    their difference is off by 1.96·√2·1.357 = 3.8 rows, where 1.357 = 1/(√2·sinh(1/2)).
+    """
     model = tree_of(Leaf(counts, label="yes"), Leaf((70, 10)))
     assert kinds(model) == found
     if found:
-        assert "always saying the commonest class, on" in str(model)
+        right, always = 100 * (70 + counts[1]) / (80 + sum(counts)), 100 * (70 + counts[0]) / (80 + sum(counts))
+        words = f"right on {right:.1f} % of the rows; always saying the commonest class, on {always:.1f} %."
+        assert words in str(model)
+        assert str(model).endswith(said)
+        assert model.caveats[0].is_of_model
+        assert model.caveats[0].is_useless == (found == ["no-better"])
+
+
+@pytest.mark.parametrize(
+    ("costs", "found"),
+    [
+        (None, ["no-better"]),
+        (((0.0, 1.0), (5.0, 0.0)), []),  # of 131 rows, 30 cost 1 and 10 cost 5; always yes, 100 cost 1
+        (((0.0, 1.0), (1.2, 0.0)), ["unclear"]),
+        (((0.0, 3.0), (1.0, 0.0)), ["no-better"]),
+    ],
+)
+def test_a_model_learned_by_costs_is_judged_by_them(costs, found):
+    counts = ((30, 21), (70, 10)) if costs is None or costs[1][0] != 1.2 else ((30, 26), (70, 10))
+    model = replace(tree_of(Leaf(counts[0], label="yes"), Leaf(counts[1])), costs=costs)
+    assert kinds(model) == found
+    if found and costs:
+        assert "By the released counts a row costs" in str(model)
+
+
+@pytest.mark.parametrize("draws", [300, pytest.param(5000, marks=pytest.mark.statistics)])
+@pytest.mark.parametrize("costs", [None, ((0.0, 1.0), (3.0, 0.0))])
+def test_a_model_that_is_no_better_passes_for_better_in_at_most_5_percent(draws, costs):
+    """The rows give no gain over "no", nor over "yes"; a false alarm of the test has a chance of 10^-4."""
+    true = np.array([[30, 30], [70, 10]] if costs is None else [[30, 10], [70, 10]])
+    noise, rng = DiscreteLaplace(Fraction(1)), np.random.default_rng(0)
+
+    def share(rows):
+        drawn = np.reshape([noise.simulate(rows.ravel(), rng) for _ in range(draws)], (draws, 2, 2)).tolist()
+        models = (tree_of(Leaf(tuple(yes), label="yes"), Leaf(tuple(no), label="no")) for yes, no in drawn)
+        found = [kinds(replace(model, costs=costs)) for model in models]
+        return sum("no-better" not in one and "unclear" not in one for one in found)
+
+    assert share(true) <= binom.ppf(1 - 1e-4, draws, 0.05)
+    assert share(true + np.array([[0, 12], [0, 0]])) > 0.9 * draws
 
 
 def test_a_leaf_whose_rows_may_be_none_but_for_the_noise_is_named():
@@ -180,7 +231,7 @@ def test_drawn_probabilities_without_counts_say_so_once():
 
 def test_probabilities_of_labels_alone_come_with_a_warning():
     rows = np.arange(80).reshape(40, 2) % 4 // 2
-    model = hr.PrivateTreeClassifier(50.0, max_depth=1).fit(rows, rows[:, 0])
+    model = hr.PrivateTreeClassifier(50.0, max_depth=1, release_counts=False).fit(rows, rows[:, 0])
     for ask in (model.predict_proba, model.tree_.predict_proba):
         with pytest.warns(LabelsOnlyWarning, match="got one with labels alone, whose probabilities are 0 or 1"):
             ask(pd.DataFrame(rows, columns=["x0", "x1"]))

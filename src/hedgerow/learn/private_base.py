@@ -142,7 +142,7 @@ def model_caveats(model: Model, learner: object) -> tuple[Caveat, ...]:
     """Return why a model as a whole is of little use, unless the learner's size asked for a model without a choice."""
     asked = any(getattr(learner, name, None) == size for name, size in model.sizes.items())
     is_one = len(model.paths) == 1 and asked
-    return tuple(caveat for caveat in model.caveats if caveat.is_of_model and not is_one)
+    return tuple(caveat for caveat in model.caveats if caveat.is_useless and not is_one)
 
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Mask
+from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.models.conditions import Path
+from hedgerow.models.decisions import CostTable
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import shown_text
@@ -22,10 +23,10 @@ class Caveat:
 
     Attributes
     ----------
-    kind : {"constant", "no-better", "unreachable", "unexamined", "empty"}
-        Whether one prediction is made for all rows; the model is right no more often than the commonest class, by the
-        released counts; the schema has no row for a leaf; the model is too large to look for such leaves; or the
-        released rows of a leaf may be none but for the noise.
+    kind : {"constant", "no-better", "unclear", "unreachable", "unexamined", "empty"}
+        Whether one prediction is made for all rows; the model is no better than always one class, by the released
+        counts; it is better by no more than the noise on the counts can explain; the schema has no row for a leaf; the
+        model is too large to look for such leaves; or the released rows of a leaf may be none but for the noise.
     sentence : str
         The same in words.
     leaves : tuple of int
@@ -39,6 +40,11 @@ class Caveat:
     @property
     def is_of_model(self) -> bool:
         """True if it is about the model as a whole."""
+        return self.kind in ("constant", "no-better", "unclear")
+
+    @property
+    def is_useless(self) -> bool:
+        """True if the model as a whole does no better than a constant, so that a fit warns."""
         return self.kind in ("constant", "no-better")
 
 
@@ -60,25 +66,69 @@ def of_totals(outcomes: Sequence[Any], ends: Sequence[tuple[int, int]], *, has_c
             yield constant(outcomes[place])
 
 
-def leaf_caveats(release: LeafRelease, schema: Schema, paths: Sequence[Path], *, exclusive: bool) -> Iterator[Caveat]:
+def leaf_caveats(
+    release: LeafRelease, schema: Schema, paths: Sequence[Path], costs: CostTable | None, *, exclusive: bool
+) -> Iterator[Caveat]:
     if len(set(release.predictions)) == 1:
         yield constant(release.predictions[0])
     elif schema.target.as_number is None:
-        yield from _no_better(release)
+        yield from _no_better(release, costs)
     yield from _unreachable(schema, paths, release.name, exclusive=exclusive)
     yield from _empty(release)
 
 
-def _no_better(release: LeafRelease) -> Iterator[Caveat]:
+def _no_better(release: LeafRelease, costs: CostTable | None) -> Iterator[Caveat]:
+    """Yield that the released counts do not show the model to be better than always one class, at 95 % by their noise.
+
+    It must be better than every class, so that the choice of the commonest one by noisy counts needs no correction.
+    """
     noise = release.noise
     if noise is None or not release.is_histogram or release.counts.sum() <= noise.spread(release.counts.size):
         return
-    counts, said = release.counts, list(map(release.target.values.index, release.predictions))
-    right, commonest = int(counts[np.arange(len(counts)), said].sum()), int(counts.sum(axis=0).max())
-    if right <= commonest:
-        shares = (f"{100 * max(one, 0) / counts.sum():.1f} %" for one in (right, commonest))
-        words = "By the released counts it is right on {} of the rows; always saying the commonest class, on {}."
-        yield Caveat("no-better", f"{words.format(*shares)} It helps only where errors cost differently.")
+    rows, (own, others, squares) = int(release.counts.sum()), _losses(release, costs)
+    gains, spreads = others - own, noise.weighted_spread(squares)
+    if (gains > spreads).all():
+        return
+    place = int(gains.argmin())
+    ends = [float(end) / rows for end in (gains[place] - spreads[place], gains[place] + spreads[place])]
+    losses = own / rows, float(others[place]) / rows
+    kind = "unclear" if gains[place] > 0 else "no-better"
+    yield Caveat(kind, " ".join(_comparison(losses, ends, has_costs=costs is not None)))
+
+
+def _losses(release: LeafRelease, costs: CostTable | None) -> tuple[float, Floats, Floats]:
+    """Return the model's loss on the released counts, and for each class the loss of always this class.
+
+    The third are the sums of the squared weights that the counts have in the difference. Without costs no table of all
+    pairs of classes is made: there may be too many.
+    """
+    counts, said = release.counts, np.array(list(map(release.target.values.index, release.predictions)))
+    totals = counts.sum(axis=0, dtype=np.float64)
+    if costs is None:
+        right = float(counts[np.arange(len(counts)), said].sum())
+        others_said = len(said) - np.bincount(said, minlength=len(totals))
+        return float(totals.sum()) - right, totals.sum() - totals, 2 * others_said.astype(np.float64)
+    table: Floats = np.array(costs, dtype=np.float64)  # by actual class, then by predicted class
+    pairs = table.T @ table
+    sizes = np.diag(pairs)
+    squares = (sizes[:, np.newaxis] + sizes[said] - 2 * pairs[:, said]).sum(axis=1)
+    return float((table.T[said] * counts).sum()), totals @ table, np.maximum(squares.astype(np.float64), 0)
+
+
+def _comparison(losses: tuple[float, float], ends: Sequence[float], *, has_costs: bool) -> Iterator[str]:
+    """Yield the sentences on a model's mean loss and a constant's, with the ends of the interval of the gain."""
+    if has_costs:
+        own, other = (f"{max(loss, 0):.4g}" for loss in losses)
+        yield f"By the released counts a row costs {own} on average; always saying one class, {other}."
+    else:
+        own, other = (f"{100 * min(max(1 - loss, 0), 1):.1f} %" for loss in losses)
+        yield f"By the released counts it is right on {own} of the rows; always saying the commonest class, on {other}."
+    if ends[1] > 0:
+        scale, form, unit = (1, ".4g", "") if has_costs else (100, ".1f", " percentage points")
+        low, high = (f"{scale * end:{form}}".replace("-", "−") for end in ends)
+        yield f"No difference is shown: the noise on the counts allows a gain of {low} to {high}{unit}, 95 %."
+    elif not has_costs:
+        yield "It helps only where errors cost differently."
 
 
 def _unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:

@@ -9,6 +9,7 @@ from typing import Literal, Self
 
 import numpy as np
 
+from hedgerow.boundary.arrays import Floats
 from hedgerow.privacy import Charge, PrivacyCard
 from hedgerow.privacy.card import NO_NOISE
 
@@ -21,6 +22,7 @@ above it. Every row adds the same to all numbers of its leaf together, so that t
 QUERIES: Mapping[NumbersKind, str] = {"counts": "leaf_counts", "sums": "leaf_sums"}
 """The queries by which such numbers are charged."""
 CONFIDENCE = 0.95  # how often an interval contains the exact number
+_NORMAL = 1.96  # the quantile of a normal distribution for that
 _LARGEST = Fraction(2**62)  # of a scale: counts are less than 2^63
 _NONE = 1e-3  # a scale below which noise is never drawn
 _POINTS, _DEVIATION = 2**17, 4096  # 16 standard deviations to each side: beyond them there is less than 10^-9
@@ -68,6 +70,13 @@ class CountNoise:
     def spread(self, number: int, confidence: float = CONFIDENCE) -> int:
         """Return the least w such that a sum of so many counts is off by at most w with this confidence."""
         return _spread(self.scale, number, confidence)
+
+    def weighted_spread(self, squares: Floats) -> Floats:
+        """Return how far weighted sums of counts are off at most, at 95 %, by the sums of their squared weights.
+
+        The normal distribution approximates the noise of each sum.
+        """
+        return _NORMAL * self.deviation * np.sqrt(squares)
 
     def interval(self, count: int, number: int, confidence: float = CONFIDENCE) -> tuple[int, int]:
         off = self.spread(number, confidence)

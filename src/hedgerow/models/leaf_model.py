@@ -82,7 +82,7 @@ class LeafModel(Model):
         return self.leaf_release.predictions
 
     def _caveats(self) -> Iterator[Caveat]:
-        return leaf_caveats(self.leaf_release, self.schema, self.paths, exclusive=self.exclusive)
+        return leaf_caveats(self.leaf_release, self.schema, self.paths, self.costs, exclusive=self.exclusive)
 
     @property
     def has_probabilities(self) -> bool:

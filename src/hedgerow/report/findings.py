@@ -33,6 +33,7 @@ _PAIRED = (
 )
 _PERMUTED = "permutation test; normal bound on V; 55 % is what epsilon = 0.2 permits, a threshold of this report"
 _AUC = "Hanley and McNeil (1982), or Student's t over splits; 0.55 is a threshold of this report"
+_NOISE = "the noise on the released counts, by the card"
 _BONFERRONI = "the intervals of the comparison with a constant, for all groups together (Bonferroni)"
 _TIER = f"epsilon up to {STRONG} supports; up to {WEAK}: look; above: reject"
 
@@ -66,10 +67,11 @@ RULES: dict[str, tuple[str, str, str]] = {
     "accuracy/cost": ("accuracy", "less than the cost of always one class, 95 % interval above 0", _PAIRED),
     "accuracy/number": ("accuracy", "less error than a constant, 95 % interval above 0", _PAIRED),
     "caveat/constant": ("model", "not the same prediction for all rows", _HOUSE),
-    "caveat/no-better": ("model", "better than the commonest class", _HOUSE),
+    "caveat/no-better": ("model", "better than always one class, 95 % interval by the noise above 0", _NOISE),
+    "caveat/unclear": ("model", "better than always one class, 95 % interval by the noise above 0", _NOISE),
     "caveat/unreachable": ("model", "every leaf can be reached", _HOUSE),
     "caveat/unexamined": ("model", "every leaf can be reached", _HOUSE),
-    "caveat/empty": ("model", "more rows in every leaf than the noise", _HOUSE),
+    "caveat/empty": ("model", "more rows in every leaf than the noise, at 95 % each", _NOISE),
     "groups": ("accuracy", "no group below its baseline", _BONFERRONI),
     "separation": ("membership", "p > 0.05, and at most 55 % right guesses with 95 % confidence", _PERMUTED),
     "membership": ("membership", "an attack was measured", _HOUSE),
