@@ -229,11 +229,22 @@ meaning_line <- function(object) {
   scale <- object$scale
   if (!is.null(scale$pdo)) {
     event <- sprintf("%s = %s", printable(object$target$name), classes[scale$favourable])
-    return(sprintf("a total of %s means odds of %s to 1 for %s; every %s points more double the odds", text_of_number(scale$score),
-                   text_of_number(scale$odds), event, text_of_number(scale$pdo)))
+    odds <- sprintf("a total of %s means odds of %s to 1 for %s; every %s points more double the odds", text_of_number(scale$score),
+                    text_of_number(scale$odds), event, text_of_number(scale$pdo))
+    return(c(odds, range_line(object)))
   }
   if (length(classes) == 2L) return(sprintf("P(%s = %s) = plogis(%s * total): above 0, %s is predicted", printable(object$target$name), classes[2], unit, classes[2]))
   sprintf("the class with the largest total is predicted; a point is %s of log-odds", unit)
+}
+
+range_line <- function(object) {
+  ends <- object$base + rowSums(vapply(object$parts, function(part) range(part$points), numeric(2)))
+  line <- sprintf("totals range from %s to %s", text_of_number(ends[1]), text_of_number(ends[2]))
+  rounding <- object$scale$rounding
+  if (is.null(rounding) || rounding == 0) return(line)
+  odds <- ceiling(1000 * (2^(rounding / object$scale$pdo) - 1)) / 10
+  sprintf("%s; rounding moves a total by at most %s points, the odds by at most %s %%", line,
+          text_of_number(ceiling(100 * rounding) / 100), text_of_number(odds))
 }
 
 print.hedgerow <- function(x, full = FALSE, ...) {

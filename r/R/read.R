@@ -338,7 +338,7 @@ scale_of <- function(model, data) {
   even <- data$score - data$pdo * log2(data$odds)
   sign <- if (favourable == 2L) 1 else -1
   list(sign = sign, even = even, limit = if (sign > 0) floor(even) else ceiling(even), favourable = favourable, pdo = data$pdo,
-       score = data$score, odds = data$odds)
+       score = data$score, odds = data$odds, rounding = data$rounding)
 }
 
 part_of <- function(part, attributes, width) {

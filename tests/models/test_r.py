@@ -34,7 +34,7 @@ from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Numbe
 from tests.models import strategies
 from tests.models.large_models import CARDS, OF_NUMBERS, lines_of, rule_list, tree
 from tests.models.large_models import SCHEMA as LARGE
-from tests.models.scorecards import NOISY
+from tests.models.scorecards import NOISY, TWO
 from tests.schema import derived_values
 
 ROOT = Path(__file__).parents[2]
@@ -462,3 +462,12 @@ def test_points_are_printed_with_the_noise_that_python_states(library: Path, tmp
     lines = [" ".join(line) for line in printed[1:12]]
     del lines[1:3]
     assert all(line.endswith(f" {text}") for line, text in zip(lines, said, strict=True))
+
+
+def test_the_scale_of_a_scorecard_is_printed_as_python_prints_it(library: Path, tmp_path: Path) -> None:
+    scaled = TWO.scaled(pdo=20, score=600, odds=50, favourable="no")
+    scaled.save(tmp_path / "card.json")
+    printed = run(library, "print", tmp_path / "card.json").splitlines()
+    said = [line for line in str(scaled).splitlines() if line.startswith(("A total of 600", "Totals range from 438"))]
+    assert len(said) == 2
+    assert {f"{line[0].lower()}{line[1:].removesuffix('.')}" for line in said} <= set(printed)

@@ -260,11 +260,11 @@ class Model(SealedFile):
         types : {"any", "declared"}, default="any"
             The types of the columns. "any": the expression converts each value, as described above. "declared": plain
             comparisons without casts, for columns of the types that the schema declares: any numeric type for integers,
-            reals and whole numbers as categories (decimals and integers of at most 15 digits), BOOLEAN for booleans
-            without words, DATE for dates, text for the rest, with values written as in the schema, without white space
-            around them. A tree is one CASE with a case for each leaf. For rows that `predict` accepts, both forms
-            predict the same. Derived attributes, dates with a
-            `format`, and categories of both text and numbers keep the form for any type.
+            reals and lists of whole numbers (decimals and integers of at most 15 digits), BOOLEAN for booleans without
+            words, DATE for dates, text for the rest, with values written as in the schema, without white space around
+            them. A tree is one CASE with a case for each leaf. For rows that `predict` accepts, both forms predict the
+            same. Derived attributes, dates with a `format`, and lists of both text and numbers keep the form for any
+            type.
 
         Raises
         ------
