@@ -11,6 +11,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import hedgerow as hr
+from hedgerow.learn.auto import automatic_choice
 from hedgerow.learn.search import cost
 from hedgerow.planning import simulation
 from hedgerow.planning.simulation import Simulation
@@ -50,7 +51,7 @@ def test_a_further_level_has_to_gain_what_it_can_lose():
 def test_a_hopeless_plan_says_so_and_what_would_do():
     forecast = hr.plan(SCHEMA, 30, "0.1")
     assert forecast.is_hopeless
-    assert "too few for epsilon = 0.1: expect no more than the most frequent class" in forecast.recommendation
+    assert "noise may make every tree and rule list no better than the most frequent class" in forecast.recommendation
     enough = forecast.enough_epsilon
     assert f"From epsilon = {enough:g} on" in forecast.recommendation
     assert hr.plan(SCHEMA, 30, enough).largest
@@ -163,14 +164,47 @@ def test_kinds_that_take_too_long_are_left_out_unless_runs_are_given(monkeypatch
     monkeypatch.setattr(simulation, "_MOST_SECONDS", 54 * seconds - 1e-6)
     monkeypatch.setattr(simulation, "FACTORS", (Fraction(1),))
     monkeypatch.setattr(simulation, "DEFAULT_RUNS", 54)
-    left = Simulation(schema=SCHEMA, number=200, epsilon=Fraction(1), delta=Fraction(0)).left_out()
+    left = Simulation(schema=SCHEMA, number=200, rows=200, epsilon=Fraction(1), delta=Fraction(0)).left_out()
     assert "rule list" in {kind.model for kind in left}
-    assert not Simulation(schema=SCHEMA, number=200, epsilon=Fraction(1), delta=Fraction(0), runs=2).left_out()
+    assert not Simulation(
+        schema=SCHEMA, number=200, rows=200, epsilon=Fraction(1), delta=Fraction(0), runs=2
+    ).left_out()
     monkeypatch.setattr(simulation, "DEFAULT_RUNS", 1)
     monkeypatch.setattr(simulation, "_MOST_SECONDS", 0.0)
     forecast = hr.plan(SCHEMA, 200, 1, public=public())
     assert forecast.curve.models == ("scorecard",)
     assert "The tree was not tried: it would take about 0 minutes. Set runs (--runs 1) to include it." in str(forecast)
+
+
+@pytest.mark.parametrize(("rows", "model"), [(400, "tree"), (40_000, "either")])
+def test_the_automatic_choice_is_named(rows, model):
+    forecast = hr.plan(SCHEMA, rows, 1)
+    assert forecast.choice == automatic_choice(SCHEMA, rows, 1)
+    assert forecast.to_dict()["automatic_choice"]["model"] == model
+    needed = forecast.choice["rows_needed"]
+    text = {"tree": f"takes a tree, as for fewer than {needed:,} rows", "either": f"scorecard, as for {needed:,} rows"}
+    assert text[model] in forecast.recommendation
+    monotone = hr.Schema({"age": hr.Integer(18, 90, cuts=(40,), monotone="increasing")}, LABEL)
+    assert "takes a scorecard." in hr.plan(monotone, rows, 1).recommendation
+    assert hr.plan(monotone, rows, 1, class_weight={"yes": 2}).choice is None
+
+
+def test_the_automatic_choice_is_tried_on_a_public_table():
+    """Where it takes a tree, the fit is that of the tree; a joint draw is fitted by itself."""
+    frame, ill = public()
+    curve = hr.plan(SCHEMA, 300, 10, public=(frame, ill), runs=1).curve
+    needed = automatic_choice(SCHEMA, 300, 80)["rows_needed"]
+    assert needed <= 300
+    assert curve.trial("automatic choice", Fraction(10)).scores == curve.trial("tree", Fraction(10)).scores
+    drawn = hr.PrivateAutoClassifier(80, n_rows=300, schema=SCHEMA, random_state=0)
+    order = np.random.default_rng([20261123, 0])
+    places = order.permutation(300)
+    rows, tried = order.choice(places[:150], 300), places[150:]
+    drawn.fit(frame.iloc[rows].reset_index(drop=True), ill[rows])
+    assert curve.trial("automatic choice", Fraction(80)).scores == (
+        pytest.approx(np.mean(drawn.predict(frame.iloc[tried]) == ill[tried])),
+    )
+    assert "automatic choice" not in curve.models
 
 
 @pytest.mark.parametrize("options", [{}, {"class_share": {"yes": 0.02}}, {"public": public(), "runs": 1}])
@@ -190,7 +224,7 @@ def test_the_data_are_json_and_the_same_numbers():
     assert [bound["excess"] for bound in data["draws"]] == [bound.excess(Fraction(1, 2)) for bound in forecast.draws]
     assert data["recommendation"] == forecast.recommendation
     curve = data["curve"]
-    assert (curve["metric"], curve["runs"], len(curve["trials"])) == ("accuracy", 2, 24)
+    assert (curve["metric"], curve["runs"], len(curve["trials"])) == ("accuracy", 2, 30)
     assert curve["thresholds"].keys() == {"tree", "rule list", "scorecard"}
     assert curve["trials"][6]["sizes"][0].keys() >= {"leaves", "depth"}
 

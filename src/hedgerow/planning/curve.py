@@ -12,6 +12,8 @@ from hedgerow.models.size import ModelSize
 
 CONSTANT = "constant"
 """The name of the model that predicts the most frequent class, or the mean, for every row."""
+AUTOMATIC = "automatic choice"
+"""The name of the model that `PrivateAutoClassifier` takes: a tree or a scorecard."""
 Metric = Literal["accuracy", "cost", "r2"]
 _ROUNDING = 1e-9
 
@@ -23,8 +25,8 @@ class Trial:
     Attributes
     ----------
     model : str
-        "tree", "rule list", "scorecard", or "constant" for the most frequent class, the class of the smallest cost, or
-        the mean of a number.
+        "tree", "rule list", "scorecard", "automatic choice", or "constant" for the most frequent class, the class of
+        the smallest cost, or the mean of a number.
     epsilon : Fraction
         The ε of the model.
     scores : tuple of float
@@ -114,8 +116,14 @@ class Curve:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models, without the constant."""
-        return tuple(dict.fromkeys(trial.model for trial in self.trials if trial.model != CONSTANT))
+        """The kinds of models, without the constant and the automatic choice among them."""
+        kinds = (trial.model for trial in self.trials if trial.model not in (CONSTANT, AUTOMATIC))
+        return tuple(dict.fromkeys(kinds))
+
+    @property
+    def has_automatic(self) -> bool:
+        """True if the automatic choice was tried."""
+        return any(trial.model == AUTOMATIC for trial in self.trials)
 
     @property
     def band_probability(self) -> float:

@@ -10,6 +10,7 @@ from hedgerow.models.decisions import Costs, by_text
 from hedgerow.planning.constant import ConstantRisk
 from hedgerow.planning.curve import Curve
 from hedgerow.planning.expected import CONFIDENCE, Expected, RareClass, round_up
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema.schema import Schema
 
 
@@ -37,6 +38,7 @@ class ForecastFacts:
     risks: tuple[ConstantRisk, ...]
     rare_limit: float | None
     curve: Curve | None
+    choice: Fact | None
 
     @property
     def allowed(self) -> float:
@@ -92,6 +94,7 @@ class ForecastFacts:
             "rare": None if self.rare is None else {"class": self.rare.value, "share": self.rare.share},
             "risks": [vars(risk) | {"epsilon": str(risk.epsilon)} for risk in self.risks],
             "rare_limit": self.rare_limit,
+            "automatic_choice": None if self.choice is None else self._choice_data(self.choice),
             "curve": None if self.curve is None else self._curve_data(self.curve),
         }
 
@@ -107,6 +110,9 @@ class ForecastFacts:
             "seconds": bound.seconds,
         }
         return data if self.spread is None else data | self.bounds_of_number(bound)
+
+    def _choice_data(self, choice: Fact) -> dict[str, Any]:
+        return {key: choice.get(key) for key in ("model", "because", "rows", "rows_needed")}
 
     def _curve_data(self, curve: Curve) -> dict[str, Any]:
         def thresholds(model: str) -> dict[str, Any]:

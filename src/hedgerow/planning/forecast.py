@@ -61,6 +61,8 @@ class Forecast(ForecastFacts):
         `DefaultDraws.rare_limit`. None of a number, or if errors have costs.
     curve : Curve or None
         Scores of default models on a public table, by ε.
+    choice : Fact or None
+        The model that `PrivateAutoClassifier` takes with so many rows and this ε, and why; None of a number.
     """
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.learn.auto import automatic_choice
 from hedgerow.learn.objectives import ClassificationLoss
 from hedgerow.models.decisions import ClassWeight, Costs, by_class, cost_matrix
 from hedgerow.planning.expected import (
@@ -24,6 +25,7 @@ from hedgerow.planning.forecast import Forecast
 from hedgerow.planning.simulation import PublicTable, Simulation
 from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, MOST_WHOLE
+from hedgerow.privacy.facts import Fact
 from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument, number_of
@@ -134,7 +136,9 @@ def plan(
     curve = None
     if table is not None:
         number = rows if units is None else int(units)
-        simulation = Simulation(schema=schema, number=number, epsilon=spent, delta=slack, costs=paid, runs=runs)
+        simulation = Simulation(
+            schema=schema, number=number, rows=rows, epsilon=spent, delta=slack, costs=paid, runs=runs
+        )
         curve = simulation.run(table, verbose=verbose)
     attributes, noise = bin_noise(schema, spent, slack, rows)
     first = next(iter(draws.by_kind.values()), None)
@@ -159,7 +163,15 @@ def plan(
         risks=() if rare is None else draws.risks(rows, spent, rare),
         rare_limit=draws.rare_limit(rows, spent),
         curve=curve,
+        choice=_choice(schema, rows, spent, paid),
     )
+
+
+def _choice(schema: Schema, rows: int, epsilon: Fraction, costs: Costs | None) -> Fact | None:
+    """Return what the automatic choice takes; None of a number, or if no model can do what is asked."""
+    if schema.target.as_number is not None or (schema.monotone and costs is not None):
+        return None
+    return automatic_choice(schema, rows, epsilon, costs=costs)
 
 
 def _costs(schema: Schema, class_weight: ClassWeight | None, costs: Costs | None) -> Costs | None:

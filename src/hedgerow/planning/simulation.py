@@ -12,12 +12,13 @@ from scipy.stats import rankdata
 from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.learn.auto import PrivateAutoClassification
 from hedgerow.learn.learners import learners_of
 from hedgerow.learn.private_base import PrivateSpecification
 from hedgerow.learn.search.cost import TYPICAL_PATTERNS
 from hedgerow.models.decisions import Costs, cost_matrix
 from hedgerow.models.model import Model
-from hedgerow.planning.curve import CONSTANT, Curve, LeftOut, Metric, Trial
+from hedgerow.planning.curve import AUTOMATIC, CONSTANT, Curve, LeftOut, Metric, Trial
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.contributions import check_unit, whose
 from hedgerow.schema.schema import Schema
@@ -106,6 +107,8 @@ class Simulation:
         The schema.
     number : int
         The number of rows that are drawn for a fit; of units, if the schema has a unit.
+    rows : int
+        The number of rows that a fit uses.
     epsilon, delta : Fraction
         The budget of a model at the middle of the curve.
     costs : mapping, optional
@@ -117,6 +120,7 @@ class Simulation:
 
     schema: Schema
     number: int
+    rows: int
     epsilon: Fraction
     delta: Fraction
     costs: Costs | None = None
@@ -128,7 +132,9 @@ class Simulation:
         epsilons = tuple(self.epsilon * factor for factor in FACTORS)
         left_out = self.left_out()
         kinds = [kind for kind in self.learners(self.epsilon, 0) if kind not in {each.model for each in left_out}]
-        scores = {(kind, epsilon): list[Score]() for kind in (CONSTANT, *kinds) for epsilon in epsilons}
+        choices = {epsilon: self._choice(epsilon, kinds) for epsilon in epsilons}
+        automatic = () if None in choices.values() else (AUTOMATIC,)
+        scores = {(kind, epsilon): list[Score]() for kind in (CONSTANT, *kinds, *automatic) for epsilon in epsilons}
         fits = runs * len(epsilons)
         for place in tracked(range(fits), "fitting models to public rows", fits, verbose=verbose):
             run, epsilon = place // len(epsilons), epsilons[place % len(epsilons)]
@@ -138,6 +144,11 @@ class Simulation:
             for kind in kinds:
                 model = self.learners(epsilon, run)[kind].fit(train, table.labels[drawn])
                 scores[kind, epsilon].append(self._score(truth, self._predictions(model, test), model, test))
+            if automatic and choices[epsilon] in kinds:
+                scores[AUTOMATIC, epsilon].append(scores[str(choices[epsilon]), epsilon][-1])  # it is the same fit
+            elif automatic:
+                model = self._automatic(epsilon, run).fit(train, table.labels[drawn])
+                scores[AUTOMATIC, epsilon].append(self._score(truth, self._predictions(model, test), model, test))
         trials = tuple(_trial(kind, epsilon, each) for (kind, epsilon), each in scores.items())
         return Curve(self.metric, runs, epsilons, trials, left_out)
 
@@ -170,6 +181,20 @@ class Simulation:
             if learner.keeps_monotone or not self.schema.monotone:
                 found[kind] = learner
         return found
+
+    def _choice(self, epsilon: Fraction, kinds: Sequence[str]) -> str | None:
+        """Return what the automatic choice takes at an ε; None if it cannot be tried with these kinds of models."""
+        if self.metric == "r2":
+            return None
+        model = self._automatic(epsilon, 0).choice(self.schema, self.rows)
+        assert model is not None  # the number of rows is given
+        needed = ("tree", "scorecard") if model["model"] == "either" else (model["model"],)
+        return str(model["model"]) if set(needed) <= set(kinds) else None
+
+    def _automatic(self, epsilon: Fraction, seed: int) -> PrivateAutoClassification:
+        return PrivateAutoClassification(
+            epsilon, n_rows=self.rows, costs=self.costs, schema=self.schema, random_state=seed
+        )
 
     @property
     def _costs_of(self) -> Floats:

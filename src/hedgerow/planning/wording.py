@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.planning.constant import CAPTURED
-from hedgerow.planning.curve import CONSTANT, Curve, Metric, Trial
+from hedgerow.planning.curve import AUTOMATIC, CONSTANT, Curve, Metric, Trial
 from hedgerow.planning.expected import CUT_BINS, round_up
 from hedgerow.planning.facts import ForecastFacts
 from hedgerow.privacy.amounts import amount_text
@@ -33,13 +33,16 @@ def page(forecast: ForecastFacts) -> str:
     """Return a forecast as one page of text."""
     budget = f"epsilon = {amount_text(forecast.epsilon)}"
     budget += f", delta = {amount_text(forecast.delta)}" if forecast.delta else ""
-    lines = [f"Plan for about {rows_words(forecast)}, {budget}. It uses public numbers only: nothing was spent."]
-    lines += [_filled(sentence) for sentence in _unit(forecast)]
+    lines = [
+        _filled(f"Plan for about {rows_words(forecast)}, {budget}. It uses public numbers only: nothing was spent."),
+        *(_filled(sentence) for sentence in _unit(forecast)),
+    ]
     if forecast.curve is None:
         lines += ["", *_bounds(forecast)]
     else:
         lines += ["", *_curve(forecast, forecast.curve)]
-    lines += ["", *map(_filled, _noise(forecast))]
+    noise = [_filled(sentence) for sentence in _noise(forecast)]
+    lines += ["", *noise] if noise else []
     lines += _risks(forecast)
     return "\n".join([*lines, "", "Recommendation", _filled(recommendation(forecast))])
 
@@ -266,9 +269,10 @@ def _curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
         f"{number_of(curve.runs, 'run')} (a further run is within the band with probability "
         f"{100 * curve.band_probability:.0f} %)"
     )
-    rows: list[tuple[str, ...]] = [("epsilon", "constant", *curve.models)]
+    models = (*curve.models, *([AUTOMATIC] if curve.has_automatic else []))
+    rows: list[tuple[str, ...]] = [("epsilon", "constant", *models)]
     for epsilon in curve.epsilons:
-        trials = [curve.trial(model, epsilon) for model in curve.models]
+        trials = [curve.trial(model, epsilon) for model in models]
         constant = _score(curve.metric, curve.trial(CONSTANT, epsilon).mean)
         mark = " <" if epsilon == forecast.epsilon else ""
         rows.append((f"{amount_text(epsilon)}{mark}", constant, *(_band(curve.metric, trial) for trial in trials)))
@@ -309,7 +313,20 @@ def _score(metric: Metric, value: float) -> str:
 def recommendation(forecast: ForecastFacts) -> str:
     """Return which model to fit, and from which ε on it is worth it, in a few sentences."""
     sentences = _of_bounds(forecast) if forecast.curve is None else _of_curve(forecast, forecast.curve)
-    return " ".join([*sentences, *_risk_advice(forecast)])
+    return " ".join([*sentences, *_risk_advice(forecast), *_automatic(forecast)])
+
+
+def _automatic(forecast: ForecastFacts) -> list[str]:
+    """Return what the automatic choice takes."""
+    if forecast.choice is None or forecast.is_hopeless:
+        return []
+    model, rows = forecast.choice["model"], forecast.choice.get("rows_needed")
+    subject = "The automatic choice (--model auto)"
+    if model == "either":
+        return [f"{subject} draws from all trees and a scorecard, as for {rows:,} rows or more at this epsilon."]
+    if forecast.choice["because"] == "few_rows":
+        return [f"{subject} takes a tree, as for fewer than {rows:,} rows at this epsilon."]
+    return [f"{subject} takes a {model}."]
 
 
 def _of_bounds(forecast: ForecastFacts) -> list[str]:
@@ -333,17 +350,22 @@ def _of_bounds(forecast: ForecastFacts) -> list[str]:
 
 def _hopeless(forecast: ForecastFacts) -> list[str]:
     sentences = [
-        f"{rows_words(forecast)} are too few for epsilon = {amount_text(forecast.epsilon)}: expect no more than "
-        f"{constant_words(forecast)}."
+        f"With about {rows_words(forecast)} and epsilon = {amount_text(forecast.epsilon)}, noise may make every tree "
+        f"and rule list no better than {constant_words(forecast)}."
     ]
     if forecast.enough_epsilon is None:
         return [*sentences, "Declare fewer attributes, values or cut points, or choose a larger epsilon."]
     smallest = min(forecast.draws, key=lambda bound: bound.excess(forecast.epsilon))
-    rows = round_up(smallest.excess(forecast.epsilon) / forecast.allowed * forecast.rows)
+    share = smallest.excess(forecast.epsilon) / forecast.allowed
+    if forecast.units is None:
+        rows = f"{round_up(share * forecast.rows):,.0f} rows"
+    else:
+        rows = f"{round_up(share * forecast.units):,.0f} units"
+    loss = f"{100 * forecast.accuracy_loss:g} %" if forecast.spread is None else f"{forecast.accuracy_loss:g} of R²"
     return [
         *sentences,
-        f"From epsilon = {forecast.enough_epsilon:g} on, or with {rows:,.0f} rows, a {bound_name(smallest)} loses at "
-        f"most {100 * forecast.accuracy_loss:g} % on average. Fewer attributes, values or cut points help, too.",
+        f"From epsilon = {forecast.enough_epsilon:g} on, or with {rows}, a {bound_name(smallest)} loses at most {loss} "
+        "on average. Fewer attributes, values or cut points help, too.",
     ]
 
 
@@ -352,8 +374,9 @@ def _of_curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
     best = curve.best(epsilon)
     trial, constant = curve.trial(best, epsilon), curve.trial(CONSTANT, epsilon)
     first = curve.beats_constant_from(best)
-    scores = f"{_score(curve.metric, trial.mean)} compared with {_score(curve.metric, constant.mean)}"
-    measure = metric_words(curve.metric).replace(" (%)", " in %")
+    unit = " %" if curve.metric == "accuracy" else ""
+    scores = f"{_score(curve.metric, trial.mean)}{unit}, compared with {_score(curve.metric, constant.mean)}{unit}"
+    measure = metric_words(curve.metric).removesuffix(" (%)")
     if first is None or first > epsilon:
         later = [(start, model) for model in curve.models if (start := curve.beats_constant_from(model)) is not None]
         advice = "No model tried here is reliably better at any of these epsilon."
