@@ -124,7 +124,7 @@ def evaluate(  # noqa: PLR0913 -- all but two are optional
     >>> tree = hr.PrivateTreeClassifier(epsilon=1, schema=data.schema, max_depth=2).fit(X, y)
     >>> found = hr.evaluate(tree, data.frame[300:], data.labels[300:], epsilon=1)
     >>> found.matrix.shape, len(found.estimates), float(found.privacy.epsilon)
-    ((2, 2), 3, 1.0)
+    ((2, 2), 6, 1.0)
     """
     asked = Histogram.of(
         model,

@@ -8,7 +8,7 @@ becomes the whole range, and not a wrong one, if the rows are too few for the no
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 
@@ -110,6 +110,17 @@ class NoisyCounts:
             root = max(middle**2 - square * (moved**2 - variance.constant), 0.0)
             ends.append(min(max((middle + sign * sqrt(root)) / square, least), most))
         return ends[0], ends[1]
+
+    def sign(self, values: Floats, comparisons: int = 1) -> int:
+        """Return the sign of the sum of values over the rows counted: 0 if the noise may have changed it.
+
+        Of as many `comparisons`, any is wrong in 5 % of cases at most.
+        """
+        deviations = _NOISE_95 + log(comparisons) / sqrt(2)  # the tail of Laplace noise
+        far = deviations * self.noise.deviation * float(np.sqrt(values @ values))
+        far += _half_count(len(self.own), self.noise) * float(np.abs(values).max())
+        total = self.sum_of(values)
+        return 0 if abs(total) <= far else 1 if total > 0 else -1
 
     def scaled_error(self, values: Floats, *, has_sampling: bool) -> float:
         """Return the square of how far the mean of values may be off in 95 % of cases."""

@@ -128,17 +128,18 @@ class ClassTotals(PointTotals):
     def score_bands(self, most: int) -> tuple[tuple[ScoreBand, ...], Callable[[Integers], Index]]:
         """Return at most about `most` bands of the totals, and a function that returns the place of each total's band.
 
-        The bands of two classes are intervals of totals around the base, since a fit gives the points of an attribute
-        a mean near 0. How far totals spread is forecast as if all bins of an attribute had the same number of rows.
+        The bands of two classes are intervals of totals, most of them where most totals are forecast to be: by the
+        released rows of the bins, as if attributes were independent. If no rows were released, the points of an
+        attribute are taken to have mean 0, as a fit gives them, and its bins to have equally many rows.
         """
         if not self.has_one_total:
             return super().score_bands(most)
         from scipy.special import expit  # takes long to import
 
         ((low, high),) = self.leads
-        points = [np.array(part.points, dtype=np.float64)[:, 0] for part in self.parts]
-        centre = self.sign * (self.base[0] - self.limit)
-        cuts = margin_cuts(low, high, centre, sqrt(sum(float(one.var()) for one in points)), most)
+        moments = [_moments(part) for part in self.parts]
+        centre = self.sign * (self.base[0] + sum(mean for mean, _ in moments) - self.limit)
+        cuts = margin_cuts(low, high, centre, sqrt(sum(variance for _, variance in moments)), most)
         edges = margin_bands(low, high, cuts)
         odds = self.unit * (np.array(edges, dtype=np.float64) + self.sign * (self.limit - self.even))
         bands = tuple(
@@ -223,6 +224,16 @@ class ClassTotals(PointTotals):
         compared = "greaterThan" if self.sign > 0 else "lessThan"
         decided = pmml_call("if", pmml_call(compared, pmml_total(), self.limit), second, first)
         return pmml_output(self.schema.target, decided)
+
+
+def _moments(part: AttributePoints) -> tuple[float, float]:
+    """Return the mean and the variance that the points of an attribute are forecast to have."""
+    points = np.array([row[0] for row in part.points], dtype=np.float64)
+    rows = np.maximum(np.array(part.rows or (0,), dtype=np.float64), 0.0)
+    if not rows.any():
+        return 0.0, float(points.var())
+    mean = float(np.average(points, weights=rows))
+    return mean, float(np.average((points - mean) ** 2, weights=rows))
 
 
 class NumberTotals(PointTotals):
