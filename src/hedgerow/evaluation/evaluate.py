@@ -38,8 +38,8 @@ from hedgerow.text.values import listed, shown_text
 
 Groups = str | Mapping[str, Sequence[Any]]
 _MOST_CELLS, _MOST_BANDS = 100_000, 100
-_GROWTH = ((1, 1.1), (Fraction(1, 4), 1.25), (0, 1.5))  # of bins of the error, by the least ε of a row
-_SHARE_OF_NUMBERS = Fraction(1, 4)  # of ε, for the true numbers, by which constants and R² are known
+_ERROR_BINS = ((4, 1.1, 16), (Fraction(1, 2), 1.25, 12), (0, 1.5, 8))  # growth, and bands of numbers, by the least ε
+_SHARE_OF_NUMBERS = Fraction(1, 3)  # of ε, for the true numbers, by which constants and R² are known
 _BANDS = ((2, 16), (Fraction(1, 2), 10), (0, 6))  # score bands by the least ε of a row: docs/models.md, evaluation
 
 
@@ -168,7 +168,8 @@ class MeasureOptions:
         number = model.schema.target.as_number
         if number is None:
             return None
-        return ErrorBins(number, model.outcomes, next(growth for least, growth in _GROWTH if epsilon >= least))
+        growth, bands = next((growth, bands) for least, growth, bands in _ERROR_BINS if epsilon >= least)
+        return ErrorBins(number, model.outcomes, growth, bands)
 
 
 _DEFAULT = MeasureOptions()

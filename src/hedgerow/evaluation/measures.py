@@ -19,7 +19,7 @@ from hedgerow.schema.targets import Label, Number
 from hedgerow.text.values import shown_text
 
 _WIDEST_SHARE, _WIDEST_NUMBER = 0.5, 0.25  # of an interval that says something: of all, of the bounds' distance
-_MOST_NUMBER_BANDS = 16
+_CLIP = 0.5  # of a number's range: the largest error that is told from larger ones
 _FINEST = 0.5  # levels: the width of the narrowest bin of an error
 _LEAST_PROBABILITY = 1e-4  # in a logarithmic loss: smaller probabilities count as this one
 
@@ -232,12 +232,14 @@ class ErrorBins:
     """Public bins of the error of a predicted number, true less predicted, and bands of the true number.
 
     A true number counts as the middle of its level. Bins of the error are half as wide as a level around 0, and farther
-    out in proportion to the error: `growth` is the ratio of their ends.
+    out in proportion to the error: `growth` is the ratio of their ends. Errors beyond half of the number's range are in
+    the last bin, as the squared loss of fits is clipped there by default: few rows are, and the noise is half as large.
     """
 
     number: Number
     outcomes: tuple[float, ...]  # all predictions that the model can make
     growth: float
+    most_bands: int
 
     @cached_property
     def _width(self) -> float:
@@ -252,6 +254,7 @@ class ErrorBins:
     def _edges(self) -> Floats:
         """The ends of the bins of positive errors, in levels."""
         farthest = max(self.number.n_levels - 1 - float(self._predicted.min()), float(self._predicted.max()), 1.0)
+        farthest = min(farthest, self.number.n_levels * _CLIP)
         edges = [_FINEST / 2]
         while edges[-1] <= farthest:
             edges.append(edges[-1] + max((self.growth - 1) * edges[-1], _FINEST))
@@ -263,7 +266,7 @@ class ErrorBins:
     def of(self, levels: Integers, outcomes: Index) -> Integers:
         """Return the bin of the error of each level and outcome."""
         off = levels - self._predicted[outcomes]
-        size = np.searchsorted(self._edges, np.abs(off), side="right")
+        size = np.minimum(np.searchsorted(self._edges, np.abs(off), side="right"), len(self._edges) - 1)
         return len(self._edges) - 1 + np.sign(off).astype(np.int64) * size
 
     @cached_property
@@ -275,9 +278,9 @@ class ErrorBins:
 
     @cached_property
     def bands(self) -> Integers:
-        """The band of true numbers of each level: at most 16 bands of about as many levels."""
+        """The band of true numbers of each level: at most `most_bands` of about as many levels."""
         levels = self.number.n_levels
-        return np.arange(levels) * min(levels, _MOST_NUMBER_BANDS) // levels
+        return np.arange(levels) * min(levels, self.most_bands) // levels
 
     @cached_property
     def band_ends(self) -> tuple[Interval, ...]:
