@@ -99,3 +99,26 @@ def test_an_evaluation_is_on_the_public_sheet_of_a_report(folder, run):
     code, _, _ = run("report", "tree.json", "--evaluation", "evaluation.json", "-o", "report.html")
     assert code == 0
     assert "How often is the model right on rows kept aside?" in (folder / "report.html").read_text()
+
+
+def test_costs_are_those_of_the_model_or_of_an_option(folder, run):
+    code, out, _ = run(*EVALUATE, "--class-weight", "yes=5")
+    assert (code, "mean cost" in out) == (0, True)
+    assert Evaluation.load(folder / "evaluation.json").costs == ((0.0, 1.0), (5.0, 0.0))
+    (folder / "costs.yaml").write_text("'no': {'yes': 2}\n'yes': {'no': 7}\n")
+    assert run(*EVALUATE, "--costs", "costs.yaml", "--force")[0] == 0
+    assert Evaluation.load(folder / "evaluation.json").costs == ((0.0, 2.0), (7.0, 0.0))
+    assert run(*EVALUATE, "--force")[0] == 0
+    assert Evaluation.load(folder / "evaluation.json").costs is None
+
+
+def test_a_reliability_diagram_is_drawn_or_refused_before_the_charge(folder, run):
+    pytest.importorskip("matplotlib")
+    run("budget", "new", "b.json", "--epsilon", "1")
+    code, _, err = run(*EVALUATE, "--plot", "chart.png", "--budget", "b.json")
+    assert (code, "--plot needs a model with probabilities of two classes" in err) == (2, True)
+    assert "0 of 1 spent" in run("budget", "show", "b.json")[1]
+    a_tree(folder, old={"counts": (10, 90)}, young={"counts": (80, 20)})
+    code, out, err = run(*EVALUATE, "--plot", "chart.png", "--budget", "b.json")
+    assert (code, (folder / "chart.png").exists()) == (0, True)
+    assert "AUROC" in out

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +11,11 @@ import hedgerow as hr
 from hedgerow.errors import ModelFormatError
 from hedgerow.evaluation import Evaluation
 from hedgerow.models import envelope
+from hedgerow.models.score_bands import ScoreBand
 from hedgerow.privacy import Charge, PrivacyCard
 from tests.evaluation.models import TARGETS
+
+FILES = Path(__file__).with_name("files")
 
 CARD = PrivacyCard((Charge("counts", Fraction(1, 10)),), noise="OpenDP", software="hedgerow")
 COUNTS = (700, 50, 90, 160), (400, -7, 12, 95)
@@ -116,3 +120,35 @@ def test_a_file_that_was_edited_is_refused():
         Evaluation.from_dict({**PLAIN.to_dict(), "by": "age"})
     with pytest.raises(ModelFormatError, match="expected the format"):
         hr.evaluation.Evaluation.from_dict({"format": "hedgerow/tree"})
+
+
+@pytest.mark.parametrize(("name", "expected"), [("classes", PLAIN), ("number", NUMBER)])
+def test_files_of_the_last_release_are_read(name, expected):
+    found = Evaluation.load(FILES / f"{name}-0.2.0.json")
+    assert found == expected
+    assert [one.name for one in found.estimates][:1] == ["accuracy" if name == "classes" else "mean absolute error"]
+    assert found.to_json() == (FILES / f"{name}-0.2.0.json").read_text("utf-8")
+
+
+def test_the_verdict_is_by_costs_if_there_are_costs():
+    costs = ((0.0, 1.0), (5.0, 0.0))
+    rare = replace(PLAIN, counts=((700, 200, 10, 90), (700, 200, 10, 90)))
+    assert rare.verdict == "worse"
+    assert replace(rare, costs=costs).verdict == "better"
+    assert "the model has lower costs than always predicting one class" in str(replace(rare, costs=costs))
+    assert "the model has more errors than always predicting one class" in str(rare)
+
+
+def test_a_reliability_diagram_is_drawn_for_probabilities_of_two_classes():
+    pytest.importorskip("matplotlib")
+    bands = ScoreBand(0, 0.0, 0.3, (0.8, 0.2)), ScoreBand(0, 0.3, 0.5, (0.6, 0.4)), ScoreBand(1, 0.5, 1.0, (0.3, 0.7))
+    found = replace(PLAIN, counts=((700, 300, 100, 200, 180, 250),), by=None, groups=("all rows",), bands=bands)
+    assert [count for _, count, _ in found.reliability] == [900, 480, 350]
+    assert found.reliability[0][2].value == pytest.approx(200 / 900)
+    points = found.plot().containers[0].lines[0].get_xydata()
+    assert points == pytest.approx(np.array([[0.2, 200 / 900], [0.4, 180 / 480], [0.7, 250 / 350]]))
+    assert "<svg" in found._repr_html_()
+    assert "score band: P(yes)" in str(found)
+    assert Evaluation.from_json(found.to_json()) == found
+    with pytest.raises(TypeError, match="probabilities of two classes"):
+        PLAIN.plot()
