@@ -33,17 +33,19 @@ def test_the_points_that_are_compared_are_those_of_the_scorecard():
     card = loaded("scorecard")
     text = str(card)
 
-    def points(bin_):
-        """Return the points of a printed bin, and by how much the noise may be off."""
-        return map(int, re.search(rf" {re.escape(bin_)} +(-?\d+) +±(\d+)", text).groups())
+    def line(bin_):
+        """Return the points of a printed bin, by how much the noise may be off, and the rows."""
+        return re.search(rf" {re.escape(bin_)} +(-?\d+) +±(\d+) +about (\S+)\n", text).groups()
 
-    (old, off), (sixty, also) = map(points, ("76 to 85", "51 to 75"))
-    assert f"the one of 80 has {old - sixty} points more than the one of 60; each of the two numbers" in PAGE
+    (old, off, rows), (sixty, also, _) = map(line, ("76 to 100", "51 to 75"))
+    assert f"the one of 80 has {int(old) - int(sixty)} points more than the one of 60; without the noise, each" in PAGE
     assert off == also
-    assert f"may be off by {off}." in PAGE
-    (four, much), (two, _) = map(points, ("4 and more", "2 to 3"))
-    assert f"{four} points for {two}." in PAGE
-    assert f"The {four} points may be off by {much}." in PAGE
+    assert f"may be {off} higher or lower." in PAGE
+    assert f"About {rows} of the 4,000 patients are older than 75." in PAGE
+    (old, off, _), (others, also, _) = map(line, ("geriatrics", "cardiology, surgery"))
+    assert f"they have {int(others) - int(old)} points less." in PAGE
+    assert off == also
+    assert f"Each of the two numbers may be off by {off}." in PAGE
     (risk,) = (risk for risk in card.risks() if risk["total"] == 0)
     assert f"about {100 * risk['probability']:.0f} %: of 100 such patients, it expects about 50 to return." in PAGE
     assert f"leaves {100 * risk['low']:.0f} to {100 * risk['high']:.0f} %." in PAGE
