@@ -117,7 +117,7 @@ cells_of <- function(a, newdata) {
     if (a$kind != "boolean" && column$kind == "truth" && has_any(column)) {
       refuse_column(a$name, "expected text or numbers, found booleans.")
     }
-    cells$values <- if (a$kind == "boolean") truths_in(column, a) else places_in(column, a$listed)
+    cells$values <- if (a$kind == "boolean") truths_in(column, a) else a$codes[places_in(column, a$words)]
     inside <- !is.na(cells$values)
   }
   cells$outside <- !column$missing & !(inside %in% TRUE)

@@ -117,7 +117,11 @@ attribute_of <- function(data, name) {
     a$true_values <- words_of(a$true_values)
     a$false_values <- words_of(a$false_values)
   }
-  declared <- c(a$listed, a$missing_values)
+  others <- lapply(if (a$kind %in% c("categorical", "ordered")) data$other_spellings, words_of)
+  if (length(others) && length(others) != length(a$listed)) unreadable("expected spellings of each value of %s, found others", name)
+  a$words <- c(a$listed, unlist(others))
+  a$codes <- c(seq_along(a$listed), rep(seq_along(others), lengths(others)))
+  declared <- c(a$words, a$missing_values)
   if (a$kind %in% c("categorical", "ordered") && anyDuplicated(declared)) unreadable("expected different values of %s, found one twice", name)
   if (a$kind == "date") {
     a$low <- days_of_text(a$low)

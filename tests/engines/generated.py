@@ -339,7 +339,11 @@ def _of_kind(choice: str, random: np.random.Generator, kind: Any) -> Attribute:
     if choice in ("categorical", "ordered"):
         values = TEXT if text else [*INTEGERS, "0.1", "2.5", "1", "1e+22", "30", "9007199254740992.0"]
         made = Categorical if choice == "categorical" else Ordered
-        return made(some(values, 40), outside="bin" if bin else "error", **missing)
+        words, spellings = some(values, 40), ()
+        if random.random() < 0.3:
+            words, others = words[: len(words) // 2], words[len(words) // 2 :]
+            spellings = tuple(others[place :: len(words)] for place in range(len(words)))
+        return made(words, other_spellings=spellings, outside="bin" if bin else "error", **missing)
     outside = str(random.choice(["bin", "clip"])) if bin else "error"
     if choice == "date":
         missing["missing_values"] = [str(value) for value in missing.get("missing_values", ())]

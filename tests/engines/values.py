@@ -140,6 +140,8 @@ ATTRIBUTES = {
     ),
     "words": Categorical(("${env:HOME}", "red", "O'Brien", 'a"b', "a\\b", "é", "a%b")),
     "words, bins": Categorical(("red", "true", "1", "no"), missing_values=("?", "-9", 9), **CELL),
+    "words, spellings": Categorical({"red": ["RED", "1", "a\\b"], "no": [0, "false"]}, missing_values=("?",), **CELL),
+    "codes, spellings": Categorical({0: [0, "no", -9], 1: ["1.5", 2, 2**53 + 1]}, missing="bin", missing_values=(9,)),
     "codes": Categorical((0, 1, 2)),
     "codes, bins": Categorical((0, 1, 2, 30), missing_values=(-9, "9"), **CELL),
     "codes, far": Categorical((0, 2**53, 2**53 + 1, 2**63, -5, 10**30), missing="bin", missing_values=(1e22, "nan")),
@@ -175,6 +177,9 @@ LABELS = {
     "words": Label("y", ("yes", "no", "red", "a\\b")),
     "numbers": Label("y", (1, 2, -9)),
     "numbers in words": Label("y", ("1", "2", "30")),
+    "spellings": Label("y", {"yes": ["yes", "true", 1, "RED"], "no": ["0", "a\\b", -9]}),
+    "0/1, spellings": Label("y", {1: ["Yes", 30], 0: ["no", -9]}),
+    "booleans, spellings": Label("y", {True: ["RED", 2], False: ["30"]}),
 }
 
 

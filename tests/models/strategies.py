@@ -150,9 +150,9 @@ def holds(literal: Literal, bin: Cell, attribute: Attribute) -> bool:
     if bin.role == "outside":
         return literal.operator in ("outside", "!=", "known")
     value, operands = bin.value, literal.operands
-    if isinstance(attribute, Ordered):  # of values, their places are compared
-        words = [str(word) for word in attribute.values]
-        value, operands = words.index(str(value)), [words.index(str(operand)) for operand in operands]
+    if isinstance(attribute, Categorical):  # of values, their places are compared
+        places = {str(word): place for word, place in attribute.spellings}
+        value, operands = places[str(value)], [places[str(operand)] for operand in operands]
     match literal.operator:
         case "missing" | "outside":
             return False
@@ -163,9 +163,9 @@ def holds(literal: Literal, bin: Cell, attribute: Attribute) -> bool:
         case "false":
             return value is False
         case "=":
-            return str(value) == str(operands[0])
+            return value == operands[0]
         case "!=":
-            return str(value) != str(operands[0])
+            return value != operands[0]
         case "<=":
             return value <= operands[0]
         case ">":
@@ -208,7 +208,7 @@ def bin_of(attribute: Attribute, cell: Cell) -> int:
     if cell.role != "known":
         return attribute.bins.index(cell.role, attribute.n_known)
     if isinstance(attribute, Categorical):
-        return [str(value) for value in attribute.values].index(str(cell.typed))
+        return {str(value): place for value, place in attribute.spellings}[str(cell.typed)]
     return int(cell.typed) if isinstance(attribute, Boolean) else sum(cell.value > cut for cut in attribute.cuts)
 
 
@@ -242,12 +242,12 @@ def attributes(draw: st.DrawFn) -> Attribute:
         return Boolean(**policy)
     if kind in ("words", "numbers", "codes"):
         pool = {"words": WORDS, "numbers": (0, 1, 2, -7, 30), "codes": CODES}[kind]
-        values = draw(st.lists(st.sampled_from(pool), min_size=2, max_size=4, unique=True))
-        return Categorical(tuple(values), outside=draw(st.sampled_from(["error", "bin"])), **policy)
+        values = draw(st.lists(st.sampled_from(pool), min_size=2, max_size=6, unique=True))
+        return Categorical(_spelled(draw, values, 4), outside=draw(st.sampled_from(["error", "bin"])), **policy)
     if kind == "ordered":
         pool = draw(st.sampled_from([WORDS, (0, 1, 2, -7, 30, 31), CODES, ("1969-12-31", "1970-01-01", "none")]))
-        values = draw(st.lists(st.sampled_from(pool), min_size=2, max_size=5, unique=True))
-        return Ordered(tuple(values), outside=draw(st.sampled_from(["error", "bin"])), **policy)
+        values = draw(st.lists(st.sampled_from(pool), min_size=2, max_size=6, unique=True))
+        return Ordered(_spelled(draw, values, 5), outside=draw(st.sampled_from(["error", "bin"])), **policy)
     policy["outside"] = draw(st.sampled_from(["error", "clip", "bin"]))
     if kind == "date":
         tokens = tuple(token for token in (*tokens, *DATES[-1:]) if isinstance(token, (str, Day)))
@@ -266,11 +266,19 @@ def attributes(draw: st.DrawFn) -> Attribute:
     return (Integer if kind == "integer" else Real)(low, high, cuts=tuple(cuts), **policy)
 
 
+def _spelled(draw: st.DrawFn, words: Sequence[Any], most: int) -> Any:
+    """Return words as values; in some draws, and beyond the first ones, as other spellings of these."""
+    n_values = min(draw(st.integers(2, most) | st.just(most)), len(words))
+    values, others = words[:n_values], words[n_values:]
+    return {value: others[place::n_values] for place, value in enumerate(values)} if others else tuple(values)
+
+
 def storages(attribute: Attribute) -> list[str]:
     """Return the types of column in which a table may hold an attribute."""
     if isinstance(attribute, Boolean):
         return ["boolean", "integer", "double", "text"]
-    if isinstance(attribute, Categorical) and not all(str(value).lstrip("-").isdigit() for value in attribute.values):
+    words = [str(value) for value, _ in attribute.spellings]
+    if isinstance(attribute, Categorical) and not all(word.lstrip("-").isdigit() for word in words):
         return ["text"]
     if isinstance(attribute, Date):
         return ["date", "time", "text", *(["integer", "double"] if attribute.format in SERIAL_DAYS else [])]
@@ -296,7 +304,8 @@ def _known(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
         return (
             texts if storage == "text" else st.booleans().map(lambda value: _stored("known", value, storage, attribute))
         )
-    values = st.sampled_from(attribute.values) if isinstance(attribute, Categorical) else _numbers(attribute, storage)
+    words = [value for value, _ in attribute.spellings]
+    values = st.sampled_from(words) if isinstance(attribute, Categorical) else _numbers(attribute, storage)
     plain = values.filter(lambda value: not is_token(value, attribute)).map(
         lambda v: _stored("known", v, storage, attribute)
     )

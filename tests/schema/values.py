@@ -28,16 +28,23 @@ def numbers(draw, kind, number):
     return kind(low, high, tuple(cuts), **draw(policies("clip", "bin")))
 
 
+def with_spellings(draw, words, least=1):
+    """Words as values with other spellings, in half of the draws."""
+    n_values = draw(st.integers(least, len(words)) | st.just(len(words)))
+    values, others = words[:n_values], words[n_values:]
+    return {value: [value, *others[place::n_values]] for place, value in enumerate(values)} if others else tuple(words)
+
+
 @st.composite
 def categoricals(draw):
     words = draw(st.lists(st.sampled_from([*WORDS[:6], 1, 2]), min_size=1, max_size=5, unique_by=str))
-    return Categorical(tuple(words), **draw(policies("bin")))
+    return Categorical(with_spellings(draw, words), **draw(policies("bin")))
 
 
 @st.composite
 def ordereds(draw):
     words = draw(st.lists(st.sampled_from([*WORDS[:6], 1, 2, "2020-01-31"]), min_size=2, max_size=6, unique_by=str))
-    return Ordered(tuple(words), **draw(policies("bin")))
+    return Ordered(with_spellings(draw, words, 2), **draw(policies("bin")))
 
 
 @st.composite
@@ -81,7 +88,10 @@ def reading(attribute, value):
         words = {"true": True, "1": True, "false": False, "0": False}
         found = words.get(value_text(value).lower(), "outside")
     elif isinstance(attribute, Categorical):
-        found = value_text(value) if value_text(value) in map(str, attribute.values) else "outside"
+        groups = attribute.other_spellings or ((),) * len(attribute.values)
+        pairs = zip(attribute.values, groups, strict=True)
+        words = {str(word): str(own) for own, group in pairs for word in (own, *group)}
+        found = words.get(value_text(value), "outside")
     else:
         found = number(attribute, value)
     return "error" if found in ("missing", "outside") and getattr(attribute, found) == "error" else found

@@ -47,6 +47,7 @@ _TEMPLATE = """\
 #   {{kind: boolean}}                                          true/false or 0/1
 #   {{kind: boolean, true_values: ["yes"], false_values: ["no"]}}   or these words
 #   {{kind: categorical, values: [red, green]}}                fixed values
+#   {{kind: categorical, values: {{red: [Red, R], green: []}}}}    or values with other spellings, which mean the same
 #   {{kind: ordered, values: [low, medium, high]}}             values in this order; rules compare along it
 #   {{kind: integer, low: 0, high: 120}}                       whole numbers, cut at a grid of round numbers
 #   {{kind: integer, low: 0, high: 120, cuts: [30, 45, 60]}}   or at these; rules compare with the cuts

@@ -34,6 +34,7 @@ from hedgerow.privacy.noise import NoiseSource
 from hedgerow.schema.attributes import MISSING
 from hedgerow.schema.contributions import unit_advice
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.spellings import KEY
 from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Labels, Table, check_same_index, column_of
 from hedgerow.tally import Tally
@@ -312,7 +313,8 @@ def score_of_classes(self: Any, X: Any, y: Any, sample_weight: Any = None) -> fl
     from sklearn.metrics import accuracy_score  # takes long to import
 
     # Labels are read as `fit` reads them: "1" can be the class 1.
-    labels, label = Labels.of(y, X), Label("label", tuple(self.classes_.tolist()))
+    labels, declared = Labels.of(y, X), self._fitted_model.schema.label
+    label = Label("label", tuple(self.classes_.tolist()), getattr(declared, KEY, ()))
     given = label.codes(labels.column(labels.name))
     label.checked(given[given == MISSING])  # raises if there are any
     predicted = label.codes(column_of(self.predict(X), label.name))

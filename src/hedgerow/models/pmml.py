@@ -266,7 +266,7 @@ def _inside(name: str, attribute: Attribute) -> list[Element]:
 def _outside(name: str, attribute: Attribute) -> Element:
     number = as_number(attribute)
     if number is None:
-        return _none_of(name, attribute.listed)
+        return _none_of(name, [value for value, _ in attribute.spellings])
     ends = [_test(name, "lessThan", number.low), _test(name, "greaterThan", number.high)]
     return _all_of([*ends, _test(_whole_name(name), "equal", False)] if _has_whole_bin(number) else ends, "or")
 

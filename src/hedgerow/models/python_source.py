@@ -265,6 +265,6 @@ def _comparison(literal: Literal, attribute: Attribute, cell: str) -> str:
 def _inside(attribute: Attribute, cell: str) -> str:
     number = as_number(attribute)
     if number is None:
-        return _one_of(cell, attribute.listed)
+        return _one_of(cell, [value for value, _ in attribute.spellings])
     whole = f" and {cell} == int({cell})" if number.whole and number.cell is Cell.NUMBER else ""
     return f"{as_plain(number.low)!r} <= {cell} <= {as_plain(number.high)!r}{whole}"

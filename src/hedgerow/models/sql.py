@@ -161,7 +161,7 @@ class _Raw:
     def inside(self) -> exp.Condition:
         number = as_number(self.attribute)
         if number is None:
-            return self.dialect.prewritten(self.one_of(self.attribute.listed))
+            return self.dialect.prewritten(self.one_of([value for value, _ in self.attribute.spellings]))
         low, high = (self.dialect.literal(as_plain(bound)) for bound in (number.low, number.high))
         inside = self.ordered.between(low, high)
         if number.whole and number.cell is Cell.NUMBER:

@@ -13,19 +13,25 @@ from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute
 from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.contributions import names_person, repeats
 from hedgerow.schema.dates import date_line, recognised_formats
+from hedgerow.schema.listed import Categorical
 from hedgerow.schema.missing_words import declared_missing, missing_words
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Target
+from hedgerow.schema.spellings import occurring_spellings, spellings_line
+from hedgerow.schema.targets import Label, Target
 from hedgerow.schema.weights import Weight
 from hedgerow.tables.columns import Column
 from hedgerow.tables.csv_files import is_generated
 from hedgerow.tables.frames import Table
 from hedgerow.tables.layout import footer_rows, footer_sentence
 from hedgerow.tables.number_marks import recognised_marks
-from hedgerow.text.values import listed, printable
+from hedgerow.text.values import Value, listed, printable
 
 _NEARLY_ALL = 0.9
 MOST_ROWS_NAMED = 5  # the most rows of a column that do not fit which are named
+
+
+SpelledValues = tuple[tuple[Value, tuple[Value, ...]], ...]
+"""Values, each with its other spellings."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,9 @@ class TableFit:
     number_marks: tuple[tuple[str, tuple[str, ...]], ...] = ()
     # Of text that spells dates, in columns that are not used or do not fit: the column, and the formats that all fit
     dates: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    # Of text in columns that do not fit, in which usual other spellings of values occur: the column, and each value
+    # with its other spellings, including the declared ones
+    spellings: tuple[tuple[str, SpelledValues], ...] = ()
     footer: int = 0  # the last rows that look like totals, notes or blank rows, if they do not fit
 
     @property
@@ -94,7 +103,7 @@ class TableFit:
         lists["decimal_commas"] = [name for name, marks in self.number_marks if any("--decimal" in x for x in marks)]
         named = {"dates": self.dates, "missing_words": self.missing_words, "number_marks": self.number_marks}
         return (
-            {**found, "footer": self.footer}
+            {**found, "footer": self.footer, "spellings": {name: _json_of(groups) for name, groups in self.spellings}}
             | {key: list(values) for key, values in lists.items()}
             | {key: {name: list(words) for name, words in pairs} for key, pairs in named.items()}
         )
@@ -109,7 +118,8 @@ class TableFit:
         words = [_words_advice(name, kinds[name], found) for name, found in self.missing_words]
         dates = [_date_advice(name, kinds.get(name) == "date", *formats) for name, formats in self.dates]
         marks = [_marks_advice(name, options) for name, options in self.number_marks]
-        return (*dates, *words, *marks, *([footer_sentence(self.footer)] if self.footer else []))
+        spelled = [_spellings_advice(name, kinds[name] == "label", groups) for name, groups in self.spellings]
+        return (*dates, *words, *marks, *spelled, *([footer_sentence(self.footer)] if self.footer else []))
 
     def text(self, lines: Mapping[int, int] | None = None) -> str:
         """Return the report as a table; with the line of the file on which each row stands, lines in place of rows."""
@@ -148,6 +158,15 @@ def _marks_advice(name: str, options: Sequence[str]) -> str:
     return f"{printable(name)} has decimal commas or separators of thousands; add {' or '.join(options)}{undecided}"
 
 
+def _spellings_advice(name: str, is_label: bool, groups: SpelledValues) -> str:
+    line = printable(spellings_line("classes" if is_label else "values", groups))
+    return f"{printable(name)} has other spellings of its values; if they mean the same, write: {line}"
+
+
+def _json_of(groups: SpelledValues) -> list[dict[str, Any]]:
+    return [{"value": value, "spellings": list(words)} for value, words in groups]
+
+
 _Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 _WIDEST = 40
 _SIDES = "<<>>>><"  # of the columns of the printed table: text to the left, numbers to the right
@@ -174,20 +193,37 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
     refused = [table.column(one.name, 0) for one in found if one.refused and one.name in (table.names or ())]
     words = {column.name: undeclared_words(column.name, missing_words(column), schema) for column in refused}
     marks = {one.name: recognised_marks(one) for one in refused if one.name in schema.number_columns}
+    spellings = {column.name: _spellings(column, schema) for column in refused}
     footer = footer_rows([table.column(name, 0) for name in names]) if refused else 0
     left = [name for name in unused if not is_generated(name)] if schema.unit is None else []
     persons += tuple(one for one in left if one not in (*persons, *dates) and repeats(table.column(one, 0)))
     named = tuple((name, known) for name, known in words.items() if known)
     known_marks = tuple((name, options) for name, options in marks.items() if options)
-    dated = tuple(dates.items())
-    return TableFit(len(table), tuple(found), unused, problems, persons, named, known_marks, dated, footer)
+    dated, spelled = tuple(dates.items()), tuple((name, groups) for name, groups in spellings.items() if groups)
+    return TableFit(len(table), tuple(found), unused, problems, persons, named, known_marks, dated, spelled, footer)
+
+
+def _spellings(column: Column, schema: Schema) -> SpelledValues:
+    """Return the values of a column with their other spellings, declared or occurring; nothing if none occurs."""
+    one: Any = schema[column.name] if column.name in schema.names else schema.beside.get(column.name)
+    if not isinstance(one, (Categorical, Label)):
+        return ()
+    known = one.spellings(is_text=True) if isinstance(one, Label) else one.spellings
+    taken = [word for word, _ in known] + ([] if isinstance(one, Label) else [*one.missing_values])
+    if isinstance(one, Label) and one.ignores_case:
+        taken += [form(str(word)) for word in taken for form in (str.upper, str.capitalize)]
+    occurring = occurring_spellings(column, one.values, taken)
+    declared = one.other_spellings or ((),) * len(one.values)
+    groups = tuple((value, (*own, *words)) for value, own, words in zip(one.values, declared, occurring, strict=True))
+    return groups if any(occurring) else ()
 
 
 def undeclared_words(name: str, words: Sequence[str], schema: Schema) -> tuple[str, ...]:
     """Return the words that are no values of a column, as the schema declares them, and are not missing yet."""
     one = schema[name] if name in schema.names else None
-    known = () if one is None else (*one.missing_values, *(getattr(one, "values", None) or ()))
-    known += tuple(getattr(schema.beside.get(name), "classes", None) or ())
+    known = () if one is None else (*one.missing_values, *(value for value, _ in one.spellings))
+    target = schema.beside.get(name)
+    known += tuple(value for value, _ in target.spellings(is_text=True)) if isinstance(target, Target) else ()
     return tuple(word for word in words if word not in map(str, known))
 
 

@@ -1,8 +1,9 @@
 """Attributes whose bins are listed values: booleans, categories, and values in an order."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import comb
@@ -16,6 +17,7 @@ from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute, Cell, Codes, check_values
 from hedgerow.schema.literals import Extent, Literal
 from hedgerow.schema.numbers import MOST_ENDS
+from hedgerow.schema.spellings import KEY, Spellings, check_spellings, domain_text, spelled, split
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import as_day
 from hedgerow.text.messages import shown
@@ -153,18 +155,31 @@ _READ_AS = {"no": "false", "f": "false", "false": "false", "yes": "true", "t": "
 class Categorical(Attribute):
     """One of a fixed set of `values`, each text or a whole number.
 
+    Attributes
+    ----------
+    values : tuple of str or int, or mapping
+        The values. In a mapping, the other spellings of each value too: what cells may hold in its place.
+    other_spellings : tuple of tuple of str or int
+        The same apart from the values, in their order. Empty if cells hold the values alone.
+
     Examples
     --------
+    >>> Categorical({"yes": ["yes", "ja", 1], "no": ["nein", 0]}).spellings
+    (('yes', 0), ('no', 1), ('ja', 0), (1, 0), ('nein', 1), (0, 1))
     >>> [str(literal) for literal in Categorical(("red", "green", "blue")).literals("hue", negations=True)][:4]
     ['hue = red', 'hue = green', 'hue = blue', 'hue != red']
     """
 
     values: tuple[str | int, ...]
+    other_spellings: Spellings = field(default=(), kw_only=True)
     kind: ClassVar[str] = "categorical"
     operators: ClassVar[tuple[str, ...]] = ("=", "!=")
     required: ClassVar[tuple[str, ...]] = ("values",)
 
     def __post_init__(self) -> None:
+        values, spellings = split(self.values, self.other_spellings, "values")
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "other_spellings", spellings)
         super().__post_init__()
         check_values("values", self.values)
         if any(isinstance(value, float) for value in self.values):
@@ -176,6 +191,11 @@ class Categorical(Attribute):
             raise SchemaError("expected distinct values, got one more than once.", key="values")
         if not words.isdisjoint(map(plain_word, self.missing_values)):
             raise SchemaError("expected missing_values that are not categories, got one that is.", key="missing_values")
+        if self.other_spellings:
+            check_spellings(self.values, self.other_spellings, self.missing_values)
+            if self.derived is not None:
+                problem = "expected no other spellings of derived values: they are computed"
+                raise SchemaError(f"{problem}.", key=KEY)
 
     @property
     def cell(self) -> Cell:
@@ -184,6 +204,10 @@ class Categorical(Attribute):
     @property
     def listed(self) -> tuple[Value, ...]:
         return self.values
+
+    @property
+    def spellings(self) -> tuple[tuple[Value, int], ...]:
+        return spelled(self.values, self.other_spellings)
 
     @property
     def number_codes(self) -> tuple[int | None, ...]:
@@ -216,7 +240,7 @@ class Categorical(Attribute):
 
     @property
     def domain(self) -> str:
-        return listed(self.values)
+        return domain_text(self.values, self.other_spellings, 12)
 
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
         operators = ("=", "!=") if negations else ("=",)
@@ -230,15 +254,26 @@ class Categorical(Attribute):
         return [Literal(name, operator, (self.values[place],)) for operator, place in equal if place is not None]
 
     def values_of(self, literal: Literal) -> Sequence[Value]:
-        """Return the declared value that a literal compares with, in the schema's type: 1 for a literal with "1"."""
-        return (self.values[self.place(literal)],) if literal.operator in self.operators else ()
+        """Return the declared value that a literal compares with and its other spellings, in the schema's types."""
+        if literal.operator not in self.operators:
+            return ()
+        place = self.place(literal)
+        return self._spelled(slice(place, place + 1))
+
+    def _spelled(self, places: slice) -> tuple[Value, ...]:
+        """Return values, and after them their other spellings."""
+        return (*self.values[places], *(word for group in self.other_spellings[places] for word in group))
 
     def queried(self, literal: Literal) -> Sequence[Value]:
         """Return the values, and the booleans that DuckDB's ``read_csv`` makes of them, unless of two the same."""
-        values, own = self.values_of(literal), (*self.values, *self.missing_values)
-        truths = {value: _READ_AS[str(value).lower()] for value in own if str(value).lower() in _READ_AS}
-        is_clear = self.outside != "bin" and len({*truths.values()}) == len(truths)
-        return (*values, *(truths[value] for value in values if value in truths)) if is_clear else values
+        own = [*self.spellings, *((value, ~place) for place, value in enumerate(self.missing_values))]
+        codes = defaultdict[str, set[int]](set)
+        for word, code in own:
+            codes[_READ_AS.get(str(word).lower(), "")].add(code)
+        is_clear = self.outside != "bin" and all(len(codes[truth]) < 2 for truth in ("false", "true"))
+        values = self.values_of(literal)
+        truths = [_READ_AS[str(value).lower()] for value in values if str(value).lower() in _READ_AS]
+        return (*values, *dict.fromkeys(truths)) if is_clear else values
 
     def run_literal(self, name: str, start: int, stop: int) -> Literal:  # noqa: ARG002 -- bins come one by one
         return Literal(name, "=", (self.values[start],))
@@ -250,6 +285,9 @@ class Categorical(Attribute):
     def _code(self, column: Column) -> Codes:
         column.refuse_booleans()
         return column.codes_of(self.spellings)
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | ({KEY: list(map(list, self.other_spellings))} if self.other_spellings else {})
 
 
 @dataclass(frozen=True)
@@ -327,7 +365,7 @@ class Ordered(Categorical):
 
     def values_of(self, literal: Literal) -> Sequence[Value]:
         """Return the declared values that a literal compares with: of ``<=``, ``>`` and ``between`` all of the run."""
-        return self.values[slice(*self._run_of(literal))] if literal.operator in self.operators else ()
+        return self._spelled(slice(*self._run_of(literal))) if literal.operator in self.operators else ()
 
     def normalised(self, literal: Literal) -> Literal:
         """Return the literal as a comparison along the order, but one with ``!=``, which is none."""

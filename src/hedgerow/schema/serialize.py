@@ -19,6 +19,7 @@ from hedgerow.schema.grid import SCHEMA_VERSION, default_cuts
 from hedgerow.schema.listed import Boolean, Categorical, Ordered
 from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.spellings import KEY
 from hedgerow.schema.targets import Label, Number, OrderedLabel, Target
 from hedgerow.schema.weights import Weight
 from hedgerow.text.messages import near_miss, shown
@@ -158,13 +159,14 @@ def label_from_dict(data: object) -> Target:
         check_keys(body, required=("name", "low", "high"), allowed=[field.name for field in fields(Number)])
         name = _name(body.pop("name"))
         return _placed(name, lambda: Number(name, **body))
-    check_keys(body, required=("name", "classes"), allowed=("name", "classes", "ordered"))
+    check_keys(body, required=("name", "classes"), allowed=("name", "classes", KEY, "ordered"))
     name, ordered = _name(body["name"]), body.get("ordered", False)
     if not isinstance(ordered, bool):
         raise SchemaError(f"expected true or false, got {shown(ordered)}.", attribute=name, key="ordered")
-    if not isinstance(body["classes"], (list, tuple)):
-        raise SchemaError(f"expected a list, got {shown(body['classes'])}.", attribute=name, key="classes")
-    return (OrderedLabel if ordered else Label)(name, tuple(body["classes"]))
+    classes = body["classes"]
+    if not isinstance(classes, (list, tuple, Mapping)):
+        raise SchemaError(f"expected a list, got {shown(classes)}.", attribute=name, key="classes")
+    return (OrderedLabel if ordered else Label)(name, cast("Any", classes), body.get(KEY, ()))
 
 
 def unit_from_dict(data: object) -> Unit:

@@ -14,6 +14,7 @@ from hedgerow.schema.attributes import MISSING, MOST_SHOWN, OUTSIDE, BinCodes
 from hedgerow.schema.grid import check_bounds
 from hedgerow.schema.literals import name_problem, values_problem
 from hedgerow.schema.numbers import Real
+from hedgerow.schema.spellings import KEY, Spellings, check_spellings, domain_text, spelled, split
 from hedgerow.tables.columns import Column
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, listed, plain_word, value_text
@@ -111,21 +112,31 @@ class Target(ABC):
 class Label(Target):
     """The column to predict, by its `name`, and its `classes`: two or more texts, whole numbers or booleans.
 
-    They are of one type, and kept in sorted order.
+    They are of one type, and kept in sorted order. In a mapping they have other spellings, which labels may have in the
+    place of a class; predictions are classes. `other_spellings` has them in the order of the classes.
 
     Examples
     --------
     >>> Label("income", ("<=50K", ">50K")).classes
     ('<=50K', '>50K')
+    >>> Label("ill", {"yes": ["ja", "1"], "no": ["nein", "0"]}).other_spellings
+    (('nein', '0'), ('ja', '1'))
     """
 
     classes: tuple[Any, ...]
+    other_spellings: Spellings = ()
     kind: ClassVar[str] = "label"
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         problem = None
-        classes: tuple[Any, ...] = () if isinstance(self.classes, str) else tuple(self.classes)
+        try:
+            given, spellings = split(self.classes, self.other_spellings, "classes")
+        except SchemaError as error:
+            problem, given, spellings = error, (), ()
+        if problem:
+            raise problem.placed(attribute=self.name)
+        classes: tuple[Any, ...] = () if isinstance(given, str) else tuple(given)
         one_type = len({type(value) for value in classes}) == 1 and isinstance(classes[0], (str, int))
         if not classes:
             problem = "expected at least two classes, such as no, yes; got none."
@@ -138,13 +149,33 @@ class Label(Target):
         problem = problem or values_problem(classes)
         if problem:
             raise SchemaError(problem, attribute=self.name, key="classes")
-        object.__setattr__(self, "classes", classes if self.ordered else tuple(sorted(classes)))
+        order = range(len(classes)) if self.ordered else sorted(range(len(classes)), key=classes.__getitem__)
+        object.__setattr__(self, "classes", tuple(classes[place] for place in order))
+        object.__setattr__(self, KEY, tuple(spellings[place] for place in order) if spellings else ())
+        if self.other_spellings:
+            self._check_spellings()
+
+    def _check_spellings(self) -> None:
+        problem = None
+        values, spellings = self.classes, self.other_spellings
+        if self.ignores_case:  # false and true are spellings of 0 and 1 anyway
+            values = tuple(map(int, self.classes))
+            truths = ("false" if value == 0 else "true" for value in values)
+            spellings = tuple((truth, *group) for truth, group in zip(truths, spellings, strict=True))
+        try:
+            check_spellings(values, spellings, ignores_case=self.ignores_case)
+        except SchemaError as error:
+            problem = error.placed(attribute=self.name)
+        if problem:
+            raise problem
 
     def __eq__(self, other: object) -> bool:
-        """Compare name and classes; True and 1 are different classes, as in files and predictions."""
+        """Compare name, classes and spellings; True and 1 are different classes, as in files and predictions."""
         if not isinstance(other, Label):
             return NotImplemented
-        one, another = ((each.name, each.classes, isinstance(each.classes[0], bool)) for each in (self, other))
+        one, another = (
+            (each.name, each.classes, each.other_spellings, isinstance(each.classes[0], bool)) for each in (self, other)
+        )
         return one == another and self.ordered is other.ordered
 
     def check_type(self, column: Column) -> None:
@@ -169,10 +200,12 @@ class Label(Target):
 
     @property
     def domain(self) -> str:
-        return listed(self.classes, MOST_SHOWN)
+        return domain_text(self.classes, self.other_spellings, MOST_SHOWN)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "classes": list(self.classes), **({"ordered": True} if self.ordered else {})}
+        spellings = {KEY: list(map(list, self.other_spellings))} if self.other_spellings else {}
+        ordered = {"ordered": True} if self.ordered else {}
+        return {"name": self.name, "classes": list(self.classes), **spellings, **ordered}
 
     def typed(self, column: Column) -> Array:
         return np.array(self.classes)[self.encode(column)]
@@ -181,11 +214,13 @@ class Label(Target):
         return [self.classes[k] for k in rng.integers(len(self.classes), size=size)]
 
     def spellings(self, *, is_text: bool) -> tuple[tuple[Value, int], ...]:
-        """Return each class and its number; in text also false and true, if the classes are 0 and 1."""
+        """Return each class and spelling with its number; in text also false and true, if the classes are 0 and 1."""
+        own = spelled(self.classes, self.other_spellings)
         if is_text and self.ignores_case:
             no, yes = self.classes.index(0), self.classes.index(1)  # in an order, 1 may come first
-            return (("0", no), ("1", yes), ("false", no), ("true", yes))
-        return tuple((str(value) if is_text else value, number) for number, value in enumerate(self.classes))
+            others = ((str(word).lower(), code) for word, code in own[2:])
+            return (("0", no), ("1", yes), ("false", no), ("true", yes), *others)
+        return tuple((str(value) if is_text else value, number) for value, number in own)
 
     def codes(self, column: Column) -> Whole:
         codes = column.codes_of(self.spellings(is_text=column.is_text), ignore_case=self.ignores_case)

@@ -14,6 +14,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models.conditions import Path
 from hedgerow.schema import Literal, Schema
 from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.spellings import refuse_spellings
 from hedgerow.text.values import Value, plain_word, quoted_text
 
 Features = Sequence[Feature] | BaseEstimator
@@ -31,6 +32,7 @@ class Columns:
     @classmethod
     def of(cls, schema: Schema, features: Features | None, names: Sequence[str] | None, width: int) -> Self:
         """Return the columns from `features`, else from the model's names, else the schema's attributes in order."""
+        refuse_spellings(schema.attributes, "the model")
         if isinstance(features, str):
             raise ArgumentTypeError(f"features must have one entry for each column, got the text {features!r}.")
         known = schema.names if names is None else names

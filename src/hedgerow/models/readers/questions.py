@@ -21,6 +21,7 @@ from hedgerow.privacy.card import UNKNOWN_NOISE, PrivacyCard
 from hedgerow.privacy.facts import Fact
 from hedgerow.schema import Attribute, Boolean, Categorical, Extent, Literal, Schema
 from hedgerow.schema.numbers import Numeric, Real, as_number
+from hedgerow.schema.spellings import refuse_spellings
 from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.text.messages import shown
 from hedgerow.text.values import plain_word, value_text
@@ -88,6 +89,7 @@ class TestedSchema:
     @classmethod
     def of(cls, schema: Schema, questions: Iterable[AttributeTest]) -> TestedSchema:
         """Return the schema with cut points at all constants that numbers are compared with."""
+        refuse_spellings(schema.attributes, "a model in a file of another kind")
         by_name = defaultdict[str, dict[AttributeTest, None]](dict)
         for one in questions:
             if one.attribute not in schema:
