@@ -313,8 +313,9 @@ def score_of_classes(self: Any, X: Any, y: Any, sample_weight: Any = None) -> fl
     from sklearn.metrics import accuracy_score  # takes long to import
 
     # Labels are read as `fit` reads them: "1" can be the class 1.
-    labels, declared = Labels.of(y, X), self._fitted_model.schema.label
-    label = Label("label", tuple(self.classes_.tolist()), getattr(declared, KEY, ()))
+    schema = getattr(getattr(self, self._fitted), "schema", None)
+    spellings = getattr(schema.label, KEY, ()) if isinstance(schema, Schema) else ()
+    labels, label = Labels.of(y, X), Label("label", tuple(self.classes_.tolist()), spellings)
     given = label.codes(labels.column(labels.name))
     label.checked(given[given == MISSING])  # raises if there are any
     predicted = label.codes(column_of(self.predict(X), label.name))
