@@ -14,6 +14,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, DomainError, SchemaError, UnitWarning
 from hedgerow.evaluation import Evaluation
+from hedgerow.models import Leaf, Tree
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema.schema import FROM_ROWS
 from hedgerow.tally import Tally
@@ -182,6 +183,32 @@ def test_a_row_changes_one_count_and_the_charge_is_epsilon():
     assert budget.spent == Fraction(1, 5)
     assert found.privacy.epsilon == Fraction(1, 10)
     assert found.scale == 10
+
+
+def test_of_a_number_a_row_changes_one_count_of_each_histogram_and_both_cost_epsilon():
+    frame, source = rows(80, "number"), NoNoise()
+    for accounting in ({}, {"delta": 1e-6, "accounting": "zcdp"}):
+        budget = hr.Budget(1, **accounting)
+        for size in (80, 79):
+            found = evaluate(
+                fitted("number", "tree"), frame[:size], epsilon="1/2", budget=budget, by="sex", random_state=source
+            )
+        (first, large), (second, numbers), (_, small), (_, fewer) = source.asked[-4:]
+        assert (first, second) == (DiscreteLaplace(Fraction(1, 3)), DiscreteLaplace(Fraction(1, 6)))
+        assert [np.abs(large - small).sum(), np.abs(numbers - fewer).sum()] == [1, 1]
+        assert found.privacy.epsilon == Fraction(1, 2)
+        assert [charge.epsilon for charge in budget.charges] == [Fraction(1, 2)] * 2
+        assert (found.scale, found._scale(-1)) == (3, 6)
+
+
+def test_probabilities_that_are_rounded_in_a_file_are_evaluated():
+    frame, schema = rows(50, "order"), hr.Schema(ATTRIBUTES, TARGETS["order"])
+    leaf = Leaf(label="low", probabilities=(0.3334, 0.3333, 0.3333))
+    tree = Tree(schema, leaf, hr.privacy.PrivacyCard.none("example", software="hedgerow"))
+    budget = hr.Budget(1)
+    found = evaluate(tree, frame, budget=budget)
+    assert sum(found.bands[0].probabilities) == pytest.approx(1)
+    assert budget.spent == 1
 
 
 def test_of_a_person_some_rows_are_counted_and_the_noise_is_as_much_larger():

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 from sklearn.metrics import roc_auc_score
 
-from hedgerow.evaluation.intervals import MISSES, RankedCounts, mean_of_others, mean_on_rows
+from hedgerow.evaluation.intervals import MISSES, NoisyCounts, RankedCounts, mean_on_rows, ratio_intervals
 from hedgerow.models.count_noise import CountNoise
 
 RUNS, ALARM = 250, 1e-6
@@ -18,6 +18,10 @@ MANY = 8  # times these cells: with so many, tails are as wide as the bound of a
 def noisy(rows, scale, rng):
     stop = -np.expm1(-1 / scale)
     return rows + rng.geometric(stop, rows.shape) - rng.geometric(stop, rows.shape)
+
+
+def mean_of_others(own, values, noise):
+    return NoisyCounts(own, noise).mean_intervals(values)[1]
 
 
 def misses(of, truth, scale, assumed, times=1, rows=400):
@@ -70,7 +74,7 @@ def test_twice_the_noise_that_is_assumed_is_found_out(of, truth):
 @pytest.mark.parametrize("scale", [0.05, 8.0])
 def test_the_chance_of_other_rows_is_missed_in_no_more_cases_than_said(scale):
     for of, truth in (
-        (lambda own, noise: mean_of_others(own, HITS.astype(float), noise, is_share=True), CHANCES[HITS].sum()),
+        (lambda own, noise: mean_of_others(own, HITS.astype(float), noise), CHANCES[HITS].sum()),
         (lambda own, noise: mean_of_others(own, PLACES, noise), CHANCES @ PLACES),
     ):
         assert misses(of, lambda _, truth=truth: truth, scale, scale) <= most(MISSES)
@@ -130,7 +134,7 @@ def test_without_noise_ends_are_the_measure_and_wilson_scores():
     own, noise = np.array([62, 8, 10, 20]), CountNoise(1e-4)
     hits = HITS.astype(float)
     assert mean_on_rows(own, hits, noise) == pytest.approx((0.82, 0.82))
-    low, high = mean_of_others(own, hits, noise, is_share=True)
+    low, high = mean_of_others(own, hits, noise)
     for end in (low, high):
         assert abs(0.82 - end) == pytest.approx(2 * (end * (1 - end) / 100) ** 0.5)
     assert mean_on_rows(own, PLACES, noise) == pytest.approx((0.78, 0.78))
@@ -152,7 +156,7 @@ def test_an_interval_has_the_means_that_noise_explains():
 @pytest.mark.parametrize("own", [(0, 0, 0, 0), (-5, -5, 2, 1), (10**9, 3, 10**9, 1), (2**62, 2**62, -(2**62), 0)])
 def test_intervals_are_within_what_is_possible_whatever_the_counts(own, scale):
     own, noise = np.array(own), CountNoise(scale)
-    for low, high in (of_share(own, noise), mean_of_others(own, HITS.astype(float), noise, is_share=True)):
+    for low, high in (of_share(own, noise), mean_of_others(own, HITS.astype(float), noise)):
         assert 0 <= low <= high <= 1
     for low, high in (of_mean(own, noise), mean_of_others(own, PLACES, noise)):
         assert 0 <= low <= high <= 3
@@ -160,3 +164,28 @@ def test_intervals_are_within_what_is_possible_whatever_the_counts(own, scale):
     for has_sampling in (False, True):
         low, high = counts.interval(has_sampling=has_sampling)
         assert 0 <= low <= high <= 1
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("scale", [1.0, 10.0])
+def test_ratios_of_means_are_missed_in_no_more_cases_than_stated(scale):
+    rng, missed = np.random.default_rng(20261129), np.zeros(2)
+    squares, around = np.array([0.0, 1.0, 4.0, 9.0]), np.array([1.0, 2.0, 6.0, 12.0])
+    chances = np.array([0.5, 0.3, 0.15, 0.05])
+    for _ in range(RUNS):
+        rows = rng.multinomial(500, chances)
+        counts = [NoisyCounts(noisy(rows, scale, rng), CountNoise(scale), rare=0.0) for _ in range(2)]
+        truths = (squares @ rows) / (around @ rows), (squares @ chances) / (around @ chances)
+        intervals = ratio_intervals(counts[0], squares, counts[1], around)
+        missed += [not low <= truth <= high for truth, (low, high) in zip(truths, intervals, strict=True)]
+    assert (missed <= most(MISSES)).all()
+
+
+@pytest.mark.statistics
+def test_a_sign_is_wrong_in_no_more_cases_than_stated():
+    rng, values = np.random.default_rng(20261129), np.array([3.0, -1.0, -1.0, 0.0])
+    rows = np.array([20, 40, 20, 300])  # the sum of the values is 0
+    signs = [NoisyCounts(noisy(rows, 4.0, rng), CountNoise(4.0)).sign(values) for _ in range(4 * RUNS)]
+    assert np.count_nonzero(signs) <= int(binom.isf(ALARM, 4 * RUNS, MISSES))
+    assert NoisyCounts(rows, CountNoise(0.0)).sign(values) == 0
+    assert [NoisyCounts(rows + np.array([one, 0, 0, 0]), CountNoise(0.0)).sign(values) for one in (-1, 1)] == [-1, 1]

@@ -263,6 +263,8 @@ class Histogram:
             counts = f"{_MOST_CELLS:,} counts, got {np.prod(self._shape):,}"
             raise ArgumentError(f"expected a histogram of at most {counts}; use fewer groups.")
         check_groups(self.by, self._groups)
+        for band in () if self.scores is None else self.scores.bands:
+            band.check(self.schema.target.n_levels)  # an evaluation refuses others, after the charge
         self.noise.prepare(self._mechanism)
         if self.errors is not None:
             self.noise.prepare(self._mechanism_of_numbers)

@@ -104,7 +104,8 @@ def outcome_bands(predicted: Sequence[int], shares: Floats, most: int) -> tuple[
 
 
 def _merged(predicted: int, scores: Floats, shares: Floats) -> ScoreBand:
-    means = tuple(shares.mean(axis=0).tolist())
+    totals = shares.sum(axis=0)  # files may have rounded probabilities, which do not quite add up to 1
+    means = tuple((totals / totals.sum()).tolist())
     return ScoreBand(predicted, float(scores.min()), float(scores.max()), means)
 
 
