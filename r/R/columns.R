@@ -82,7 +82,7 @@ text_of_numbers <- function(column, serials) {
   floors <- floor(pmin(pmax(x, -1e7), 1e7))
   are_serial <- if (is.null(serials)) FALSE else floors >= serials$first & floors <= serials$last
   plain <- column$whole | (abs(x) < 1e7 & (x == floors | are_serial))
-  ifelse(plain, sprintf("%.0f", ifelse(column$whole, x, floors) + 0), "no date")
+  ifelse(plain, sprintf("%.0f", (if (column$whole) x else floors) + 0), "no date")
 }
 
 NO_DATE <- "expected dates, as Date, POSIXct or text such as 1980-12-31 or in the declared format; found others."

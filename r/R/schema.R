@@ -44,7 +44,7 @@ fault <- function(x, schema, where = "the file") {
   if (!is.null(schema$const) && !identical(as.character(x), as.character(schema$const))) {
     return(sprintf("expected %s to be %s, found another", where, schema$const))
   }
-  if (!is.null(schema$enum) && !(is.character(x) && x %in% schema$enum)) {
+  if (!is.null(schema$enum) && !(is.character(x) == is.character(schema$enum) && as.character(x) %in% as.character(schema$enum))) {
     return(sprintf("expected %s to be one of %s, found another", where, paste(schema$enum, collapse = ", ")))
   }
   found <- if (is.list(x)) NULL else scalar_fault(x, schema, where)

@@ -30,7 +30,19 @@ from hedgerow.models.caveats import box_of
 from hedgerow.models.model import Model
 from hedgerow.privacy.card import NO_NOISE, UNKNOWN_NOISE, PrivacyCard
 from hedgerow.privacy.facts import Fact
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, OrderedLabel, Real, Schema
+from hedgerow.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Integer,
+    Label,
+    Literal,
+    Number,
+    OrderedLabel,
+    Real,
+    Schema,
+)
+from hedgerow.text.days import Day
 from tests.models import strategies
 from tests.models.large_models import CARDS, OF_NUMBERS, lines_of, rule_list, tree
 from tests.models.large_models import SCHEMA as LARGE
@@ -294,6 +306,24 @@ def test_derived_attributes(library: Path, tmp_path: Path) -> None:
     rows, refused = compared(library, tmp_path, derived(4, 40, 2))
     assert rows > 100
     assert refused > 5
+
+
+def test_dates_in_columns_of_whole_numbers(library: Path, tmp_path: Path) -> None:
+    """Each row has its own day: serial days, and digits such as 19700131."""
+
+    def case(form: str, numbers: list[int | None]) -> Table:
+        seen = Date("1969-12-31", "1970-02-28", ("1970-01-01", "1970-01-31"), format=form, missing="bin")
+        splits = Split(Literal("d", "<=", (Day(0),)), Leaf(label=1), Leaf(label=2)), Leaf(label=3)
+        root = Split(Literal("d", "<=", (Day(30),)), *splits)
+        return Tree(Schema({"d": seen}, Label("y", (1, 2, 3))), root, NONE), pa.table(
+            {"d": pa.array(numbers, pa.int32())}
+        )
+
+    serials = [("excel", 25569), ("excel-1904", 24107)]
+    tables = [case(form, [zero + 31, zero, None, zero + 30, zero + 1]) for form, zero in serials]
+    tables.append(case("%Y%m%d", [19700201, 19700101, None, 19700131, 19700102]))
+    assert compared(library, tmp_path, iter(tables)) == (15, 0)
+    assert [model.predict(table).tolist() for model, table in tables] == [[3, 1, 3, 2, 2]] * 3
 
 
 @pytest.mark.slow
