@@ -6,8 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 from sklearn.tree import DecisionTreeRegressor
 
+from hedgerow.audit import LeafRisk, leaf_risk
 from hedgerow.models import AttributePoints
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.privacy.charge import Charge
@@ -19,7 +21,7 @@ from hedgerow.schema import Boolean, Number, Schema
 from tests.cli.table import a_scorecard
 from tests.models.scorecards import NOISY, TWO
 from tests.models.scorecards import NONE as OPEN
-from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, overfitted, without_privacy
+from tests.report.subjects import CARD, COUNTED, OF_COUNTS, SCHEMA, a_table, a_tree, overfitted, without_privacy
 
 
 def of(model, train=None, form=None, **more):
@@ -88,8 +90,48 @@ def test_noisy_counts_of_a_private_model_disclose_what_is_promised():
 def test_what_a_weak_guarantee_allows_of_small_leaves_supports_nothing(epsilon, bucket):
     _, _, found = of(a_tree(replace(CARD, charges=(Charge("draw", Fraction(epsilon)),))))
     assert found["small-leaves"].bucket == bucket
-    _, _, found = of(a_tree(replace(CARD, charges=(Charge("draw", Fraction(epsilon)),)), counts=((30, 30),) * 3))
+    card = replace(CARD, charges=(Charge("draw", epsilon - Fraction(1, 2)), OF_COUNTS))
+    _, _, found = of(a_tree(card, counts=((30, 30),) * 3))
     assert found["small-leaves"].bucket == "supports"
+    for within_noise in (
+        a_tree(card, counts=((30, 30), (30, 30), (8, 5))),
+        a_tree(replace(CARD, charges=(Charge("draw", Fraction(epsilon)),)), counts=((30, 30),) * 3),  # noise unknown
+    ):
+        _, _, found = of(within_noise)
+        assert found["small-leaves"].bucket == bucket
+        assert "10 rows by the released noisy counts, but not beyond their noise" in found["small-leaves"].sentence
+
+
+def test_a_leaf_whose_count_is_within_its_noise_has_no_class_to_disclose():
+    """0.2.0 said of a leaf with the counts (1, -8) that its rows are of one class alone."""
+    counts = ((1, -8), (40, 12), (25, 1))
+    section, values, _ = of(a_tree(COUNTED, counts=counts))  # noise of scale 2: a count is off by at most 6 at 95 %
+    assert values["leaves that may have no rows"] == 1
+    assert values["leaves that may be of one class (class disclosure)"] == 1
+    assert "1 of 3 leaves may have rows of one class alone, given the noise" in section.answer
+    assert [row[-1] for row in section.grids[0].rows] == ["may have no rows", "one class, few of a class", ""]
+    risk = leaf_risk(a_tree(COUNTED, counts=counts))
+    assert (risk.empty, risk.pure, risk.small) == ((0,), (2,), (0,))
+    assert "1 may have rows of one class only, 26 together" in str(risk)
+
+
+@pytest.mark.parametrize("draws", [400, pytest.param(10_000, marks=pytest.mark.statistics)])
+def test_small_leaves_pass_for_safe_ones_in_at_most_5_percent(draws):
+    """Three leaves of 9 rows each; and leaves of 40 rows are found to be safe. False alarm: 10^-4."""
+    rng, noise = np.random.default_rng(0), DiscreteLaplace(Fraction(1, 2))
+    names = ("a", "b", "c")
+
+    def safe(rows):
+        found = 0
+        for _ in range(draws):
+            drawn = np.reshape(noise.simulate(np.array([rows, 0] * 3), rng), (3, 2))
+            release = a_tree(COUNTED, counts=tuple(map(tuple, drawn.tolist()))).leaf_release
+            held = tuple(drawn.sum(axis=1).tolist())
+            found += LeafRisk(names, held, None, None, "noisy", release=release).has_safe_rows
+        return found
+
+    assert safe(9) <= binom.ppf(1 - 1e-4, draws, 0.05)
+    assert safe(40) > 0.95 * draws
 
 
 def test_a_threshold_of_ones_own_is_not_that_of_others_and_one_row_is_never_safe():

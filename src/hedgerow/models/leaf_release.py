@@ -249,9 +249,9 @@ class LeafRelease:
     def _is_nothing_known(self) -> bool:
         return self._are_too_few(0, len(self.leaves))
 
-    def rows_text(self, rows: int) -> str:
-        """Return the rows of a leaf in words, as far as the noise on its numbers allows."""
-        return rows_text(rows, self.width, self.noise)
+    def rows_text(self, rows: int, leaves: int = 1) -> str:
+        """Return the rows of so many leaves in words, as far as the noise on their numbers allows."""
+        return rows_text(rows, self.width * leaves, self.noise)
 
 
 def _kind(leaves: Sequence[Leaf]) -> NumbersKind:

@@ -63,10 +63,10 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
         facts = (_sensitive(subject, None),) if without is None else _bin_facts(subject)
         has_bins = without is not None and bool(facts)
         return section("leaves", facts, grids, risk=None, without=without, has_bins=has_bins, part=subject.part)
-    facts = (*_sizes(subject, risk), *_classes(subject, risk), _sensitive(subject, risk))
+    facts = (*_sizes(risk), *_classes(subject, risk), _sensitive(subject, risk))
     values: dict[str, Any] = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(subject, risk)}
     values |= {"known": "the class" if subject.number is None else "the number, to within a level"}
-    values |= {"smallest": _rows_text(subject, risk, min(risk.rows))}
+    values |= {"smallest": _rows_text(risk, min(risk.rows))}
     return section("leaves", facts, grids, part=subject.part, **values)
 
 
@@ -88,20 +88,18 @@ def _bin_facts(subject: Subject) -> tuple[SheetLine, ...]:
     )
 
 
-def _rows_text(subject: Subject, risk: LeafRisk, rows: int) -> str:
-    """Return the rows of a leaf as models show them: exact, or as far as the noise on the released counts allows."""
-    if risk.view != "noisy" or subject.released is None:
-        return f"{rows:,}"
-    return subject.released.leaf_release.rows_text(rows)
+def _rows_text(risk: LeafRisk, rows: int, leaves: int = 1) -> str:
+    """Return the rows of leaves as models show them: exact, or as far as the noise on the released counts allows."""
+    return f"{rows:,}" if risk.release is None else risk.release.rows_text(rows, leaves)
 
 
-def _sizes(subject: Subject, risk: LeafRisk) -> tuple[SheetLine, ...]:
+def _sizes(risk: LeafRisk) -> tuple[SheetLine, ...]:
     (one, rows), smallest, ones = risk.counted, min(risk.rows), sum(rows == 1 for rows in risk.rows)
-    empty = sum(rows <= 0 for rows in risk.rows)
+    empty, without = len(risk.empty), "leaves that may have no rows" if risk.release else "leaves without rows"
     return (
         SheetLine("leaves", f"{len(risk.rows):,}", len(risk.rows)),
-        SheetLine(f"{rows} in the smallest leaf", _rows_text(subject, risk, smallest), smallest),
-        *([SheetLine("leaves without rows", f"{empty:,}", empty)] if empty else []),
+        SheetLine(f"{rows} in the smallest leaf", _rows_text(risk, smallest), smallest),
+        *([SheetLine(without, f"{empty:,}", empty)] if empty else []),
         SheetLine(
             f"leaves with fewer than {number_of(risk.threshold, one, rows)}", f"{len(risk.small):,}", len(risk.small)
         ),
@@ -113,13 +111,14 @@ def _sizes(subject: Subject, risk: LeafRisk) -> tuple[SheetLine, ...]:
 def _classes(subject: Subject, risk: LeafRisk) -> tuple[SheetLine, ...]:
     if risk.counts is None:
         return ()
-    what = "leaves of one class (class disclosure)" if subject.number is None else "leaves of one level"
+    of = "that may be of one" if risk.release else "of one"
+    what = f"leaves {of} class (class disclosure)" if subject.number is None else f"leaves {of} level"
     rows = risk.counted[1]
     few = SheetLine(
         f"leaves in which a class has 1 to {risk.threshold - 1} {rows}", f"{len(risk.few):,}", len(risk.few)
     )
     pure = SheetLine(what, f"{len(risk.pure):,}", len(risk.pure))
-    held = SheetLine(f"{rows} in leaves of one {subject.part}", *_rows_in(risk, risk.pure))
+    held = SheetLine(f"{rows} in leaves {of} {subject.part}", *_rows_in(risk, risk.pure))
     return (pure, held, few) if subject.number is None else (pure, held)
 
 
@@ -131,6 +130,9 @@ def _small(risk: LeafRisk) -> str:
 
 
 def _pure(subject: Subject, risk: LeafRisk) -> str:
+    if risk.pure and risk.release:
+        which = _how_many(risk.pure, risk).rpartition(" ")[0]
+        return f"{which} may have rows of one {subject.part} alone, given the noise"
     if risk.pure:
         return f"{_how_many(risk.pure, risk)} rows of one {subject.part} alone"
     return f"{'No leaf has rows' if len(risk.rows) > 1 else 'The one leaf is not'} of one {subject.part} alone"
@@ -146,7 +148,8 @@ def _how_many(found: tuple[int, ...], risk: LeafRisk) -> str:
 
 def _rows_in(risk: LeafRisk, chosen: tuple[int, ...]) -> tuple[str, int]:
     rows = sum(risk.rows[i] for i in chosen)
-    return f"{rows:,} of {sum(risk.rows):,}", rows
+    whole = _rows_text(risk, sum(risk.rows), len(risk.rows))
+    return f"{_rows_text(risk, rows, len(chosen))} of {whole}", rows
 
 
 def _sensitive(subject: Subject, risk: LeafRisk | None) -> SheetLine:
@@ -192,10 +195,11 @@ def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[str]:
         return
     rows, counts = risk.rows[leaf], risk.counts[leaf] if risk.counts else ()
     held = [count for count in counts if count > 0]
+    is_empty = leaf in risk.empty
     found = {
-        "noise; probably no rows" if risk.view == "noisy" else "no rows": rows <= 0,
-        f"few {risk.counted[1]}": 0 < rows < risk.threshold,
-        f"one {subject.part}": len(held) == 1,
+        "may have no rows" if risk.release else "no rows": is_empty,
+        f"few {risk.counted[1]}": not is_empty and rows < risk.threshold,
+        f"one {subject.part}": leaf in risk.pure,
         "few of a class": subject.number is None and rows >= risk.threshold and any(n < risk.threshold for n in held),
     }
     yield from (word for word, holds in found.items() if holds)
@@ -219,14 +223,14 @@ def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
         sentence = f"{risk.several} A leaf of {risk.threshold} rows may have fewer units."
         yield finding("units", "look", sentence, min(risk.rows))
     if is_bounded:
-        said = f"{_small(risk)} by the released noisy counts; small leaves disclose no more than the guarantee allows."
-        yield finding(few, "look" if small and not is_strong else "supports", said, small, least=least)
+        yield _noisy_leaves(risk, least, is_strong=is_strong)
         return
     grave: Bucket = "look" if subject.is_private else "reject"
     ones = sum(rows == 1 for rows in risk.rows)
     alone = f", and {ones:,} of them {'has' if ones == 1 else 'have'} one {risk.counted[0]} alone." if ones else "."
     sentence = _small(risk) + alone
-    yield finding(few, grave if small or ones else "supports", sentence, small, least=least)
+    safe: Bucket = "supports" if risk.has_safe_rows else "look"
+    yield finding(few, grave if small or ones else safe, sentence, small, least=least)
     if risk.counts is not None:
         what = "class disclosure" if subject.number is None else "that discloses the number to within a level"
         sentence = f"{_pure(subject, risk)}: {what if pure else f'that would disclose the {subject.part}'}."
@@ -237,6 +241,17 @@ def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
             f"{_how_many(risk.few, risk) if risk.few else 'No leaf has'} fewer than {least} of a class found there."
         )
         yield finding("few-of-class", "look" if risk.few else "supports", sentence, len(risk.few), least=least)
+
+
+def _noisy_leaves(risk: LeafRisk, least: str, *, is_strong: bool) -> Finding:
+    """Return the finding on small leaves by noisy counts: a strong guarantee covers them, whatever the counts are."""
+    rule = "small-leaves/noisy" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own-noisy"
+    has_doubt = not (risk.small or risk.has_safe_rows)
+    doubt = ", but not beyond their noise (95 % for all leaves together)" if has_doubt else ""
+    bound = "small leaves disclose no more than the guarantee allows"
+    sentence = f"{_small(risk)} by the released noisy counts{doubt}; {bound}."
+    bucket: Bucket = "supports" if risk.has_safe_rows or is_strong else "look"
+    return finding(rule, bucket, sentence, len(risk.small), least=least)
 
 
 def row_findings(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Finding]:

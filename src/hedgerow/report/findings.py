@@ -39,6 +39,9 @@ _TIER = f"epsilon up to {STRONG} supports; up to {WEAK}: look; above: reject"
 
 _DATA = "a model is released as a file; ACRO: least and largest values are values of single rows"
 
+_BEYOND = f"beyond the noise (95 % for all leaves together), or epsilon up to {STRONG}"
+_OWN = "who made this report; ACRO's is 10"
+
 RULES: dict[str, tuple[str, str, str]] = {
     "guarantee": ("guarantee", "a guarantee of differential privacy", _DEFINITION),
     "guarantee/reason": ("guarantee", "no reason on the card voids it", _DEFINITION),
@@ -54,9 +57,11 @@ RULES: dict[str, tuple[str, str, str]] = {
     "record/evaluation": ("releases", "the record has the evaluation's charge", _HOUSE),
     "form": ("statements", "the form is filled in", _HOUSE),
     "small-leaves": ("leaves", "at least {least} in every leaf", _RULE_OF_TEN),
+    "small-leaves/noisy": ("leaves", f"at least {{least}} in every leaf, {_BEYOND}", _RULE_OF_TEN),
     "units": ("leaves", "units are counted, or leaves have as many rows as that many units may have", _HOUSE),
     "small-bins": ("leaves", "at least {least} in every bin whose rows are in the file", _RULE_OF_TEN),
-    "small-leaves/own": ("leaves", "at least {least} in every leaf", "who made this report; ACRO's is 10"),
+    "small-leaves/own": ("leaves", "at least {least} in every leaf", _OWN),
+    "small-leaves/own-noisy": ("leaves", f"at least {{least}} in every leaf, {_BEYOND}", _OWN),
     "counts": ("leaves", "the rows make the counts that the model stores", _HOUSE),
     "dominance": ("leaves", "no row that others can tell to within 10 % by the sum of its leaf", _P_RATIO),
     "pure-leaves": ("leaves", "no leaf of one class", _CLASSES),

@@ -171,7 +171,8 @@ class Subject:
         """The rows of the leaves by the counts that the model stores; None where there are no leaves or counts."""
         if not self.has_leaves or self.paths is None or self.paths.supports is None:
             return None
-        return stored_risk(self.paths, self.conditions, self.threshold, self.schema)
+        release = None if self.released is None else self.released.leaf_release
+        return stored_risk(self.paths, self.conditions, self.threshold, self.schema, release)
 
     def leaves(self, train: tuple[Any, Any] | None = None) -> LeafRisk | None:
         """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts.

@@ -1,7 +1,7 @@
 """Leaves that disclose by their structure: few rows, rows of one class only, a class with few rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import ArgumentError
+from hedgerow.models.count_noise import CONFIDENCE
+from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
@@ -81,7 +83,8 @@ def leaf_risk(
     if train is None:
         paths, declared = paths_of(model, schema, features)
         domain = Domain.of(declared, paths.literals)  # with the numbers that the model compares with
-        return stored_risk(paths, normalised(paths, domain.schema).conditions(domain.schema), least, declared)
+        conditions, released = normalised(paths, domain.schema).conditions(domain.schema), released_model(model)
+        return stored_risk(paths, conditions, least, declared, None if released is None else released.leaf_release)
     rows = LabelledRows.of_pair("train", train)
     names, (leaves, *_) = leaf_numbers(model, [apply_of(model)(train[0])])
     released = released_model(model)
@@ -109,14 +112,17 @@ def counted_risk(
     return LeafRisk(names, totals, counts, classes, "exact" if held is None else "units", least, schema)
 
 
-def stored_risk(paths: Paths, conditions: Sequence[str], threshold: int, schema: Schema | None) -> "LeafRisk":
+def stored_risk(
+    paths: Paths, conditions: Sequence[str], threshold: int, schema: Schema | None, release: LeafRelease | None
+) -> "LeafRisk":
     """Return the risk of leaves by the counts that a model stores, with the decision path to each leaf in words."""
     rows = paths.supports or (None if paths.counts is None else tuple(map(sum, paths.counts)))
     if rows is None:
         raise ArgumentError("expected a model that stores the rows of its leaves, got one that does not; pass train=.")
     classes = paths.classes if paths.counts is not None else None
     names = tuple(f"{i}. {text}" for i, text in enumerate(conditions, 1))
-    return LeafRisk(names, rows, paths.counts, classes, paths.view, threshold, schema)
+    noisy = release if paths.view == "noisy" else None
+    return LeafRisk(names, rows, paths.counts, classes, paths.view, threshold, schema, noisy)
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,6 +143,8 @@ class LeafRisk:
         The fewest rows, or units, of a leaf, and of a class in it, that are safe.
     schema : Schema, optional
         It may declare a unit.
+    release : LeafRelease, optional
+        The release of noisy counts with its noise, which decides whether a leaf may have no rows, or rows of one class.
     """
 
     leaves: tuple[str, ...]
@@ -146,6 +154,7 @@ class LeafRisk:
     view: str
     threshold: int = FEWEST_SAFE_ROWS
     schema: Schema | None = None
+    release: LeafRelease | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if any(len(part) != len(self.leaves) for part in (self.rows, self.counts) if part is not None):
@@ -173,9 +182,30 @@ class LeafRisk:
         return tuple(i for i, rows in enumerate(self.rows) if rows < self.threshold)
 
     @property
+    def empty(self) -> tuple[int, ...]:
+        """The leaves without rows, or whose noisy counts noise alone can make."""
+        known = self.release is not None and self.release.noise is not None
+        few = (self.release.is_too_few(i) if known and self.release else n <= 0 for i, n in enumerate(self.rows))
+        return tuple(i for i, is_empty in enumerate(few) if is_empty)
+
+    @property
+    def has_safe_rows(self) -> bool:
+        """True if every leaf has as many rows as the threshold; of noisy counts, at 95 % for all leaves together."""
+        if self.view != "noisy" or self.release is None:
+            return not self.small
+        noise, alarm = self.release.noise, 2 * (1 - CONFIDENCE) / len(self.rows)  # one side of each interval
+        return noise is not None and min(self.rows) - noise.spread(self.release.width, 1 - alarm) >= self.threshold
+
+    @property
     def pure(self) -> tuple[int, ...]:
-        """The leaves whose rows are all of one class: class disclosure, whatever their number."""
-        return tuple(i for i, counts in enumerate(self.counts or ()) if sum(n > 0 for n in counts) == 1)
+        """The leaves whose rows are all of one class: class disclosure, whatever their number.
+
+        By noisy counts: the leaves that have rows, of which all but one class may have none.
+        """
+        noise = None if self.release is None else self.release.noise
+        least, without = 0 if noise is None else noise.spread(1), set(self.empty)
+        pure = (i for i, counts in enumerate(self.counts or ()) if sum(n > least for n in counts) == 1)
+        return tuple(i for i in pure if i not in without)
 
     @property
     def few(self) -> tuple[int, ...]:
@@ -201,8 +231,9 @@ class LeafRisk:
         if self.counts is None:
             lines.append("the model stores no rows by class: whether a leaf is pure is not known")
         else:
+            may = "may have" if self.view == "noisy" else "have"
             lines += [
-                f"{len(self.pure)} have rows of one class only, {sum(self.rows[i] for i in self.pure)} together",
+                f"{len(self.pure)} {may} rows of one class only, {sum(self.rows[i] for i in self.pure)} together",
                 f"{len(self.few)} have fewer than {few} of some class that they have",
             ]
         flagged = sorted({*self.small, *self.pure, *self.few}, key=lambda i: (self.rows[i], i))
