@@ -194,6 +194,8 @@ class SchemaError(HedgerowError, ValueError):
 class DomainError(HedgerowError, ValueError):
     """Rows do not fit the declared schema. Names the `column` at fault and what is allowed, never a value."""
 
+    is_absent = False  # whether the table has no such column
+
     def __init__(self, message: str, *, column: str | None = None) -> None:
         self.column = column
         super().__init__(_line(f"column {_named(column)}: {message}" if column is not None else message))
@@ -202,7 +204,10 @@ class DomainError(HedgerowError, ValueError):
     def absent(cls, name: str, columns: Iterable[str]) -> Self:
         """Return the error of a column that a table does not have; which it has is public."""
         found = sorted(columns)
-        return cls(f"expected this column, found: {listed(found, _MOST_NAMED)}.{near_miss(name, found)}", column=name)
+        expected = f"expected this column, found: {listed(found, _MOST_NAMED)}.{near_miss(name, found)}"
+        error = cls(expected, column=name)
+        error.is_absent = True
+        return error
 
 
 class BudgetExceededError(HedgerowError, ValueError):

@@ -100,7 +100,7 @@ def test_a_file_of_any_format_is_read_by_every_command(files, run, monkeypatch, 
     asked("schema", "learn", name, *more, "--schema", "open.yaml", "--epsilon", "3", "-o", "l.yaml", "--force")
     asked("report", "tree.json", "--data", name, *more, "-o", "report.html", "--force")
     asked("plan", "--schema", "schema.yaml", "--rows", "50", "--epsilon", "9", "--public", name, *more, "--runs", "1")
-    answers = ["", "no, yes", "i", "0", "120", "5", "n", "", "s", "s"]
+    answers = ["", "no, yes", "i", "0", "120", "5", "n", "", "", "s", "s"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(answers) + "\n"))
     asked("schema", "wizard", name, *encoding, "--target", "ill", "-o", "w.yaml", "--force")
     answered = hr.Schema.load("w.yaml")

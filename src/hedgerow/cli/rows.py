@@ -79,7 +79,7 @@ def _advising(rows: FileRows) -> Generator[FileRows]:
     try:
         yield rows
     except DomainError as error:
-        above = 0 if error.column is None or error.column in rows.columns else rows.lines_above(error.column)
+        above = rows.lines_above(error.column) if error.is_absent and error.column is not None else 0
         if not above:
             raise
         problem = DomainError(f"{error} Line {above + 1} has this name: {read_with('skip_rows', above)}.")
