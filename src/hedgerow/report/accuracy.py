@@ -144,7 +144,8 @@ def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = Fal
     last = measured[-1] if measured else None
     both = [] if last is None else zip(last.penalties, last.overall.penalties, strict=True)
     means = [{"name": one.name, "ours": f"{ours:.4g}", "base": f"{base:.4g}"} for one, (ours, base) in both]
-    values: dict[str, Any] = {"costs_missing": costs_missing, "penalties": means}
+    gain = "" if last is None else last.overall.gains[0].text(_POINTS)
+    values: dict[str, Any] = {"costs_missing": costs_missing, "penalties": means, "gain": gain}
     return section("accuracy", facts, grids, last=last, has_groups=bool(grids), has_test=len(measured) > 1, **values)
 
 

@@ -62,7 +62,7 @@ RULES: dict[str, tuple[str, str, str]] = {
     "small-bins": ("leaves", "at least {least} in every bin whose rows are in the file", _RULE_OF_TEN),
     "small-leaves/own": ("leaves", "at least {least} in every leaf", _OWN),
     "small-leaves/own-noisy": ("leaves", f"at least {{least}} in every leaf, {_BEYOND}", _OWN),
-    "counts": ("leaves", "the rows make the counts that the model stores", _HOUSE),
+    "counts": ("leaves", "the rows make the counts that the model stores; by noisy ones, at 1 - 10^-6", _HOUSE),
     "dominance": ("leaves", "no row that others can tell to within 10 % by the sum of its leaf", _P_RATIO),
     "pure-leaves": ("leaves", "no leaf of one class", _CLASSES),
     "few-of-class": ("leaves", "at least {least} of every class that a leaf has", _CLASSES),
