@@ -4,7 +4,9 @@ import math
 from dataclasses import replace
 from itertools import product
 from typing import Any
+from xml.etree import ElementTree
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -199,3 +201,21 @@ def test_sql_and_python_compare_the_score_with_the_total_of_even_odds() -> None:
     other = TWO.scaled(pdo=20, score=600, odds=1 / 50, favourable="yes")
     assert ") > 712\n  WHEN TRUE THEN 'yes'" in other.to_sql()
     assert "return 'yes' if total(row) > 712 else 'no'" in other.to_python()
+
+
+def test_exports_add_up_the_rescaled_points() -> None:
+    expected = SCALED.totals(ROWS).tolist()
+    functions: dict[str, Any] = {}
+    exec(SCALED.to_python(), functions)
+    assert [functions["total"](row) for row in ROWS.to_dict("records")] == expected
+    for types in ("any", "declared"):
+        query = f"SELECT {SCALED.to_sql(types=types, output='total')}, {SCALED.to_sql(types=types)} FROM ROWS"
+        found = duckdb.query_df(ROWS, "ROWS", query).fetchall()
+        assert found == list(zip(expected, SCALED.predict(ROWS).tolist(), strict=True))
+    card = ElementTree.fromstring(SCALED.to_pmml()).find("{*}Scorecard")
+    assert card is not None
+    assert card.get("initialScore") == str(SCALED.base[0])
+    parts = [part.findall("{*}Attribute") for part in card.findall("{*}Characteristics/{*}Characteristic")]
+    points = [[float(one.get("partialScore", "")) for one in part] for part in parts]
+    ends = [float(SCALED.base[0]) + sum(map(end, points)) for end in (min, max)]
+    assert ends == [438, 548]
