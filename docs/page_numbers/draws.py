@@ -95,7 +95,7 @@ def _choice(model: str) -> Callable[[Row], float]:
 def _model_rules() -> dict[str, Callable[[Row], float]]:
     rules: dict[str, Callable[[Row], float]] = {"tree": _choice("tree"), "tree, then scorecard": _choice("scorecard")}
     rules["scorecard"] = lambda row: float(row["scorecard, loss"])
-    return rules | {f"tree, then one draw, handicap {h}": _choice(f"draw {h}") for h in (0, 3, 6, 10)}
+    return rules | {f"tree, then one draw, handicap {h}": _choice(f"draw {h}") for h in (0, 6, 20, 40)}
 
 
 @table

@@ -183,6 +183,7 @@ def test_the_choice_and_its_reason_are_on_the_card(parameters, model, because):
 @pytest.mark.parametrize("known", [True, False])
 def test_with_many_rows_a_scorecard_competes_with_the_trees(monkeypatch, known):
     monkeypatch.setattr(auto, "DRAW_SHARES", {100: Fraction(1, 2)})
+    monkeypatch.setattr(auto, "HANDICAP", 6)  # so that both are drawn
     parameters = {"n_rows": 400} if known else {}
     chosen = {seed: fitted(2, seed, **parameters) for seed in range(12)}
     assert {found.model_.kind for found in chosen.values()} == {"tree", "scorecard"}

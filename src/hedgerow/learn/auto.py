@@ -35,7 +35,11 @@ DRAW_SHARES = {3_000: Fraction(1, 2), 12_000: Fraction(1, 4)}
 
 With fewer rows, a tree takes all of ε. Trees gain little from more ε than this, and scorecards more.
 """
-HANDICAP = 6  # the prior weight of the scorecard is exp(-6) of all trees'
+HANDICAP = 20
+"""The prior weight of the scorecard is exp(-20) times that of all trees.
+
+The best trees have a small share of all trees' prior weight, and a scorecard fits its own rows better than others.
+"""
 COUNT_SHARE = Fraction(1, 100)  # of ε, for a count of the rows if their number is not public
 
 
