@@ -7,8 +7,9 @@ The measure of the sample and of the population are known without noise, so that
 
 {evaluation_misses}
 
-*Missed* is the share of the 300 intervals that do not contain the measure, of which 5 % are allowed; up to 8.6 % can be
-by chance (one alarm in a thousand; draws of the same sample are not independent, so that noise and sampling vary more).
+*Missed* is the share of the 300 intervals that do not contain the measure, of which 5 % are allowed. By chance it can
+be up to 9.3 % of the intervals for the noise only (one alarm in a thousand), and up to 15 % of the others, since the
+five draws of a sample share it.
 *Width* is the median. *Rounded off* is how far the measure of the rows is from the same measure without score bands,
 bins and levels, on average over the samples. The rare class is that of Adult after 19 of 20 of its rows were left out,
 1.6 % of the rows. Numbers: the age of Adult, from 17 to 90 in 32 levels.

@@ -36,6 +36,31 @@ def _or_empty(text: str, digits: int) -> str:
     return short(text, digits) if text else ""
 
 
+# --- Intervals of evaluations
+
+
+@table
+def evaluation_misses() -> str:
+    """How often intervals of evaluations miss, with their widths."""
+    rows = (
+        (
+            r["case"],
+            f"{int(r['rows']):,}",
+            r["epsilon"],
+            r["measure"],
+            short(r["exact"], 3),
+            f"{100 * float(r['missed on rows']):.1f} %",
+            f"{100 * float(r['missed on others']):.1f} %",
+            short(r["width on rows"], 3),
+            short(r["width on others"], 3),
+            _or_empty(r["rounded off"], 3),
+        )
+        for r in records("evaluation.csv")
+    )
+    head = ("model", "rows", "ε", "measure", "population", "noise only missed", "noise and sampling missed")
+    return markdown((*head, "noise only width", "noise and sampling width", "rounded off"), rows)
+
+
 # --- Rule lists of binary tables
 
 

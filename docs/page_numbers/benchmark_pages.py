@@ -23,7 +23,7 @@ GROUPS = {
         *("segments", "wide", "aim", "same_bins", "risk_scores", "published", "three_models"),
     ),
     "How defaults were chosen": ("prior", "stop_probability", "objectives", "model_choice"),
-    "Probabilities, reasons and forecasts": ("calibration", "reasons", "forecasts"),
+    "Probabilities, reasons and forecasts": ("calibration", "evaluation", "reasons", "forecasts"),
     "Cut points": ("cut_points", "quantiles"),
     "Audits and attacks": ("epsilon", "exact_risk", "membership", "forests", "worlds"),
     "Learning from marginals": ("marginals", "bins", "columns", "two_way_tables", "hypotheses", "federation"),

@@ -113,12 +113,12 @@ def margin_cuts(lowest: int, highest: int, centre: float, deviation: float, most
     """Return rising cut points of whole margins from `lowest` to `highest`: a band ends at each, which it includes.
 
     Margins above 0 predict the second class, so that 0 is a cut point if there are margins on both sides of it. The
-    others are equally far apart, up to 1.5 deviations from the centre. If there are at most `most` margins, each has a
-    band.
+    others are equally far apart, up to 1.5 deviations from the centre for 6 bands, and up to 2 for 12 or more. If there
+    are at most `most` margins, each has a band.
     """
     if highest - lowest < most:
         return np.arange(lowest, highest, dtype=np.int64)
-    reach = _REACH * max(deviation, 1.0)
+    reach = min(1 + most / 12, 2.0) * max(deviation, 1.0)
     spaced = np.linspace(centre - reach, centre + reach, most - 1)
     if len(spaced) and abs(centre) < reach:
         spaced -= spaced[np.abs(spaced).argmin()]
@@ -141,6 +141,3 @@ def margin_bands(lowest: int, highest: int, cuts: Integers) -> list[tuple[int, i
         typical[0] = max(typical[0], stops[0] - width)
         typical[-1] = min(typical[-1], starts[-1] + width)
     return list(zip(starts, stops, typical, strict=True))
-
-
-_REACH = 1.5  # deviations to each side of the centre that have bands of their own
