@@ -187,15 +187,16 @@ def test_lines_above_the_header_are_the_same_for_an_engine_or_are_refused(lines,
             with open_table(str(path), skip_rows=n_lines) as table:
                 assert table.to_pyarrow().cast(rows.schema).equals(rows)
         except DomainError as error:
-            if '"' not in above or "expected matching quotes on line" not in str(error):
+            if '"' not in above or "expected quotes around whole fields on line" not in str(error):
                 raise
 
 
-def test_an_engine_refuses_a_quote_that_opens_above_the_header(tmp_path):
-    (tmp_path / "a.csv").write_text('A,"title\n\na,b\nx,"y"\n')
+@pytest.mark.parametrize("line", ['A,"title', ' "', 'a "quote" within', '"a"b'])
+def test_an_engine_refuses_a_quote_that_opens_above_the_header(tmp_path, line):
+    (tmp_path / "a.csv").write_text(line + '\n\na,b\nx,"y"\n')
     assert read_csv(tmp_path / "a.csv", skip_rows=2).num_rows == 1
     with (
-        pytest.raises(DomainError, match="expected matching quotes on line 1, above the header"),
+        pytest.raises(DomainError, match="expected quotes around whole fields on line 1, above the header"),
         open_table(str(tmp_path / "a.csv"), skip_rows=2),
     ):
         pass

@@ -1,11 +1,9 @@
 """Addresses of tables, printed without passwords; the files of one, listed once for the engine that reads them."""
 
-import csv
 import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -245,14 +243,14 @@ def _csv_form(files: Sequence[Path], keys: Sequence[str], text_format: TextForma
 
 
 def _check_quotes_above(path: Path, header: Header, name: str) -> None:
-    """Check that quotes match on each line above the header: DuckDB would take such lines for one with a line break."""
+    """Check that quotes above the header keep the grammar: DuckDB would take others for a field with a line break."""
+    delimiter = re.escape(header.delimiter)
+    fields = rf'("([^"]|"")*"|[^"{delimiter}]*)'
     with path.open("rb") as file:
         for place in range(1, header.lines):
-            line, rows = file.readline().decode("utf-8-sig", "replace"), list[list[str]]()
-            with suppress(csv.Error):
-                rows = list(csv.reader([line], delimiter=header.delimiter, strict=True))
-            if line.strip() and not rows:
-                problem = f"{name}: expected matching quotes on line {place}, above the header"
+            line = file.readline().decode("utf-8-sig", "replace").rstrip("\r\n")
+            if not re.fullmatch(f"{fields}({delimiter}{fields})*", line):
+                problem = f"{name}: expected quotes around whole fields on line {place}, above the header"
                 raise DomainError(f"{problem}; correct the line, or read the file without an engine.")
 
 
