@@ -133,6 +133,28 @@ def test_estimators_have_them_by_column_as_scikit_learn_does() -> None:
         labels.feature_importances_  # noqa: B018
 
 
+def test_shares_that_were_estimated_from_noisy_counts_take_the_place_of_their_ratios() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 2, size=(3000, 2))
+    y = (rng.random(3000) < np.array([[0.1, 0.8], [0.7, 0.2]])[X[:, 0], X[:, 1]]).astype(int)
+    model = hr.PrivateTreeClassifier(1.0, max_depth=2, random_state=0).fit(X, y).tree_
+    assert model.leaf_release.are_shares
+    assert len(model) == 4
+
+    def node(leaves: slice) -> tuple[float, np.ndarray]:
+        rows = np.maximum(model.leaf_release.rows[leaves], 0)
+        return rows.sum(), rows @ model.probabilities[leaves] / rows.sum()
+
+    def reduction(one: slice, other: slice) -> float:
+        (n, p), (m, q) = node(one), node(other)
+        return float(n * m / (n + m) * ((p - q) ** 2).sum())
+
+    first = model.root.literal.attribute
+    root = reduction(slice(0, 2), slice(2, 4))
+    inner = reduction(slice(0, 1), slice(1, 2)) + reduction(slice(2, 3), slice(3, 4))
+    assert model.feature_importances()[first] == pytest.approx(root / (root + inner))
+
+
 def test_the_importance_of_a_derived_attribute_is_that_of_its_columns() -> None:
     derived = Real(0, 1, cuts=(0.5,), derived=hr.schema.Ratio("n", "m"))
     schema = Schema({"share": derived, "b": Boolean()}, Label("y", (0, 1)))

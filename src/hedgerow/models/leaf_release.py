@@ -128,6 +128,8 @@ class LeafRelease:
     def masses(self) -> tuple[Floats, Floats]:
         """The rows of each leaf, and its rows by class, or the sum of the levels of a number; negative numbers are 0.
 
+        If the leaves have class shares that were estimated from noisy counts, the rows of a leaf are divided by these.
+
         Raises
         ------
         TypeError
@@ -138,6 +140,9 @@ class LeafRelease:
         numbers: Floats = np.maximum(np.array(self.numbers, dtype=np.float64), 0.0)
         if self.kind == "sums":
             return numbers.sum(axis=1) / (self.target.n_levels - 1), numbers[:, :1]
+        if self.are_shares:
+            rows: Floats = np.maximum(np.array(self.rows, dtype=np.float64), 0.0)
+            return rows, rows[:, np.newaxis] * self.probabilities
         is_number = self.target.as_number is not None
         levels = np.arange(self.width, dtype=np.float64)
         return numbers.sum(axis=1), numbers @ levels[:, np.newaxis] if is_number else numbers

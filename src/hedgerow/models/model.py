@@ -233,7 +233,8 @@ class Model(SealedFile):
         Scorecards: the mean absolute difference of a row's points from the attribute's mean, with bins weighted by
         their released rows; the distance between the lowest and the highest points if rows by bin were not released.
         Trees and rule lists: the reduction of the impurity (Gini of classes, variance of a number) by the tests of the
-        attribute, as in scikit-learn, with negative counts as 0.
+        attribute, as in scikit-learn, by the released counts and, if there are any, the class shares estimated from
+        them. Negative counts are 0.
 
         Raises
         ------
