@@ -20,7 +20,6 @@ from hedgerow.learn.releases import Branch, PlannedRelease, PlannedReleases, Rel
 from hedgerow.learn.search.sampler import Alternative, Progress, draw_model
 from hedgerow.learn.simplify import simplified
 from hedgerow.models.decisions import ClassWeight, Costs, CostTable
-from hedgerow.models.scorecard import Scorecard
 from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.facts import Fact
@@ -244,6 +243,5 @@ class EitherPlan(Plan):
 def _values(build: BuildModel, tally: Tally) -> Integers:
     """Return the class that a scorecard predicts for each pattern of a table, as its place."""
     model = build(tally.schema, PrivacyCard.none(Fact("not_private")))
-    assert isinstance(model, Scorecard)
     bins = tally.bins(model.used_attributes)
     return model.outcomes_of(bins, len(tally.bins_and_counts()[0]))
