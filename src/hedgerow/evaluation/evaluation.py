@@ -333,7 +333,8 @@ class Evaluation(envelope.SealedFile):
         others = f"; {sampling}" if rows_of(self.privacy.unit) == 1 else ""
         rounded = []
         if self.errors:
-            rounded = ["Errors are rounded to bins: the intervals do not contain the rounding, at most half of a bin."]
+            clipped = " and clipped at half of the number's range" if self.numbers else ""
+            rounded = [f"Errors are rounded to bins{clipped}, which the intervals do not contain."]
         elif any(band.low < band.high and band.probabilities is not None for band in self.bands):
             rounded = ["Probabilities are rounded to score bands in log-loss, calibration and AUROC."]
         return [

@@ -25,6 +25,7 @@ from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
 from hedgerow.evaluation.evaluation import Evaluation
+from hedgerow.evaluation.measures import Estimate
 from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import SOFTWARE
@@ -305,7 +306,7 @@ def _evaluated(found: Evaluation | None) -> tuple[Section, ...]:
         return ()
     about, (low, high) = found.rows()
     facts = [SheetLine("rows", f"about {about:,} ({low:,} to {high:,})", about)]
-    facts += [SheetLine(one.name, str(one), one.value if one.says_something else None) for one in found.estimates]
+    facts += [_measure_line(estimate) for estimate in found.estimates]
     facts += [
         SheetLine("guarantee", found.privacy.headline),
         SheetLine("scale of the noise on each count, in rows", amount_text(found.scale)),
@@ -317,6 +318,12 @@ def _evaluated(found: Evaluation | None) -> tuple[Section, ...]:
         grids = [Grid(f"By {found.by}", columns, tuple(rows))]
     said = [found.sentences[0], *found.sentences[len(found.estimates) :]]  # others are facts beside them
     return (section("evaluation", facts, grids, sentences=said),)
+
+
+def _measure_line(estimate: Estimate) -> SheetLine:
+    """Return a measure with its intervals, and the same measure of the best constant prediction."""
+    constant = "" if estimate.constant is None else f"; best constant {estimate.constant.value_text}"
+    return SheetLine(estimate.name, f"{estimate}{constant}", estimate.value if estimate.says_something else None)
 
 
 def _exposed(found: Any, train: Pair | None, subject: Subject, by: Sequence[str]) -> tuple[Section, ...]:
