@@ -3,8 +3,8 @@
 The model of a leaf's rows: every number of rows is equally likely beforehand, the class shares have a Dirichlet
 distribution, and each released count is a true count with discrete Laplace noise. The means of the Dirichlet
 distribution and its strength are the same for all leaves of one label. Both are unknown: the result averages over a
-small grid of them, weighted by their evidence, that is, the probability of the released counts (empirical Bayes would
-take the largest instead). Released counts and public numbers alone are used, so that shares are post-processing.
+small grid of them, weighted by a prior and by their evidence, that is, the probability of the released counts. Released
+counts and public numbers alone are used, so that shares are post-processing (docs/mathematics.md, "Shares of leaves").
 
 Given a scale λ of the leaf, with density dλ, the true counts of a Dirichlet-multinomial distribution are independent:
 count n of class c has the negative binomial probability Γ(α+n) / (Γ(α)·n!) · x^n · (1−x)^α with x = λ/(1+λ). So the sum
@@ -20,7 +20,8 @@ from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.models.leaf_release import with_mode
 
 _STRENGTHS = np.array([2.0, 4.0, 8.0, 16.0, 32.0])  # sums of the Dirichlet parameters, each more than 1
-_CENTRES = (np.arange(8) + 0.5) / 8  # prior shares of a label, from that of chance to 1
+_CENTRES = (np.arange(8) + 0.5) / 8  # prior shares of a label, from that of chance at 0 to 1
+_LOG_PRIOR = np.tile(np.log(_CENTRES * (1 - _CENTRES)), len(_STRENGTHS))  # of each strength and centre
 _STEP = 0.25  # of ln λ: the integrand is smooth, and at most as narrow as the strongest prior
 _TAILS = 12.0  # how far ln λ goes beyond the counts: what is left out is below 10^-5
 _REACH = 60  # scales of noise beyond which a count cannot be off
@@ -60,7 +61,7 @@ def _priors(counts: Integers, label: int, scale: float) -> Floats:
 def _shares(counts: Integers, priors: Floats, scale: float) -> Floats:
     """Return the posterior mean of the shares of each leaf, averaged over the priors by their evidence."""
     evidence, means = zip(*(posteriors(row, priors, scale) for row in counts.tolist()), strict=True)
-    total = np.sum(evidence, axis=0)
+    total = _LOG_PRIOR + np.sum(evidence, axis=0)
     weights = np.exp(total - total.max())
     return np.einsum("p,lpc->lc", weights / weights.sum(), np.array(means))
 

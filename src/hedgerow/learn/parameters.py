@@ -35,18 +35,22 @@ stop_probability : float or "auto", default="auto"
     ε, so that a test has to reduce the loss to be worth reading (docs/exact.md has the rule). A number: the same
     probability at every depth.
 """,
+    "release_counts": """
+release_counts : bool or "auto", default="auto"
+    With exact search: whether to release the rows of each class in each rule or leaf too, from which the class
+    probabilities follow (docs/exact.md). "auto": for a twentieth of ε, if ε for a row is at least 0.1 and the loss is
+    the number of errors; labels alone otherwise. True: for a fifth. Greedy search always releases them.
+""",
     "exact search of trees": """
 %(search)s
 %(lookahead)s
-release_counts : bool, default=False
-    With exact search: whether to release the rows of each class in each leaf too. Greedy search always does.
+%(release_counts)s
 %(stop_probability of trees)s
 """,
     "exact search": """
 %(search)s
 %(lookahead)s
-release_counts : bool, default=False
-    With exact search: whether to release the rows of each class in each rule or leaf too. Greedy search always does.
+%(release_counts)s
 %(stop_probability)s
 """,
     "loss of classes": """

@@ -27,8 +27,9 @@ class Leaf:
     label : str, int, bool or float, optional
         The class or number predicted, where it was drawn with the model. None where the counts decide.
     probabilities : tuple of float, optional
-        The probability of each class, in the order of the schema's classes, where they were drawn with the model; the
-        label is the most probable class, the first of equals.
+        The probability of each class, in the order of the schema's classes: drawn with the model, or posterior means
+        of class shares, given the counts and the drawn label. The label is the most probable class, the first of
+        equals.
     sums : tuple of int, optional
         Of a number: the released sums, over the rows, of the levels below that of the row and of those above it.
     mean : float, optional

@@ -66,10 +66,11 @@ class LeafModel(Model):
     def probabilities(self) -> Floats:
         """Class probabilities of each leaf, from the release alone, shape ``(n_leaves, n_classes)``.
 
-        Those drawn with the model where there are any, whether counts were released too or not. Otherwise negative
-        counts count as 0; a leaf whose counts are then all 0 has the share of each class in the whole model. A leaf's
-        label without counts has probability 1; where counts contradict it, its class and the largest others are
-        averaged until the label is among the most probable classes.
+        Those that leaves have, if any: drawn with the model, or posterior means, given its counts and drawn labels
+        (docs/mathematics.md, "Shares of leaves"). Otherwise negative counts count as 0; a leaf whose counts are then
+        all 0 has the share of each class in the whole model. A leaf's label without counts has probability 1; where
+        counts contradict it, its class and the largest others are averaged until the label is among the most probable
+        classes.
         """
         return self.leaf_release.probabilities
 
@@ -86,8 +87,8 @@ class LeafModel(Model):
 
     @property
     def has_probabilities(self) -> bool:
-        """True if probabilities of any leaf were drawn with the model."""
-        return self.leaf_release.has_drawn
+        """True if any leaf has probabilities: drawn with the model, or what follows from its counts and its label."""
+        return self.leaf_release.has_probabilities
 
     @property
     def has_shares(self) -> bool:
@@ -182,7 +183,7 @@ class LeafModel(Model):
     def _remarks_on_rows(self) -> list[str]:
         release = self.leaf_release
         if not release.has_rows:
-            return [_NO_COUNTS] if release.has_drawn and self.privacy.charges else []
+            return [_NO_COUNTS] if release.has_probabilities and self.privacy.charges else []
         if release.noise is None:
             return [_UNKNOWN_NOISE]
         if not release.is_noisy:
@@ -245,7 +246,7 @@ class LeafModel(Model):
         if not self.has_shares:
             expected = f"expected a {self.kind} with probabilities or counts"
             got = "got one with labels alone, whose probabilities are 0 or 1"
-            todo = "learn it with objective='mixed' or release_counts=True."
+            todo = "learn it with release_counts=True, or with objective='mixed'."
             warnings.warn(f"{expected}, {got}; {todo}", LabelsOnlyWarning, stacklevel=2)
         return self.probabilities[self.apply(X)]
 

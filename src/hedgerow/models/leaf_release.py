@@ -50,8 +50,6 @@ class LeafRelease:
         The noise on the released numbers; None if it is unknown.
     name : str
         The name of a leaf in messages: "leaf" or "rule".
-    are_shares : bool
-        True if class probabilities of leaves with counts follow from these; False if they were drawn with the model.
 
     Raises
     ------
@@ -63,13 +61,11 @@ class LeafRelease:
     target: Target
     noise: CountNoise | None
     name: str = "leaf"
-    are_shares: bool = False
 
     @classmethod
     def of(cls, leaves: tuple[Leaf, ...], target: Target, card: PrivacyCard, name: str) -> Self:
         """Return the release about leaves with the noise on their numbers, which the card states, or does not."""
-        are_shares = any(charge.query.get("values") == "labels" for charge in card.charges)
-        return cls(leaves, target, CountNoise.of(card, _kind(leaves)), name, are_shares)
+        return cls(leaves, target, CountNoise.of(card, _kind(leaves)), name)
 
     def __post_init__(self) -> None:
         n_levels = len(self.target.values)
@@ -186,9 +182,9 @@ class LeafRelease:
         )
 
     @property
-    def has_drawn(self) -> bool:
-        """True if probabilities of any leaf were drawn with the model."""
-        return any(leaf.probabilities is not None and not (self.are_shares and leaf.counts) for leaf in self.leaves)
+    def has_probabilities(self) -> bool:
+        """True if any leaf has probabilities: drawn with the model, or what follows from its counts and its label."""
+        return any(leaf.probabilities is not None for leaf in self.leaves)
 
     def has_shares(self, place: int) -> bool:
         """Return whether the class probabilities of a leaf say more than its label."""

@@ -217,7 +217,7 @@ class Model(SealedFile):
         matrix = cost_matrix(classes, class_weight=class_weight, costs=costs)
         if not self.has_shares:
             problem = f"expected a {self.kind} with probabilities or counts, got one with labels alone"
-            advice = "learn it with objective='mixed' or release_counts=True."
+            advice = "learn it with release_counts=True, or with objective='mixed'."
             raise ArgumentTypeError(f"{problem}, which no cost can change; {advice}")
         numbers = {value: number for number, value in enumerate(classes)}
         predicted = np.array([numbers[value] for value in self.predict(X).tolist()], dtype=np.intp)
