@@ -5,12 +5,14 @@ leaves and store [posterior means of the class shares](../docs/mathematics.md#sh
 labels alone, with a probability of .75 for the predicted class and the rest shared by the others; a fifth of ε on
 counts (`release_counts=True`); and probabilities that are drawn with the model (`objective="mixed"`).
 
-Trees of up to three levels on eight tables, 10 splits 70/30, two draws for each, with the same seeds for all settings.
+Trees of up to three levels, 5 or 10 splits 70/30, two draws for each, with the same seeds for all settings.
 Probabilities are at least .001. The calibration error is that of the predicted class, over ten bins of equal width.
-Differences from labels alone are paired, with the standard error over tables and splits. The threshold of ε = 0.1 and the twentieth were chosen on a prototype with
-seven tables: at ε = 0.05 counts were worse than the constant. Whether a table has enough rows for shares at a smaller ε
-depends on its number of rows, which is private, so that the threshold depends on ε alone. The counts themselves decide
-how far the shares of a leaf may be from those of other leaves.
+Differences from labels alone are paired, with the standard error over tables and splits.
+
+The threshold of ε = 0.1 and the twentieth were chosen on a prototype with seven tables: at ε = 0.05 counts were worse
+than the constant. Whether a table has enough rows for shares at a smaller ε depends on its number of rows, which is
+private, so that the threshold depends on ε alone. The counts decide how far the shares of a leaf are from those of
+other leaves.
 
 {results/leaf_shares.csv}
 """
@@ -75,7 +77,7 @@ def runs(name, split):
 
 
 def scores(shares, classes, actual):
-    """Return accuracy, AUROC, log-loss and calibration error; the AUROC is the mean of each class against the others."""
+    """Return accuracy, AUROC (the mean of each class against the others), log-loss and calibration error."""
     shares = np.maximum(shares, LEAST)
     shares /= shares.sum(axis=1, keepdims=True)
     each = [roc_auc_score(actual == value, shares[:, place]) for place, value in enumerate(classes)]

@@ -47,8 +47,9 @@ class PrivateRuleListClassifier(PrivateEstimator, Classifier):
     An exact search draws the whole list, the number of rules and the labels included, at once by the exponential
     mechanism from *all* rule lists, with score −loss (monotone, sensitivity 1). By default a twentieth of ε, from
     ε = 0.1 on, pays for counts of the rules, from which the class probabilities follow (`release_counts`). What the
-    draw costs is known before any row is read (`search_cost`). With `lookahead`, some rules are drawn jointly at a time, each block for an equal share of ε. Of
-    many attributes a few are chosen first (docs/mathematics.md, fact 5), unless the search is "exact".
+    draw costs is known before any row is read (`search_cost`). With `lookahead`, some rules are drawn jointly at a
+    time, each block for an equal share of ε. Of many attributes a few are chosen first (docs/mathematics.md, fact 5),
+    unless the search is "exact".
 
     A greedy search chooses each rule by permute-and-flip, or Gumbel noise if `budget` adds up ρ, on the negated Gini
     impurity in rows, a monotone score of sensitivity 2, or by any other loss than errors, on that of the best values

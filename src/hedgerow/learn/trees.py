@@ -31,8 +31,9 @@ class PrivateTreeClassifier(PrivateEstimator, Classifier):
     An exact search draws the whole tree, its shape and its labels included, at once by the exponential mechanism from
     *all* trees, with score −loss (monotone, sensitivity 1). By default a twentieth of ε, from ε = 0.1 on, pays for
     counts of the leaves, from which the class probabilities follow (`release_counts`). What the draw costs is known
-    before any row is read (`search_cost`). The model is the tree with the fewest leaves that predicts the same as the drawn one for every combination of values. Of many
-    attributes a few are chosen first (docs/mathematics.md, fact 5), unless the search is "exact".
+    before any row is read (`search_cost`). The model is the tree with the fewest leaves that predicts the same as the
+    drawn tree for every combination of values. Of many attributes a few are chosen first (docs/mathematics.md, fact 5),
+    unless the search is "exact".
 
     With `lookahead`, the upper levels are drawn jointly, then the subtrees below them, and so on, each block for an
     equal share of ε. The subtrees of a block hold different rows and share one charge (parallel composition).

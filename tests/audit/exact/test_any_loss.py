@@ -98,7 +98,7 @@ LEARNERS = [
     hr.PrivateTreeClassifier(2.0, schema=ORDERED, objective="absolute", **TREE),
     hr.PrivateTreeClassifier(2.0, schema=CLASSES, costs=COSTS, **TREE),
     hr.PrivateRuleListClassifier(2.0, schema=CLASSES, class_weight={"mid": 4}, **LIST),
-    hr.PrivateRuleListClassifier(2.0, schema=CLASSES, **LIST),
+    hr.PrivateRuleListClassifier(2.0, release_counts=False, schema=CLASSES, **LIST),
 ]
 IDS = [f"{type(learner).__name__} {number}" for number, learner in enumerate(LEARNERS)]
 BINS = [(a, b) for a in (0, 1) for b in (0, 1)]

@@ -12,8 +12,8 @@ SCHEMA = hr.Schema(
     {"smoker": hr.Boolean(), "sex": hr.Categorical(("F", "M")), "age": hr.Integer(0, 99, (30, 60))},
     hr.Label("risk", ("high", "low")),
 )
-TREE = hr.PrivateTreeClassifier(epsilon=2.0, max_depth=2, schema=SCHEMA)
-LIST = hr.PrivateRuleListClassifier(epsilon=2.0, max_rules=2, schema=SCHEMA)
+TREE = hr.PrivateTreeClassifier(epsilon=2.0, release_counts=False, max_depth=2, schema=SCHEMA)
+LIST = hr.PrivateRuleListClassifier(epsilon=2.0, release_counts=False, max_rules=2, schema=SCHEMA)
 
 
 def people(n, seed=0):
@@ -53,7 +53,7 @@ def test_two_labels_of_a_row_are_label_inference(estimator):
 def test_by_hand_without_any_test_in_the_tree():
     """Two labels, whose odds are e^(-w) for each error: a prior of 1/4 on a row of the other label."""
     X, y = np.zeros((3, 1)), np.array([0, 0, 1])
-    learner = hr.PrivateTreeClassifier(epsilon=1.0, max_depth=0)
+    learner = hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0)
     w = float(exact_membership(learner, X, y).weight)
     found = exact_inference(learner, X, y, candidates=(np.zeros((2, 1)), [0, 1]), prior=[0.75, 0.25])
     label_is_1 = [1 / (1 + np.exp(w * k)) for k in (2, 0)]  # one more row of 0: errors 3 and 1; of 1: 2 and 2
@@ -72,12 +72,14 @@ def test_errors_on_candidates_are_as_often_together_as_in_real_draws(draws):
     """Seeded. Chances of combinations of errors on three candidates, within four standard deviations."""
     frame, labels = people(8, seed=1)
     others = candidates(ALICE, BOB, (True, "M", 90, "low"))
-    learner = hr.PrivateTreeClassifier(epsilon=2.0, max_depth=1, schema=SCHEMA)
+    learner = hr.PrivateTreeClassifier(epsilon=2.0, release_counts=False, max_depth=1, schema=SCHEMA)
     found = exact_inference(learner, frame, labels, candidates=others)
     tally = hr.Tally.count(frame, labels, SCHEMA)
     seen = np.zeros(found.joint.shape)
     for seed in range(draws):
-        learner = hr.PrivateTreeClassifier(epsilon=2.0, max_depth=1, schema=SCHEMA, random_state=seed)
+        learner = hr.PrivateTreeClassifier(
+            epsilon=2.0, release_counts=False, max_depth=1, schema=SCHEMA, random_state=seed
+        )
         wrong = learner.fit_tally(tally).predict(others[0]) != np.array(others[1])
         seen += (found.losses == wrong).all(axis=1) / draws
     assert found.joint.sum() == pytest.approx(1)

@@ -20,8 +20,8 @@ SCHEMA = hr.Schema(
     {"smoker": hr.Boolean(), "sex": hr.Categorical(("F", "M")), "age": hr.Integer(0, 99, (30, 60))},
     hr.Label("risk", ("high", "low")),
 )
-TREE = hr.PrivateTreeClassifier(epsilon=1.0, max_depth=2, schema=SCHEMA)
-LIST = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=3, schema=SCHEMA)
+TREE = hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=2, schema=SCHEMA)
+LIST = hr.PrivateRuleListClassifier(epsilon=1.0, release_counts=False, max_rules=3, schema=SCHEMA)
 
 
 def people(n, seed=0):
@@ -42,8 +42,8 @@ def without(frame, labels, row):
     [
         TREE,
         LIST,
-        hr.PrivateTreeClassifier(epsilon=0.3, schema=SCHEMA),
-        hr.PrivateRuleListClassifier(epsilon=3, max_rules=3, max_literals=2, schema=SCHEMA),
+        hr.PrivateTreeClassifier(epsilon=0.3, release_counts=False, schema=SCHEMA),
+        hr.PrivateRuleListClassifier(epsilon=3, release_counts=False, max_rules=3, max_literals=2, schema=SCHEMA),
         hr.PrivateTreeClassifier(epsilon=1.0, max_depth=2, schema=SCHEMA, release_counts=True),
         hr.PrivateTreeClassifier(epsilon=1.0, max_depth=2, schema=SCHEMA, objective="mixed"),
     ],
@@ -67,7 +67,7 @@ def test_a_row_that_leaves_is_the_same_row_that_joins(estimator):
 def test_the_theorem_holds_by_hand():
     """One boolean, depth 0: two labels with odds e^(-w) for each error; docs/attacks.md has the formulas."""
     X, y = np.array([[0], [1], [1]]), np.array([1, 0, 0])
-    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, max_depth=0), X, y)
+    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
     w = float(found.weight)
     p = np.exp(-w * np.array([0, 1, 1])) / (1 + np.exp(-w * np.array([0, 2, 2])))  # errors without the row: 0:2, 1:1
     p[0], p[1:] = 1 / (1 + np.exp(-2 * w)), 1 / 2
@@ -82,7 +82,7 @@ def test_the_theorem_holds_by_hand():
 def test_an_even_coin_reaches_the_bound_of_a_draw():
     """tanh(w/4) is reached where the row moves a chance from 1/2 + t to 1/2 - t."""
     X, y = np.zeros((1, 1)), np.array([1])
-    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, max_depth=0), X, y)
+    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
     w = float(found.weight)
     assert found.advantage[0] == pytest.approx(0.5 - 1 / (1 + np.exp(w)))
     assert found.advantage[0] < found.draw_bound == pytest.approx(np.tanh(w / 4))
@@ -104,7 +104,7 @@ def most_told_apart(w, counts):
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.9, 1.0, 1.5, 3.0])
 def test_the_bound_of_a_draw_with_counts_is_the_largest_there_is(w, share):
     X, y = np.array([[0], [1], [1]]), np.array([1, 0, 0])
-    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, max_depth=0), X, y)
+    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
     found = replace(found, weight=w, epsilon_of_counts=share * w)
     searched = most_told_apart(w, share * w)
     assert searched <= found.draw_bound * (1 + 1e-12)
@@ -122,7 +122,7 @@ def test_counts_add_nothing_to_the_bound_of_a_draw_with_four_times_their_share()
 def test_rows_that_hardly_matter_and_large_epsilons_lose_nothing(epsilon, n):
     """By hand: no tests, n rows of the label 0, and one of the label 1, which may hardly ever be drawn."""
     X, y = np.zeros((n + 1, 1)), np.array([0] * n + [1])
-    found = exact_membership(hr.PrivateTreeClassifier(epsilon, max_depth=0), X, y)
+    found = exact_membership(hr.PrivateTreeClassifier(epsilon, release_counts=False, max_depth=0), X, y)
     w = Decimal(float(found.weight))
     odds = [(-w * more).exp() for more in (n, n - 1, n + 1)]  # of the label 1: without the row, with it, with a 0
     without, inside, other = ((each / (1 + each), 1 / (1 + each)) for each in odds)
@@ -146,14 +146,17 @@ def test_a_table_without_rows_says_what_the_first_one_risks():
 def test_the_best_attack_on_real_draws_gains_that_much(draws):
     """Seeded. The attack is the likelihood ratio: whether the model errs on the row."""
     frame, labels = people(6, seed=3)
-    estimator = hr.PrivateTreeClassifier(epsilon=3.0, max_depth=1, schema=SCHEMA)
+    estimator = hr.PrivateTreeClassifier(epsilon=3.0, release_counts=False, max_depth=1, schema=SCHEMA)
     found = exact_membership(estimator, frame, labels)
     row = int(found.advantage.argmax())
     tables = (hr.Tally.count(frame, labels, SCHEMA), hr.Tally.count(*without(frame, labels, row), SCHEMA))
     rng = np.random.RandomState(5)
     right = []
     for tally in tables:
-        models = (hr.PrivateTreeClassifier(3.0, max_depth=1, random_state=rng).fit_tally(tally) for _ in range(draws))
+        models = (
+            hr.PrivateTreeClassifier(3.0, release_counts=False, max_depth=1, random_state=rng).fit_tally(tally)
+            for _ in range(draws)
+        )
         right.append(sum(model.predict(frame.loc[[row]])[0] == labels[row] for model in models))
     expected = found.trade_off(row)
     inside, outside = expected.tpr[1], expected.fpr[1]
@@ -175,7 +178,7 @@ def test_frames_arrays_and_rows_that_repeat_agree():
 
 def test_booleans_need_no_schema():
     X = np.array([[0, 1], [1, 1], [1, 0]] * 4)
-    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0), X, X[:, 0] == 1)
+    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False), X, X[:, 0] == 1)
     assert len(found) == 12
     assert 0 < found.expected_accuracy < 1
 
@@ -192,7 +195,9 @@ def test_the_options_at_the_root_have_their_chances():
 def test_mean_uses_count_the_tests_of_a_tree():
     """Of depth 1, a test is used if it is the first; of depth 2, up to three are."""
     frame, labels = people(40)
-    stump = exact_membership(hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA), frame, labels)
+    stump = exact_membership(
+        hr.PrivateTreeClassifier(1.0, release_counts=False, max_depth=1, schema=SCHEMA), frame, labels
+    )
     pd.testing.assert_series_equal(
         stump.mean_uses.sort_index(), stump.first_options.drop("none").sort_index(), check_names=False
     )
@@ -220,7 +225,9 @@ def test_what_is_shown_by_row_and_by_group():
 def test_its_repr_tells_the_number_of_rows_only_and_no_budget_is_charged():
     frame, labels = people(30)
     budget = hr.Budget(1)
-    found = exact_membership(hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA, budget=budget), frame, labels)
+    found = exact_membership(
+        hr.PrivateTreeClassifier(1.0, release_counts=False, max_depth=1, schema=SCHEMA, budget=budget), frame, labels
+    )
     assert repr(found) == "<ExactMembership of 30 rows; private>"
     assert budget.remaining == Fraction(1)
 

@@ -31,7 +31,7 @@ def total_variation(one, other):
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_independent_draws_are_told_apart_as_all_combinations_of_models_say(n):
-    learner = hr.PrivateTreeClassifier(2.0, max_depth=1, schema=SCHEMA, search="exact")
+    learner = hr.PrivateTreeClassifier(2.0, release_counts=False, max_depth=1, schema=SCHEMA, search="exact")
     found = exact_membership(learner, X, Y, others=ROW)
     models = Models(Space.of_trees(SCHEMA), 1, by_depth=STOP_RULE.prior(Fraction(2)))
     weight = Fraction(found.weight)
@@ -48,7 +48,7 @@ def test_independent_draws_are_told_apart_as_all_combinations_of_models_say(n):
 
 
 def test_several_candidates_and_draws_are_guessed_as_all_combinations_of_models_say():
-    learner = hr.PrivateTreeClassifier(2.0, max_depth=1, schema=SCHEMA, search="exact")
+    learner = hr.PrivateTreeClassifier(2.0, release_counts=False, max_depth=1, schema=SCHEMA, search="exact")
     rows = [([1, 0], 0), ([0, 1], 0), ([0, 0], 1)]
     candidates, prior = (np.array([bins for bins, _ in rows]), [label for _, label in rows]), [0.5, 0.3, 0.2]
     found = exact_inference(learner, X, Y, candidates=candidates, prior=prior, n_models=2)
@@ -71,6 +71,6 @@ def test_outcomes_below_the_smallest_float_are_left_out():
 
 
 def test_a_number_of_draws_below_one_is_refused():
-    learner = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA)
+    learner = hr.PrivateTreeClassifier(1.0, release_counts=False, max_depth=1, schema=SCHEMA)
     with pytest.raises(ArgumentError, match="n_models must be a whole number >= 1"):
         exact_membership(learner, X, Y).joint_advantage(0)
