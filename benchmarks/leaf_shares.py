@@ -14,7 +14,7 @@ than the constant. Whether a table has enough rows for shares at a smaller ε de
 private, so that the threshold depends on ε alone. The counts decide how far the shares of a leaf are from those of
 other leaves.
 
-{results/leaf_shares.csv}
+{leaf_shares}
 """
 
 import warnings

@@ -22,7 +22,7 @@ GROUPS = {
         *("league", "readability", "accuracy", "exact_accuracy", "outcomes", "scorecards", "several_classes"),
         *("segments", "wide", "aim", "same_bins", "risk_scores", "published", "three_models"),
     ),
-    "How defaults were chosen": ("prior", "stop_probability", "objectives", "model_choice"),
+    "How defaults were chosen": ("prior", "stop_probability", "objectives", "leaf_shares", "model_choice"),
     "Probabilities, reasons and forecasts": ("calibration", "evaluation", "reasons", "forecasts"),
     "Cut points": ("cut_points", "quantiles"),
     "Audits and attacks": ("epsilon", "exact_risk", "membership", "forests", "worlds"),

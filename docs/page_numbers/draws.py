@@ -179,6 +179,26 @@ def objectives() -> str:
 
 
 @table
+def leaf_shares() -> str:
+    """Gains of class shares against labels alone, by ε and setting."""
+    found = [row for row in records("leaf_shares.csv") if row["setting"] != "labels alone"]
+    scores = ("accuracy", "AUROC", "log-loss", "calibration error")
+    head = ("ε", "setting", *scores, "accuracy of the worst table")
+    return markdown(
+        head,
+        [
+            (
+                f"{float(row['epsilon']):g}",
+                row["setting"],
+                *(row[f"{score} − labels alone"].replace("0.", ".").replace("-", "−") for score in scores),
+                row["worst table, accuracy"].replace("0.", ".").replace("-", "−"),
+            )
+            for row in found
+        ],
+    )
+
+
+@table
 def calibration() -> str:
     """Calibration errors, their intervals, and those of calibrated models."""
     found = records("calibration.csv")
