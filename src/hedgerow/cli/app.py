@@ -35,7 +35,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "predict": "Predict the class, or number, of every row of a CSV file, with the rule or leaf that predicts it.",
     },
     "Report": {
-        "evaluate": "Release accuracy, mean cost, AUROC, log-loss and calibration on private rows, with noise, by group.",
+        "evaluate": "Release accuracy, mean cost, AUROC and calibration on private rows, with noise, by group.",
         "audit": "Measure how much a model discloses about its training rows, by counting possible rows.",
         "report": "Report on a model for a review board: a public sheet, and one for the board.",
     },

@@ -46,7 +46,7 @@ def evaluate(
     seed: Annotated[int | None, advanced("Repeatable, NOT private: --research.")] = None,
     research: Annotated[bool, advanced("Allow writing what has no guarantee.", "--research")] = False,
 ) -> None:
-    """Release accuracy, mean cost, AUROC, log-loss and calibration on private rows, with noise, by group.
+    """Release accuracy, mean cost, AUROC and calibration on private rows, with noise, by group.
 
     The charge covers one histogram of group, true class and score band, or for a number of the error and the number.
     Each measure has 95 % intervals and is shown next to the best constant prediction. Costs are those that the model
