@@ -174,14 +174,16 @@ def _levels(forecast: ForecastFacts) -> list[str]:
 def _noise(forecast: ForecastFacts) -> list[str]:
     sentences = list[str]()
     used, attributes = forecast.attributes, len(forecast.schema)
-    uses = f"chooses {used} of {attributes:,}" if used < attributes else f"uses all {attributes:,}"
+    uses = f"chooses {used} of {attributes:,} attributes"
+    if used == attributes:
+        uses = f"uses all {attributes:,} attributes" if attributes > 1 else "uses the attribute"
     if forecast.bin_noise is not None:
         sentences.append(
-            f"A scorecard {uses} attributes; the rows of a class in a bin have noise of ± {forecast.bin_noise:,.0f} "
+            f"A scorecard {uses}; the rows of a class in a bin have noise of ± {forecast.bin_noise:,.0f} "
             f"(95 %), compared with {forecast.rows_in_a_bin:,.0f} rows on average."
         )
     elif used < attributes:
-        sentences.append(f"A scorecard {uses} attributes.")
+        sentences.append(f"A scorecard {uses}.")
     if forecast.leaf_noise is not None:
         sentences.append(
             f"The row counts of leaves that are released with a tree have noise of ± {forecast.leaf_noise:,} (95 %)."
