@@ -138,7 +138,7 @@ def test_shares_that_were_estimated_from_noisy_counts_take_the_place_of_their_ra
     X = rng.integers(0, 2, size=(3000, 2))
     y = (rng.random(3000) < np.array([[0.1, 0.8], [0.7, 0.2]])[X[:, 0], X[:, 1]]).astype(int)
     model = hr.PrivateTreeClassifier(1.0, max_depth=2, random_state=0).fit(X, y).tree_
-    assert model.leaf_release.are_shares
+    assert model.leaf_release.has_probabilities
     assert len(model) == 4
 
     def node(leaves: slice) -> tuple[float, np.ndarray]:

@@ -153,6 +153,7 @@ class PrivateTreeClassification(PrivateTree):
 class PrivateTreeRegression(PrivateTree):
     """The private learner of trees that predict a number."""
 
+    release_counts: bool = False
     objective: NumberObjective = "squared"
     quantile: float = 0.5
     clip: float = CLIP
@@ -184,6 +185,7 @@ class PrivateRuleListClassification(PrivateRuleList):
 class PrivateRuleListRegression(PrivateRuleList):
     """The private learner of rule lists that predict a number."""
 
+    release_counts: bool = False
     objective: NumberObjective = "squared"
     quantile: float = 0.5
     clip: float = CLIP

@@ -52,9 +52,9 @@ def _spread(part: AttributePoints) -> float:
 def leaf_importances(release: LeafRelease, divisions: Iterable[Division]) -> dict[str, float]:
     """Return by how much the tests of each attribute reduce the impurity, as shares that add up to 1.
 
-    The impurity of classes is Gini's, of numbers the variance, each times the rows, by the released counts or sums and
-    the class shares that were estimated from them; negative counts count as 0. The reduction by a test of several
-    attributes is divided equally among them.
+    The impurity of classes is Gini's, of numbers the variance, each times the rows, by the released counts or sums. If
+    leaves have class probabilities, these divide their rows. Negative counts count as 0. The reduction by a test of
+    several attributes is divided equally among them.
 
     Raises
     ------

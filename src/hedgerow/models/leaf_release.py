@@ -124,7 +124,7 @@ class LeafRelease:
     def masses(self) -> tuple[Floats, Floats]:
         """The rows of each leaf, and its rows by class, or the sum of the levels of a number; negative numbers are 0.
 
-        If the leaves have class shares that were estimated from noisy counts, the rows of a leaf are divided by these.
+        If leaves have probabilities in addition to counts, these divide the rows of a leaf among the classes.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class LeafRelease:
         numbers: Floats = np.maximum(np.array(self.numbers, dtype=np.float64), 0.0)
         if self.kind == "sums":
             return numbers.sum(axis=1) / (self.target.n_levels - 1), numbers[:, :1]
-        if self.are_shares:
+        if self.has_probabilities:
             rows: Floats = np.maximum(np.array(self.rows, dtype=np.float64), 0.0)
             return rows, rows[:, np.newaxis] * self.probabilities
         is_number = self.target.as_number is not None
