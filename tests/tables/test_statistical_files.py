@@ -119,6 +119,49 @@ def test_labels_that_two_codes_share_are_told_apart_by_their_codes(tmp_path):
     assert read_table(path)["x"].to_pylist() == ["other (1)", "other (2)", "(3)"]
 
 
+def test_a_label_that_is_another_code_with_its_label_is_told_apart(tmp_path):
+    path = str(tmp_path / "t.sav")
+    labels = {1: "other", 2: "other", 3: "other (1)"}
+    pyreadstat.write_sav(pd.DataFrame({"x": [1.0, 2.0, 3.0]}), path, variable_value_labels={"x": labels})
+    texts = ["other (1)", "other (2)", "other (1) (3)"]
+    assert read_table(path)["x"].to_pylist() == texts
+    assert import_schema(path).to_dict()["attributes"]["x"]["values"] == texts
+
+
+def test_a_code_without_a_label_is_not_read_as_the_label_of_another_code(tmp_path):
+    path = str(tmp_path / "t.sav")
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "c"]})
+    labels = {"x": {1: "3", 2: "two"}, "y": {"a": "b", "c": "sea"}}
+    pyreadstat.write_sav(frame, path, variable_value_labels=labels)
+    assert read_table(path).to_pydict() == {"x": ["3", "two", "3 (no label)"], "y": ["b", "b (no label)", "sea"]}
+
+
+@pytest.mark.parametrize(
+    ("ending", "form", "number", "text"),
+    [
+        ("sav", "ADATE10", 13797216000, "2020-01-01"),
+        ("sav", "DATETIME20", 13797227045.25, "2020-01-01T03:04:05.250000"),
+        ("sav", "TIME8", 90061, "90061"),
+        ("por", "DATETIME20", 13797216000, "2020-01-01"),
+        ("dta", "%tdD_m_Y", 21915, "2020-01-01"),
+        ("dta", "%-tdNN/DD/CCYY", 21915, "2020-01-01"),
+        ("dta", "%tcHH:MM", 1893553445000, "2020-01-02T03:04:05"),
+        ("dta", "%tm", 720, "720"),
+        ("xpt", "MMDDYYS10.", 21915, "2020-01-01"),
+        ("xpt", "DATEAMPM.", 1893553445, "2020-01-02T03:04:05"),
+        ("xpt", "TIME8.", 3723, "3723"),
+        ("sav", "DATE11", -1e15, "-1000000000000000"),
+    ],
+)
+def test_dates_follow_from_their_formats_and_times_of_day_are_numbers(ending, form, number, text, tmp_path):
+    path = str(tmp_path / f"t.{ending}")
+    write = {"sav": "write_sav", "por": "write_por", "dta": "write_dta", "xpt": "write_xport"}[ending]
+    getattr(pyreadstat, write)(pd.DataFrame({"X": [float(number), math.nan]}), path, variable_format={"X": form})
+    assert read_table(path)["X"].to_pylist() == [text, ""]
+    kind = import_schema(path).to_dict()["attributes"]["X"]["kind"]
+    assert (kind == "date") is ("-01-0" in text or number < 0)
+
+
 @pytest.mark.parametrize("ending", ["sav", "zsav", "por", "dta", "sas7bdat", "xpt"])
 def test_a_damaged_file_is_one_error_that_quotes_nothing(ending, tmp_path):
     path = tmp_path / f"t.{ending}"

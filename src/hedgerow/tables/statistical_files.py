@@ -30,11 +30,12 @@ _READERS = {
 SUFFIXES = tuple(_READERS)
 MOST_BYTES = 2**30  # of a file, and of the CSV that is made of it
 _DAYS = re.compile(
-    r"%-?(td|tc|tC|d)\b.*|([AEJS]?DATE|DATETIME|YMDHMS|MMDDYY|DDMMYY|YYMMDD|YYMMDDN|E8601DA|E8601DT|IS8601DA)[0-9.]*",
+    r"%-?t?d.*|([AEJS]?DATE|WEEKDAT[EX]|WORDDAT[EX]|NLDATE|(MMDDYY|DDMMYY|YYMMDD)[BCDNPS]?|(B|E|IS)8601DA)[0-9.]*",
     re.IGNORECASE,
 )
-_TIMES = re.compile(r"%-?t[Cc]\b.*|(DATETIME|YMDHMS|E8601DT)[0-9.]*", re.IGNORECASE)
+_TIMES = re.compile(r"%-?tc.*|(DATETIME|YMDHMS|DATEAMPM|MDYAMPM|DTDATE|NLDATM|(B|E|IS)8601D[NT])[0-9.]*", re.IGNORECASE)
 _WHOLE = re.compile(r"[FN]?[0-9]+(\.0)?|int(8|16|32)", re.IGNORECASE)
+_SPSS_START, _START = datetime.datetime(1582, 10, 14), datetime.datetime(1960, 1, 1)
 
 Kind = Literal["text", "date", "time", "integer", "real"]
 
@@ -45,6 +46,7 @@ class Variable:
 
     `labels` has the text of each code of a categorical variable, in the order of the codes; it is empty for others.
     `bounds` are the least and the largest labelled code of a scale of which only some codes have labels.
+    `clock` has the start of a date's numbers and the microseconds of one unit.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Variable:
     labels: Mapping[Any, str] | None = None
     is_ordered: bool = False
     bounds: tuple[float, float] | None = None
+    clock: tuple[datetime.datetime, int] | None = None
 
     def text(self, value: Any) -> str:
         """Return a value as text of CSV; a missing value is blank."""
@@ -60,11 +63,12 @@ class Variable:
             return ""
         if self.labels and value in self.labels:
             return self.labels[value]
-        if isinstance(value, datetime.datetime):
-            return value.date().isoformat() if value.time() == datetime.time() else value.isoformat()
-        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-            return str(int(value))
-        return " ".join(str(value).splitlines())
+        if self.clock is not None:
+            return _moment_text(value, *self.clock, has_time=self.kind == "time")
+        text = _plain(value)
+        if self.labels and text in self.labels.values():  # another code has this text as its label
+            return f"{text} (no label)"
+        return text
 
 
 def is_statistical(data: str) -> bool:
@@ -75,13 +79,13 @@ def is_statistical(data: str) -> bool:
 def variables_of(path: str) -> tuple[Variable, ...]:
     """Return the variables of a file by its dictionary; no row is read."""
     _, meta = _read(path, metadataonly=True, user_missing=True)
-    return _variables(meta)
+    return _variables(meta, Path(path).suffix.lower())
 
 
 def statistical_as_csv(path: str) -> bytes:
     """Return the rows of a file as CSV in UTF-8."""
     variables = variables_of(path)
-    columns, _ = _read(path, output_format="dict")
+    columns, _ = _read(path, output_format="dict", disable_datetime_conversion=True)
     rows = zip(*(columns[variable.name] for variable in variables), strict=True) if columns else ()
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -110,19 +114,21 @@ def _read(path: str, **options: Any) -> tuple[Any, Any]:
     return guarded(lambda: read(str(path), **options), problem)
 
 
-def _variables(meta: Any) -> tuple[Variable, ...]:
+def _variables(meta: Any, suffix: str) -> tuple[Variable, ...]:
     if found := repeated(list(meta.column_names)):
         raise DomainError(f"expected each variable once, found these more than once: {listed(found)}.")
-    return tuple(_variable(name, meta) for name in meta.column_names)
+    return tuple(_variable(name, meta, suffix) for name in meta.column_names)
 
 
-def _variable(name: str, meta: Any) -> Variable:
+def _variable(name: str, meta: Any, suffix: str) -> Variable:
     kind = _kind(meta.readstat_variable_types.get(name), str(meta.original_variable_types.get(name) or ""))
     variable = Variable(name, kind, meta.column_names_to_labels.get(name))
     measure, codes = meta.variable_measure.get(name), meta.variable_value_labels.get(name) or {}
     missing = meta.missing_ranges.get(name, ()), meta.missing_user_values.get(name, ())
-    valid = {code: str(codes[code]).strip() for code in codes if not _is_missing(code, kind, *missing)}
-    if kind in ("date", "time") or not valid:
+    valid = {code: _one_line(codes[code]).strip() for code in codes if not _is_missing(code, kind, *missing)}
+    if kind in ("date", "time"):
+        return replace(variable, clock=_clock(suffix, kind))
+    if not valid:
         return variable
     if kind != "text" and (measure == "scale" or len(valid) < 2):  # labels of ends, such as 0 = none and 10 = severe
         return replace(variable, bounds=(min(valid), max(valid)) if len(valid) > 1 else None)
@@ -133,7 +139,7 @@ def _variable(name: str, meta: Any) -> Variable:
 def _kind(stored: str | None, form: str) -> Kind:
     if stored == "string":
         return "text"
-    if _DAYS.fullmatch(form):
+    if _DAYS.fullmatch(form) or _TIMES.fullmatch(form):
         return "time" if _TIMES.fullmatch(form) else "date"
     is_whole = stored in ("int8", "int16", "int32") or _WHOLE.fullmatch(form)
     return "integer" if is_whole else "real"
@@ -146,14 +152,35 @@ def _is_missing(code: Any, kind: Kind, ranges: Any, values: Any) -> bool:
     return is_in_range or code in values
 
 
+def _clock(suffix: str, kind: Kind) -> tuple[datetime.datetime, int]:
+    """Return when the numbers of dates or times begin, and the microseconds of one unit."""
+    if suffix in (".sav", ".zsav", ".por"):
+        return _SPSS_START, 10**6
+    return _START, 86_400 * 10**6 if kind == "date" else 10**3 if suffix == ".dta" else 10**6
+
+
+def _moment_text(value: float, start: datetime.datetime, unit: int, *, has_time: bool) -> str:
+    whole, part = divmod(value, 1)
+    try:
+        moment = start + datetime.timedelta(microseconds=int(whole) * unit + round(part * unit))
+    except (OverflowError, ValueError):  # beyond the years 1 to 9999
+        return _plain(value)
+    return moment.isoformat() if has_time and moment.time() != datetime.time() else moment.date().isoformat()
+
+
 def _distinct(labels: Mapping[Any, str]) -> Mapping[Any, str]:
     """Return labels, with their code where one is blank, or where two codes have the same."""
     texts = list(labels.values())
-    return {
-        code: text if text and texts.count(text) == 1 else f"{text} ({_plain(code)})".strip()
-        for code, text in labels.items()
-    }
+    coded = {code: f"{text} ({_plain(code)})".strip() for code, text in labels.items()}
+    found = {code: text if text and texts.count(text) == 1 else coded[code] for code, text in labels.items()}
+    return found if len({*found.values()}) == len(found) else coded  # a label may be written as one with its code
 
 
-def _plain(code: Any) -> str:
-    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
+def _plain(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return _one_line(value)
+
+
+def _one_line(value: Any) -> str:
+    return " ".join(str(value).splitlines())
