@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
-from scipy.stats import rankdata
 
 from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.boundary.foreign_code import guarded
@@ -232,6 +231,8 @@ class Simulation:
 
     def _auroc(self, truth: Array, predicted: Array, model: Model | None, test: Any) -> float | None:
         """Return the area under the ROC curve for two classes; by the labels, if a model has no probabilities."""
+        from scipy.stats import rankdata  # takes long to import, and a fit does not need it
+
         classes = self.schema.classes
         positive = truth == classes[-1]
         if model is None or len(classes) != 2 or positive.all() or not positive.any():
