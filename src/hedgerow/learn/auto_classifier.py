@@ -76,4 +76,5 @@ class PrivateAutoClassifier(PrivateEstimator, Classifier):
 
     @property
     def choice_(self) -> Fact:
+        """The kind of model and why it was chosen, as on the privacy card."""
         return next(note for note in self._fitted_model.privacy.notes if note.code == "model_choice")
