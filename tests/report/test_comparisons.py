@@ -135,6 +135,18 @@ def test_rows_of_one_unit_count_once():
     assert unknown.high - unknown.low == pytest.approx(single.high - single.low, rel=0.1)
 
 
+@pytest.mark.parametrize("units", [5, 20])
+def test_units_of_unequal_sizes_keep_the_level(units):
+    """Most units have a row or two and a few have up to 50, all of them equal: the largest unit decides the mean."""
+    rng, verdicts = np.random.default_rng(units), list[str]()
+    for _ in range(400):
+        sizes = np.minimum(rng.zipf(1.5, units), 50)
+        gains = rng.choice([1.0, -1.0, 0.0], units, p=[0.3, 0.3, 0.4]).repeat(sizes)
+        verdicts.append(Gain.of(gains, Clusters(np.arange(units).repeat(sizes)), ENDS).verdict)
+    for verdict in ("better", "worse"):
+        assert stats.binomtest(verdicts.count(verdict), 400, 0.025, alternative="greater").pvalue > 1e-4
+
+
 @pytest.mark.parametrize("has_column", [True, False])
 def test_units_of_the_schema_widen_the_interval_of_a_report(has_column):
     X, y = rows_of((10, True, "yes"), (2, True, "no"), (20, False, "yes"), (68, False, "no"))

@@ -47,8 +47,9 @@ class Gain:
     """The mean loss of a constant less the mean loss of a model on the same rows, with an interval.
 
     The interval is that of Student's t for paired differences, by units if a unit has several rows, where each end has
-    one more row of the worst, or best, difference: an error that is rare and costly may be missing among the rows. For
-    rows that are right or wrong, this is McNemar's test with Edwards' correction.
+    one more row of the worst, or best, difference: an error that is rare and costly may be missing among the rows. If a
+    unit has several rows, it is one more unit with as many such rows as the largest unit has. For independent rows that
+    are right or wrong, this is McNemar's test with Edwards' correction.
     """
 
     value: float
@@ -69,14 +70,15 @@ class Gain:
         `confidence` is for both ends together. If units are not known by row, the interval is as wide as if every unit
         had as many equal rows as it may have.
         """
-        sums, rows = gains.astype(np.float64), np.ones(len(gains), dtype=np.float64)
+        sums, rows, largest = gains.astype(np.float64), np.ones(len(gains), dtype=np.float64), clusters.most
         if clusters.numbers is not None:
             units = np.unique(clusters.numbers, return_inverse=True)[1]
             sums = np.bincount(units, gains).astype(np.float64)
             rows = np.bincount(units).astype(np.float64)
+            largest = int(rows.max())
         worst, best = (float(gains.min()), float(gains.max())) if ends is None else ends
-        low = _end(sums, rows, min(worst, float(sums.min())), clusters.most, (1 - confidence) / 2)
-        high = _end(sums, rows, max(best, float(sums.max())), clusters.most, (1 + confidence) / 2)
+        low = _end(sums, rows, (worst, largest), clusters.most, (1 - confidence) / 2)
+        high = _end(sums, rows, (best, largest), clusters.most, (1 + confidence) / 2)
         return cls(float(gains.mean()), low, high)
 
     @property
@@ -100,14 +102,15 @@ class Gain:
         }[self.verdict]
 
 
-def _end(sums: Floats, rows: Floats, extreme: float, most: int, quantile: float) -> float:
+def _end(sums: Floats, rows: Floats, extreme: tuple[float, int], most: int, quantile: float) -> float:
     """Return one end of the interval for the mean of rows, by sums of independent units and one more, extreme unit.
 
-    If units may have `most` rows each and it is not known which, the extreme unit has as many, and the variance and the
-    degrees of freedom are those of units of so many equal rows.
+    `extreme` is the difference of each of its rows, and their number. If units may have `most` rows each and it is not
+    known which, the variance and the degrees of freedom are those of units of so many equal rows.
     """
-    sums, rows = np.append(sums, most * extreme), np.append(rows, float(most))
+    difference, size = extreme
+    sums, rows = np.append(sums, size * difference), np.append(rows, float(size))
     mean, n = float(sums.sum() / rows.sum()), len(sums)
     variance = n / (n - 1) * most * float(((sums[:-1] - mean * rows[:-1]) ** 2).sum())
-    variance += n / (n - 1) * float((sums[-1] - mean * most) ** 2)
+    variance += n / (n - 1) * float((sums[-1] - mean * size) ** 2)
     return mean + float(student.ppf(quantile, max(n / most - 1, 1))) * sqrt(variance) / float(rows.sum())
