@@ -18,13 +18,14 @@ _MOST_BINS, _MOST_CLASSES = 150, 6
 _MOST_WITH_INTERVALS, _BESIDE = 3, 0.18  # columns of points that leave room for intervals, and where these begin
 _WIDTH, _LINE, _SMALL = 8.0, 0.27, 0.19  # inches: the form, a line, a line below it
 _PAGE = 10.6  # inches from top to bottom for which A4 and US letter have room
-_CHARACTERS, _TINY, _LEAST = 28, 7.5, 6.0  # in a line for the names of bins; points of small, and of scaled text
+_CHARACTERS, _CHARACTERS_IN_HALF = 28, 25  # in a line for the names of bins, with one column of attributes and with two
+_TINY, _LEAST = 7.5, 6.0  # points of small, and of scaled text
 _RISKS, _BIN, _FIRST, _LEFT, _LAST = 2.05, 2.3, 4.7, 0.2, 7.8  # inches: risks, bins, columns of points, both margins
 _POINTS, _NOISE, _ROWS, _BOX = 4.45, 0.3, 6.5, 6.66  # inches, with released rows: points, interval, rows, box
 _GAP = 0.2  # inches between two columns of attributes
 _LAYOUTS = ((1, 1.0), (1, 0.9), (1, 0.8), (1, 0.7), (2, 0.8), (2, 0.7), (2, 0.6), (1, 0.6), (2, 0.5), (1, 0.5))
 """Columns of attributes, and the scale of text and lines; the first layout with which the form is on one page."""
-_BREAKS = re.compile(r"(\s+)|(?<=[_-])")  # where a name that is too long may be broken
+_BREAKS = re.compile(r"(\s+)|(?<=[^\W\d][_-])")  # where a name that is too long may be broken; no date or number
 _INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
 _BLANKS = ((0.2, "record", 0.75, 3.3), (3.5, "date", 3.9, 5.2), (5.4, "filled in by", 6.2, _LAST))
 """Blanks to fill in: place of the title, title, beginning and end of the line to write on, in inches."""
@@ -110,9 +111,10 @@ class _Form:
 
     def _words(self, line: PointLine) -> list[str]:
         """Return the lines of text that name the bins of a line of the form."""
+        most = _CHARACTERS if self.n_columns == 1 else _CHARACTERS_IN_HALF
         if len(line.bins) == 1:
-            return self._wrapped(line.words, _CHARACTERS, 2 if self.n_columns > 1 else 1)
-        return wrap(line.words, int(_CHARACTERS * self.narrow / self.scale), break_on_hyphens=False)
+            return self._wrapped(line.words, most, self.n_columns)
+        return wrap(line.words, int(most * self.narrow / self.scale), break_on_hyphens=False)
 
     def _height(self, line: PointLine) -> float:
         return _LINE + _SMALL * (len(self._words(line)) - 1)
