@@ -13,6 +13,7 @@ import hedgerow as hr
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from tests.cli.table import SCHEMA, a_scorecard, a_tree
+from tests.models import noisy_counts
 
 COUNTED = {"old": {"counts": (10, 90)}, "young": {"counts": (80, 20)}}
 
@@ -119,6 +120,17 @@ def test_a_number_is_explained_by_its_condition_and_where_the_numbers_of_its_lea
     for option in (("--proba",), ("--class-weight", "2=5")):
         code, out, err = run("predict", "number.json", "data.csv", *option)
         assert (code, out, "expected a label with classes, got a number" in err) == (2, "", True)
+
+
+def test_quantiles_of_a_leaf_whose_rows_are_within_the_noise_are_left_out(folder, run):
+    declared = hr.Schema.load(folder / "schema.yaml")
+    schema = hr.Schema(dict(declared.attributes), hr.schema.Number("days", 0, 32, levels=8))
+    few, many = Leaf((0, 3, -8, 2, 0, 0, 0, 1), 10.0), Leaf((900, 800, 0, 0, 0, 0, 0, 0), 2.0)
+    Tree(schema, Split(hr.schema.Literal("age", ">", (60,)), few, many), noisy_counts.card(1)).save(
+        folder / "number.json"
+    )
+    found = json.loads(run("predict", "number.json", "data.csv", "--explain", "--json")[1])
+    assert {row["explanation"]: row["95 % quantile"] is None for row in found} == {"age > 60": True, "age <= 60": False}
 
 
 def test_no_rows_are_explained_with_all_columns(folder, run):

@@ -332,8 +332,10 @@ class LeafModel(Model):
             for title, counts in zip(titles, zip(*map(self._counts_of, range(len(self))), strict=True), strict=True):
                 found[title] = pa.array([counts[leaf] for leaf in leaves], pa.int64())
         if self._number is not None and self.has_counts:
-            ends = self._leaf_quantiles(np.array(_ENDS))
-            found |= {f"{100 * end:g} % quantile": ends[leaves, place] for place, end in enumerate(_ENDS)}
+            release = self.leaf_release
+            is_hidden = np.array([release.noise is None or release.is_too_few(place) for place in range(len(self))])
+            for end, column in zip(_ENDS, self._leaf_quantiles(np.array(_ENDS)).T, strict=True):
+                found[f"{100 * end:g} % quantile"] = pa.array(column[leaves], mask=is_hidden[leaves])
         return found
 
     @property
