@@ -156,6 +156,14 @@ def test_any_text_is_one_name_one_value_and_one_class(engine: SqlEngine) -> None
         assert engine.select(model, pl.DataFrame({name: [value, "other"]}).to_arrow()) == [value, "no"]
 
 
+def test_an_apostrophe_in_a_guarantee_changes_no_value(engine: SqlEngine) -> None:
+    """DuckDB would replace no-break spaces in the values after them."""
+    schema = Schema({"x": Categorical(("a\u00a0b", "c"))}, Label("y", (0, 1)))
+    card = PrivacyCard.none("the curator's rows", software="hedgerow")
+    model = Tree(schema, Split(Literal("x", "=", ("a\u00a0b",)), Leaf(label=1), Leaf(label=0)), card)
+    assert engine.select(model, pa.table({"x": ["a\u00a0b", "c"]})) == [1, 0]
+
+
 def test_a_guarantee_stays_within_its_comment(engine: SqlEngine) -> None:
     schema, models = Schema({"x": Boolean()}, Label("y", (0, 1))), []
     for reason in ("*/ drop table t; /*", "/*", "*/", "/*/", "*/*", "/", "*"):

@@ -84,7 +84,9 @@ def constant(value: Value, dialect: Dialect) -> str:
 
 
 def expression(lines: Sequence[str], dialect: Dialect, comment: str) -> str:
-    comment = printable(comment).replace("*/", "* /").replace("/*", "/ *").replace("${", "$ {")
+    # DuckDB takes a quotation mark in a comment for the start of text, and replaces Unicode spaces in texts after it.
+    comment = printable(comment).translate({ord("'"): "\u2019", ord('"'): "\u201d"})
+    comment = comment.replace("*/", "* /").replace("/*", "/ *").replace("${", "$ {")
     types = ", columns of the declared types" if dialect.types == "declared" else ""
     return f"/* {dialect.title}{types}; {comment} */ " + "\n".join(lines)
 
