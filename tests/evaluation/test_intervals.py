@@ -140,6 +140,31 @@ def test_without_noise_ends_are_the_measure_and_wilson_scores():
     assert mean_on_rows(own, PLACES, noise) == pytest.approx((0.78, 0.78))
 
 
+@pytest.mark.parametrize("own", [(1, 0, 0, 0), (40, 0, 0, 1), (0, 2, 1, 0), (300, 20, 30, 90), (3, -1, 0, 2)])
+@pytest.mark.parametrize("scale", [0.12, 1.0])
+def test_the_interval_for_other_rows_contains_the_mean_and_the_interval_for_these_rows(own, scale):
+    for values in (HITS.astype(float), PLACES):
+        counts = NoisyCounts(np.array(own), CountNoise(scale))
+        on_rows, others = counts.mean_intervals(values)
+        mean_ = np.clip(counts.mean(values), values.min(), values.max())
+        assert others[0] <= on_rows[0] <= mean_ <= on_rows[1] <= others[1]
+
+
+@pytest.mark.parametrize("scale", [0.05, 2.0])
+def test_the_largest_of_many_shares_is_missed_in_no_more_cases_than_stated(scale):
+    rng, missed, alone = np.random.default_rng(20261129), np.zeros(2), np.zeros(2)
+    for _ in range(RUNS):
+        rows = rng.multinomial(1000, np.full(10, 0.1))
+        counts = NoisyCounts(noisy(rows, scale, rng), CountNoise(scale))
+        largest = np.arange(10) == counts.own.argmax()
+        truths = rows[largest].sum() / 1000, 0.1
+        for found, choices in ((missed, 10), (alone, 1)):
+            intervals = counts.mean_intervals(largest.astype(float), choices)
+            found += [not low <= truth <= high for truth, (low, high) in zip(truths, intervals, strict=True)]
+    assert (missed <= most(MISSES)).all()
+    assert (alone > most(MISSES)).any()
+
+
 def test_an_interval_has_the_means_that_noise_explains():
     """A mean is inside exactly if the sum of values less the mean is within the error of its noise."""
     own, noise = np.array([400, 12, 50, -3]), CountNoise(3.0)

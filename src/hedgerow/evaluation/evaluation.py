@@ -212,6 +212,7 @@ class Evaluation(envelope.SealedFile):
         """
         measures, levels = self._of_classes, self.target.n_levels
         costs = 1 - np.eye(levels) if self.costs is None else np.array(self.costs)
+        costs /= max(float(np.abs(costs).max()), 1e-300)  # the squares of large costs would overflow
         counts = self._noisy(self._cells, self.scale, None)
         # A row costs as much less with the model than with one class for all; cells in which it does not have no noise.
         saved = [costs[:, [place]] - costs[:, measures.predicted] for place in range(levels)]
@@ -333,8 +334,9 @@ class Evaluation(envelope.SealedFile):
         others = f"; {sampling}" if rows_of(self.privacy.unit) == 1 else ""
         rounded = []
         if self.errors:
-            clipped = " and clipped at half of the number's range" if self.numbers else ""
-            rounded = [f"Errors are rounded to bins{clipped}, which the intervals do not contain."]
+            rounded = ["Errors are rounded to bins, which the intervals do not contain."]
+            if self.numbers and self._of_number.is_clipped:
+                rounded += ["Larger errors are clipped in all measures, and distances from the constants likewise."]
         elif any(band.low < band.high and band.probabilities is not None for band in self.bands):
             rounded = ["Probabilities are rounded to score bands in log-loss, calibration and AUROC."]
         return [

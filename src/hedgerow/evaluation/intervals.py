@@ -73,16 +73,18 @@ class NoisyCounts:
         """Return the variance of the mean by the noise, at the mean."""
         return float(((values - self.mean(values)) ** 2).sum()) * (self.noise.deviation / self.total) ** 2
 
-    def mean_intervals(self, values: Floats) -> list[Interval]:
+    def mean_intervals(self, values: Floats, choices: int = 1) -> tuple[Interval, Interval]:
         """Return an interval for the mean over the rows counted, by the noise, and one for a row's expected value.
 
         The second is for rows that were drawn independently, by noise and sampling. The sampling variance of a share
         (values 0 and 1) is binomial, at the hypothetical share. Of other values it is the second moment of the counts
-        around the hypothetical mean, and of `rare` more rows at each end.
+        around the hypothetical mean, and of `rare` more rows at each end. If the values were chosen from `choices` by
+        the same counts, the intervals of all of these contain their means together in 95 % of cases.
         """
-        noise = self._noise_variance(values).times(_NOISE_95**2)
-        both = noise + self._sampling_variance(values).times(_SAMPLING_95**2)
-        return [self._interval(values, variance) for variance in (noise, both)]
+        noise = self._noise_variance(values).times((_NOISE_95 + log(choices) / sqrt(2)) ** 2)
+        sampling = self._sampling_variance(values).times(_SAMPLING_95**2 + 2 * log(choices))
+        on_rows, (low, high) = (self._interval(values, variance) for variance in (noise, noise + sampling))
+        return on_rows, (min(low, on_rows[0]), max(high, on_rows[1]))
 
     def _noise_variance(self, values: Floats) -> Quadratic:
         own = self.noise.deviation**2
@@ -108,7 +110,9 @@ class NoisyCounts:
             moved = self.sum_of(values) + sign * slack
             middle = moved * rows - variance.mixed
             root = max(middle**2 - square * (moved**2 - variance.constant), 0.0)
-            ends.append(min(max((middle + sign * sqrt(root)) / square, least), most))
+            # Means up to where half a count moves the mean are inside, whatever their variance is.
+            end = sign * max(sign * (middle + sign * sqrt(root)) / square, sign * moved / rows)
+            ends.append(min(max(end, least), most))
         return ends[0], ends[1]
 
     def sign(self, values: Floats, comparisons: int = 1) -> int:

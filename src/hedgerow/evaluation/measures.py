@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from math import sqrt
+from math import inf, ldexp, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from hedgerow.text.values import shown_text
 _WIDEST_SHARE, _WIDEST_NUMBER = 0.5, 0.25  # of an interval that says something: of all, of the bounds' distance
 _CLIP = 0.5  # of a number's range: the largest error that is told from larger ones
 _FINEST = 0.5  # levels: the width of the narrowest bin of an error
+_WITHIN = (np.arange(100) + 0.5) / 100  # places within a bin or band
 _LEAST_PROBABILITY = 1e-4  # in a logarithmic loss: smaller probabilities count as this one
 
 
@@ -100,6 +101,7 @@ class Mean:
     is_share: bool = True  # shown in percent
     is_root: bool = False
     constant: Mean | None = None
+    choices: int = 1  # the number of such means from which the counts chose this one
 
     @classmethod
     def share(cls, name: str, hits: Mask, inside: Mask | None = None, constant: Mean | None = None) -> Mean:
@@ -121,15 +123,26 @@ class Mean:
     def estimate(self, counts: NoisyCounts) -> Estimate:
         """Return the estimate from the noisy counts of the cells."""
         own, values = counts.of(self.inside), self.values[self.inside]
+        exponent = _exponent(values)
+        values = np.ldexp(values, -exponent)
         value = own.mean(values) if own.total > 0 else None
-        value = None if value is None or not values.min() <= value <= values.max() else value
-        ends = own.mean_intervals(values)
-        if self.is_root:
-            value = None if value is None else sqrt(value)
-            ends = [(sqrt(max(low, 0.0)), sqrt(max(high, 0.0))) for low, high in ends]
+        value = None if value is None or not values.min() <= value <= values.max() else self._shown(value, exponent)
+        on_rows, others = (
+            (self._shown(low, exponent), self._shown(high, exponent))
+            for low, high in own.mean_intervals(values, self.choices)
+        )
         constant = self.constant and self.constant.estimate(counts)
-        others = ends[1] if counts.has_others else None
-        return Estimate(self.name, value, ends[0], others, self.widest, self.is_share, constant)
+        shown = others if counts.has_others else None
+        return Estimate(self.name, value, on_rows, shown, self.widest, self.is_share, constant)
+
+    def _shown(self, mean: float, exponent: int) -> float:
+        mean = ldexp(mean, exponent)
+        return sqrt(max(mean, 0.0)) if self.is_root else mean
+
+
+def _exponent(values: Floats) -> int:
+    """Return the power of 2 by which values are divided, so that their squares neither overflow nor underflow."""
+    return int(np.frexp(np.abs(values).max())[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,14 +208,23 @@ class ClassMeasures:
         return Mean.share("accuracy", self.right, constant=self.always(self.commonest))
 
     def always(self, place: int) -> Mean:
-        """Return the accuracy of predicting one class for every row."""
-        return Mean.share(f"always {shown_text(self.target.values[place])}", self._of_class(place))
+        """Return the accuracy of predicting one class for every row, which the counts chose."""
+        share = Mean.share(f"always {shown_text(self.target.values[place])}", self._of_class(place))
+        return replace(share, choices=self._choices)
+
+    @property
+    def _choices(self) -> int:
+        """The constants from which one is chosen; of two classes, both have the same error."""
+        return self.target.n_levels if self.target.n_levels > 2 else 1
 
     def mean_cost(self, name: str, matrix: Floats) -> Mean:
         """Return the mean of costs by true and predicted class, next to the class whose prediction costs least."""
-        least, widest = int((self.totals @ matrix).argmin()), max(float(np.ptp(matrix)) * _WIDEST_SHARE, 1e-300)
+        exponent = _exponent(matrix) + 1  # differences of costs do not overflow, either
+        scaled = np.ldexp(matrix, -exponent)
+        least = int((self.totals @ scaled).argmin())
+        widest = max(float(np.ldexp(np.ptp(scaled) * _WIDEST_SHARE, exponent)), 1e-300)
         always = self._by_class(f"always {shown_text(self.target.values[least])}", matrix[:, least], widest)
-        return Mean.of(name, matrix[:, self.predicted], widest, always)
+        return Mean.of(name, matrix[:, self.predicted], widest, replace(always, choices=self._choices))
 
     def _of_probabilities(self) -> Iterator[Measure]:
         shares = np.array([band.probabilities for band in self.bands])
@@ -311,19 +333,41 @@ class NumberMeasures:
     def estimates(self, counts: NoisyCounts, bands: NoisyCounts | None) -> tuple[Estimate, ...]:
         """Return the estimates from the noisy counts of the bins, and of the bands if there are any."""
         low, high = np.array(self.errors).T
-        named = {"mean absolute error": _distances(low, high, 0.0), "root mean squared error": _squares(low, high, 0.0)}
+        distances, squares = _losses(low, high, 0.0, inf)
+        named = {"mean absolute error": distances, "root mean squared error": squares}
         named |= {"true less predicted": (low + high) / 2}
-        times = len(counts.own) // len(low)
-        found = [
-            Mean.of(name, values, self._widest, is_root=name.startswith("root")).repeated(times)
+        times = len(counts.own) // len(self.errors)
+        errors = [
+            Mean.of(name, values, self._widest, is_root=name.startswith("root")).repeated(times).estimate(counts)
             for name, values in named.items()
         ]
-        errors = [measure.estimate(counts) for measure in found]
         if bands is None:
             return tuple(errors)
-        constants = [self._constant(bands, self._quantile(0.5)), self._constant(bands, self._mean, is_root=True), None]
+        constants = [
+            self._constant(bands, self._quantile(0.5)),
+            self._constant(bands, self._centre, is_root=True),
+            None,
+        ]
         compared = [replace(error, constant=constant) for error, constant in zip(errors, constants, strict=True)]
-        return (*compared, self._r_squared(counts, bands, found[1].values))
+        clipped = [self._clipped.repeated(times).estimate(counts)] if self.is_clipped else []
+        return (*compared, self._r_squared(counts, bands, np.tile(squares, times)), *clipped)
+
+    @property
+    def is_clipped(self) -> bool:
+        """True if errors may be larger than the bins."""
+        return self.errors[-1][1] > _CLIP * (self.number.high - self.number.low)
+
+    @property
+    def _clip(self) -> float:
+        """The error as which all larger errors count."""
+        return sum(self.errors[-1]) / 2 if self.is_clipped else inf
+
+    @property
+    def _clipped(self) -> Mean:
+        """The share of errors that may have been clipped."""
+        hits = np.zeros(len(self.errors), dtype=bool)
+        hits[[0, -1]] = True
+        return Mean.share(f"errors beyond {self.errors[-1][0]:.4g}, counted as {self._clip:.4g}", hits)
 
     def _ends(self, bands: NoisyCounts) -> Floats:
         """Return the ends of the band of each count, shape ``(2, n_counts)``."""
@@ -331,22 +375,34 @@ class NumberMeasures:
 
     def _constant(self, bands: NoisyCounts, value: float, *, is_root: bool = False) -> Estimate:
         low, high = self._ends(bands)
-        values = _squares(low, high, value) if is_root else _distances(low, high, value)
-        return Mean.of(f"always {value:.4g}", values, self._widest, is_root=is_root).estimate(bands)
+        losses = _losses(low, high, value, self._clip)
+        return Mean.of(f"always {value:.4g}", losses[int(is_root)], self._widest, is_root=is_root).estimate(bands)
 
     def _r_squared(self, counts: NoisyCounts, bands: NoisyCounts, squares: Floats) -> Estimate:
-        """Return R²: 1 less the mean squared error as a share of the variance of the true numbers."""
+        """Return R²: 1 less the mean squared error as a share of the mean squared error of the best constant."""
         low, high = self._ends(bands)
-        around = _squares(low, high, self._mean)
+        _, around = _losses(low, high, self._centre, self._clip)
+        half = (_exponent(squares) + 1) // 2
+        squares, around, middles = (
+            np.ldexp(values, -times * half) for values, times in ((squares, 2), (around, 2), ((low + high) / 2, 1))
+        )
         (on_rows, others), value = ratio_intervals(counts, squares, bands, around), None
         if counts.total > 0 and bands.total > 0:
-            spread = bands.mean(around) - bands.mean_variance((low + high) / 2)
+            spread = bands.mean(around) - bands.mean_variance(middles)
             value = 1 - counts.mean(squares) / spread if spread > 0 else None
             value = None if value is None or not 1 - on_rows[1] <= value <= 1 - on_rows[0] else value
-        ends = [(1 - most, 1 - least) for least, most in (on_rows, others)]
-        constant = Estimate("always the mean", 0.0, (0.0, 0.0), (0.0, 0.0), 1.0, is_share=False)
-        shown = ends[1] if counts.has_others else None
-        return Estimate("R²", value, ends[0], shown, 2 * _WIDEST_SHARE, is_share=False, constant=constant)
+        constant = Estimate(f"always {self._centre:.4g}", 0.0, (0.0, 0.0), (0.0, 0.0), 1.0, is_share=False)
+        shown = (1 - others[1], 1 - others[0]) if counts.has_others else None
+        return Estimate(
+            "R²", value, (1 - on_rows[1], 1 - on_rows[0]), shown, 2 * _WIDEST_SHARE, is_share=False, constant=constant
+        )
+
+    @cached_property
+    def _centre(self) -> float:
+        """The constant with the least squared error: the mean, or the middle of a band if errors are clipped."""
+        (low, high), held = np.array(self.bands).T, np.maximum(self.totals, 0)
+        points = [self._mean, *((low + high) / 2).tolist()] if self.is_clipped else [self._mean]
+        return min(points, key=lambda point: float(held @ _losses(low, high, point, self._clip)[1]))
 
     @property
     def _mean(self) -> float:
@@ -367,14 +423,10 @@ class NumberMeasures:
         return (self.number.low + self.number.high) / 2
 
 
-def _distances(low: Floats, high: Floats, point: float) -> Floats:
-    """Return the mean distance from a point of numbers that are equally likely between the ends."""
-    left, right = np.clip(point - low, 0, high - low), np.clip(high - point, 0, high - low)
-    beyond = np.maximum(low - point, 0) + np.maximum(point - high, 0)
-    outside = (high - low) / 2 + beyond
-    return np.where(beyond > 0, outside, (left**2 + right**2) / (2 * (high - low)))
+def _losses(low: Floats, high: Floats, point: float, clip: float) -> tuple[Floats, Floats]:
+    """Return the mean distance and squared distance from a point of numbers that are equally likely between the ends.
 
-
-def _squares(low: Floats, high: Floats, point: float) -> Floats:
-    """Return the mean squared distance from a point of numbers that are equally likely between the ends."""
-    return ((low + high) / 2 - point) ** 2 + (high - low) ** 2 / 12
+    Distances beyond `clip` count as `clip`.
+    """
+    distances = np.minimum(np.abs(low + (high - low) * _WITHIN[:, np.newaxis] - point), clip)
+    return distances.mean(axis=0), (distances**2).mean(axis=0)
