@@ -270,6 +270,9 @@ def test_a_decimal_comma_is_read_in_numbers_alone_and_what_is_copied_stays(folde
     )
     (folder / "points.csv").write_text("age;sex;dose;ill\n70.5;F;0,5;no\n")
     fit = ("fit", "points.csv", "--schema", "schema.yaml", "--epsilon", "1")
-    for words in (("predict", "tree.json", "points.csv"), ("schema", "check", "schema.yaml", "points.csv"), fit):
+    for words in (("predict", "tree.json", "points.csv"), fit):
         code, _, err = run(*words, "--decimal", ",")
         assert (code, err.endswith("--decimal , reads decimal commas in place of points.\n")) == (2, True)
+    code, out, err = run("schema", "check", "schema.yaml", "points.csv", "--decimal", ",")
+    assert (code, "--decimal" in out + err) == (2, False)  # what is declared is not proposed
+    assert "column 'age'" in err

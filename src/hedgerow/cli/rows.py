@@ -59,7 +59,9 @@ class FileRows:
     def fit(self, schema: Schema) -> TableFit:
         """Read the file and compare its rows: exact counts, for the curator's eyes only."""
         with stage(f"reading {self.path}"):
-            return fit_of(Table.of(self.counted(schema)), schema)
+            fit = fit_of(Table.of(self.counted(schema)), schema)
+        # Text is read with the declared marks; those that it seems to have now are not the file's.
+        return replace(fit, number_marks=()) if self._format.has_marks else fit
 
     def lines_above(self, name: str) -> int:
         """Return how many lines are above the first one with a field that is this name; 0 if no line has it."""
