@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.learn.contract import specification_of
-from hedgerow.learn.leaf_shares import leaf_shares, posteriors
+from hedgerow.learn.leaf_shares import leaf_shares, posteriors, rounded_shares
 from hedgerow.learn.learned import COUNTS_FOR_SHARES
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.files import load_model
@@ -74,6 +74,15 @@ def test_shares_are_probabilities_whose_largest_is_the_label(leaves, scale):
         assert math.fsum(shares) == pytest.approx(1, abs=1e-12)
         assert min(shares) > 0
         assert all(share < shares[label] for place, share in enumerate(shares) if place != label)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 9, 10, 99, 101, 40_000])
+def test_rounding_does_not_depend_on_the_last_bit_of_equal_shares(n_classes):
+    equal = np.full(n_classes, 1 / n_classes)
+    shares = rounded_shares(equal, 1)
+    assert shares == rounded_shares(np.nextafter(equal, 0), 1) == rounded_shares(np.nextafter(equal, 1), 1)
+    assert 0 < min(shares) < max(shares) == shares[1]
+    assert math.fsum(shares) == pytest.approx(1, abs=1e-12)
 
 
 def test_shares_are_those_of_the_rows_if_these_are_many_for_the_noise():

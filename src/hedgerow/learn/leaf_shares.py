@@ -27,6 +27,7 @@ _TAILS = 12.0  # how far ln λ goes beyond the counts: what is left out is below
 _REACH = 60  # scales of noise beyond which a count cannot be off
 _CELLS = 8  # cells of true counts to a scale of the noise
 _DECIMALS = 4  # of a share, and more of many classes: platforms differ in far later digits
+_BELOW = 1e-3  # of the last decimal: how far rounding of floats may put a share, such as a half, below its decimals
 
 _MANY = 2.0**12  # true counts from which the ratio of gamma functions is its series to the second order
 
@@ -41,7 +42,7 @@ def leaf_shares(counts: Integers, labels: Sequence[int], scale: float) -> list[t
     for label in set(labels):
         places = np.flatnonzero(np.array(labels) == label)
         found[places] = _shares(counts[places], _priors(counts[places], label, scale), scale)
-    return [_rounded(with_mode(own, label), label) for own, label in zip(found, labels, strict=True)]
+    return [rounded_shares(with_mode(own, label), label) for own, label in zip(found, labels, strict=True)]
 
 
 def _priors(counts: Integers, label: int, scale: float) -> Floats:
@@ -104,7 +105,8 @@ def _log_gamma(z: Floats) -> Floats:
     """Return ln Γ(z) by Stirling's series, which is off by less than 10^-9 above 8."""
     far = z + 8
     series = 1 / (12 * far) - 1 / (360 * far**3) + 1 / (1260 * far**5)
-    below = np.prod([z + step for step in range(8)], axis=0)
+    ends = z * (z + 7)
+    below = ends * (ends + 6) * (ends + 10) * (ends + 12)  # z (z + 1) ... (z + 7), two factors at a time
     return (far - 0.5) * np.log(far) - far + math.log(2 * math.pi) / 2 + series - np.log(below)
 
 
@@ -127,10 +129,11 @@ def _cells(count: int, scale: float) -> tuple[Floats, Floats]:
     return nearest + np.where(is_below, -inward, inward), mass
 
 
-def _rounded(shares: Floats, label: int) -> tuple[float, ...]:
+def rounded_shares(shares: Floats, label: int) -> tuple[float, ...]:
     """Round shares to decimals that add up to 1, each more than 0, and that of the label the largest."""
-    unit = 10 ** (_DECIMALS + len(str(len(shares))))
-    parts = np.floor(shares * unit).astype(np.int64)
+    digits = len(str(len(shares)))
+    unit = 10 ** (max(_DECIMALS, digits) + digits)
+    parts = np.floor(shares * unit + _BELOW).astype(np.int64)
     parts = np.clip(parts, 1, parts[label] - len(shares))  # the label keeps more, whatever is added to others
     parts[label] += unit - parts.sum()
     return tuple((parts / unit).tolist())
