@@ -22,11 +22,11 @@ def main():
     PICTURES.mkdir(exist_ok=True)
     data = hr.datasets.load("compas").without_sensitive()
     tally = hr.Tally.count(data.frame, data.labels, data.schema)
-    rule_list = hr.PrivateRuleListClassifier(EPSILON, objective="mixed").fit_tally(tally).rule_list_
-    tree = hr.PrivateTreeClassifier(EPSILON, objective="mixed").fit_tally(tally).tree_
+    rule_list = hr.PrivateRuleListClassifier(EPSILON).fit_tally(tally).rule_list_
+    tree = hr.PrivateTreeClassifier(EPSILON).fit_tally(tally).tree_
     card = hr.PrivateScorecardClassifier(EPSILON).fit_tally(tally).scorecard_
     for name, axes in (("rule-list", rule_list.plot()), ("tree", tree.plot()), ("scorecard", card.form())):
-        axes.figure.savefig(PICTURES / f"{name}.png", dpi=80, bbox_inches="tight")
+        axes.figure.savefig(PICTURES / f"{name}.png", dpi=100, bbox_inches="tight")
     found = {
         "rule list": sizes.of_model(rule_list, data.frame),
         "tree": sizes.of_model(tree, data.frame),

@@ -114,7 +114,7 @@ def table_to_card(tree: hr.PrivateTreeClassifier) -> list[Image.Image]:
     return [
         step("1. A sensitive table: nobody may see it", rows, blank=True),
         step("2. Its schema is public: bounds and categories", lines(declared, 10.5), blank=True),
-        step("3. One draw from all trees, for ε = 1", partial(shown, tree), blank=True),
+        step("3. A tree drawn for ε = 1, with noisy class shares", partial(shown, tree), blank=True),
         step("4. Published: the tree with its privacy card", lines(card, 10), blank=True),
     ]
 
