@@ -412,6 +412,18 @@ def test_sql_for_columns_of_the_declared_types_is_read_as_a_rule_list(tmp_path, 
     assert len(set(found.predict(rows(50)).tolist())) == 2
 
 
+@pytest.mark.parametrize("types", ["any", "declared"])
+@pytest.mark.parametrize("values", [("1", "2"), (1, 20, "a"), ("1", "b", "11")])
+def test_sql_of_a_single_rule_on_listed_codes_is_read(tmp_path, values, types):
+    schema = Schema({"ward": Categorical(values), "smoker": Boolean()}, Label("ill", ("no", "yes")))
+    for last in ((), (Literal("smoker", "true"),)):
+        rules = Rule((Literal("ward", "=", values[:1]), *last), label="yes"), Rule((), label="no")
+        model = RuleList(schema, rules, NONE)
+        found = read(tmp_path, model.to_sql(types=types), schema)
+        assert isinstance(found, RuleList)
+        assert found.rules == model.rules
+
+
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "bigquery", "snowflake"])
 def test_sql_of_a_number_is_read_too(tmp_path, dialect):
     schema = replace(SCHEMA, label=Number("y", -5, 10))

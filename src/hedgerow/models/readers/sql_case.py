@@ -70,7 +70,7 @@ class _CaseReader:
         """Return the model, which is not yet known to be written as the same text."""
         case: Any = self._parsed(body)
         card = no_guarantee("SQL", is_ours=True)
-        if not isinstance(case, exp.Case) or len(case.args["ifs"]) == 1:
+        if not body.startswith("CASE\n"):  # as one CASE for all leaves or rules is written
             root = self._node(case)
             return Tree(self._refined(), root, card)
         rules = [Rule.of(self._literals(one.this), self._leaf(one.args["true"])) for one in case.args["ifs"]]
@@ -146,7 +146,9 @@ def _candidates(name: str, attribute: Attribute, constants: set[str]) -> Iterato
     spelled = () if attribute.listed else sorted(map(spelled_number, constants), key=str)
     numbers = [one for one in spelled if one is not None and is_number(one)]
     values: list[Any] = [int(one) if attribute.kind == "integer" else float(one) for one in numbers]
-    values += [value for value in attribute.listed if value_text(value) in constants]
+    patterns = " ".join(constants)  # whole numbers stand in regular expressions
+    texts = ((value, value_text(value)) for value in attribute.listed)
+    values += [value for value, text in texts if text in constants or f"{text}([.]0+)?" in patterns]
     values += [text for text in sorted(constants) if not attribute.listed and re.fullmatch(r"\d{4}-\d\d-\d\d", text)]
     for operator in attribute.operators:
         if operator in ("=", "!=", "<=", ">"):
