@@ -34,7 +34,8 @@ total  P(ill = yes)  95 % by noise
    15          82 %   73 % to 88 %
    17          85 %   77 % to 90 %
 
-95 % by noise: where a fit of the same rows without noise is expected. Sampling is not counted."""
+95 % by noise: where a fit of the same rows without noise is expected.
+These intervals count neither sampling nor how related attributes share points."""
 
 
 def test_the_text_is_a_table_of_points_and_of_risks() -> None:
@@ -57,8 +58,9 @@ def test_the_noise_on_points_is_in_the_table_and_explained() -> None:
         "           missing          0             ±6           94",
         "base                       -7",
     ]
-    assert lines[-3:] == [
-        "95 % by noise: where a fit of the same rows without noise is expected. Sampling is not counted.",
+    assert lines[-4:] == [
+        "95 % by noise: where a fit of the same rows without noise is expected.",
+        "These intervals count neither sampling nor how related attributes share points.",
         "rows: the released number of rows, rounded to the digits that its noise leaves (95 %).",
         "too few rows, or *: the released rows are within noise of none; the points are of other bins, or 0.",
     ]

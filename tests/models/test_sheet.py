@@ -23,7 +23,8 @@ def test_how_totals_are_read_is_told_in_sentences() -> None:
         "yes is predicted for totals above 0, else no.",
         "P(ill = yes) = 1 / (1 + exp(-0.1 * total)).",
         "The noise of the release adds a standard error of 0.25 to log-odds.",
-        "95 % by noise: where a fit of the same rows without noise is expected. Sampling is not counted.",
+        "95 % by noise: where a fit of the same rows without noise is expected.",
+        "These intervals count neither sampling nor how related attributes share points.",
     ]
     noisy = Scorecard(THREE.schema, THREE.base, THREE.parts, 0.5, 0.25, NONE)
     assert sheet(noisy).notes[1:] == ["The noise of the release adds a standard error of 0.25 to log-odds."]

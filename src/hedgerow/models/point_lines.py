@@ -12,7 +12,10 @@ from hedgerow.text.values import printable, quoted_text
 TOO_FEW = "too few rows"
 ROWS = "rows"
 BY_NOISE = "95 % by noise"  # the title of a column of intervals
-_NOTE = f"{BY_NOISE}: where a fit of the same rows without noise is expected. Sampling is not counted."
+_NOTES = (
+    f"{BY_NOISE}: where a fit of the same rows without noise is expected.",
+    "These intervals count neither sampling nor how related attributes share points.",
+)
 _ROWS_NOTE = f"{ROWS}: the released number of rows, rounded to the digits that its noise leaves (95 %)."
 _TOO_FEW_NOTE = f"{TOO_FEW}, or *: the released rows are within noise of none; the points are of other bins, or 0."
 
@@ -147,7 +150,7 @@ class PointTable:
 
     def notes(self, *, has_interval: bool) -> list[str]:
         """Return what intervals mean, if there are any; `has_interval` says that totals have them."""
-        found = [_NOTE] if has_interval or any(one.margins for lines in self.lines for one in lines) else []
+        found = _NOTES if has_interval or any(one.margins for lines in self.lines for one in lines) else ()
         return [
             *found,
             *([_ROWS_NOTE] if self._has_noisy_rows else []),
