@@ -22,6 +22,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.schema.contributions import check_unit, whose
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table, check_same_index, column_of
+from hedgerow.text.messages import remove_charge_notes
 from hedgerow.text.progress import tracked
 
 FACTORS = tuple(map(Fraction, ("1/20", "1/5", "1/2", "1", "2", "8")))  # the ε of a curve, times the ε of the plan
@@ -50,6 +51,8 @@ class PublicTable:
         data, unit = public[0], schema.unit
         if schema.target.as_number is None:
             labels = schema.class_label.typed(column_of(public[1], schema.target.name))
+            if len(labels) and (labels == labels[0]).all():
+                raise ArgumentError("public labels must be of at least two classes, got rows of one class.")
         else:
             problem = ArgumentError("public labels must be finite numbers that are not all equal.")
             labels = guarded(lambda: np.asarray(public[1], dtype=np.float64), problem)
@@ -127,6 +130,13 @@ class Simulation:
 
     def run(self, table: PublicTable, *, verbose: bool) -> Curve:
         """Fit and score all models: of a run, all models at all ε have the same rows."""
+        try:
+            return self._run(table, verbose=verbose)
+        except BaseException as error:
+            remove_charge_notes(error)  # fits add them to an error or an interrupt, but public rows cost nothing
+            raise
+
+    def _run(self, table: PublicTable, *, verbose: bool) -> Curve:
         runs = DEFAULT_RUNS if self.runs is None else self.runs
         epsilons = tuple(self.epsilon * factor for factor in FACTORS)
         left_out = self.left_out()

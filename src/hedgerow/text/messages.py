@@ -101,8 +101,14 @@ def place_notes(error: BaseException) -> list[PlaceNote]:
 def add_charge_note(error: BaseException, note: ChargeNote) -> None:
     """Add a note to an error, in place of earlier notes about charges, which it includes."""
     # Not by `add_note`, which a class may override or refuse.
-    kept = [earlier for earlier in _notes_of(error) if not isinstance(earlier, ChargeNote)]
-    vars(error)["__notes__"] = [*kept, note]
+    remove_charge_notes(error)
+    vars(error)["__notes__"] = [*_notes_of(error), note]
+
+
+def remove_charge_notes(error: BaseException) -> None:
+    """Remove the notes about charges from an error."""
+    if charge_notes(error):
+        vars(error)["__notes__"] = [note for note in _notes_of(error) if not isinstance(note, ChargeNote)]
 
 
 def _notes_of(error: BaseException) -> list[Any]:
