@@ -44,7 +44,10 @@ def test_a_public_table_is_tried_and_a_picture_drawn(folder, run):
         (("--runs", "3"), "--runs needs --public"),
         (("--epsilon", "1", "--class-share", "yes"), "--class-share"),
         (("--epsilon", "1", "--class-share", "yes=few"), "--class-share must be CLASS=SHARE"),
-        (("--epsilon", "1", "--class-share", "perhaps=0.1"), "--class-share: expected one of the classes no, yes."),
+        (
+            ("--epsilon", "1", "--class-share", "perhaps=0.1"),
+            "--class-share: expected one of the classes no, yes, got 'perhaps'.",
+        ),
         (("--plot", "plan.txt"), "plan.txt"),
         (("--public", "absent.csv"), "absent.csv"),
         (("--schema", "absent.yaml"), "absent.yaml"),

@@ -14,7 +14,9 @@ import hedgerow as hr
 from hedgerow.learn.auto import automatic_choice
 from hedgerow.learn.search import cost
 from hedgerow.planning import simulation
+from hedgerow.planning.curve import Curve, Trial
 from hedgerow.planning.simulation import Simulation
+from hedgerow.text.messages import ChargeNote, add_charge_note, charge_notes
 
 LABEL = hr.Label("ill", ("no", "yes"))
 SCHEMA = hr.Schema({"age": hr.Integer(18, 90, cuts=(40, 60)), "smoker": hr.Boolean()}, LABEL)
@@ -51,7 +53,7 @@ def test_a_further_level_has_to_gain_what_it_can_lose():
 def test_a_hopeless_plan_says_so_and_what_would_do():
     forecast = hr.plan(SCHEMA, 30, "0.1")
     assert forecast.is_hopeless
-    assert "noise may make every tree and rule list no better than the most frequent class" in forecast.recommendation
+    assert "every tree and rule list may lose more than 5 % of the predictions to noise" in forecast.recommendation
     enough = forecast.enough_epsilon
     assert f"From epsilon = {enough:g} on" in forecast.recommendation
     assert hr.plan(SCHEMA, 30, enough).largest
@@ -66,13 +68,13 @@ def test_a_draw_on_few_rows_takes_less_time():
         assert seconds == {tree.fixed + patterns * tree.each}
 
 
-def test_without_an_epsilon_the_least_for_two_levels_is_found():
+def test_the_default_epsilon_is_the_least_for_a_tree_of_two_levels():
     for loss in (0.02, 0.2):
         forecast = hr.plan(SCHEMA, 1000, accuracy_loss=loss)
-        excesses = [bound.excess(forecast.epsilon) for bound in forecast.draws if bound.size == 2]
-        assert min(excesses) <= loss * 1000
-        smaller = [bound.excess(forecast.epsilon * 9 / 10) for bound in forecast.draws if bound.size == 2]
-        assert min(smaller) > loss * 1000
+        (tree,) = (bound for bound in forecast.draws if (bound.kind, bound.size) == ("tree", 2))
+        assert tree.excess(forecast.epsilon) <= loss * 1000
+        assert tree.excess(forecast.epsilon * 9 / 10) > loss * 1000
+        assert "a tree of 2 levels loses on average at most" in words(forecast)
 
 
 def test_where_models_are_greedy_there_is_no_bound_and_an_epsilon_is_needed(monkeypatch):
@@ -102,8 +104,10 @@ def test_models_are_fitted_to_a_public_table(capsys):
     assert all(len(trial.scores) == 3 for trial in curve.trials)
     assert curve.trial("tree", Fraction(4)).mean > curve.trial("constant", Fraction(4)).mean
     assert [len(curve.trial(model, Fraction(4)).sizes) for model in ("constant", "tree")] == [0, 3]
-    leaves = [size.leaves for size in curve.trial("tree", Fraction(4)).sizes]
-    assert f"tree with {np.mean(leaves):.0f} leaves ({min(leaves)} to {max(leaves)}), AUROC" in words(forecast)
+    assert [size.leaves for size in curve.trial("tree", Fraction(4)).sizes] == [3, 3, 3]
+    assert "tree with 3 leaves, AUROC" in words(forecast)
+    bins = [size.bins for size in curve.trial("scorecard", Fraction(4)).sizes]
+    assert f"scorecard with {np.mean(bins):.0f} bins ({min(bins)} to {max(bins)})" in words(forecast)
     assert "accuracy (%) on rows that were not used for the fit: mean of 3 runs" in words(forecast)
     assert "Fit a " in forecast.recommendation
     arrays = hr.plan(SCHEMA, 400, 4, public=(public()[0].to_numpy(dtype=object), public()[1]), runs=3)
@@ -146,9 +150,57 @@ def test_a_rare_class_is_forecast_with_what_helps():
     text = words(forecast)
     assert "if 5.0 % of the rows have ill = yes" in text
     assert "tree, class_weight yes=19" in text
-    assert "class_weight={'yes': 19} lowers this to" in forecast.recommendation
+    assert "class_weight={'yes': 19} (--class-weight yes=19) lowers this to" in forecast.recommendation
     assert [risk["class_weight"] for risk in forecast.to_dict()["risks"]] == 2 * [*6 * [None], *3 * [19.0]]
-    assert "tends to predict one class for everyone if the other class has fewer than" in words(hr.plan(SCHEMA, 400, 1))
+    assert "tends to predict one class for everyone if the other class has fewer than" in words(
+        hr.plan(SCHEMA, 400, "1/4")
+    )
+    assert "one class for everyone" not in words(hr.plan(SCHEMA, 400, "1e-6"))  # labels are noise, and rarely all equal
+
+
+def test_a_class_weight_is_not_proposed_if_the_class_has_fewer_rows_than_noise_costs():
+    forecast = hr.plan(SCHEMA, 100, 1, class_share={"yes": 0.002})
+    weighted = [risk.probability for risk in forecast.risks if risk.class_weight is not None]
+    assert max(weighted) < 0.5  # as labels are noise
+    assert not forecast.is_rare_class_learnable
+    assert "class weights help little" in words(forecast.recommendation)
+
+
+def test_a_model_is_ahead_for_ranking_only_if_the_difference_is_clear():
+    forecast = hr.plan(SCHEMA, 300, 1)
+
+    def text(*ranks):
+        scores = {"constant": (0.5, 0.5), "tree": (0.8, 0.8), "scorecard": (0.7, 0.7)}
+        auroc = {"constant": (), "tree": (0.7, 0.8), "scorecard": ranks}
+        trials = [Trial(name, Fraction(1), scores[name], auroc[name]) for name in scores]
+        sizes = Curve("accuracy", 2, (Fraction(1),), tuple(trials))
+        return words(replace(forecast, curve=sizes).recommendation)
+
+    assert "For ranking, the scorecard is ahead (AUROC 0.81, not 0.75)." in text(0.76, 0.86)
+    assert "For ranking" not in text(0.704, 0.804)  # equal in two digits
+    assert "For ranking" not in text(0.6, 0.99)  # within two standard errors
+
+
+def test_one_run_has_no_band():
+    text = words(hr.plan(SCHEMA, 200, 1, public=public(), runs=1))
+    assert "that were not used for the fit, one run epsilon" in text
+    assert "band" not in text
+    assert " to " not in text.split("At epsilon")[0].split("epsilon constant")[1]
+
+
+def test_an_interrupted_plan_states_no_charge(monkeypatch):
+    """A fit states on an interrupt what it has charged, but a plan spends nothing."""
+    from hedgerow.learn.auto import PrivateAutoClassification
+
+    def interrupted(*_):
+        error = KeyboardInterrupt()
+        add_charge_note(error, ChargeNote("The epsilon of 1 stays charged."))
+        raise error
+
+    monkeypatch.setattr(PrivateAutoClassification, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        hr.plan(SCHEMA, 100_000, 1, public=public(), runs=1)
+    assert charge_notes(caught.value) == []
 
 
 def test_the_rarest_class_of_a_public_table_is_taken():
@@ -244,13 +296,14 @@ def test_the_data_are_json_and_the_same_numbers():
         ({"accuracy_loss": 0}, "accuracy_loss must be between 0 and 1"),
         ({"runs": 0, "public": public()}, "runs must be"),
         ({"runs": 2}, "runs needs public"),
-        ({"class_share": {"maybe": 0.1}}, "class_share: expected one of the classes"),
+        ({"class_share": {"maybe": 0.1}}, "class_share: expected one of the classes no, yes, got 'maybe'"),
         ({"class_share": {"yes": 0.7}}, "class_share must be a number > 0 and <= 0.5, got 0.7"),
         ({"class_share": {"yes": 0.1, "no": 0.2}}, "class_share must map one class to its share"),
         ({"class_weight": {"yes": -1}}, "class_weight must be finite numbers > 0"),
         ({"costs": {"yes": {"no": 5}}}, "expected the cost of every error"),
         ({"public": 3}, "public must be a pair"),
         ({"public": (public()[0], public()[1][:5])}, "at least ten rows"),
+        ({"public": (public()[0], ["no"] * 300)}, "public labels must be of at least two classes"),
     ],
 )
 def test_bad_values_are_refused(arguments, problem):

@@ -68,6 +68,12 @@ class ForecastFacts:
         return _least_epsilon(tuple(smallest.values()), self.allowed)
 
     @property
+    def is_rare_class_learnable(self) -> bool:
+        """True if noise costs the smallest model fewer errors about the rare class than the class has rows."""
+        lost = min((bound.excess(self.epsilon) / bound.bound.scale for bound in self.draws), default=inf)
+        return self.rare is not None and lost < self.rare.share * self.rows
+
+    @property
     def _largest_cost(self) -> float:
         return self.draws[0].bound.scale if self.costs is not None and self.draws else 1.0
 
@@ -140,9 +146,11 @@ def _least_epsilon(bounds: Sequence[Expected], allowed: float) -> float | None:
 
 
 def epsilon_for_two_levels(bounds: Sequence[Expected], allowed: float) -> float | None:
-    """Return the smallest ε, to two digits, at which a model of two levels or rules loses at most an allowed loss.
+    """Return the smallest ε, to two digits, at which a tree of two levels loses at most an allowed loss.
 
-    If there is none of two levels, of one level; None if no ε up to 100 is enough.
+    With one attribute that has a single test, of one level; without trees, a rule list of two rules. None if no ε up to
+    100 is enough.
     """
-    size = min(2, max((bound.size for bound in bounds), default=0))
-    return _least_epsilon([bound for bound in bounds if bound.size == size], allowed)
+    models = [bound for bound in bounds if bound.kind == "tree"] or bounds
+    size = min(2, max((bound.size for bound in models), default=0))
+    return _least_epsilon([bound for bound in models if bound.size == size], allowed)

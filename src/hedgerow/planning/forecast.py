@@ -29,7 +29,8 @@ class Forecast(ForecastFacts):
         The budget of a model.
     accuracy_loss : float
         The accepted loss: a share of rows that are misclassified in addition to the errors of the best model of the
-        same size, a reduction of R² of a number, or of costs a share of the constant model's cost.
+        same size, a reduction of R² of a number, or of costs a share of the largest cost for each row; on a public
+        table, of the constant model's cost.
     costs : mapping or None
         The costs of errors; None if all errors cost the same.
     spread : float or None

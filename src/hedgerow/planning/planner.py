@@ -23,7 +23,7 @@ from hedgerow.planning.expected import (
 from hedgerow.planning.facts import epsilon_for_two_levels
 from hedgerow.planning.forecast import Forecast
 from hedgerow.planning.simulation import PublicTable, Simulation
-from hedgerow.privacy.amounts import Amount, exact
+from hedgerow.privacy.amounts import Amount, amount_text, exact
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, MOST_WHOLE
 from hedgerow.privacy.facts import Fact
 from hedgerow.schema.numbers import Numeric
@@ -72,7 +72,8 @@ def plan(
         The δ of a scorecard.
     accuracy_loss : float, default=0.05
         The accepted loss to noise: a share of the rows that are misclassified in addition to the errors of the best
-        model of the same size; of a number, a reduction of R².
+        model of the same size; of a number, a reduction of R². If errors have costs, a share of the largest cost for
+        each row; on a public table, a share of the constant's cost.
     spread : float, optional
         The approximate standard deviation of a number that is predicted, as a public guess, for R². Default: that of
         numbers that are spread evenly between the bounds. This is rather large, so that R² may be lower than forecast.
@@ -132,7 +133,7 @@ def plan(
     if not spent:
         raise ArgumentError("epsilon must be a number > 0, got 0.")
     if not slack < 1:
-        raise ArgumentError("delta must be a number from 0 to 1, 1 excluded.")
+        raise ArgumentError(f"delta must be a number >= 0 and < 1, got {amount_text(slack)}.")
     curve = None
     if table is not None:
         number = rows if units is None else int(units)
@@ -205,7 +206,8 @@ def _rare(schema: Schema, given: Mapping[Any, float] | None, table: PublicTable 
         raise ArgumentError("class_share must map one class to its share, such as {'yes': 0.03}.")
     ((value, share),) = by_class(schema.classes, given).items()
     if value not in schema.classes:
-        raise ArgumentError(f"class_share: expected one of the classes {listed(schema.classes)}.")
+        classes = listed(schema.classes)
+        raise ArgumentError(f"class_share: expected one of the classes {classes}, got {describe_argument(value)}.")
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 0.5:
         raise ArgumentError(f"class_share must be a number > 0 and <= 0.5, got {describe_argument(share)}.")
     return RareClass(value, float(share))
@@ -257,15 +259,18 @@ def _spread(schema: Schema, given: float | None) -> float | None:
         return even_spread(number)
     most = (number.high - number.low) / 2
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given <= most:
-        raise ArgumentError(f"spread must be a number > 0 and <= {most:g}, half the bounds' distance, got another.")
+        raise ArgumentError(
+            f"spread must be a number > 0 and <= {most:g}, half the range, got {describe_argument(given)}."
+        )
     return float(given)
 
 
 def _enough(bounds: Sequence[Expected], rows: int, allowed: float) -> Fraction:
     enough = epsilon_for_two_levels(bounds, allowed)
     if enough is None:
-        problem = "give epsilon: with this schema models are not drawn as a whole, and no bound on the loss is known"
+        problem = "no bound on the loss of trees and rule lists is known for this schema"
         if bounds:
-            problem = f"give epsilon: with {rows:,} rows no epsilon up to 100 is known to be enough"
+            problem = f"with {number_of(rows, 'row')} no epsilon up to 100 is known to be enough"
+        problem = f"give epsilon: {problem}"
         raise ArgumentError(f"{problem}.")
     return exact(enough, "epsilon")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hedgerow.boundary.arrays import Floats
 from hedgerow.planning.constant import CAPTURED
 from hedgerow.planning.curve import AUTOMATIC, CONSTANT, Curve, Metric, Trial
 from hedgerow.planning.expected import CUT_BINS, round_up
@@ -26,6 +27,8 @@ _WIDTH = 100
 _NO_BREAK = "\u00a0"
 _SLOW = 10.0  # seconds of a draw that are worth a line
 _MANY, _EQUAL = 0.1, 2.0  # a risk that is worth a sentence; standard errors within which two models are equally good
+_FEW = 1.5  # rows of a class: a limit below two rows is no help
+_AHEAD = 0.005  # the smallest difference of AUROC that is visible in two digits
 _ORDINALS = ("", "1st", "2nd", "3rd", "4th", "5th")
 
 
@@ -51,7 +54,7 @@ def rows_words(forecast: ForecastFacts) -> str:
     """Return the number of rows, and of units if the schema has a unit."""
     unit = forecast.schema.unit
     if unit is None:
-        return f"{forecast.table_rows:,} rows"
+        return _rows(forecast.table_rows)
     return f"{forecast.units:,} units ({printable(unit.column)}) with {forecast.table_rows:,} rows"
 
 
@@ -77,6 +80,10 @@ def constant_words(forecast: ForecastFacts) -> str:
 # Rows and units
 
 
+def _rows(number: int) -> str:
+    return f"{number:,} {'row' if number == 1 else 'rows'}"
+
+
 def _unit(forecast: ForecastFacts) -> list[str]:
     unit = forecast.schema.unit
     if unit is None:
@@ -95,7 +102,7 @@ def _lost(forecast: ForecastFacts, bound: Expected, excess: float | None = None)
     if forecast.spread is not None:
         return f"{lost / forecast.rows:.2g} of R²"
     if forecast.costs is not None:
-        return f"a cost of {lost:,.3g} ({lost / forecast.rows:.2g} per row)"
+        return f"a cost of {_cost(lost)} ({lost / forecast.rows:.2g} per row)"
     units = ""
     if forecast.units is not None:
         units = f", as many rows as {lost / forecast.rows * forecast.units:,.0f} units have"
@@ -139,7 +146,7 @@ def _bound_line(forecast: ForecastFacts, bound: Expected) -> tuple[str, ...]:
         texts = (f"{of[key]:.2g}" if of[key] < 1 else "no bound" for key in ("r2_below", "r2_usually_below"))
         return name, *texts, f"{of['mae_above']:.3g}", enough
     if forecast.costs is not None:
-        return name, f"{excess:,.3g}", f"{excess / forecast.rows:.2g}", enough
+        return name, _cost(excess), f"{excess / forecast.rows:.2g}", enough
     if excess >= forecast.rows:
         return name, "no bound", "", enough
     return name, f"{excess:,.0f} of {forecast.rows:,}", _percent(excess / forecast.rows), enough
@@ -154,7 +161,7 @@ def _levels(forecast: ForecastFacts) -> list[str]:
         if forecast.spread is not None:
             steps.append(f"a {_ORDINALS[larger.size]} more than {more / forecast.rows:.2g}")
         elif forecast.costs is not None:
-            steps.append(f"a {_ORDINALS[larger.size]} more than {more:,.3g}")
+            steps.append(f"a {_ORDINALS[larger.size]} more than {_cost(more)}")
         else:
             steps.append(f"a {_ORDINALS[larger.size]} more than {more:,.0f}")
     if not steps:
@@ -206,7 +213,7 @@ def _risks(forecast: ForecastFacts) -> list[str]:
     rare = forecast.rare
     if rare is None or not forecast.risks:
         limit = forecast.rare_limit
-        if limit is None or forecast.curve is not None:
+        if limit is None or forecast.curve is not None or limit * forecast.rows < _FEW:
             return []
         rows = f"{limit * forecast.rows:,.0f} rows ({_percent(limit)})"
         text = f"A default tree tends to predict one class for everyone if the other class has fewer than {rows}"
@@ -245,6 +252,8 @@ def _risk_advice(forecast: ForecastFacts) -> list[str]:
     first, *others = risks
     if first.probability < _MANY:
         return []
+    if not forecast.is_rare_class_learnable:  # with a class weight the labels would be noise
+        others = [risk for risk in others if risk.class_weight is None]
     best = min(others, key=lambda risk: risk.probability, default=first)
     base = (
         f"A default {kind} predicts one class for everyone with probability {_probability(first.probability)} if the "
@@ -254,7 +263,8 @@ def _risk_advice(forecast: ForecastFacts) -> list[str]:
         return [f"{base}; a larger epsilon or class weights help little. Fit a scorecard, and rank by its score."]
     change = f"epsilon = {amount_text(best.epsilon)}"
     if best.class_weight is not None:
-        change = f"class_weight={{{forecast.rare.value!r}: {best.class_weight:g}}}"
+        weight = f"{printable(value_text(forecast.rare.value))}={best.class_weight:g}"
+        change = f"class_weight={{{forecast.rare.value!r}: {best.class_weight:g}}} (--class-weight {weight})"
     return [f"{base}; {change} lowers this to {_probability(best.probability)}."]
 
 
@@ -266,11 +276,12 @@ def _probability(value: float) -> str:
 
 
 def _curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
-    what = (
-        f"Public table, {metric_words(curve.metric)} on rows that were not used for the fit: mean of "
-        f"{number_of(curve.runs, 'run')} (a further run is within the band with probability "
-        f"{100 * curve.band_probability:.0f} %)"
-    )
+    what = f"Public table, {metric_words(curve.metric)} on rows that were not used for the fit"
+    if curve.runs > 1:
+        chance = f"{100 * curve.band_probability:.0f} %"
+        what += f": mean of {curve.runs} runs (a further run is within the band with probability {chance})"
+    else:
+        what += ", one run"
     models = (*curve.models, *([AUTOMATIC] if curve.has_automatic else []))
     rows: list[tuple[str, ...]] = [("epsilon", "constant", *models)]
     for epsilon in curve.epsilons:
@@ -291,7 +302,8 @@ def _sizes(forecast: ForecastFacts, curve: Curve) -> str:
     for model in curve.models:
         trial = curve.trial(model, forecast.epsilon)
         counts = [size.n_parts for size in trial.sizes]
-        text = f"{model} with {np.mean(counts):.0f} {trial.sizes[0].parts} ({min(counts)} to {max(counts)})"
+        text = f"{model} with {np.mean(counts):.0f} {trial.sizes[0].parts}"
+        text += f" ({min(counts)} to {max(counts)})" if min(counts) < max(counts) else ""
         text += f", AUROC {np.mean(trial.auroc):.2f}" if trial.auroc else ""
         text += f", mean absolute error {np.mean(trial.errors):.3g}" if trial.errors else ""
         if trial.constant:
@@ -302,7 +314,8 @@ def _sizes(forecast: ForecastFacts, curve: Curve) -> str:
 
 def _band(metric: Metric, trial: Trial) -> str:
     low, high = (_score(metric, end) for end in trial.band)
-    return f"{_score(metric, trial.mean)} ({low} to {high})"
+    band = f" ({low} to {high})" if len(trial.scores) > 1 else ""
+    return f"{_score(metric, trial.mean)}{band}"
 
 
 def _score(metric: Metric, value: float) -> str:
@@ -352,8 +365,8 @@ def _of_bounds(forecast: ForecastFacts) -> list[str]:
 
 def _hopeless(forecast: ForecastFacts) -> list[str]:
     sentences = [
-        f"With about {rows_words(forecast)} and epsilon = {amount_text(forecast.epsilon)}, noise may make every tree "
-        f"and rule list no better than {constant_words(forecast)}."
+        f"With about {rows_words(forecast)} and epsilon = {amount_text(forecast.epsilon)}, every tree and rule list "
+        f"may lose more than {_allowed(forecast)} to noise."
     ]
     if forecast.enough_epsilon is None:
         return [*sentences, "Declare fewer attributes, values or cut points, or choose a larger epsilon."]
@@ -363,12 +376,19 @@ def _hopeless(forecast: ForecastFacts) -> list[str]:
         rows = f"{round_up(share * forecast.rows):,.0f} rows"
     else:
         rows = f"{round_up(share * forecast.units):,.0f} units"
-    loss = f"{100 * forecast.accuracy_loss:g} %" if forecast.spread is None else f"{forecast.accuracy_loss:g} of R²"
     return [
         *sentences,
-        f"From epsilon = {forecast.enough_epsilon:g} on, or with {rows}, a {bound_name(smallest)} loses at most {loss} "
-        "on average. Fewer attributes, values or cut points help, too.",
+        f"From epsilon = {forecast.enough_epsilon:g} on, or with {rows}, a {bound_name(smallest)} loses at most "
+        f"{_allowed(forecast)} on average. Fewer attributes, values or cut points help, too.",
     ]
+
+
+def _allowed(forecast: ForecastFacts) -> str:
+    """Return the accepted loss in words."""
+    if forecast.spread is not None:
+        return f"{forecast.accuracy_loss:g} of R²"
+    share = f"{100 * forecast.accuracy_loss:g} %"
+    return f"{share} of the predictions" if forecast.costs is None else f"{share} of the largest cost per row"
 
 
 def _of_curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
@@ -394,10 +414,25 @@ def _of_curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
     ]
     sentences += _sufficient(forecast, curve)
     sentences += [_compared(curve, best, model, epsilon) for model in curve.models if model != best]
-    ranks = {model: float(np.mean(curve.trial(model, epsilon).auroc)) for model in curve.models if trial.auroc}
-    if ranks and (ranking := max(ranks, key=lambda model: ranks[model])) != best:
-        sentences.append(f"For ranking, the {ranking} is ahead (AUROC {ranks[ranking]:.2f}, not {ranks[best]:.2f}).")
-    return sentences
+    return [*sentences, *_ranking(curve, trial)]
+
+
+def _ranking(curve: Curve, best: Trial) -> list[str]:
+    """Return which model ranks better than the recommended one, if the difference is clear."""
+    if not best.auroc:
+        return []
+    trials = [curve.trial(model, best.epsilon) for model in curve.models]
+    ahead = max(trials, key=lambda trial: float(np.mean(trial.auroc)))
+    gains = np.subtract(ahead.auroc, best.auroc)
+    if gains.mean() <= max(_AHEAD, _EQUAL * _standard_error(gains)):
+        return []
+    means = f"AUROC {np.mean(ahead.auroc):.2f}, not {np.mean(best.auroc):.2f}"
+    return [f"For ranking, the {ahead.model} is ahead ({means})."]
+
+
+def _standard_error(differences: Floats) -> float:
+    """Return the standard error of a mean; infinite for one run."""
+    return float(differences.std(ddof=1) / len(differences) ** 0.5) if len(differences) > 1 else inf
 
 
 def _sufficient(forecast: ForecastFacts, curve: Curve) -> list[str]:
@@ -421,7 +456,7 @@ def _compared(curve: Curve, best: str, model: str, epsilon: Fraction) -> str:
     """Return how a model compares with the best model, by paired differences."""
     scale, digits, unit = (100, 1, " points") if curve.metric == "accuracy" else (1, 3, "")
     gains = scale * curve.gains(best, epsilon, model)
-    error = float(gains.std(ddof=1) / len(gains) ** 0.5) if len(gains) > 1 else float("inf")
+    error = _standard_error(gains)
     margin = f", standard error {error:.{digits}f}" if isfinite(error) else ""
     difference = f"{gains.mean():.{digits}f}{unit}"
     if gains.mean() <= _EQUAL * error:
@@ -436,6 +471,18 @@ def _filled(text: str) -> str:
     return fill(text, _WIDTH, break_on_hyphens=False, break_long_words=False).replace(_NO_BREAK, " ")
 
 
+def _cost(cost: float) -> str:
+    return f"{cost:,.0f}" if cost >= 100 else f"{cost:.3g}"
+
+
 def _percent(share: float) -> str:
     percent = 100 * share
-    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %" if percent >= 0.1 else f"{percent:.1g} %"
+    return (
+        f"{percent:.0f} %"
+        if percent >= 10
+        else f"{percent:.1f} %"
+        if percent >= 0.1
+        else f"{percent:.2f} %"
+        if percent >= 0.01
+        else "< 0.01 %"
+    )
