@@ -79,6 +79,14 @@ def test_the_words_of_a_boolean_are_asked_for(wizard, folder):
     assert "got one twice. Please answer again." in err
 
 
+def test_words_for_one_truth_alone_are_asked_for_again(wizard, folder):
+    (folder / "rows.csv").write_text("smoker\n")
+    code, _, err = wizard(["b", "yes", "", "no", "n", ""])
+    assert code == 0, err
+    assert hr.Schema.load("w.yaml") == Schema({"smoker": Boolean(true_values=("yes",), false_values=("no",))})
+    assert err.count("Please answer again.") == 1
+
+
 def test_dates_are_asked_for_by_their_periods(wizard, folder):
     (folder / "rows.csv").write_text("dob,ill\n")
     born = ["", "1900-01-01", "2010-12-31", "10 years", "d.m", "%d.%m.%Y", "n", "", ""]

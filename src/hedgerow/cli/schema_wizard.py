@@ -281,7 +281,7 @@ def _asked_words(dialog: _Dialog, name: str, told: Proposal) -> dict[str, Any]:
         hint += "; empty: true or 1, and false or 0" if not words and key not in told else ""
 
         def check(value: Any, key: str = key, other: str = other) -> None:
-            if value:
+            if value or words:  # both truths have words, or none
                 attribute_from_dict(name, {"kind": "boolean", other: ["no other word"], **words, key: value})
 
         answer = dialog.answer_to(hint, told.get(key, None if words else []), _listed, check)
