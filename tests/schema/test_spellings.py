@@ -82,6 +82,7 @@ def test_a_key_of_a_file_is_the_class_that_is_written_as_it(tmp_path):
         (ILL, [1.0, 0.5], [1, -1]),
         (ILL, [True, False], [1, 0]),
         (Label("ill", {0: ["Nein"], 1: ["ja"]}), ["nein", "NEIN", "True", "JA", "0", "x"], [0, 0, 1, 1, 0, -1]),
+        (Label("ill", {0: ["ΌΧΙ"], 1: ["ΣΑΣ"]}), ["ΣΑΣ", "σασ", "όχι"], [1, 1, 0]),
         (Label("ill", {True: ["ja"], False: [2]}), ["true", "ja", "2", "FALSE"], [1, 1, 0, 0]),
         (Label("ill", {True: ["ja"], False: [2]}), [1, 2, 0], [1, 0, 0]),
     ],

@@ -218,7 +218,8 @@ class Label(Target):
         own = spelled(self.classes, self.other_spellings)
         if is_text and self.ignores_case:
             no, yes = self.classes.index(0), self.classes.index(1)  # in an order, 1 may come first
-            others = ((str(word).lower(), code) for word, code in own[2:])
+            # each letter by itself, as engines and Arrow do; Python alone has another sigma at the end of a word
+            others = (("".join(map(str.lower, str(word))), code) for word, code in own[2:])
             return (("0", no), ("1", yes), ("false", no), ("true", yes), *others)
         return tuple((str(value) if is_text else value, number) for value, number in own)
 
