@@ -58,6 +58,19 @@ def test_posteriors_are_those_of_all_true_counts(counts, scale):
     assert means == pytest.approx(np.array([own for _, own in slow]), abs=2e-4 if scale > 8 else 1e-5)
 
 
+def test_shares_are_averaged_over_the_documented_priors():
+    counts, total, sums = [(9, 4), (2, -1)], 0.0, np.zeros(2)
+    for strength in (2, 4, 8, 16, 32):
+        for j in range(1, 9):
+            label = strength * (1 / 2 + (1 / 2) * (j - 1 / 2) / 8)
+            logs, means = zip(*(enumerated(own, (label, strength - label), 0.5) for own in counts), strict=True)
+            weight = (j - 1 / 2) * (8 + 1 / 2 - j) * math.exp(sum(logs))
+            total += weight
+            sums += weight * np.array([mean[0] for mean in means])
+    shares = [own[0] for own in leaf_shares(np.array(counts), [0, 0], 0.5)]
+    assert shares == pytest.approx(sums / total, abs=3e-5)
+
+
 @given(
     st.integers(2, 5).flatmap(
         lambda k: st.lists(
