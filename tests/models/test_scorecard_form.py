@@ -106,9 +106,19 @@ def credit_card() -> Scorecard:
     return Scorecard(schema, (-9,), parts, 0.02, 0.3, CARD)
 
 
+def card_of_six_classes() -> Scorecard:
+    """Return a scorecard with points of four characters for six classes, and long names of attributes."""
+    attributes = {f"name of attribute number {i}": Boolean() for i in range(3)}
+    points = (-751, -49, 415, -747, 924, 666), (499, -357, -743, 818, 186, 623)
+    parts = tuple(AttributePoints(name, points) for name in attributes)
+    schema = Schema(attributes, Label("y", tuple("abcdef")))
+    return Scorecard(schema, (106, -23, 301, 8, -900, 512), parts, 0.01, None, NONE)
+
+
 @pytest.mark.parametrize(
     "model",
     [
+        card_of_six_classes(),
         credit_card(),
         a_long_card(3, 20, has_rows=True),
         TWO,
@@ -140,7 +150,7 @@ def test_everything_is_on_the_page_and_no_text_covers_another(model: Scorecard) 
     [
         ("days_b_screening_arrest", ["days_b_screening_", "arrest"]),
         ("mean systolic blood-pressure", ["mean systolic blood-", "pressure"]),
-        ("a" * 25, ["a" * 22, "aaa"]),
+        ("a" * 25, ["a" * 20, "aaaaa"]),
         ("worst_radius", ["worst_radius"]),
     ],
 )

@@ -20,6 +20,7 @@ _WIDTH, _LINE, _SMALL = 8.0, 0.27, 0.19  # inches: the form, a line, a line belo
 _PAGE = 10.6  # inches from top to bottom for which A4 and US letter have room
 _CHARACTERS, _CHARACTERS_IN_HALF = 28, 25  # in a line for the names of bins, with one column of attributes and with two
 _TINY, _LEAST = 7.5, 6.0  # points of small, and of scaled text
+_DIGIT = 0.0103  # inches for a digit, and its share of the gap, for each point of its size
 _RISKS, _BIN, _FIRST, _LEFT, _LAST = 2.05, 2.3, 4.7, 0.2, 7.8  # inches: risks, bins, columns of points, both margins
 _POINTS, _NOISE, _ROWS, _BOX = 4.45, 0.3, 6.5, 6.66  # inches, with released rows: points, interval, rows, box
 _GAP = 0.2  # inches between two columns of attributes
@@ -63,6 +64,7 @@ class _Form:
     """
 
     ax: Axes
+    size = 10.0  # of numbers; smaller if the columns of several classes are narrow
 
     def __init__(self, totals: PointTotals, captions: Sequence[str], n_columns: int, scale: float) -> None:
         self.totals, self.scale, self.n_columns = totals, scale, n_columns
@@ -87,6 +89,9 @@ class _Form:
         self.points = [first + step * (k + 0.5) for k in range(n)]
         self.boxes = [first + step * (n + k) + 0.06 for k in range(n)]
         self.box = step - 0.06
+        numbers = [self.totals.base, *(one.points for lines in self.totals.table.lines for one in lines)]
+        longest = max(len(f"{number:+d}") for own in numbers for number in own)
+        self.size = min(self.size, step / (_DIGIT * longest)) if n > 1 else self.size
 
     @property
     def page(self) -> float:
@@ -190,7 +195,7 @@ class _Form:
         if shaded:
             ends = [self._x(_LEFT), self._x(_LAST)]
             self.ax.fill_between(ends, top, top + height, color=_SHADE, lw=0, zorder=0)
-        name = self._wrapped(printable(lines[0].attribute), 22, max(int((height - _LINE) / _SMALL) + 1, 1))
+        name = self._wrapped(printable(lines[0].attribute), 20, max(int((height - _LINE) / _SMALL) + 1, 1))
         for place, text in enumerate(name):
             self.y = top + 0.5 * _LINE + place * (_LINE if len(name) <= len(lines) else _SMALL)
             self._text(self._x(0.28), text, weight="bold")
@@ -209,7 +214,7 @@ class _Form:
             self._text(self._x(_BIN), text)
         self.y = top + self._height(line) / 2
         for x, number in zip(self.points, line.points, strict=True):
-            self._text(self._x(x), f"{number:+d}" if number else "0", ha="center")
+            self._text(self._x(x), f"{number:+d}" if number else "0", size=self.size, ha="center")
         if len(self.points) <= _MOST_WITH_INTERVALS:
             for x, text in zip(self.points, line.intervals, strict=True):
                 self._interval(x, text)
@@ -229,7 +234,7 @@ class _Form:
         self._text(0.28, name, size=12 if strong else 10, weight="bold")
         for x, entry in zip(self.boxes, entries, strict=True):
             self._box(x, top, self.box - 0.06, tall - 0.05, strong=strong)
-            self._text(x + self.box / 2 - 0.03, entry, ha="center")
+            self._text(x + self.box / 2 - 0.03, entry, size=self.size, ha="center")
         self.y = top + tall
 
     def _risks(self) -> None:
