@@ -319,7 +319,7 @@ class Evaluation(envelope.SealedFile):
         about, (low, high) = self.rows()
         on = f"about {_rows(about)} ({low:,} to {high:,})"
         lines = [f"evaluation of the {self.kind} {self.model[:12]} on {on}", "", *self._matrix_lines]
-        lines += [*_table(self.estimates), "", *self._band_lines, *self._comparison]
+        lines += [*_table(self.estimates), *(["", *self._band_lines, *self._comparison] if not self.errors else [])]
         for group, estimates in self.by_group.items():
             about, (low, high) = self.rows(group)
             named = f"{printable(self.by or '')} = {printable(group)}"
