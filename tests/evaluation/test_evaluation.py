@@ -75,6 +75,20 @@ def test_a_verdict_is_wrong_in_no_more_cases_than_said():
     assert wrong <= 40
 
 
+def test_many_constants_are_compared_and_measured_at_the_stated_confidence():
+    """The model is right as often as each of ten classes is."""
+    rng, wrong, missed, label = np.random.default_rng(0), 0, 0, hr.Label("y", tuple("abcdefghij"))
+    tied = replace(PLAIN, target=label, bands=tuple(map(ScoreBand, range(10))), counts=((100,) * 100,) * 2)
+    for _ in range(400):
+        counts = 100 + rng.geometric(-np.expm1(-0.1), (2, 100)) - rng.geometric(-np.expm1(-0.1), (2, 100))
+        found = replace(tied, counts=tuple(map(tuple, counts.tolist())))
+        wrong += found.verdict != "too noisy to say"
+        low, high = found.baseline[1].on_rows
+        missed += not low <= 0.1 <= high
+    assert wrong <= 25
+    assert missed <= 25
+
+
 def test_of_a_number_there_is_no_matrix():
     for ask in (lambda: NUMBER.matrix, lambda: NUMBER.accuracy, lambda: NUMBER.mean_cost({}), lambda: NUMBER.baseline):
         with pytest.raises(TypeError, match="expected a model of classes, got one of a number; use `estimates`"):
