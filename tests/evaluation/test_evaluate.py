@@ -219,6 +219,21 @@ def test_of_a_number_a_row_changes_one_count_of_each_histogram_and_both_cost_eps
         assert (found.scale, found._scale(-1)) == (3, 6)
 
 
+def test_of_persons_with_a_number_both_histograms_cost_epsilon_together():
+    frame, source, budget = rows(90, "number").assign(who=np.arange(90) // 3), NoNoise(), hr.Budget(1)
+    schema = hr.Schema(ATTRIBUTES, TARGETS["number"], unit=hr.Unit("who", 2))
+    given = {"schema": schema, "epsilon": "1/2", "budget": budget, "random_state": source}
+    found = evaluate(fitted("number", "tree"), frame, **given)
+    assert [(mechanism, rows.sum()) for mechanism, rows in source.asked] == [
+        (DiscreteLaplace(Fraction(1, 6)), 60),
+        (DiscreteLaplace(Fraction(1, 12)), 60),
+    ]
+    assert [charge.epsilon for charge in found.privacy.charges] == [Fraction(1, 3), Fraction(1, 6)]
+    assert budget.spent == Fraction(1, 2)
+    assert (found.scale, found._scale(-1)) == (6, 12)
+    assert all(one.of_others is None for one in found.estimates)
+
+
 def test_probabilities_that_are_rounded_in_a_file_are_evaluated():
     frame, schema = rows(50, "order"), hr.Schema(ATTRIBUTES, TARGETS["order"])
     leaf = Leaf(label="low", probabilities=(0.3334, 0.3333, 0.3333))
