@@ -260,6 +260,8 @@ def test_what_is_charged_does_not_depend_on_the_answers(parameters):
         ({"scoring": "auc"}, "scoring"),
         ({"n_rows": 0}, "n_rows"),
         ({"n_rows": 2.5}, "n_rows"),
+        ({"n_rows": 2**63}, r"n_rows must be below 2\^63, got 9223372036854775808"),
+        ({"epsilon": "1e-20", "n_rows": 400}, "epsilon for one draw must be > "),
         ({"class_weight": "balanced"}, "class_weight"),
         ({"class_weight": {"yes": 2}, "scoring": "roc_auc"}, "scoring='roc_auc'.*costs or class_weight"),
         (
@@ -271,7 +273,7 @@ def test_what_is_charged_does_not_depend_on_the_answers(parameters):
 def test_wrong_parameters_are_refused_before_the_charge(parameters, problem):
     budget = hr.Budget(1)
     with pytest.raises((ArgumentError, TypeError), match=problem):
-        hr.PrivateAutoClassifier(1, **{"schema": SCHEMA, "budget": budget, **parameters}).fit(*rows())
+        hr.PrivateAutoClassifier(**{"epsilon": 1, "schema": SCHEMA, "budget": budget, **parameters}).fit(*rows())
     assert budget.spent == 0
 
 

@@ -22,10 +22,11 @@ from hedgerow.learn.simplify import simplified
 from hedgerow.models.decisions import ClassWeight, Costs, CostTable
 from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.facts import Fact
+from hedgerow.privacy.facts import LARGEST_COUNT, Fact
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
+from hedgerow.text.messages import describe_argument
 
 Scoring = Literal["accuracy", "roc_auc"]
 SCORINGS: tuple[Scoring, ...] = ("accuracy", "roc_auc")
@@ -57,8 +58,8 @@ class PrivateAutoClassification(PrivateSpecification):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("scoring", self.scoring, SCORINGS)
-        if self.n_rows is not None:
-            check_integer("n_rows", self.n_rows, 1)
+        if self.n_rows is not None and check_integer("n_rows", self.n_rows, 1) >= LARGEST_COUNT:
+            raise ArgumentError(f"n_rows must be below 2^63, got {describe_argument(self.n_rows)}.")
         self._tree(self.exact_epsilon)  # checks costs
 
     def check_public(self) -> None:
@@ -151,7 +152,8 @@ def draw_share(strength: Fraction) -> Fraction:
 
 def rows_needed(epsilon: Fraction) -> tuple[int, ...]:
     """Return the numbers of rows from which on the draw has each of its shares, given the ε of a row."""
-    return tuple(ceil(least / epsilon) for least in DRAW_SHARES)
+    # Where no count can be as large, epsilon is too small for any draw.
+    return tuple(min(ceil(least / epsilon), LARGEST_COUNT - 1) for least in DRAW_SHARES)
 
 
 def automatic_choice(
