@@ -220,6 +220,15 @@ def test_the_scorecard_competes_by_the_rows_that_it_misclassifies(monkeypatch):
     assert wrong <= set(losses)
 
 
+def test_a_count_of_no_rows_takes_a_tree():
+    frame, labels = rows()
+    sources = (SeededNoise(np.random.default_rng(seed)) for seed in range(4))
+    learners = [hr.PrivateAutoClassifier(1, schema=SCHEMA, random_state=source) for source in sources]
+    choices = [learner.fit(frame[:0], labels[:0]).choice_ for learner in learners]
+    assert {choice["because"] for choice in choices} == {"few_rows"}
+    assert 0 in {choice["rows"] for choice in choices}
+
+
 def test_trees_that_are_not_drawn_at_once_do_not_compete():
     wide = Schema({f"x{i}": Integer(0, 99, tuple(range(2, 99, 2))) for i in range(40)}, Label("y", (0, 1)))
     learner = auto.PrivateAutoClassification(1, schema=wide, n_rows=10**6)
