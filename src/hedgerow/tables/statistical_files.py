@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -57,6 +58,10 @@ class Variable:
     bounds: tuple[float, float] | None = None
     clock: tuple[datetime.datetime, int] | None = None
 
+    @cached_property
+    def _label_texts(self) -> frozenset[str]:
+        return frozenset((self.labels or {}).values())
+
     def text(self, value: Any) -> str:
         """Return a value as text of CSV; a missing value is blank."""
         if value is None or value != value:  # NaN
@@ -66,7 +71,7 @@ class Variable:
         if self.clock is not None:
             return _moment_text(value, *self.clock, has_time=self.kind == "time")
         text = _plain(value)
-        if self.labels and text in self.labels.values():  # another code has this text as its label
+        if text in self._label_texts:  # another code has this text as its label
             return f"{text} (no label)"
         return text
 
