@@ -54,7 +54,7 @@ def test_a_model_beats_the_constant_from_where_all_runs_do():
 def test_the_smallest_epsilon_that_is_enough_is_near_the_best_result_and_better_than_the_constant():
     found = curve(
         constant=[[0.5, 0.5]] * 3,
-        tree=[[0.4, 0.7], [0.6, 0.6], [0.62, 0.62]],
+        tree=[[0.45, 0.8], [0.6, 0.6], [0.62, 0.62]],
         scorecard=[[0.5, 0.5], [0.61, 0.61], [0.65, 0.65]],
     )
     assert found.best(EPSILONS[-1]) == "scorecard"

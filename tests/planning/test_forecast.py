@@ -69,8 +69,9 @@ def test_a_draw_on_few_rows_takes_less_time():
 
 
 def test_the_default_epsilon_is_the_least_for_a_tree_of_two_levels():
-    for loss in (0.02, 0.2):
-        forecast = hr.plan(SCHEMA, 1000, accuracy_loss=loss)
+    booleans = hr.Schema({f"x{n}": hr.Boolean() for n in range(8)}, LABEL)  # a list of two rules needs less
+    for schema, loss in ((SCHEMA, 0.02), (SCHEMA, 0.2), (booleans, 0.05)):
+        forecast = hr.plan(schema, 1000, accuracy_loss=loss)
         (tree,) = (bound for bound in forecast.draws if (bound.kind, bound.size) == ("tree", 2))
         assert tree.excess(forecast.epsilon) <= loss * 1000
         assert tree.excess(forecast.epsilon * 9 / 10) > loss * 1000
@@ -127,6 +128,23 @@ def test_public_rows_are_scored_as_scikit_learn_does():
     assert trial.scores == (pytest.approx(np.mean(card.predict(test) == ill[tried])),)
     assert trial.auroc == (pytest.approx(roc_auc_score(ill[tried] == "yes", card.predict_proba(test)[:, 1])),)
     assert curve.trial("constant", Fraction(1)).auroc == ()
+
+
+def test_the_constant_is_chosen_by_the_rows_of_the_fit(monkeypatch):
+    monkeypatch.setattr(simulation, "FACTORS", (Fraction(1),))
+    frame, _ = public()
+    ill = np.where(np.random.default_rng(0).random(300) < 0.5, "yes", "no")
+    scores, expected = (
+        hr.plan(SCHEMA, 200, 1, public=(frame, ill), runs=8).curve.trial("constant", Fraction(1)).scores,
+        [],
+    )
+    for run in range(8):
+        rng = np.random.default_rng([20261123, run])
+        order = rng.permutation(300)
+        ill_of_fit = np.mean(ill[rng.choice(order[:150], 200)] == "yes") > 0.5
+        expected.append(np.mean((ill[order[150:]] == "yes") == ill_of_fit))
+    assert scores == pytest.approx(expected)
+    assert min(expected) < 0.5  # the majority of the fit is not that of the test rows
 
 
 def test_costs_are_scored_and_bounded():
