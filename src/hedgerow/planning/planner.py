@@ -270,7 +270,7 @@ def _enough(bounds: Sequence[Expected], rows: int, allowed: float) -> Fraction:
     if enough is None:
         problem = "no bound on the loss of trees and rule lists is known for this schema"
         if bounds:
-            problem = f"with {number_of(rows, 'row')} no epsilon up to 100 is known to be enough"
+            problem = f"no epsilon up to 100 is known to be enough for {rows:,} rows"
         problem = f"give epsilon: {problem}"
         raise ArgumentError(f"{problem}.")
     return exact(enough, "epsilon")
