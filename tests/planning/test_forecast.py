@@ -200,7 +200,9 @@ def test_a_model_is_ahead_for_ranking_only_if_the_difference_is_clear():
 
 
 def test_one_run_has_no_band():
-    text = words(hr.plan(SCHEMA, 200, 1, public=public(), runs=1))
+    forecast = hr.plan(SCHEMA, 200, 1, public=public(), runs=1)
+    text = words(forecast)
+    assert "band" not in forecast.plot().get_title(loc="left")
     assert "that were not used for the fit, one run epsilon" in text
     assert "band" not in text
     assert " to " not in text.split("At epsilon")[0].split("epsilon constant")[1]

@@ -13,6 +13,7 @@ from hedgerow.planning.curve import CONSTANT, Curve
 from hedgerow.planning.facts import ForecastFacts
 from hedgerow.planning.wording import bound_name, constant_words, metric_words, rows_words
 from hedgerow.privacy.amounts import amount_text
+from hedgerow.text.messages import number_of
 
 if TYPE_CHECKING:
     from hedgerow.text.axes import Axes
@@ -48,16 +49,22 @@ def draw_curve(forecast: ForecastFacts, curve: Curve, ax: Axes | None) -> Axes:
         ax.set_ylim(bottom=max(_LEAST_R2, ax.get_ylim()[0]))
     ax.set_xlabel("epsilon")
     ax.set_ylabel(metric_words(curve.metric) + " on other public rows")
-    lines = (
-        f"default models fitted to {rows_words(forecast)} of a public table, {curve.runs} runs at each epsilon",
-        f"line: mean; band: contains a further run with probability {100 * curve.band_probability:.0f} %; "
-        "ring: from here on better than the dashed line in every run",
-    )
+    lines = _title(forecast, curve)
     figure = ax.get_figure(root=True)
     letters = 16 * ax.get_position().width * (8 if figure is None else figure.get_figwidth())
     ax.set_title("\n".join(fill(line, max(int(letters), 20)) for line in lines), loc="left", fontsize="small")
     ax.legend(edgecolor="none", fontsize="small")
     return ax
+
+
+def _title(forecast: ForecastFacts, curve: Curve) -> tuple[str, str]:
+    """Return what was fitted, and what lines, bands and rings are."""
+    runs = number_of(curve.runs, "run")
+    band = f"; band: contains a further run with probability {100 * curve.band_probability:.0f} %"
+    return (
+        f"default models fitted to {rows_words(forecast)} of a public table, {runs} at each epsilon",
+        f"line: mean{band if curve.runs > 1 else ''}; ring: from here on better than the dashed line in every run",
+    )
 
 
 def draw_bounds(forecast: ForecastFacts, ax: Axes | None) -> Axes:
