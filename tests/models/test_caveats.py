@@ -154,6 +154,22 @@ def test_constant_scorecards_are_those_whose_totals_are_on_one_side():
     assert kinds(Scorecard(number, (99,), (part,), 0.5, None, CARD)) == ["constant"]  # always the upper bound
 
 
+@pytest.mark.parametrize(
+    ("base", "no", "yes", "always"),
+    [
+        ((9, 0, 0), (-6, 0, 5), (6, 20, 8), False),  # 15, 20, 8 for yes
+        ((9, 0, 0), (-6, 0, 2), (6, 14, 8), True),  # totals of classes overlap, but never in the same row
+        ((0, 3, 0), (0, -3, 0), (0, 5, 0), False),  # of equal totals the first class is predicted
+        ((3, 0, 0), (0, 3, 0), (1, 0, 0), True),
+    ],
+)
+def test_a_scorecard_of_three_classes_is_constant_if_a_class_leads_in_every_row(base, no, yes, always):
+    schema = Schema({"smoker": Boolean()}, Label("stage", ("I", "II", "III")))
+    model = Scorecard(schema, base, (AttributePoints("smoker", (no, yes)),), 0.1, None, CARD)
+    assert (len(set(model.predict(pd.DataFrame({"smoker": [False, True]})))) == 1) is always
+    assert kinds(model) == (["constant"] if always else [])
+
+
 LITERALS = [Literal("age", op, (cut,)) for op, cut in product(("<=", ">"), (2, 5))]
 LITERALS += [Literal("smoker", op) for op in ("true", "false")]
 ROWS = pd.DataFrame(list(product((0, 4, 9), (False, True))), columns=["age", "smoker"])

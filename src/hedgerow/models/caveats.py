@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Floats, Mask
+from hedgerow.boundary.arrays import Floats, Integers, Mask
 from hedgerow.models.conditions import Path
 from hedgerow.models.decisions import CostTable
 from hedgerow.models.leaf_release import LeafRelease
@@ -52,18 +52,25 @@ def constant(prediction: Any) -> Caveat:
     return Caveat("constant", f"It predicts {shown_text(prediction)} for every row: nothing in a row matters.")
 
 
-def of_totals(outcomes: Sequence[Any], ends: Sequence[tuple[int, int]], *, has_classes: bool) -> Iterator[Caveat]:
-    """Yield whether totals between these ends, one for each class or a single one, always predict the same."""
+def of_total(outcomes: Sequence[Any], ends: tuple[int, int], *, has_classes: bool) -> Iterator[Caveat]:
+    """Yield whether a total between these ends, of two classes or a number, always predicts the same."""
     if not has_classes:
         if outcomes[0] == outcomes[-1]:  # they rise with the total
             yield constant(outcomes[0])
-        return
-    if len(ends) == 1:
-        ends = [(0, 0), *ends]  # the first class is decided for up to a total of 0
-    for place, (low, high) in enumerate(ends):
-        others = [most + (other < place) for other, (_, most) in enumerate(ends) if other != place]
-        if low >= max(others, default=high):
-            yield constant(outcomes[place])
+    elif ends[1] <= 0 or ends[0] > 0:  # the first class is decided for up to a total of 0
+        yield constant(outcomes[int(ends[0] > 0)])
+
+
+def of_class_totals(outcomes: Sequence[Any], base: Integers, bins: Sequence[Integers]) -> Iterator[Caveat]:
+    """Yield whether one class has the largest total whatever the bins are.
+
+    `bins` has the points of each attribute's bins by class. Only the class that one row has can be that of all rows.
+    """
+    place = int((base + sum(points[0] for points in bins)).argmax())
+    leads = (base[place] - base) + sum((points[:, [place]] - points).min(axis=0) for points in bins)
+    needed = np.arange(len(base)) < place  # the first of the largest totals decides
+    if (leads >= needed).all():
+        yield constant(outcomes[place])
 
 
 def leaf_caveats(
