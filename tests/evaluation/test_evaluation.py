@@ -60,6 +60,14 @@ def test_what_is_too_noisy_says_so():
     assert "on about 0 rows (0 to " in str(nothing)
 
 
+def test_a_share_of_counts_below_0_is_shown_as_the_nearest_possible_one():
+    few = replace(PLAIN, counts=((700, -3, 90, 160), (500, -4, 12, 95)))
+    wrong = next(each for each in few.estimates if each.name.startswith("errors among true no"))
+    assert wrong.value == 0
+    assert wrong.says_something
+    assert str(wrong).startswith("0.0 % (noise only 0.0 to ")
+
+
 def test_a_model_worse_than_one_class_is_said_to_be():
     worse = replace(PLAIN, counts=((700, 500, 90, 160), (400, 400, 12, 95)))
     assert worse.verdict == "worse"
@@ -163,6 +171,9 @@ def test_a_reliability_diagram_is_drawn_for_probabilities_of_two_classes():
     assert points == pytest.approx(np.array([[0.2, 200 / 900], [0.4, 180 / 480], [0.7, 250 / 350]]))
     assert "<svg" in found._repr_html_()
     assert "score band: P(yes)" in str(found)
+    assert "\n0.0 to 30.0 %  " in str(found)
+    of_a_leaf = replace(found, bands=(bands[0], replace(bands[1], low=0.4, high=0.4), bands[2]))
+    assert "\n40.0 %  " in str(of_a_leaf)
     assert Evaluation.from_json(found.to_json()) == found
     with pytest.raises(TypeError, match="probabilities of two classes"):
         PLAIN.plot()

@@ -386,7 +386,8 @@ class Evaluation(envelope.SealedFile):
         rows = [[f"score band: P({value})", "predicted", "rows", "observed", "noise only"]]
         for band, count, share in self.reliability:
             predicted = 0.0 if band.probabilities is None else band.probabilities[1]
-            ends = f"{100 * band.low:.1f} to {100 * band.high:.1f} %"
+            low, high = f"{100 * band.low:.1f}", f"{100 * band.high:.1f}"
+            ends = f"{high} %" if low == high else f"{low} to {high} %"
             shown = [share.value_text, share.span_text(share.on_rows)]
             rows.append([ends, f"{100 * predicted:.1f} %", f"{count:,}", *shown])
         return [*aligned(rows, left=1), ""]

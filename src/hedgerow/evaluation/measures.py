@@ -34,7 +34,7 @@ class Estimate:
     name : str
         The measure.
     value : float or None
-        Its value by the noisy counts; None if they give a value that is not possible.
+        Its value by the noisy counts, at most as far as values are possible; None if they count no rows.
     on_rows : (float, float)
         The interval for the rows that were counted: noise only.
     of_others : (float, float) or None
@@ -125,8 +125,9 @@ class Mean:
         own, values = counts.of(self.inside), self.values[self.inside]
         exponent = _exponent(values)
         values = np.ldexp(values, -exponent)
-        value = own.mean(values) if own.total > 0 else None
-        value = None if value is None or not values.min() <= value <= values.max() else self._shown(value, exponent)
+        value = None
+        if own.total > 0:  # noise may leave a mean that no rows have: the nearest possible one is shown
+            value = self._shown(min(max(own.mean(values), values.min()), values.max()), exponent)
         on_rows, others = (
             (self._shown(low, exponent), self._shown(high, exponent))
             for low, high in own.mean_intervals(values, self.choices)
