@@ -116,7 +116,7 @@ def test_accuracy_by_counts_of_unknown_noise_is_unknown(word):
     ],
 )
 def test_accuracy_is_not_measured_without_released_counts(model):
-    assert accuracy.released_accuracy(Subject(model)).answer.startswith("Not measured.")
+    assert accuracy.released_accuracy(Subject(model)).answer.startswith("Not measured")
 
 
 def test_a_leaf_without_counts_beside_one_with_them():

@@ -266,7 +266,7 @@ class PointTotals(ABC):
         title = "Points by bin"
         if self.table.has_intervals:
             title += "; 95 % by noise: where a fit of the same rows without noise is expected"
-        found = ((title, points), ("What a total means", [one.record() for one in self.risks]))
+        found = ((title, points), (f"What a total means: {self.meaning}", [one.record() for one in self.risks]))
         rows = [(title, records, tuple(tuple(map(_cell, one.values())) for one in records)) for title, records in found]
         return tuple(Listing(title, tuple(records[0]), cells) for title, records, cells in rows if records)
 
