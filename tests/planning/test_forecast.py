@@ -168,6 +168,7 @@ def test_a_rare_class_is_forecast_with_what_helps():
     text = words(forecast)
     assert "if 5.0 % of the rows have ill = yes" in text
     assert "tree, class_weight yes=19" in text
+    assert "Always predicting the other class is wrong for 5.0 %: no model can save more" in text
     assert "class_weight={'yes': 19} (--class-weight yes=19) lowers this to" in forecast.recommendation
     assert [risk["class_weight"] for risk in forecast.to_dict()["risks"]] == 2 * [*6 * [None], *3 * [19.0]]
     assert "tends to predict one class for everyone if the other class has fewer than" in words(

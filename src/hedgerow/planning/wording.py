@@ -109,6 +109,10 @@ def _lost(forecast: ForecastFacts, bound: Expected, excess: float | None = None)
     return f"{lost:,.0f} of {forecast.rows:,} predictions ({share}{units})"
 
 
+def _cost(cost: float) -> str:
+    return f"{cost:,.0f}" if cost >= 100 else f"{cost:.3g}"
+
+
 # Bounds, without a public table
 
 
@@ -352,10 +356,16 @@ def _of_bounds(forecast: ForecastFacts) -> list[str]:
         f"on average at most {_lost(forecast, bound)} compared with the best {bound.kind} of its size."
         for bound in forecast.largest[:1]
     ]
+    rare = forecast.rare
     if not forecast.largest:
         sentences.append("Fit a scorecard: its noise is small compared with the rows in its bins.")
     elif not forecast.is_scorecard_sensible and forecast.bin_noise is not None:
         sentences.append("Do not fit a scorecard: its noise exceeds the rows in its bins.")
+    elif rare is not None and forecast.costs is None and len(forecast.schema.classes) == 2:
+        share = _percent(rare.share)
+        sentences.append(
+            f"Always predicting the other class is wrong for {share}: no model can save more (try --public)."
+        )
     else:
         sentences.append(
             "Which model is most accurate depends on the rows: try a public or synthetic table (public=, --public)."
