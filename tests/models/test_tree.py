@@ -265,7 +265,7 @@ def test_the_text_is_the_tree_as_a_person_reads_it() -> None:
         "    else: no            # 75.0 % of 8\n"
         "else if sex = F: yes    # 87.5 % of 8\n"
         "else: yes\n"
-        "(a missing value fails every test but `is missing`: its row goes to else (no))"
+        "(a missing value fails every test but `is missing`)"
     )
 
 
@@ -370,7 +370,7 @@ def test_html_has_columns_of_counts_only_where_there_are_some() -> None:
 
 
 def test_where_missing_values_go_is_said_once_in_text_page_and_picture() -> None:
-    said = "a missing value fails every test but `is missing`: its row goes to else (no)"
+    said = "a missing value fails every test but `is missing`"
 
     def tree(literal: Literal, missing: Any) -> Tree:
         schema = Schema({"age": Integer(17, 90, cuts=(30,), missing=missing)}, Label("ill", ("no", "yes")))

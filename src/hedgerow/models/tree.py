@@ -26,7 +26,7 @@ from hedgerow.text.messages import number_of
 from hedgerow.text.values import Value, printable, shown_text
 
 MAX_DEPTH = 64  # Python accepts at most 100 levels of indentation, and such a tree is unreadable
-_ELSE = "a missing value fails every test but `is missing`: its row goes to else (no)"
+_ELSE = "a missing value fails every test but `is missing`"
 _T = TypeVar("_T")
 
 
