@@ -37,7 +37,7 @@ def evaluate(
     class_weight: Annotated[list[str] | None, option("Cost of errors: CLASS=5. Repeatable.", metavar="RULE")] = None,
     costs: Annotated[Path | None, advanced("YAML or JSON file of costs.  \\[the model's]", "--costs")] = None,
     bands: Annotated[int | None, advanced("Score bands of probabilities.  \\[6 to 16, by epsilon]")] = None,
-    plot: Annotated[Path | None, option("Draw the reliability diagram (PNG, SVG or PDF).")] = None,
+    plot: Annotated[Path | None, option("Draw the reliability diagram of two classes (PNG, SVG, PDF).")] = None,
     budget: common.BudgetOption = None,
     output: Annotated[Path, option("File for the evaluation.", "-o", "--output")] = Path("evaluation.json"),
     force: common.Force = False,

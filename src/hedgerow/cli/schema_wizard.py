@@ -54,7 +54,7 @@ _IN_ORDER = "its values from the first to the last, with commas between them"
 
 
 def wizard(
-    data: Annotated[str, typer.Argument(help="Table whose columns are asked about: a CSV file, Parquet, a database.")],
+    data: Annotated[str, typer.Argument(help="Table whose columns are asked about: a file or database.")],
     *,
     target: TargetOption = None,
     public_sample: Annotated[Path | None, option(f"PUBLIC rows, read for proposals: {FILE}.")] = None,
@@ -374,7 +374,7 @@ def import_draft(
         typer.Argument(
             metavar="FILE",
             help="REDCap data dictionary (.csv), Frictionless Table Schema, CSVW or JSON Schema (.json), DDI codebook "
-            "(.xml), data.parquet, whose types are read; or duckdb:///FILE::TABLE, "
+            "(.xml); .parquet, .sav, .dta, .sas7bdat, whose types and value labels are read; or duckdb:///FILE::TABLE, "
             "postgresql://USER@HOST/DATABASE::TABLE, whose catalogue is.",
         ),
     ],
