@@ -104,6 +104,14 @@ def test_public_rows_may_hold_words_for_missing_values_and_columns_to_leave_out(
     assert (schema.names, schema["n"].kind, schema["n"].missing_values) == (("n",), "integer", ("u",))
 
 
+def test_a_column_of_persons_in_public_rows_is_noted_with_what_to_declare(folder, run):
+    (folder / "v.csv").write_text("patient_id,age,ill\n" + "".join(f"{i},{i},{i % 2}\n" * 2 for i in range(40, 80)))
+    _, _, err = run("schema", "from-public", "v.csv", "--target", "ill", "-o", "v.yaml")
+    assert "check: patient_id looks as if it says whose row each row is; if so, leave it out (--drop patient_id)" in err
+    _, _, err = run("schema", "from-public", "v.csv", "--target", "ill", "-o", "w.yaml", "--drop", "patient_id")
+    assert "whose row" not in err
+
+
 def test_the_word_of_another_program_for_missing_is_declared_and_marked_to_be_checked(folder, run):
     (folder / "r.csv").write_text("age,ill\n" + "".join(f"{i},{i % 2}\n" * 2 for i in range(40, 80)) + "NA,1\n")
     code, _, err = run("schema", "from-public", "r.csv", "--target", "ill", "-o", "r.yaml")

@@ -13,6 +13,8 @@ from hedgerow.errors import DomainError, SchemaError
 from hedgerow.models import read_model
 from hedgerow.schema import Categorical, Label, Ordered, OrderedLabel, Schema
 from hedgerow.schema.fits import fit_of
+from hedgerow.schema.from_public import public_notes
+from hedgerow.schema.spellings import similar_values
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 
@@ -220,3 +222,25 @@ def test_other_values_stay_errors_that_name_the_spellings(schema, rows):
     frame = rows.assign(ward="west")
     with pytest.raises(DomainError, match=r"outside the declared domain \(north \(also N, nord\), south\)"):
         schema.encode(Table.of(frame))
+
+
+@pytest.mark.parametrize(
+    ("values", "groups"),
+    [
+        (("0", "1", "No", "Yes", "no", "yes"), [("0", "No", "no"), ("1", "Yes", "yes")]),
+        (("Kiel", "Ulm", "kiel"), [("Kiel", "kiel")]),
+        (("no", "yes"), []),
+        (("0", "1", "2"), []),
+        (("f", "j", "n"), [("f", "n")]),
+        (("f", "m", "n"), []),
+    ],
+)
+def test_usual_spellings_of_one_value_are_grouped(values, groups):
+    assert similar_values(values) == groups
+
+
+def test_spellings_of_one_value_in_public_rows_are_noted_with_what_to_write():
+    table = pa.table({"ill": ["no", "No", "yes", "0"], "town": ["Ulm", "Kiel", "Bonn", "Ulm"]})
+    assert public_notes(table, {}, "ill") == (
+        'ill: 0, No, no are listed as different values; if they mean the same, write "no": ["0", "No"] for them',
+    )

@@ -159,6 +159,9 @@ def from_public(
     say(schema)
     for note in notes:
         say(f"check: {note}", err=True)
+    for name in filter(names_person, schema.names):
+        advice = f"leave it out (--drop {printable(name)}), and declare `unit: {{column: …, max_rows: 1}}`"
+        say(f"check: {printable(name)} looks as if it says whose row each row is; if so, {advice}", err=True)
     for name in unnamed:
         say(f"{printable(name)} has no name of its own, and is left out", err=True)
     for name in schema.names:

@@ -1,5 +1,6 @@
 """Attributes and classes taken from public data; whatever the data hold becomes public."""
 
+import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from hedgerow.schema.dates import Date, recognised_formats
 from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.missing_words import missing_words, suspected_codes
 from hedgerow.schema.numbers import Integer, Numeric, Real
+from hedgerow.schema.spellings import similar_values
 from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.tables.columns import Column, pc
 from hedgerow.tables.frames import Table
@@ -44,7 +46,7 @@ def public_attribute(
         if len(found) > MOST_CATEGORIES:
             hint = (
                 "leave the column out (on the command line: --drop), or group its values. If they are numbers, declare "
-                "the texts among them as missing_values, and remove zeros before numbers."
+                "the texts among them as missing_values (--missing), and remove zeros before numbers."
             )
             if marks := recognised_marks(column):
                 read = f"read the file with {' or '.join(marks)}."
@@ -149,7 +151,23 @@ def public_notes(
             found.append(f"{named}: {listed(words)} is taken for a category; if it means missing, add {_option(words)}")
         elif codes := suspected_codes(column):
             found.append(f"{named}: {listed(codes)} is taken for a number; if it means missing, add {_option(codes)}")
+        found += [_spelling_note(named, group) for group in similar_values(_texts(column))]
     return tuple(found)
+
+
+def _texts(column: Column) -> tuple[str, ...]:
+    """Return the different values of a column of text, if they are few."""
+    if not column.is_text or column.is_missing.all():
+        return ()
+    values = np.unique(column.present().astype(str)).tolist()
+    return tuple(values) if len(values) <= MOST_CATEGORIES else ()
+
+
+def _spelling_note(named: str, group: Sequence[str]) -> str:
+    value = next(filter(str.isalpha, reversed(group)), group[-1])
+    others = json.dumps([word for word in group if word != value], ensure_ascii=False)
+    line = f"{json.dumps(value, ensure_ascii=False)}: {printable(others)}"
+    return f"{named}: {listed(group)} are listed as different values; if they mean the same, write {line} for them"
 
 
 def _odd_words(column: Column) -> tuple[str, ...]:
