@@ -18,7 +18,9 @@ def reliability_plot(points: Sequence[Point], event: str, caption: str, ax: Axes
     below = [max(value - low, 0.0) for _, value, (low, _) in points]
     above = [max(high - value, 0.0) for _, value, (_, high) in points]
     label = "score bands, 95 % interval by the noise"
-    ax.errorbar(predicted, observed, yerr=[below, above], fmt="o", color=colour(0), capsize=3, label=label)
+    ax.errorbar(
+        predicted, observed, yerr=[below, above], fmt="o", color=colour(0), capsize=3, label=label, clip_on=False
+    )
     ax.set_xlabel(plain(fill(f"predicted probability of {event}", 60)))
     ax.set_ylabel("observed share")
     ax.set(xlim=(0, 1), ylim=(0, 1))
