@@ -101,15 +101,15 @@ def domain_text(values: Sequence[Value], spellings: Spellings, most: int) -> str
     return ", ".join(parts[:most]) + (f", … ({len(parts)} values)" if len(parts) > most else "")
 
 
-def similar_values(values: Sequence[Value]) -> list[tuple[Value, ...]]:
+def similar_values(values: Sequence[str]) -> list[tuple[str, ...]]:
     """Return groups of two values or more that are usual spellings of the same.
 
     They differ in the case of letters alone; or all values are words for no and for yes, and there are more than two.
     """
-    words = {value: str(value).lower() for value in values}
+    words = {value: value.lower() for value in values}
     truths = {word: place for place, group in enumerate(_TRUTHS) for word in group}
     if len(values) > 2 and all(word in truths for word in words.values()):
-        keys: dict[Value, Any] = {value: truths[word] for value, word in words.items()}
+        keys: dict[str, Any] = {value: truths[word] for value, word in words.items()}
     else:
         keys = dict(words)
     groups = [tuple(value for value in values if keys[value] == key) for key in dict.fromkeys(keys.values())]
