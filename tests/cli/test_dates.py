@@ -97,4 +97,4 @@ def test_a_workbook_goes_wherever_a_csv_goes(export, run):
     assert "found an empty file or line" in err
     code, _, err = run("fit", "t.xlsx", "--engine", "duckdb", "--schema", "s.yaml", "--epsilon", "1", "-o", "e.json")
     assert code == 2
-    assert ".gz of these, .xlsx, or - for" in err
+    assert ".gz of these, .xlsx, .sav" in err

@@ -107,7 +107,7 @@ def test_what_a_tally_costs_is_charged_and_nothing_where_it_is_refused(counted, 
         (("tally", "schema.yaml", "--merge", "data.csv", "-o", "c.parquet"), "no such column, which a tally"),
         (("fit", "--tally", "counts.parquet", "--epsilon", "1"), "--tally needs --schema"),
         ((*OF_TALLY, "--unit", "patient", "--max-rows", "2"), "knows no unit and no weight"),
-        ((*OF_TALLY, "--encoding", "cp1252"), "--encoding and --decimal are for one file of text"),
+        ((*OF_TALLY, "--encoding", "cp1252"), "for one file of text that no engine counts"),
     ],
 )
 def test_what_does_not_go_together_is_refused(words, problem, run):

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -173,6 +174,17 @@ def test_labels_by_costs_are_no_most_probable_classes_and_get_no_shares():
 def test_weighted_rows_release_no_counts():
     weighted = replace(SCHEMA, weight=Weight("weight", 4.0))
     assert released(TREES(1), weighted) is None
+
+
+def test_many_classes_release_no_counts_by_default_and_have_the_shares_of_their_counts_if_asked():
+    def named(n):
+        return hr.Schema({"x": hr.Boolean()}, hr.Label("y", tuple(range(n))))
+
+    assert released(TREES(1), named(20)) == COUNTS_FOR_SHARES
+    assert released(TREES(1), named(21)) is None
+    data = pd.DataFrame({"x": [True, False] * 300})
+    clf = TREES(50, schema=named(21), release_counts=True, random_state=0).fit(data, [0, 20] * 300)
+    assert all(leaf.probabilities is None and leaf.counts is not None for leaf in clf.tree_.leaves)
 
 
 def test_a_greedy_default_spends_its_usual_fifth_and_has_no_posterior():

@@ -196,7 +196,16 @@ def test_the_source_holds_names_and_values_as_constants_only(model: Scorecard) -
         *("row", "value", "missing", "digits", "spelled", "_own", "_cell", "_number", "_boolean", "_word", "_date"),
         *("re", "hasattr", "isinstance", "format", "getattr", "repr", "str", "bool", "int", "float", "ValueError"),
         *("points", "totals", "total", "tuple", "map", "sum", "zip", "max"),
-        *("_plain", "_serial", "steps", "pattern", "replacement", "text", "datetime"),  # of the formats of dates
+        *(
+            "_plain",
+            "_serial",
+            "zero",
+            "steps",
+            "pattern",
+            "replacement",
+            "text",
+            "datetime",
+        ),  # of the formats of dates
     }
     imports = [node for node in tree.body if not isinstance(node, ast.FunctionDef)]
     assert [ast.unparse(node) for node in imports] == ["import re"] * bool(imports)

@@ -313,7 +313,7 @@ def score_of_classes(self: Any, X: Any, y: Any, sample_weight: Any = None) -> fl
     from sklearn.metrics import accuracy_score  # takes long to import
 
     # Labels are read as `fit` reads them: "1" can be the class 1.
-    schema = getattr(getattr(self, self._fitted), "schema", None)
+    schema = getattr(getattr(self, self._fitted, None), "schema", None)
     spellings = getattr(schema.label, KEY, ()) if isinstance(schema, Schema) else ()
     labels, label = Labels.of(y, X), Label("label", tuple(self.classes_.tolist()), spellings)
     given = label.codes(labels.column(labels.name))

@@ -211,6 +211,7 @@ LEAF_SHARE = Fraction(1, 5)
 LEAF_COUNTS = LeafNumbers("counts", LEAF_SHARE)
 COUNTS_FOR_SHARES = LeafNumbers("counts", Fraction(1, 20))  # docs/exact.md says how these were chosen
 LEAST_FOR_SHARES = Fraction(1, 10)  # the ε of a row from which a default model releases them
+MOST_FOR_SHARES = 20  # classes: the posterior takes about 10 ms for each leaf and class
 LEAF_SUMS = LeafNumbers("sums", Fraction(1, 10))
 
 

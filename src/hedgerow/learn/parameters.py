@@ -38,8 +38,9 @@ stop_probability : float or "auto", default="auto"
     "release_counts": """
 release_counts : bool or "auto", default="auto"
     With exact search: whether to release the rows of each class in each rule or leaf too, from which the class
-    probabilities follow (docs/exact.md). "auto": for a twentieth of ε, if ε for a row is at least 0.1 and the loss is
-    the number of errors; labels alone otherwise. True: for a fifth. Greedy search always releases them.
+    probabilities follow (docs/exact.md). "auto": for a twentieth of ε, if ε for a row is at least 0.1, the loss is the
+    number of errors and there are at most 20 classes; labels alone otherwise. True: for a fifth. Greedy search
+    always releases them.
 """,
     "exact search of trees": """
 %(search)s

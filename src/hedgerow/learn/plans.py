@@ -99,7 +99,8 @@ class LeafPlan(Plan):
         scale = noise.sensitivity / noise.epsilon
         if number is not None and self.predicts_means:
             means = learned.leaf_means(number, released, scale, drawn)
-        if number is None and drawn is not None and found.loss is not None and found.loss.is_errors:
+        is_by_errors = number is None and found.loss is not None and found.loss.is_errors
+        if is_by_errors and drawn is not None and self.target.n_levels <= learned.MOST_FOR_SHARES:
             shares = leaf_shares(released, drawn, float(scale))
         return replace(found, means=means, shares=shares, **{self.of_leaves.kind: released})
 

@@ -11,7 +11,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, DrawPlan, DrawProbabilities, equal_blocks
 from hedgerow.learn.chosen_attributes import MOST_CHOSEN, WIDE, ChosenPlan, ends, with_options
 from hedgerow.learn.inputs import check_learnable
-from hedgerow.learn.learned import COUNTS_FOR_SHARES, LEAF_COUNTS, LEAST_FOR_SHARES, LeafNumbers
+from hedgerow.learn.learned import COUNTS_FOR_SHARES, LEAF_COUNTS, LEAST_FOR_SHARES, MOST_FOR_SHARES, LeafNumbers
 from hedgerow.learn.objectives import RowLoss
 from hedgerow.learn.plans import GreedyPlan, Plan
 from hedgerow.learn.private_base import PrivateSpecification, search_progress
@@ -166,8 +166,10 @@ class SearchSpecification(PrivateSpecification):
         """Return what is released of the leaves of a drawn model; None for nothing."""
         if not isinstance(self.release_counts, str):
             return self.loss.released(counts=bool(self.release_counts))
-        bears_shares = schema.weight is None and self.epsilon_of_a_row(schema) >= LEAST_FOR_SHARES
-        return COUNTS_FOR_SHARES if self.loss.is_default and bears_shares else None
+        if schema.weight is not None or schema.target.n_levels > MOST_FOR_SHARES:
+            return None
+        is_enough = self.epsilon_of_a_row(schema) >= LEAST_FOR_SHARES
+        return COUNTS_FOR_SHARES if self.loss.is_default and is_enough else None
 
     def search_plan(self, schema: Schema) -> SearchPlan:
         """Return how a fit with this schema searches."""
