@@ -90,7 +90,7 @@ def test_counts_are_those_of_the_released_histograms_with_the_agreed_class_total
     monkeypatch.setattr(
         Fit,
         "_part",
-        lambda fit, place, counts, noise: found.update({place: (counts, noise)}) or part(fit, place, counts, noise),
+        lambda fit, place, counts, *noise: found.update({place: (counts, *noise)}) or part(fit, place, counts, *noise),
     )
     tally, row = table(kind), row_of(kind)
     clf, releases = fitted(kind, tally)
@@ -111,13 +111,15 @@ def test_counts_are_those_of_the_released_histograms_with_the_agreed_class_total
             start += sizes[place]
         of_group = [sizes[place] for place in group]
         variances |= dict(zip(group, histogram_variances(mechanism, of_group), strict=True))
-    for place, (counts, noise) in found.items():
+    weights = np.array([1 / variance for _, variance in totals])
+    for place, (counts, variance, noise) in found.items():
         own = tables[place].sum(axis=0)
         agreed = counts.sum(axis=0)
         assert counts == pytest.approx(tables[place] + (agreed - own) / sizes[place])
-        assert noise == pytest.approx(variances[place] / row**2)
-    assert len({tuple(np.round(counts.sum(axis=0), 6)) for counts, _ in found.values()}) == 1
-    weights = np.array([1 / variance for _, variance in totals])
+        assert variance == pytest.approx(variances[place] / row**2)
+        of_bin, of_total = k * (1 - 1 / sizes[place]) * variance, k / weights.sum() / sizes[place] ** 2
+        assert of_bin < noise**2 < of_bin + of_total  # another release of the totals lowers the noise on their mean
+    assert len({tuple(np.round(counts.sum(axis=0), 6)) for counts, *_ in found.values()}) == 1
     of_histograms = weights @ np.array([total for total, _ in totals]) / weights.sum()
     first = clf.privacy_.charges[0].epsilon  # of another release of the totals, which has more noise
     assert np.abs(agreed - of_histograms).max() < 12 * 1.6 * k / float(first)
