@@ -294,8 +294,8 @@ def test_the_best_tree_of_compas_by_a_proper_loss_is_that_of_trying_every_tree(o
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective", ["brier", "mixed"])
-def test_what_is_shown_are_the_probabilities_of_the_model_and_its_rows(kind, objective):
-    """Of 100 rows with x0 73 are of class 1: .75 of the grid; of the 100 others, 4: .05."""
+def test_probabilities_are_of_the_grid_and_what_is_shown_are_the_shares_of_rows(kind, objective):
+    """Of 100 rows with x0, 73 are of class 1, 0.75 on the grid; of the 100 others, 4, which gives 0.05."""
     X = np.repeat([[1], [0]], 100, axis=0)
     y = np.r_[np.arange(100) < 73, np.arange(100) < 4].astype(int)
     clf = kind(schema=None, objective=objective).fit(X, y)
@@ -303,8 +303,8 @@ def test_what_is_shown_are_the_probabilities_of_the_model_and_its_rows(kind, obj
     assert clf.predict(X[::100]).tolist() == [1, 0]
     model = clf.tree_ if kind is hr.OptimalTreeClassifier else clf.rule_list_
     assert sorted(line.split("# ")[1] for line in str(model).splitlines() if "#" in line) == [
-        "75 %; 100 rows",
-        "95 %; 100 rows",
+        "73.0 % of 100",
+        "96.0 % of 100",
     ]
     assert type(model).from_json(model.to_json()) == model
 
