@@ -60,7 +60,8 @@ def test_confidence_of_hard_labels_is_one_or_nothing():
 
 
 def test_labels_of_a_private_tree_are_attacked_without_a_warning():
-    tree = hr.PrivateTreeClassifier(50.0, max_depth=1, random_state=0).fit(X > 0, Y)
+    drawn = hr.PrivateTreeClassifier(50.0, max_depth=1, release_counts=False, random_state=0)
+    tree = drawn.fit(X > 0, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", LabelsOnlyWarning)
         found = confidence(tree, LabelledRows.of(X > 0, Y))
