@@ -496,15 +496,18 @@ def test_the_replay_catches_an_association_that_moves_further_before_a_tree_or_l
         )
 
 
-def test_the_rho_of_a_wide_table_covers_what_is_kept_for_rounding_after_any_choice():
+@pytest.mark.parametrize("counts", [False, "auto"])
+def test_the_rho_of_a_wide_table_covers_what_is_kept_for_rounding_after_any_choice(counts):
     """12 attributes are searched in two blocks here, and 3 in one, whose prior rises with all of ε."""
     numbers = {f"z{i}": hr.Integer(0, 9, tuple(range(1, 8))) for i in range(12)}
     schema = hr.Schema(numbers | dict(booleans(28).attributes), CLASSES)
 
     def learners(epsilon):
-        plan = specification_of(hr.PrivateTreeClassifier(epsilon, max_depth=5, schema=schema)).plan(schema)
+        tree = hr.PrivateTreeClassifier(epsilon, max_depth=5, release_counts=counts, schema=schema)
+        plan = specification_of(tree).plan(schema)
         left = plan._left(FEWEST_CHOSEN)
-        return left / epsilon, [plan.learner(some, left) for some in (widest(schema), next(ends(schema)))]
+        found = [plan.learner(some, left) for some in (widest(schema), next(ends(schema)))]
+        return found[1]._for_draw / epsilon, found
 
     epsilon, weight = Fraction(10), 9
     for _ in range(3):  # until ε just fails to give this weight to the draw from 3 attributes
