@@ -82,7 +82,7 @@ _PARAMETERS: Mapping[str, _Parameter] = {
     "costs": _Parameter("YAML or JSON file; the manual has one.", ADVANCED, Path),
     "quantile": _Parameter("Of --objective quantile.", ADVANCED),
     "clip": _Parameter("Of numbers: a share of the range.", ADVANCED),
-    "release_counts": _Parameter("A fifth of epsilon for counts of leaves, or none.", ADVANCED, bool),
+    "release_counts": _Parameter("A fifth of epsilon for counts, or none; auto: a twentieth.", ADVANCED, bool),
     "release_means": _Parameter("Of numbers: a tenth of epsilon for means.", ADVANCED),
     "max_literals": _Parameter("Conditions in a rule; dp-greedyrl: 2.", ADVANCED),
     "negations": _Parameter("Whether conditions may be negated.", ADVANCED),

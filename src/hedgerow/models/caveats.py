@@ -123,18 +123,21 @@ def _losses(release: LeafRelease, costs: CostTable | None) -> tuple[float, Float
 
 
 def _comparison(losses: tuple[float, float], ends: Sequence[float], *, has_costs: bool) -> Iterator[str]:
-    """Yield the sentences on a model's mean loss and a constant's, with the ends of the interval of the gain."""
-    if has_costs:
+    """Yield the sentences on a model's mean loss and a constant's, with the ends of the interval of the gain.
+
+    The losses themselves are stated only if the noise does not hide their difference.
+    """
+    if ends[1] > 0:
+        scale, form, unit = (1, ".4g", " a row") if has_costs else (100, ".1f", " percentage points")
+        low, high = (f"{scale * end:{form}}".replace("-", "−") for end in ends)
+        yield "The released counts do not show that it is better than always saying one class:"
+        yield f"the noise allows a gain of {low} to {high}{unit} (95 %)."
+    elif has_costs:
         own, other = (f"{max(loss, 0):.4g}" for loss in losses)
         yield f"By the released counts a row costs {own} on average; always saying one class, {other}."
     else:
         own, other = (f"{100 * min(max(1 - loss, 0), 1):.1f} %" for loss in losses)
         yield f"By the released counts it is right on {own} of the rows; always saying the commonest class, on {other}."
-    if ends[1] > 0:
-        scale, form, unit = (1, ".4g", "") if has_costs else (100, ".1f", " percentage points")
-        low, high = (f"{scale * end:{form}}".replace("-", "−") for end in ends)
-        yield f"No difference is shown: the noise on the counts allows a gain of {low} to {high}{unit}, 95 %."
-    elif not has_costs:
         yield "It helps only where errors cost differently."
 
 

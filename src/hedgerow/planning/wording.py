@@ -109,10 +109,6 @@ def _lost(forecast: ForecastFacts, bound: Expected, excess: float | None = None)
     return f"{lost:,.0f} of {forecast.rows:,} predictions ({share}{units})"
 
 
-def _cost(cost: float) -> str:
-    return f"{cost:,.0f}" if cost >= 100 else f"{cost:.3g}"
-
-
 # Bounds, without a public table
 
 

@@ -95,7 +95,8 @@ def without_noise(precision: Floats, prior: Floats) -> Floats:
     The posterior mean without noise is the expected value of the true log-odds given more than was released. By the law
     of total variance its own covariance, given what was released, is the posterior covariance less this.
     """
-    return np.linalg.inv(precision[:, None] * np.eye(len(precision)) + prior)
+    inverse = np.linalg.inv(precision[:, None] * np.eye(len(precision)) + prior)
+    return np.asarray(inverse, dtype=np.float64)
 
 
 def smoothed(
