@@ -188,7 +188,7 @@ def test_what_noise_hides_is_not_said():
     assert "too large to say" in residuals.released_error(Subject(few)).answer
     none = a_tree(counts=((-1,) * 8, (0,) * 8))
     assert "too large to say" in residuals.released_error(Subject(none)).answer
-    assert residuals.released_error(Subject(a_tree())).answer.startswith("Not measured. No counts")
+    assert residuals.released_error(Subject(a_tree())).answer.startswith("Not measured on the training rows. No counts")
 
 
 def test_regressors_of_other_libraries_need_a_schema_with_a_number():

@@ -72,7 +72,7 @@ def exact_inference(
     --------
     >>> import hedgerow as hr
     >>> X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 0, 1, 0])
-    >>> learner = hr.PrivateTreeClassifier(epsilon=2.0, max_depth=1)
+    >>> learner = hr.PrivateTreeClassifier(epsilon=2.0, max_depth=1, release_counts=False)
     >>> found = exact_inference(learner, X, y, candidates=(np.array([[0, 0], [1, 0]]), [1, 1]))
     >>> found.baseline, round(found.success, 3), round(found.advantage, 3)
     (0.5, 0.665, 0.33)
