@@ -119,7 +119,7 @@ def test_the_text_says_what_a_point_is_worth() -> None:
         "    0     2       2 to 3.5",
         "    2     5     3.5 to 6.5",
     ]
-    assert lines[-4:-2] == ["   20    32     30.5 to 32", "   21    32     30.5 to 32"]
+    assert lines[-5:-3] == ["   20    32     30.5 to 32", "   21    32     30.5 to 32"]
 
 
 def test_a_row_is_explained_by_its_points() -> None:

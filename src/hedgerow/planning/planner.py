@@ -114,7 +114,7 @@ def plan(
     >>> [round(bound.excess(forecast.epsilon)) for bound in forecast.draws if bound.kind == "tree"]
     [5, 11, 31, 98, 305]
     >>> print(forecast.recommendation)
-    With about 400 rows and epsilon = 1, a tree of 2 levels loses on average at most 12 of 400 predictions ...
+    With about 400 rows and epsilon = 1, a tree of 2 levels loses on average at most 11 of 400 predictions ...
     """
     table_rows, rows = _checked_rows(schema, rows, units)
     if runs is not None:
