@@ -297,7 +297,7 @@ def test_several_outputs_and_weights_of_rows_are_refused():
         reconstruct(weighted, SCHEMA)
     with pytest.raises(ArgumentError, match="got weights of rows"):
         reconstruct(weighted.set_params(bootstrap=True), SCHEMA)
-    drawn_only = hr.PrivateTreeClassifier(epsilon=1.0, max_depth=1, schema=SCHEMA).fit(X4, Y4)
+    drawn_only = hr.PrivateTreeClassifier(epsilon=1.0, max_depth=1, release_counts=False, schema=SCHEMA).fit(X4, Y4)
     with pytest.raises(ArgumentError, match="got one without"):
         reconstruct(drawn_only)
 
