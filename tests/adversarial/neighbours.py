@@ -104,7 +104,9 @@ def fits(estimator: Any) -> Callable[[Pair], Draw]:
             fitted = estimator.fit(X[:, :width], y)
             model = fitted.tree_ if hasattr(fitted, "tree_") else fitted.rule_list_
             charges = tuple((charge.purpose, charge.epsilon, charge.mechanism) for charge in model.privacy.charges)
-            drawn = model.conditions, charges, tuple((leaf.label, leaf.probabilities) for leaf in model.leaves)
+            # shares beside counts follow from these: they would only make outcomes finer
+            leaves = tuple((leaf.label, None if leaf.counts else leaf.probabilities) for leaf in model.leaves)
+            drawn = model.conditions, charges, leaves
             if not model.has_counts:
                 return drawn
             if model.conditions not in truths:
