@@ -310,5 +310,5 @@ def test_the_model_is_saved_and_read_as_any_other(tmp_path):
 
 
 def test_no_choice_is_shown_before_a_fit():
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="not fitted"):
         _ = hr.PrivateAutoClassifier(1).choice_

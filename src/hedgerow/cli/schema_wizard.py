@@ -304,7 +304,7 @@ def _asked_outside(dialog: _Dialog, kind: str, told: Proposal) -> dict[str, Any]
     policies = KINDS[kind].outside_policies
     if len(policies) < 2:
         return {}
-    hint = f"what to do with a value that is none of these ({'; '.join(_OUTSIDE[policy] for policy in policies)})"
+    hint = f"how to treat values that are not declared ({'; '.join(_OUTSIDE[policy] for policy in policies)})"
     policy = dialog.choose(hint, policies, str(told.get("outside", "error")))
     return {} if policy == "error" else {"outside": policy}
 

@@ -335,13 +335,13 @@ class NumberMeasures:
         """Return the estimates from the noisy counts of the bins, and of the bands if there are any."""
         low, high = np.array(self.errors).T
         distances, squares = _losses(low, high, 0.0, inf)
-        named = {"mean absolute error": distances, "root mean squared error": squares}
-        named |= {"true less predicted": (low + high) / 2}
-        times = len(counts.own) // len(self.errors)
-        errors = [
-            Mean.of(name, values, self._widest, is_root=name.startswith("root")).repeated(times).estimate(counts)
-            for name, values in named.items()
+        means = [
+            Mean.of("mean absolute error", distances, self._widest),
+            Mean.of("root mean squared error", squares, self._widest, is_root=True),
+            Mean.of("true less predicted", (low + high) / 2, self._widest),
         ]
+        times = len(counts.own) // len(self.errors)
+        errors = [mean.repeated(times).estimate(counts) for mean in means]
         if bands is None:
             return tuple(errors)
         constants = [

@@ -304,7 +304,8 @@ def _model_choice(fact: FactLike) -> str:
         "few_rows": "{rows} rows are fewer than the {needed} from which on a scorecard competes at this epsilon",
         "many_rows": "{rows} rows are at least {needed}, and trees of so many attributes are not drawn all at once",
         "drawn": (
-            "drawn from all trees and a scorecard by their misclassified rows, as {rows} rows are at least {needed}"
+            "drawn from all trees and a scorecard by their misclassified rows; {rows} rows are at least the {needed} "
+            "from which on a scorecard competes at this epsilon"
         ),
         "ranking": "a scorecard ranks rows better than a tree with labels",
         "monotone": "only scorecards keep the declared monotone attributes",

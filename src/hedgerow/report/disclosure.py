@@ -131,19 +131,22 @@ def _small(risk: LeafRisk) -> str:
 
 def _pure(subject: Subject, risk: LeafRisk) -> str:
     if risk.pure and risk.release:
-        which = _how_many(risk.pure, risk).rpartition(" ")[0]
-        return f"{which} may have rows of one {subject.part} alone, given the noise"
+        return f"{_which(risk.pure, risk)} may have rows of one {subject.part} alone, given the noise"
     if risk.pure:
         return f"{_how_many(risk.pure, risk)} rows of one {subject.part} alone"
     return f"{'No leaf has rows' if len(risk.rows) > 1 else 'The one leaf is not'} of one {subject.part} alone"
 
 
-def _how_many(found: tuple[int, ...], risk: LeafRisk) -> str:
+def _how_many(leaves: tuple[int, ...], risk: LeafRisk) -> str:
+    """Return the subject of a sentence about these leaves, with its verb."""
+    return f"{_which(leaves, risk)} {'have' if len(leaves) > 1 else 'has'}"
+
+
+def _which(leaves: tuple[int, ...], risk: LeafRisk) -> str:
     whole = len(risk.rows)
     if whole == 1:
-        return "The one leaf has"
-    which = f"All {whole:,}" if len(found) == whole else f"{len(found):,} of {whole:,}"
-    return f"{which} leaves {'have' if len(found) > 1 else 'has'}"
+        return "The one leaf"
+    return f"All {whole:,} leaves" if len(leaves) == whole else f"{len(leaves):,} of {whole:,} leaves"
 
 
 def _rows_in(risk: LeafRisk, chosen: tuple[int, ...]) -> tuple[str, int]:
