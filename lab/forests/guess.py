@@ -17,8 +17,9 @@ from hedgerow.audit.entropy.domain import AttributeMarginals, Domain, RowPrior
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.encoders import last_step
+from hedgerow.audit.readers.ensembles import trees_of
 from hedgerow.audit.readers.paths import Paths, leaf_paths
-from hedgerow.audit.readers.read import children_of, paths_of, trees_of
+from hedgerow.audit.readers.read import children_of, paths_of
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SearchLimitWarning

@@ -20,8 +20,8 @@ from hedgerow.audit.inference.shadow_membership import ShadowMembership, lira
 from hedgerow.audit.inference.targets import ShadowAttack, Shadows
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset, align
 from hedgerow.audit.probabilistic.row import RowDistribution
+from hedgerow.audit.readers.ensembles import trees_of
 from hedgerow.audit.readers.paths import HasRegions, Paths
-from hedgerow.audit.readers.read import trees_of
 from hedgerow.audit.readers.stored import stored_contents
 from hedgerow.models.extra_contents import Content
 

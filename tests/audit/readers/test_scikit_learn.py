@@ -19,7 +19,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.readers import read
-from hedgerow.audit.readers.read import paths_of, trees_of
+from hedgerow.audit.readers.ensembles import trees_of
+from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 from tests.audit.readers.agreement import arrays, check, every_row, labels, normalised, random_schema, random_table

@@ -1,19 +1,18 @@
 """Extraction of decision paths from models of any supported library, of which scikit-learn alone is imported."""
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from functools import partial
 from typing import Any
 
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.readers.columns import Columns, Features
 from hedgerow.audit.readers.encoders import last_step
+from hedgerow.audit.readers.ensembles import members
 from hedgerow.audit.readers.paths import HasRegions, Paths, leaf_paths
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.conditions import Path
@@ -81,7 +80,7 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     # trees of a forest store neither its class weights nor whether rows are copies: see `trees_of`. Before scikit-learn
     # 1.8, nodes of a tree fitted on missing values count other rows than those sent there: no supports are returned.
     if not isinstance(model, BaseDecisionTree):
-        if _grown(model):
+        if members(model):
             given = "forest, schema" if features is None else "forest, schema, steps"
             where = "" if features is None else ", where steps is the fitted transformer before it, or its features"
             raise ArgumentTypeError(
@@ -99,44 +98,6 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     supports = tuple(map(int, model.tree_.n_node_samples[list(leaves)]))
     view = "weighted" if getattr(model, "has_copies_", False) else "exact"
     return Paths(paths, supports, _counts(model, list(leaves)), classes, view, exclusive=True, predictions=said)
-
-
-def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> tuple[tuple[Any, Features], ...]:
-    """Return the trees of a forest, a bagging of trees or a boosting of trees, each with its features.
-
-    The trees are copies that have the classes of the forest, not the class numbers that they were fitted on, and store
-    whether the forest weights its classes, or fitted them on copies of rows, as ``AdaBoostRegressor`` does, and a
-    bagging under metadata routing.
-
-    Parameters
-    ----------
-    forest : fitted ensemble of scikit-learn's trees
-        The forest, or a fitted ``Pipeline`` that ends in one.
-    schema, features
-        As for `reconstruction` of a tree.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import ExtraTreesClassifier
-    >>> from hedgerow.audit.readers.read import paths_of
-    >>> from hedgerow.schema import Boolean
-    >>> forest = ExtraTreesClassifier(2, random_state=0).fit([[0, 1], [1, 0]] * 10, ["no", "yes"] * 10)
-    >>> schema = Schema({"smoker": Boolean(), "female": Boolean()})
-    >>> read = [paths_of(tree, schema, features)[0] for tree, features in trees_of(forest, schema)]
-    >>> [(paths.supports, paths.classes) for paths in read]
-    [((10, 10), ('no', 'yes')), ((10, 10), ('no', 'yes'))]
-    """
-    forest, features = last_step(forest, features)
-    grown = _grown(forest)
-    if not grown:
-        raise ArgumentTypeError(f"expected a fitted forest of scikit-learn's trees, got {type(forest).__name__}.")
-    columns = Columns.of(schema, features, getattr(forest, "feature_names_in_", None), forest.n_features_in_).features
-    subsets = getattr(forest, "estimators_features_", [range(len(columns))] * len(grown))
-    drawn = getattr(forest, "estimators_samples_", [None] * len(grown))
-    return tuple(
-        (_as_in_forest(tree, forest, rows), tuple(columns[i] for i in subset))
-        for tree, subset, rows in zip(grown, subsets, drawn, strict=True)
-    )
 
 
 def _leaf_paths(tree: Any, columns: Columns) -> Iterator[tuple[int, Path]]:
@@ -184,30 +145,6 @@ def _predictions(model: Any, leaves: list[int]) -> tuple[Any, ...] | None:
 def _classes(model: Any) -> tuple[Any, ...] | None:
     one = getattr(model, "n_outputs_", 0) == 1 and hasattr(model, "classes_")
     return tuple(model.classes_.tolist()) if one else None
-
-
-def _grown(model: Any) -> list[Any]:
-    """Return the trees of an ensemble; empty if it is not an ensemble of trees."""
-    parts = getattr(model, "estimators_", None)
-    if isinstance(model, type) or parts is None or not type(model).__module__.startswith("sklearn.ensemble"):
-        return []
-    trees = list(np.ravel(np.asarray(parts, dtype=object)))
-    return trees if trees and all(isinstance(tree, BaseDecisionTree) for tree in trees) else []
-
-
-def _as_in_forest(tree: Any, forest: Any, drawn: Any) -> Any:
-    """Return a copy of a tree that stores the classes of its forest, their weights, and whether it has copied rows."""
-    own = copy(tree)
-    own.has_copies_ = (
-        isinstance(forest, AdaBoostRegressor)  # which draws copies, and does not store which
-        if drawn is None
-        else bool(tree.tree_.n_node_samples[0] > len(np.unique(drawn)))
-    )
-    on_labels = isinstance(forest, AdaBoostClassifier) or getattr(forest, "cv", None) == "prefit"
-    if _classes(tree) is not None and not on_labels:
-        own.classes_ = np.asarray(forest.classes_)[tree.classes_.astype(int)]
-        own.class_weight = getattr(forest, "class_weight", tree.class_weight)
-    return own
 
 
 _WHOLE_TO = 1e-6  # by which a number of rows that a share gives may be off a whole number

@@ -1,0 +1,142 @@
+"""Ensembles of scikit-learn's trees: their trees, and the leaf of each tree that a row lies in."""
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.tree import BaseDecisionTree
+
+from hedgerow.audit.readers.columns import Columns, Features
+from hedgerow.audit.readers.encoders import last_step
+from hedgerow.boundary.arrays import Index
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.pipelines import split_pipeline
+from hedgerow.schema import Schema
+from hedgerow.tables.frames import Table
+
+_FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
+_BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
+_WITH_APPLY = (*_FORESTS, *_BOOSTED)
+PREDICTORS = (*_WITH_APPLY, BaggingClassifier, BaggingRegressor, AdaBoostClassifier, AdaBoostRegressor)
+"""The types of ensembles that predict a class or a number from their trees, and from nothing else."""
+
+
+def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> tuple[tuple[Any, Features], ...]:
+    """Return the trees of a forest, a bagging of trees or a boosting of trees, each with its features.
+
+    The trees are copies that have the classes of the forest, not the class numbers that they were fitted on, and store
+    whether the forest weights its classes, or fitted them on copies of rows, as ``AdaBoostRegressor`` does, and a
+    bagging under metadata routing.
+
+    Parameters
+    ----------
+    forest : fitted ensemble of scikit-learn's trees
+        The forest, or a fitted ``Pipeline`` that ends in one.
+    schema, features
+        As for `reconstruction` of a tree.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import ExtraTreesClassifier
+    >>> from hedgerow.audit.readers.read import paths_of
+    >>> from hedgerow.schema import Boolean
+    >>> forest = ExtraTreesClassifier(2, random_state=0).fit([[0, 1], [1, 0]] * 10, ["no", "yes"] * 10)
+    >>> schema = Schema({"smoker": Boolean(), "female": Boolean()})
+    >>> read = [paths_of(tree, schema, features)[0] for tree, features in trees_of(forest, schema)]
+    >>> [(paths.supports, paths.classes) for paths in read]
+    [((10, 10), ('no', 'yes')), ((10, 10), ('no', 'yes'))]
+    """
+    forest, features = last_step(forest, features)
+    trees = members(forest)
+    if not trees:
+        raise ArgumentTypeError(f"expected a fitted forest of scikit-learn's trees, got {type(forest).__name__}.")
+    columns = Columns.of(schema, features, getattr(forest, "feature_names_in_", None), forest.n_features_in_).features
+    subsets = _column_subsets(forest, len(trees))
+    drawn = getattr(forest, "estimators_samples_", [None] * len(trees))
+    return tuple(
+        (_as_in_forest(tree, forest, rows), tuple(columns[i] for i in subset))
+        for tree, subset, rows in zip(trees, subsets, drawn, strict=True)
+    )
+
+
+def members(model: Any) -> list[Any]:
+    """Return the trees of an ensemble; empty if it is not an ensemble of trees."""
+    parts = getattr(model, "estimators_", None)
+    if isinstance(model, type) or parts is None or not type(model).__module__.startswith("sklearn.ensemble"):
+        return []
+    trees = list(np.ravel(np.asarray(parts, dtype=object)))
+    return trees if trees and all(isinstance(tree, BaseDecisionTree) for tree in trees) else []
+
+
+def final_model(model: Any) -> tuple[list[Any], Any]:
+    """Return the steps before the final model of nested pipelines, and the final model."""
+    return split_pipeline(model, lambda part: isinstance(part, Pipeline))
+
+
+def leaf_nodes(model: Any, X: Any) -> Index:
+    """Return the leaf of each row in each tree of an ensemble, shape ``(n_rows, n_trees)``, as the number of a node.
+
+    The steps of a pipeline before the ensemble transform the rows first.
+    """
+    before, ensemble = final_model(model)
+    problem = ArgumentError("expected rows that the model can be applied to; it failed, or returned others.")
+    nodes = guarded(lambda: _applied(ensemble, make_pipeline(*before).transform(X) if before else X), problem)
+    if nodes.shape != (len(X), len(members(ensemble))):
+        raise problem
+    return nodes
+
+
+def _applied(ensemble: Any, X: Any) -> Index:
+    if isinstance(ensemble, _WITH_APPLY):
+        nodes = ensemble.apply(X).astype(np.intp)  # boosting has a third dimension, of classes
+        return nodes.reshape(len(nodes), -1)
+    trees, array = members(ensemble), _single(X, getattr(ensemble, "feature_names_in_", None))
+    subsets = _column_subsets(ensemble, len(trees))
+    nodes = [tree.apply(array[:, subset]) for tree, subset in zip(trees, subsets, strict=True)]
+    return np.column_stack(nodes).astype(np.intp)
+
+
+def _single(X: Any, names: Any) -> Any:
+    """Return a table as an array in single precision, which trees are applied to, its columns in their order."""
+    if sparse.issparse(X):
+        return X.tocsr().astype(np.float32)
+    frame = Table.of_frame(X)
+    if frame is None or names is None:
+        return np.asarray(X, dtype=np.float32)
+    return frame.data.select([str(name) for name in names]).to_numpy().astype(np.float32)
+
+
+def _column_subsets(ensemble: Any, trees: int) -> Sequence[Any]:
+    return getattr(ensemble, "estimators_features_", [range(ensemble.n_features_in_)] * trees)
+
+
+def _as_in_forest(tree: Any, forest: Any, drawn: Any) -> Any:
+    """Return a copy of a tree that stores the classes of its forest, their weights, and whether it has copied rows."""
+    own = copy(tree)
+    own.has_copies_ = (
+        isinstance(forest, AdaBoostRegressor)  # which draws copies, and does not store which
+        if drawn is None
+        else bool(tree.tree_.n_node_samples[0] > len(np.unique(drawn)))
+    )
+    has_classes = tree.n_outputs_ == 1 and hasattr(tree, "classes_")
+    on_labels = isinstance(forest, AdaBoostClassifier) or getattr(forest, "cv", None) == "prefit"
+    if has_classes and not on_labels:
+        own.classes_ = np.asarray(forest.classes_)[tree.classes_.astype(int)]
+        own.class_weight = getattr(forest, "class_weight", tree.class_weight)
+    return own
