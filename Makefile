@@ -143,7 +143,7 @@ $(TESTED): $(VENV)/.installed
 $(VENV)/.peers: $(VENV)/.installed
 	@echo "$(VENV): installing peers"
 	@$(PIP) install --editable '.[test,service]'
-	@for peer in dl85 streed imodels attacks contracts; do $(PIP) install --editable ".[$$peer]" || \
+	@for peer in dl85 streed imodels attacks sacro contracts; do $(PIP) install --editable ".[$$peer]" || \
 		echo "The extra $$peer does not install with this Python, for the reason above: its tests are skipped."; done
 	@touch $@
 

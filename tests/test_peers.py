@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-PEERS = ("art", "corels", "imodels", "pydl85", "pystreed")
+PEERS = ("art", "corels", "imodels", "pydl85", "pystreed", "sacroml")
 MADE = """
 import pytest
 from tests.peers import peer

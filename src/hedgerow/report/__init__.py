@@ -5,6 +5,7 @@ from hedgerow.report.exports import acro_results, crate_zip, registry_yaml
 from hedgerow.report.form import Form, empty_form
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.report import Comparison, Report
+from hedgerow.report.sacro import sacro_target
 from hedgerow.report.subject import Subject
 
 __all__ = [
@@ -19,4 +20,4 @@ __all__ = [
     "Section",
     "SheetLine",
 ]
-__all__ += ["Sheet", "Subject", "acro_results", "crate_zip", "empty_form", "registry_yaml"]
+__all__ += ["Sheet", "Subject", "acro_results", "crate_zip", "empty_form", "registry_yaml", "sacro_target"]

@@ -1,0 +1,226 @@
+"""Models as targets of SACRO-ML's attacks: coded columns, shadow fits without a budget, and the guarantee."""
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.boundary.arrays import Array, Floats, Whole
+from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning, SeededNoiseWarning
+from hedgerow.models.model import Model
+from hedgerow.models.released import is_model, released_model
+from hedgerow.report.accuracy import Pair
+from hedgerow.schema import Schema
+from hedgerow.tables.frames import Table
+
+if TYPE_CHECKING:
+    from sacroml.attacks.target import Target  # pyright: ignore[reportMissingImports]
+
+_PLAIN = (str, int, float, bool, type(None))  # the types of parameters that a target's YAML file can hold
+
+
+def sacro_target(model: Any, train: Pair, test: Pair, *, name: str = "") -> "Target":
+    """Return a model with its rows as a target of SACRO-ML. **Private**: it holds the rows.
+
+    SACRO-ML's worst-case, structural, LiRA and attribute attacks run on it; ``Target.save`` writes it for
+    ``sacroml run``. Text columns are coded as whole numbers and classes as their places. Attacks that learn shadow
+    models, such as LiRA, need a fitted estimator; its shadow models are charged to no budget, since none is released.
+    ``target.model.model`` has the attributes `epsilon` and `delta`, and reports of attacks have both among
+    ``target_train_params``: they are those of the privacy card, and None without a guarantee.
+
+    Parameters
+    ----------
+    model : fitted estimator, or Model
+        A model of classes that hedgerow learned or read from a file.
+    train, test : tuple of (X, y)
+        The training rows, and held-out rows of the same kind.
+    name : str, optional
+        The name of the dataset.
+
+    Raises
+    ------
+    ImportError
+        If SACRO-ML is not installed: ``pip install 'hedgerow[sacro]'``.
+    TypeError
+        If the model is not hedgerow's, is not fitted, or predicts a number.
+    ValueError
+        If rows and labels do not belong together, columns are absent, or a label is not a class of the model.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.report import sacro_target
+    >>> data = hr.datasets.load("breast_cancer")
+    >>> train, test = (data.frame[:400], data.labels[:400]), (data.frame[400:], data.labels[400:])
+    >>> clf = hr.PrivateTreeClassifier(epsilon=1, max_depth=2, schema=data.schema).fit(*train)
+    >>> target = sacro_target(clf, train, test)  # doctest: +SKIP
+    >>> target.model.model.epsilon  # doctest: +SKIP
+    1.0
+    """
+    released = released_model(model)
+    if released is None:
+        raise ArgumentTypeError(f"expected a model of hedgerow or a fitted estimator, got {type(model).__name__}.")
+    if released.schema.target.as_number is not None:
+        raise ArgumentTypeError("SACRO-ML attacks models of classes; got a model that predicts a number.")
+    from sacroml.attacks.target import Target  # pyright: ignore[reportMissingImports]  # it loads PyTorch
+
+    schema, pairs = released.schema, {"train": train, "test": test}
+    rows = {part: LabelledRows.of_pair(part, pair) for part, pair in pairs.items()}
+    frames = {part: _frame(labelled.table, schema) for part, labelled in rows.items()}
+    classifier = CodedClassifier(_learner(model), ColumnCoding.of(pd.concat(frames.values())))
+    classifier.model_ = released
+    arrays = dict[str, Any]()
+    for part, labelled in rows.items():
+        arrays[f"X_{part}"] = arrays[f"X_{part}_orig"] = classifier.coding.encode(frames[part])
+        arrays[f"y_{part}"] = arrays[f"y_{part}_orig"] = _class_places(labelled, schema)
+    guarantee = {"epsilon": classifier.epsilon, "delta": classifier.delta}
+    target = Target(model=classifier, dataset_name=name, train_params=guarantee, **arrays)
+    for place, column in enumerate(schema.columns()):
+        target.add_feature(column, [place], "float" if classifier.coding.values[place] is None else "int")
+    return target
+
+
+def _learner(model: Any) -> Any:
+    """Return what learns models like this one, and charges no budget; None for a model without its estimator."""
+    if is_model(model):
+        return None
+    learner: Any = clone(model)
+    return learner.set_params(budget=None) if "budget" in learner.get_params() else learner
+
+
+def _frame(table: Table, schema: Schema) -> pd.DataFrame:
+    """Return the columns that a schema reads, those of attributes first, then those of units and weights."""
+    names = schema.columns()
+    if table.names is None:
+        if table.width != len(names):
+            raise ArgumentError(f"expected an array of {len(names)} columns, as the schema, got {table.width}.")
+        return pd.DataFrame(table.data, columns=pd.Index(names)).infer_objects()
+    table.require(names)
+    beside = [name for name in schema.beside if name in table.names and name != schema.target.name]
+    return table.data.select(*names, *beside).to_pandas()
+
+
+def _class_places(rows: LabelledRows, schema: Schema) -> Whole:
+    """Return the place of each label among the classes."""
+    places = {label: place for place, label in enumerate(schema.classes)}
+    labels = rows.typed(schema).values.tolist()
+    if not places.keys() >= set(labels):
+        raise ArgumentError("expected labels that are classes of the model; some are not.")
+    return np.array([places[label] for label in labels], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCoding:
+    """Columns as numbers: values of other types by their place among `values`, and missing ones by −1.
+
+    `values` is None for a column of numbers; `whole` states whether these are whole numbers.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Array | None, ...]
+    whole: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Self:
+        """Return the coding of all columns of a frame."""
+        kinds = [dtype.kind if isinstance(dtype, np.dtype) else "O" for dtype in frame.dtypes]
+        values = (
+            None if kind in "iuf" else column.astype(object).astype("category").cat.categories.to_numpy()
+            for kind, (_, column) in zip(kinds, frame.items(), strict=True)
+        )
+        return cls(tuple(frame), tuple(values), tuple(kind in "iu" for kind in kinds))
+
+    def encode(self, frame: pd.DataFrame) -> Floats:
+        """Return the columns of a frame as one array."""
+        columns = (
+            frame[name] if values is None else pd.Categorical(frame[name].astype(object), categories=values).codes
+            for name, values in zip(self.names, self.values, strict=True)
+        )
+        return np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
+
+    def decode(self, X: Floats) -> pd.DataFrame:
+        """Return the frame that an array encodes; numbers between whole ones are rounded."""
+        columns = dict[str, Any]()
+        for name, values, whole, codes in zip(self.names, self.values, self.whole, X.T, strict=True):
+            if values is not None:
+                columns[name] = pd.Categorical.from_codes(codes.astype(np.int64), pd.Index(values)).astype(object)
+            else:
+                columns[name] = np.rint(codes).astype(np.int64) if whole else codes
+        return pd.DataFrame(columns)
+
+
+class CodedClassifier(ClassifierMixin, BaseEstimator):
+    """A model of hedgerow that takes coded columns and predicts the places of classes, as SACRO-ML expects.
+
+    Parameters
+    ----------
+    learner : estimator or None
+        What learns shadow models; None for a model without its estimator.
+    coding : ColumnCoding
+        The meaning of the columns.
+    random_state : int, optional
+        The seed of a shadow model.
+
+    Attributes
+    ----------
+    model_ : Model
+        The model that predicts.
+    """
+
+    model_: Model
+
+    def __init__(self, learner: Any, coding: ColumnCoding, random_state: int | None = None) -> None:
+        self.learner = learner
+        self.coding = coding
+        self.random_state = random_state
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; if `deep`, those that a YAML file can hold, since `Target.save` writes these."""
+        params = super().get_params(deep)
+        return {name: value for name, value in params.items() if isinstance(value, _PLAIN)} if deep else params
+
+    @property
+    def classes_(self) -> Whole:
+        """The places of the classes, from 0."""
+        return np.arange(len(self.model_.schema.classes))
+
+    @property
+    def epsilon(self) -> float | None:
+        """The ε of the privacy card; None without a guarantee."""
+        return float(self.model_.privacy.epsilon or 0) if self.model_.privacy.is_private else None
+
+    @property
+    def delta(self) -> float | None:
+        """The δ of the privacy card; None without a guarantee."""
+        return float(self.model_.privacy.delta or 0) if self.model_.privacy.is_private else None
+
+    def fit(self, X: Floats, y: Whole) -> Self:
+        """Learn a shadow model, which is never released; ValueError without an estimator."""
+        if self.learner is None:
+            raise ArgumentError("expected a fitted estimator to learn shadow models, got a model; pass the estimator.")
+        learner: Any = clone(self.learner)
+        if "random_state" in learner.get_params():
+            learner.set_params(random_state=self.random_state)
+        classes = np.array(learner.schema.classes, dtype=object)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SeededNoiseWarning)  # nothing is released
+            learner.fit(self.coding.decode(X), pd.Series(classes[y], name=learner.schema.target.name).infer_objects())
+        released = released_model(learner)
+        assert released is not None
+        self.model_ = released
+        return self
+
+    def predict(self, X: Floats) -> Whole:
+        """Return the place of the predicted class of each row."""
+        places = {label: place for place, label in enumerate(self.model_.schema.classes)}
+        return np.array([places[label] for label in self.model_.predict(self.coding.decode(X)).tolist()])
+
+    def predict_proba(self, X: Floats) -> Floats:
+        """Return the probabilities of the classes; 1 or 0 for a model that has released none."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LabelsOnlyWarning)  # labels are attacked as they are
+            return self.model_.predict_proba(self.coding.decode(X))
