@@ -1,85 +1,110 @@
-"""Digests of files: the SHA-256 of the bytes of a model file and of data snapshots, as sheets and records name them.
+"""Digests of files: the SHA-256 of the bytes of the files that a report is made of, as sheets and records name them.
 
 They are not content digests. The content digest of a model is in its file, and is the same for other bytes with the
 same content, such as another indentation.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from hedgerow.errors import ModelFormatError
 from hedgerow.models.files import load_model
 
+FileRole = Literal["model", "training_rows", "held_out_rows", "ledger", "evaluation", "form", "appetite", "attack"]
+PRIVATE_ROLES: frozenset[FileRole] = frozenset(("training_rows", "held_out_rows", "attack"))
+"""The roles of files whose digests confirm guesses at rows: they are for the board alone."""
+
 
 @dataclass(frozen=True)
 class FileDigest:
-    """The name of a file without its folder, its size in bytes, and the SHA-256 of its bytes in hexadecimal digits."""
+    """The SHA-256 of a file's bytes, and what the file is for a report.
 
+    Attributes
+    ----------
+    role : str
+        What the file is: the model, rows, or what else was given.
+    name : str
+        The name of the file without its folder.
+    size : int
+        The number of bytes.
+    sha256 : str
+        The digest in hexadecimal digits.
+    content : str, optional
+        The content digest of a model file of hedgerow.
+    """
+
+    role: FileRole
     name: str
     size: int
     sha256: str
+    content: str | None = None
 
     @classmethod
-    def of(cls, path: str | PathLike[str]) -> Self:
+    def of(cls, role: FileRole, path: str | PathLike[str]) -> Self:
         """Return the digest of a file as it lies on the disk; OSError if it cannot be read."""
         with Path(path).open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-            return cls(Path(path).name, file.tell(), sha256)
-
-    @classmethod
-    def of_content(cls, name: str, content: str | bytes) -> Self:
-        """Return the digest of a file with this content, text in UTF-8, before or without writing it."""
-        data = content.encode() if isinstance(content, str) else content
-        return cls(name, len(data), hashlib.sha256(data).hexdigest())
+            sha256, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+        return cls(role, Path(path).name, size, sha256, _content_digest(Path(path)) if role == "model" else None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
-        return {"name": self.name, "bytes": self.size, "sha256": self.sha256}
+        return {"role": self.role, "name": self.name, "bytes": self.size, "sha256": self.sha256}
 
 
-@dataclass(frozen=True)
-class Files:
-    """The files that a report is made of; None where no file was given.
+def sha256_of(content: str | bytes) -> str:
+    """Return the SHA-256 of a file with this content, text in UTF-8, in hexadecimal digits."""
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
-    The digest of a file of rows confirms guesses at the rows, and so does that of a model file without a guarantee:
-    these are for the board alone. `model_content` is the content digest of a model file of hedgerow.
+
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]] | None
+
+
+def file_digests(
+    *,
+    model: Paths = None,
+    training_rows: Paths = None,
+    held_out_rows: Paths = None,
+    ledger: Paths = None,
+    evaluation: Paths = None,
+    form: Paths = None,
+    appetite: Paths = None,
+    attack: Paths = None,
+) -> tuple[FileDigest, ...]:
+    """Return the digests of the files that a report is made of: of each role one file, several, or none.
+
+    A path that is no regular file, such as a pipe, has no digest. OSError if a file cannot be read.
 
     Examples
     --------
     >>> import hedgerow as hr
-    >>> from hedgerow.report import Files
+    >>> from hedgerow.report import file_digests
     >>> data = hr.datasets.load("breast_cancer")
     >>> clf = hr.PrivateTreeClassifier(epsilon=1, max_depth=2, schema=data.schema).fit(data.frame, data.labels)
     >>> clf.tree_.save("model.json")  # doctest: +SKIP
-    >>> report = hr.Report.of(clf, files=Files.of(model="model.json"))  # doctest: +SKIP
+    >>> report = hr.Report.of(clf, files=file_digests(model="model.json"))  # doctest: +SKIP
     """
+    given: dict[FileRole, Paths] = {
+        "model": model,
+        "training_rows": training_rows,
+        "held_out_rows": held_out_rows,
+        "ledger": ledger,
+        "evaluation": evaluation,
+        "form": form,
+        "appetite": appetite,
+        "attack": attack,
+    }
+    every = [(role, Path(path)) for role, paths in given.items() for path in _several(paths)]
+    return tuple(FileDigest.of(role, path) for role, path in every if path.is_file())
 
-    model: FileDigest | None = None
-    train: FileDigest | None = None
-    test: FileDigest | None = None
-    model_content: str | None = None
 
-    @classmethod
-    def of(
-        cls,
-        *,
-        model: str | PathLike[str] | None = None,
-        train: str | PathLike[str] | None = None,
-        test: str | PathLike[str] | None = None,
-    ) -> Self:
-        """Compute the digests of a model file and of the files of training rows and held-out rows.
-
-        A path that is no regular file, such as a pipe, has no digest.
-
-        OSError if a file cannot be read.
-        """
-        files = {"model": model, "train": train, "test": test}
-        paths = {part: Path(path) for part, path in files.items() if path is not None and Path(path).is_file()}
-        content = _content_digest(paths["model"]) if "model" in paths else None
-        return cls(**{part: FileDigest.of(path) for part, path in paths.items()}, model_content=content)
+def _several(paths: Paths) -> Sequence[str | PathLike[str]]:
+    if paths is None:
+        return ()
+    return (paths,) if isinstance(paths, (str, PathLike)) else paths
 
 
 def _content_digest(path: Path) -> str | None:
