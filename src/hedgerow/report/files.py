@@ -97,7 +97,9 @@ def file_digests(
         "appetite": appetite,
         "attack": attack,
     }
-    every = [(role, Path(path)) for role, paths in given.items() for path in _several(paths)]
+    every: list[tuple[FileRole, Path]] = [
+        (role, Path(path)) for role, paths in given.items() for path in _several(paths)
+    ]
     return tuple(FileDigest.of(role, path) for role, path in every if path.is_file())
 
 
