@@ -29,7 +29,7 @@ class FileDigest:
         What the file is: the model, rows, or what else was given.
     name : str
         The name of the file without its folder.
-    size : int
+    bytes : int
         The number of bytes.
     sha256 : str
         The digest in hexadecimal digits.
@@ -39,7 +39,7 @@ class FileDigest:
 
     role: FileRole
     name: str
-    size: int
+    bytes: int
     sha256: str
     content: str | None = None
 
@@ -52,7 +52,7 @@ class FileDigest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
-        return {"role": self.role, "name": self.name, "bytes": self.size, "sha256": self.sha256}
+        return {"role": self.role, "name": self.name, "bytes": self.bytes, "sha256": self.sha256}
 
 
 def sha256_of(content: str | bytes) -> str:
