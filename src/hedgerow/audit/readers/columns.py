@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, nextafter
-from typing import Self
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
@@ -15,6 +15,7 @@ from hedgerow.models.conditions import Path
 from hedgerow.schema import Literal, Schema
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.spellings import refuse_spellings
+from hedgerow.tables.frames import Table
 from hedgerow.text.values import Value, plain_word, quoted_text
 
 Features = Sequence[Feature] | BaseEstimator
@@ -117,6 +118,18 @@ class Columns:
             problem = f"the model tests whether it is 1, but it is declared as {self.schema[feature].domain}; pass"
             raise SchemaError(f"{problem} as `features=` the Literal for which each column is 1.", attribute=feature)
         return self.at_most(column, 0.5, holds=not holds)
+
+
+def fitted_columns(model: Any, X: Any) -> Any:
+    """Return the columns of a frame that an estimator was fitted on, without others, such as the unit's column.
+
+    Arrays, frames that lack a column, and frames for an estimator that stores no names are returned as they are.
+    """
+    names, frame = getattr(model, "feature_names_in_", None), Table.of_frame(X)
+    if names is None or frame is None or frame.names is None:
+        return X
+    used = [str(name) for name in names]
+    return frame.data.select(used).to_native() if set(used) < set(frame.names) else X
 
 
 def _given(schema: Schema, features: Features) -> tuple[Feature, ...]:

@@ -21,7 +21,7 @@ from sklearn.ensemble import (
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import BaseDecisionTree
 
-from hedgerow.audit.readers.columns import Columns, Features
+from hedgerow.audit.readers.columns import Columns, Features, fitted_columns
 from hedgerow.audit.readers.encoders import last_step
 from hedgerow.boundary.arrays import Index
 from hedgerow.boundary.foreign_code import guarded
@@ -68,11 +68,8 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
         raise ArgumentTypeError(f"expected a fitted forest of scikit-learn's trees, got {type(forest).__name__}.")
     columns = Columns.of(schema, features, getattr(forest, "feature_names_in_", None), forest.n_features_in_).features
     subsets = _column_subsets(forest, len(trees))
-    drawn = getattr(forest, "estimators_samples_", [None] * len(trees))
-    return tuple(
-        (_as_in_forest(tree, forest, rows), tuple(columns[i] for i in subset))
-        for tree, subset, rows in zip(trees, subsets, drawn, strict=True)
-    )
+    pairs = zip(members_as_in(forest)[1], subsets, strict=True)
+    return tuple((tree, tuple(columns[i] for i in subset)) for tree, subset in pairs)
 
 
 def members(model: Any) -> list[Any]:
@@ -82,6 +79,27 @@ def members(model: Any) -> list[Any]:
         return []
     trees = list(np.ravel(np.asarray(parts, dtype=object)))
     return trees if trees and all(isinstance(tree, BaseDecisionTree) for tree in trees) else []
+
+
+def members_as_in(model: Any) -> tuple[Any, list[Any]]:
+    """Return an ensemble, and copies of its trees with its classes, their weights, and whether they have copied rows.
+
+    Parameters
+    ----------
+    model : fitted ensemble or Pipeline
+        The ensemble, or a pipeline that ends in one.
+    """
+    ensemble = final_model(model)[1]
+    trees = members(ensemble)
+    drawn = getattr(ensemble, "estimators_samples_", [None] * len(trees))
+    return ensemble, [_as_in_forest(tree, ensemble, rows) for tree, rows in zip(trees, drawn, strict=True)]
+
+
+def is_bootstrapped(ensemble: Any) -> bool:
+    """Return whether trees of an ensemble may have been fitted on a part of the rows."""
+    parts = (getattr(ensemble, name, None) for name in ("max_samples", "subsample"))
+    is_part = any(part is not None and (part != 1 or isinstance(part, int)) for part in parts)  # 1 is a single row
+    return is_part or bool(getattr(ensemble, "bootstrap", False))
 
 
 def final_model(model: Any) -> tuple[list[Any], Any]:
@@ -94,7 +112,7 @@ def leaf_nodes(model: Any, X: Any) -> Index:
 
     The steps of a pipeline before the ensemble transform the rows first.
     """
-    before, ensemble = final_model(model)
+    (before, ensemble), X = final_model(model), fitted_columns(model, X)
     problem = ArgumentError("expected rows that the model can be applied to; it failed, or returned others.")
     nodes = guarded(lambda: _applied(ensemble, make_pipeline(*before).transform(X) if before else X), problem)
     if nodes.shape != (len(X), len(members(ensemble))):
@@ -116,10 +134,9 @@ def _single(X: Any, names: Any) -> Any:
     """Return a table as an array in single precision, which trees are applied to, its columns in their order."""
     if sparse.issparse(X):
         return X.tocsr().astype(np.float32)
-    frame = Table.of_frame(X)
-    if frame is None or names is None:
-        return np.asarray(X, dtype=np.float32)
-    return frame.data.select([str(name) for name in names]).to_numpy().astype(np.float32)
+    if names is not None and (frame := Table.of_frame(X)) is not None:
+        return frame.data.select(list(names)).to_numpy().astype(np.float32)
+    return np.asarray(X, dtype=np.float32)
 
 
 def _column_subsets(ensemble: Any, trees: int) -> Sequence[Any]:
