@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
@@ -209,6 +210,18 @@ def test_a_model_with_itself_tells_nothing_more():
     assert alone.supports == (2, 2, 1)
     assert both.uncertainty == alone.uncertainty == reconstruction(LIST_1).uncertainty
     assert both.conditions[0] == "a1 and a2; a1 and a2"
+
+
+@pytest.mark.parametrize("kind", [ExtraTreesClassifier, RandomForestClassifier, GradientBoostingClassifier])
+def test_an_ensemble_stands_for_all_of_its_trees(kind):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(2, size=(60, 3)), columns=["a1", "a2", "a3"])
+    ensemble = kind(n_estimators=3, max_depth=2, random_state=0).fit(frame, rng.integers(2, size=60))
+    both = joint_reconstruction([ensemble, LIST_1], frame, BITS)
+    trees = [tree for tree, _ in hr.audit.trees_of(ensemble, BITS)]
+    expected = joint_reconstruction([*trees, LIST_1], frame, BITS)
+    assert (both.supports, both.possible_rows) == (expected.supports, expected.possible_rows)
+    assert both.entropy_bits < reconstruction(trees[0], BITS, data=frame).entropy_bits
 
 
 def test_models_on_different_schemas_need_a_common_one():

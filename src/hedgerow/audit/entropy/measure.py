@@ -1,7 +1,7 @@
 """Residual entropy by possible rows: of the rows given a model, and of a row given its total on a scorecard."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -20,6 +20,7 @@ from hedgerow.audit.entropy.domain import AttributeMarginals, Domain, RowPrior, 
 from hedgerow.audit.entropy.result import Reconstruction, count_text
 from hedgerow.audit.inference.labelled import predicts_numbers
 from hedgerow.audit.readers.columns import Features
+from hedgerow.audit.readers.ensembles import final_model, members, trees_of
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arrays import Floats, Index, Integers
@@ -153,7 +154,8 @@ def joint_reconstruction(
     Parameters
     ----------
     models : sequence of models
-        One or more, each as for `reconstruction`, on one schema; ValueError if there is none or schemas differ.
+        One or more, each as for `reconstruction`, on one schema; ValueError if there is none or schemas differ. An
+        ensemble of scikit-learn stands for all of its trees.
     data, schema, independent_bits, resolution, prior
         As for `reconstruction`, which has the other errors, too.
 
@@ -168,17 +170,17 @@ def joint_reconstruction(
     True
     """
     several = guarded(lambda: list(models), ArgumentTypeError("expected a sequence of models, got no sequence."))
-    read = [paths_of(model, schema) for model in several]
-    if not read or any(own != read[0][1] for _, own in read):
+    read = [(*own, are_steps_read(model)) for model in several for own in _each_paths(model, schema)]
+    if not read or any(own != read[0][1] for _, own, _ in read):
         raise ArgumentError("expected one or more models on one schema; pass `schema` if their own schemas differ.")
     schema = read[0][1]
-    literals = chain.from_iterable(paths.literals for paths, _ in read)
+    literals = chain.from_iterable(paths.literals for paths, _, _ in read)
     domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
-    comparable = [normalised(paths, domain.schema) for paths, _ in read]
+    comparable = [normalised(paths, domain.schema) for paths, _, _ in read]
     leaves = np.column_stack([paths.apply(data, domain.schema) for paths in comparable])
     rows = data.rows() if isinstance(data, Tally) else None
-    for model, paths, places in zip(several, comparable, leaves.T, strict=True):
-        _check_counts(paths, places, rows, are_steps_read(model))
+    for (_, _, steps), paths, places in zip(read, comparable, leaves.T, strict=True):
+        _check_counts(paths, places, rows, steps)
     met, places = np.unique(leaves, axis=0, return_inverse=True)
     places = places.reshape(-1)
     found = tuple(map(int, np.bincount(places, rows)))
@@ -188,6 +190,15 @@ def joint_reconstruction(
     words = tuple("; ".join(one[j] for one, j in zip(each, leaf, strict=True)) for leaf in met.tolist())
     possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
     return Reconstruction(schema, domain, words, regions, possible, bits, found, "data", prior_bits, places, data, rows)
+
+
+def _each_paths(model: Any, schema: Schema | None) -> Iterator[tuple[Paths, Schema]]:
+    """Yield the decision paths of a model, or of each tree of an ensemble, and their schema."""
+    if schema is None or not members(final_model(model)[1]):
+        yield paths_of(model, schema)
+        return
+    for tree, features in trees_of(model, schema):
+        yield paths_of(tree, schema, features)
 
 
 def _intersection(regions: Sequence[Region]) -> Region:
