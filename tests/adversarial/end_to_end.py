@@ -38,7 +38,7 @@ from tests.adversarial.neighbours import (
     scorecards,
     shared,
 )
-from tests.adversarial.refute import Finding, refuted
+from tests.adversarial.refute import Check, refuted
 
 FULL, QUICK = 100_000, 500
 """How many outcomes the tests draw on each side of a pair, at full size and in `make test`."""
@@ -157,7 +157,7 @@ RELEASES = {
 CASES = [(name, pair) for name, release in RELEASES.items() for pair in release.seen]
 
 
-def examine(name: str, pair: str, draws: int) -> Finding:
+def examine(name: str, pair: str, draws: int) -> Check:
     """Draw so many outcomes on each side of a pair, and return what they refute."""
     release, tables = RELEASES[name], _TABLES[pair]
     draw = release.of(tables)

@@ -21,7 +21,7 @@ Outcomes = Sequence[Hashable]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Check:
     """What draws on two tables show.
 
     Attributes
@@ -43,14 +43,14 @@ class Finding:
     draws: int
 
 
-def refuted(smaller: Outcomes, larger: Outcomes, *, delta: float, alarm: float) -> Finding:
+def refuted(smaller: Outcomes, larger: Outcomes, *, delta: float, alarm: float) -> Check:
     """Return the largest ε that as many outcomes on a table and on its neighbour refute, at a false-alarm rate."""
     cut = max(len(smaller) // 10, min(250, len(smaller) // 2))
     draws = len(smaller) - cut
     event, turned = _choose(Counter(smaller[:cut]), Counter(larger[:cut]), draws, delta, alarm)
     hits = [sum(outcome in event for outcome in outcomes[cut:]) for outcomes in (smaller, larger)]
     likely, unlikely = hits[::-1] if turned else hits
-    return Finding(lower_bound(likely, unlikely, draws, delta, alarm), event, likely, unlikely, draws)
+    return Check(lower_bound(likely, unlikely, draws, delta, alarm), event, likely, unlikely, draws)
 
 
 def lower_bound(likely: float, unlikely: float, draws: int, delta: float, alarm: float) -> float:

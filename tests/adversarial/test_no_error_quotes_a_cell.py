@@ -213,7 +213,7 @@ def given_in_the_wrong_place(X):
     yield "from_table, schema", lambda: hr.Tally.from_table(table, X)
     yield "from_table, label", lambda: hr.Tally.from_table(table, label=X)
     yield "oracle from_table, label", lambda: hr.Oracle.from_table(table, X, None)
-    for name in ("model", "schema", "supports", "resolution", "prior", "features"):
+    for name in ("model", "schema", "pass", "resolution", "prior", "features"):
         mine = {"model": TREE, "schema": schema, name: X}
         yield f"reconstruction, {name}", lambda mine=mine: hr.audit.reconstruction(**mine)
     yield "several models", lambda: hr.audit.joint_reconstruction(X, ONES)

@@ -59,7 +59,7 @@ def test_rows_go_to_a_sheet_of_their_own(fitted, run):
     rows = data.drop(columns="ill"), data["ill"]
     form = Form.load(fitted / "form.yaml")
     report = Report.of(hr.load_model("model.json"), form=form, train=rows, test=rows, on=date.today())
-    assert board["findings"] == [one.to_dict() for one in report.board.findings]
+    assert board["checks"] == [one.to_dict() for one in report.board.checks]
     assert [table["title"] for table in board["sections"][4]["tables"]] == [
         "By sex, on training rows",
         "By sex, on held-out rows",
@@ -97,7 +97,7 @@ def test_models_of_every_kind(folder, run):
         code, _, err = run("report", f"{name}.json", "--data", "data.csv", "-o", f"{name}.html")
         assert (code, err.count("written to")) == (0, 2)
     text = (folder / "tree.PRIVATE.html").read_text("utf-8")
-    assert '<p class="verdict reject">' in text
+    assert '<p class="verdict fail">' in text
 
 
 def test_it_says_what_is_missing_or_in_the_way(fitted, run):

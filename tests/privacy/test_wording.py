@@ -179,7 +179,7 @@ def noticed(folder) -> list:
         subject = Subject(model)
         found += [model.predict(X).tolist(), CountNoise.of(model.privacy), [one.kind for one in model.caveats]]
         found += [subject.loss, subject.has_own_thresholds, subject.is_private, model.privacy.epsilon_at(1e-6)]
-        found.append([(one.key, one.bucket) for one in Report.of(model, train=(X, y)).board.findings])
+        found.append([(one.key, one.status) for one in Report.of(model, train=(X, y)).board.checks])
         found.append(len(model.schema.attributes))
         if y is Y:
             released = hr.evaluate(model, X, Y, epsilon=1.0, random_state=1)

@@ -80,25 +80,25 @@ def test_a_model_no_better_than_the_commonest_class_and_groups_served_worse_need
     X, y = a_table()
     subject = Subject(a_tree())
     good = Accuracy.measure(subject, (X, y), "held-out rows", "no", ["age"])
-    assert {one.key: one.bucket for one in accuracy.findings([good])} == {"accuracy": "supports"}
+    assert {one.key: one.status for one in accuracy.checks([good])} == {"accuracy": "pass"}
     flipped = y.where(X["age"] <= 60, "no")  # nobody is ill: the old are all told wrongly
     bad = Accuracy.measure(subject, (X, flipped), "held-out rows", "no", ["age"])
-    found = {one.key: (one.bucket, one.value) for one in accuracy.findings([bad])}
-    assert found == {"accuracy": ("look", 60 / 90), "groups": ("look", 1)}
+    found = {one.key: (one.status, one.value) for one in accuracy.checks([bad])}
+    assert found == {"accuracy": ("review", 60 / 90), "groups": ("review", 1)}
 
 
 def test_training_rows_alone_support_no_model():
     """0.2.0 had support from them for models with a guarantee; see the fits of noise below."""
     X, y = a_table()
     for model, test, bucket in (
-        (without_privacy(), None, "look"),
-        (without_privacy(), (X, y), "supports"),
-        (a_tree(), None, "look"),
-        (a_tree(), (X, y), "supports"),
+        (without_privacy(), None, "review"),
+        (without_privacy(), (X, y), "pass"),
+        (a_tree(), None, "review"),
+        (a_tree(), (X, y), "pass"),
     ):
         _, (found, *_) = accuracy.measured(Subject(model), (X, y), test, ())
-        assert found.bucket == bucket
-        assert ("measure it on held-out rows" in found.sentence) == (bucket == "look")
+        assert found.status == bucket
+        assert ("measure it on held-out rows" in found.sentence) == (bucket == "review")
 
 
 def test_the_section_says_what_was_not_measured():
@@ -136,20 +136,20 @@ def test_costs_are_added_up_row_by_row_beside_those_of_the_cheapest_class():
     by_smoker = section.grids[-1]
     assert by_smoker.columns[-2:] == ("cost", "cost, one class")
     assert sum(row[1] * row[-2] for row in by_smoker.rows) / 60 == pytest.approx(slow[2])
-    (about,) = [one for one in report.board.findings if one.key == "accuracy"]
-    assert (about.bucket, about.value) == ("supports", pytest.approx(slow[2]))
+    (about,) = [one for one in report.board.checks if one.key == "accuracy"]
+    assert (about.status, about.value) == ("pass", pytest.approx(slow[2]))
 
 
 def test_a_model_that_costs_more_than_one_class_needs_a_look_though_it_is_right_more_often():
     X, y = a_table()
     half = y.where(~X["smoker"] | (X["age"] > 60), "yes")  # smokers that the tree misses
     found = {
-        one.key: one for one in Report.of(a_tree(), test=(X, half), class_weight={"yes": 50}, by=["age"]).board.findings
+        one.key: one for one in Report.of(a_tree(), test=(X, half), class_weight={"yes": 50}, by=["age"]).board.checks
     }
-    assert found["accuracy"].bucket == "look"
-    assert found["groups"].bucket == "look"
-    right = {one.key: one.bucket for one in Report.of(a_tree(), test=(X, half)).board.findings}
-    assert right["accuracy"] == "supports"
+    assert found["accuracy"].status == "review"
+    assert found["groups"].status == "review"
+    right = {one.key: one.status for one in Report.of(a_tree(), test=(X, half)).board.checks}
+    assert right["accuracy"] == "pass"
 
 
 def test_costs_are_those_of_the_estimator_and_missing_ones_are_named():

@@ -6,7 +6,7 @@ from datetime import date
 import pandas as pd
 import pytest
 
-from hedgerow.report import Form, Report
+from hedgerow.report import CATALOGUE, Form, Report
 from hedgerow.report.exports import acro_results
 from tests.report.subjects import a_table, a_tree, without_privacy
 
@@ -42,20 +42,19 @@ def test_the_outcome_is_a_frame_of_the_findings_of_both_sheets():
     report = Report.of(a_tree(), train=(X, y))
     entry = viewed(acro_results(report, "model.json"))
     frame = pd.DataFrame.from_dict(entry["outcome"])  # as acro's load_outcome does
-    keys = {one.key for sheet in (report.public, report.board) for one in sheet.findings}
-    assert set(frame["key"]) == keys
-    assert len(frame) == len(keys)
-    exact = frame[frame["key"] == "small-leaves"].iloc[0]["sentence"]
-    assert exact == next(one for one in report.board.findings if one.key == "small-leaves").sentence
+    assert {one.key for one in report.public.checks} < set(frame["key"]) == set(CATALOGUE)
+    leaves = frame[frame["key"] == "small-leaves"]
+    assert leaves["informative"].tolist() == [False, True]  # by the released counts, and by the rows
+    exact = [one.sentence for one in report.board.checks if one.key == "small-leaves" and one.informative]
+    assert leaves[leaves["informative"]]["sentence"].tolist() == exact
     assert entry["files"][0]["name"] == "model.json"
 
 
 @pytest.mark.parametrize("model", [a_tree(), without_privacy()])
-def test_the_summary_has_the_gravest_findings(model):
+def test_the_summary_has_the_gravest_checks(model):
     report = Report.of(model)
     entry = viewed(acro_results(report, "m.json"))
-    sheets = [report.public] if report.board is None else [report.public, report.board]
-    bucket = {"fail": "reject", "review": "look"}[entry["status"]]
-    grave = [one.sentence.rstrip(".") for one in sheets[-1].findings if one.bucket == bucket]
+    sheet = report.deciding
+    grave = [one.sentence.rstrip(".") for one in sheet.by_status(sheet.status)]
     assert grave
     assert all(sentence in entry["summary"] for sentence in grave)

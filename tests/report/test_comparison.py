@@ -45,9 +45,9 @@ def test_each_cell_is_what_the_report_on_that_model_says():
 def test_findings_say_which_model_they_are_about():
     found = Comparison.of({"one": Report.of(a_tree(), on=ON), "other": Report.of(without_privacy(), on=ON)})
     assert found.board is None  # that of the private model has none
-    assert {one.sentence.split(":")[0] for one in found.public.findings} == {"one", "other", "one, other"}
+    assert {one.sentence.split(":")[0] for one in found.public.checks} == {"one", "other", "one, other"}
     assert "cannot support a release" in found.public.verdict
-    assert not found.public.examined
+    assert not found.public.decides
     assert "one beside other" in found.to_html()
 
 
@@ -58,15 +58,15 @@ def test_no_finding_of_a_report_is_left_out():
     reports = {name: Report.of(a_tree(card), releases=releases, train=a_table(), on=ON) for name in ("a", "b")}
     found = Comparison.of(reports)
     for sheet, kind in ((found.public, "public"), (found.board, "board")):
-        ours = {name: {one.sentence for one in getattr(report, kind).findings} for name, report in reports.items()}
-        said = {one.sentence for one in sheet.findings}
+        ours = {name: {one.sentence for one in getattr(report, kind).checks} for name, report in reports.items()}
+        said = {one.sentence for one in sheet.checks}
         assert said == {f"a, b: {sentence}" for sentence in ours["a"] & ours["b"]}
-        assert sheet.worst == max(
-            (getattr(one, kind).worst for one in reports.values()), key=("supports", "look").index
+        assert sheet.status == max(
+            (getattr(one, kind).status for one in reports.values()), key=("pass", "review").index
         )
-    assert found.public.worst == "look"
-    assert any("All releases on record together have epsilon = 2" in one.sentence for one in found.public.findings)
-    assert any("The form does not state" in one.sentence for one in found.public.findings)
+    assert found.public.status == "review"
+    assert any("All releases on record together have epsilon = 2" in one.sentence for one in found.public.checks)
+    assert any("The form does not state" in one.sentence for one in found.public.checks)
     page = found.to_html()
     assert "The form does not state" in page
     assert 'href="#statements"' not in page  # a question that is not on the page

@@ -8,7 +8,7 @@ from scipy import stats
 import hedgerow as hr
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.report import Report
-from hedgerow.report.accuracy import group_findings
+from hedgerow.report.accuracy import group_checks
 from hedgerow.report.comparisons import Clusters, Gain, Words
 from hedgerow.schema import Boolean, Label, Literal, Number, Schema, Unit
 from tests.report.subjects import CARD
@@ -30,14 +30,14 @@ def rows_of(*parts: tuple[int, bool, str]) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def accuracy_of(*parts: tuple[int, bool, str], model: Tree = SAYS_SMOKERS):
-    (found,) = [one for one in Report.of(model, test=rows_of(*parts)).board.findings if one.key == "accuracy"]
+    (found,) = [one for one in Report.of(model, test=rows_of(*parts)).board.checks if one.key == "accuracy"]
     return found
 
 
 def test_six_of_595_rows_are_no_support():
     """The case of the issue: 40 rows that only the model gets right, 34 that only the commonest class does."""
     found = accuracy_of((40, True, "yes"), (34, True, "no"), (200, False, "yes"), (321, False, "no"))
-    assert found.bucket == "look"
+    assert found.status == "review"
     assert found.sentence.endswith(
         "No difference is shown (gain 1.0 percentage points, 95 % interval −2.0 to 4.0): chance can explain it."
     )
@@ -46,15 +46,15 @@ def test_six_of_595_rows_are_no_support():
 @pytest.mark.parametrize(
     ("smokers", "bucket", "said"),
     [
-        ((100, 34), "supports", "better than chance explains"),
-        ((40, 34), "look", "No difference is shown"),
-        ((34, 100), "look", "worse than chance explains"),
+        ((100, 34), "pass", "better than chance explains"),
+        ((40, 34), "review", "No difference is shown"),
+        ((34, 100), "review", "worse than chance explains"),
     ],
 )
 def test_three_outcomes_are_told_apart(smokers, bucket, said):
     ill, healthy = smokers
     found = accuracy_of((ill, True, "yes"), (healthy, True, "no"), (50, False, "yes"), (400, False, "no"))
-    assert found.bucket == bucket
+    assert found.status == bucket
     assert said in found.sentence
     assert "95 % interval" in found.sentence
     assert "McNemar" in found.source
@@ -156,9 +156,9 @@ def test_units_of_the_schema_widen_the_interval_of_a_report(has_column):
     model = Tree(schema, SAYS_SMOKERS.root, CARD)
     of_units = Report.of(model, test=(X.assign(who=np.arange(900) // 9) if has_column else X, y))
     buckets = [
-        next(one.bucket for one in report.board.findings if one.key == "accuracy") for report in (of_rows, of_units)
+        next(one.status for one in report.board.checks if one.key == "accuracy") for report in (of_rows, of_units)
     ]
-    assert buckets == ["supports", "look"]
+    assert buckets == ["pass", "review"]
 
 
 def test_of_many_groups_that_differ_by_chance_none_is_served_worse():
@@ -174,16 +174,16 @@ def test_of_many_groups_that_differ_by_chance_none_is_served_worse():
 def test_groups_below_the_constant_within_chance_are_named_as_such():
     worse, unclear, better = Gain(-0.2, -0.3, -0.1), Gain(-0.02, -0.1, 0.06), Gain(0.1, 0.05, 0.2)
     points = Words(100.0, ".1f", " percentage points")
-    assert not list(group_findings([("a = 1", better)], "no", points))
-    (both,) = group_findings([("a = 1", worse), ("a = 2", unclear), ("a = 3", better)], "no", points)
-    assert (both.bucket, both.value) == ("look", 1)
+    assert not list(group_checks([("a = 1", better)], "no", points))
+    (both,) = group_checks([("a = 1", worse), ("a = 2", unclear), ("a = 3", better)], "no", points)
+    assert (both.status, both.value) == ("review", 1)
     assert both.sentence.startswith("1 group is served worse than by always saying no, such as a = 1. 1 group is ")
     assert both.sentence.endswith(
         "served worse by no more than chance can explain, such as a = 2 (gain −2.0 percentage points, 95 % interval "
         "−10.0 to 6.0, all groups together)."
     )
-    (one,) = group_findings([("a = 2", unclear)], "no", points)
-    assert (one.bucket, one.value) == ("look", 0)
+    (one,) = group_checks([("a = 2", unclear)], "no", points)
+    assert (one.status, one.value) == ("review", 0)
 
 
 def test_errors_of_numbers_are_compared_row_by_row():
@@ -196,9 +196,9 @@ def test_errors_of_numbers_are_compared_row_by_row():
     buckets = {}
     for name, truth in (("real", y), ("shuffled", y.sample(frac=1, random_state=0).reset_index(drop=True))):
         report = Report.of(Tree(schema, root, CARD), train=(X, truth), test=(X, truth))
-        (buckets[name],) = [one for one in report.board.findings if one.key == "accuracy"]
-    assert buckets["real"].bucket == "supports"
-    assert buckets["shuffled"].bucket == "look"
+        (buckets[name],) = [one for one in report.board.checks if one.key == "accuracy"]
+    assert buckets["real"].status == "pass"
+    assert buckets["shuffled"].status == "review"
     assert "in mean squared error, 95 % interval" in buckets["real"].sentence
 
 
@@ -215,9 +215,7 @@ def test_fits_of_noise_are_not_supported_by_their_own_rows(fits):
         released = Tree(schema, tree.tree_.root, CARD)
         train, test = (X[:300], y[:300]), (X[300:], y[300:])
         own, others = Report.of(released, train=train), Report.of(released, train=train, test=test)
-        verdicts.append(
-            [next(one for one in report.board.findings if one.key == "accuracy") for report in (own, others)]
-        )
-    assert not any(own.bucket == "supports" for own, _ in verdicts)
+        verdicts.append([next(one for one in report.board.checks if one.key == "accuracy") for report in (own, others)])
+    assert not any(own.status == "pass" for own, _ in verdicts)
     assert np.mean(["better than chance" in own.sentence for own, _ in verdicts]) > 0.3
-    assert sum(others.bucket == "supports" for _, others in verdicts) <= stats.binom.ppf(1 - 1e-4, fits, 0.05)
+    assert sum(others.status == "pass" for _, others in verdicts) <= stats.binom.ppf(1 - 1e-4, fits, 0.05)

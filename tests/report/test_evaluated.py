@@ -31,8 +31,8 @@ def test_a_record_without_the_evaluations_charge_is_a_finding(tmp_path, is_recor
     found = hr.evaluate(learner, frame, epsilon=0.5, budget=record if is_recorded else None)
     releases = Releases.load(record.path)
     public = hr.Report.of(learner, evaluation=found, releases=releases).public
-    said = [(one.bucket, one.value) for one in public.findings if "the evaluation's charge" in one.sentence]
-    assert said == ([] if is_recorded else [("look", 0.5)])
+    said = [(one.status, one.value) for one in public.checks if "the evaluation's charge" in one.sentence]
+    assert said == ([] if is_recorded else [("review", 0.5)])
 
 
 def test_an_evaluation_of_another_model_is_refused():

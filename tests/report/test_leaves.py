@@ -16,7 +16,7 @@ from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.privacy.unit import Unit
-from hedgerow.report import Form, Subject, disclosure
+from hedgerow.report import Appetite, Form, Subject, disclosure
 from hedgerow.schema import Boolean, Number, Schema
 from tests.cli.table import a_scorecard
 from tests.models.scorecards import NOISY, TWO
@@ -27,7 +27,7 @@ from tests.report.subjects import CARD, COUNTED, OF_COUNTS, SCHEMA, a_table, a_t
 def of(model, train=None, form=None, **more):
     subject = Subject(model, form or Form(), **more)
     risk = subject.leaves(train)
-    found = list(disclosure.leaf_findings(subject, risk))
+    found = list(disclosure.leaf_checks(subject, risk))
     section = disclosure.leaves(subject, risk)
     return section, {fact.name: fact.value for fact in section.facts}, {one.key: one for one in found}
 
@@ -37,8 +37,8 @@ def test_an_overfitted_tree_of_another_library_is_red():
     section, values, found = of(tree, schema=schema)
     assert values["leaves"] == 86
     assert values["leaves of one row"] == 31
-    assert (found["small-leaves"].bucket, found["small-leaves"].value) == ("reject", 86)
-    assert (found["pure-leaves"].bucket, found["pure-leaves"].value) == ("reject", 86)
+    assert (found["small-leaves"].status, found["small-leaves"].value) == ("fail", 86)
+    assert (found["pure-leaves"].status, found["pure-leaves"].value) == ("fail", 86)
     assert "31 of them have one row alone" in found["small-leaves"].sentence
     assert section.grids[0].rows[0][2] == 1  # the smallest first
 
@@ -56,12 +56,12 @@ def test_exact_counts_without_a_guarantee():
         "leaves in which a class has 1 to 9 rows": 1,
         "leaves whose rule asks for a sensitive attribute": None,
     }
-    buckets = {"small-leaves": "supports", "pure-leaves": "reject", "few-of-class": "look"}
-    assert {key: one.bucket for key, one in found.items()} == buckets
+    buckets = {"small-leaves": "pass", "pure-leaves": "fail", "few-of-class": "review"}
+    assert {key: one.status for key, one in found.items()} == buckets
     assert found["few-of-class"].sentence == "1 of 3 leaves has fewer than 10 rows of a class found there."
     assert found["few-of-class"].threshold == "at least 10 rows of every class that a leaf has"
     _, _, found = of(without_privacy(counts=((10, 30), (40, 12), (25, 0))))
-    assert (found["few-of-class"].bucket, found["few-of-class"].value) == ("supports", 0)
+    assert (found["few-of-class"].status, found["few-of-class"].value) == ("pass", 0)
     assert [row[-1] for row in section.grids[0].rows] == ["one class", "few of a class", ""]
     assert (
         "1 of 3 leaves has rows of one class alone: if somebody is known to be there, so is the class" in section.answer
@@ -70,35 +70,36 @@ def test_exact_counts_without_a_guarantee():
     assert section.answer.endswith("No leaf has rows of one class alone.")
 
 
-@pytest.mark.parametrize(("threshold", "bucket"), [(25, "supports"), (26, "reject")])
+@pytest.mark.parametrize(("threshold", "bucket"), [(25, "pass"), (26, "fail")])
 def test_the_threshold_is_the_fewest_rows_that_are_safe(threshold, bucket):
-    _, _, found = of(without_privacy(), threshold=threshold)
-    assert found["small-leaves"].bucket == bucket
+    _, _, found = of(without_privacy(), appetite=Appetite(fewest_rows=threshold))
+    assert found["small-leaves"].status == bucket
     assert f"at least {threshold} rows" in found["small-leaves"].threshold
 
 
 def test_noisy_counts_of_a_private_model_disclose_what_is_promised():
     section, values, found = of(a_tree())
-    assert list(found) == ["small-leaves"]
-    assert found["small-leaves"].bucket == "supports"
+    assert {key: one.status for key, one in found.items()} == dict.fromkeys(
+        ("small-leaves", "pure-leaves", "few-of-class"), "pass"
+    )
     assert values["leaves with fewer than 10 rows"] == 1
     assert "noisy" in section.notes[0]
     assert section.answer.startswith("By the released noisy counts: 1 of 3 leaves has fewer than 10 rows.")
 
 
-@pytest.mark.parametrize(("epsilon", "bucket"), [(1, "supports"), (9, "look")])
+@pytest.mark.parametrize(("epsilon", "bucket"), [(1, "pass"), (9, "review")])
 def test_what_a_weak_guarantee_allows_of_small_leaves_supports_nothing(epsilon, bucket):
     _, _, found = of(a_tree(replace(CARD, charges=(Charge("draw", Fraction(epsilon)),))))
-    assert found["small-leaves"].bucket == bucket
+    assert found["small-leaves"].status == bucket
     card = replace(CARD, charges=(Charge("draw", epsilon - Fraction(1, 2)), OF_COUNTS))
     _, _, found = of(a_tree(card, counts=((30, 30),) * 3))
-    assert found["small-leaves"].bucket == "supports"
+    assert found["small-leaves"].status == "pass"
     for within_noise in (
         a_tree(card, counts=((30, 30), (30, 30), (8, 5))),
         a_tree(replace(CARD, charges=(Charge("draw", Fraction(epsilon)),)), counts=((30, 30),) * 3),  # noise unknown
     ):
         _, _, found = of(within_noise)
-        assert found["small-leaves"].bucket == bucket
+        assert found["small-leaves"].status == bucket
         assert "10 rows by the released noisy counts, but not beyond their noise" in found["small-leaves"].sentence
 
 
@@ -135,11 +136,13 @@ def test_small_leaves_pass_for_safe_ones_in_at_most_5_percent(draws):
 
 
 def test_a_threshold_of_ones_own_is_not_that_of_others_and_one_row_is_never_safe():
-    (_, _, ten), (_, _, own) = (of(without_privacy(), threshold=threshold) for threshold in (10, 3))
+    (_, _, ten), (_, _, own) = (
+        of(without_privacy(), appetite=Appetite(fewest_rows=threshold)) for threshold in (10, 3)
+    )
     assert ten["small-leaves"].source.startswith("safe_threshold of ACRO, 10; the rule of 10")
     assert own["small-leaves"].source == "who made this report; ACRO's is 10"
-    _, _, found = of(without_privacy(counts=((0, 1), (30, 20), (9, 9))), threshold=1)
-    assert found["small-leaves"].bucket == "reject"
+    _, _, found = of(without_privacy(counts=((0, 1), (30, 20), (9, 9))), appetite=Appetite(fewest_rows=1))
+    assert found["small-leaves"].status == "fail"
 
 
 def rows_of(counts):
@@ -156,15 +159,15 @@ def rows_of(counts):
 
 
 def stored(model, counts):
-    return [one.bucket for one in disclosure.row_findings(Subject(model), rows_of(counts)) if one.key == "counts"]
+    return [one.status for one in disclosure.row_checks(Subject(model), rows_of(counts)) if one.key == "counts"]
 
 
 def test_rows_that_do_not_make_the_exact_counts_of_a_model_are_others():
     counts = ((3, 30), (40, 12), (25, 0))
     assert stored(without_privacy(counts), counts) == []
-    assert stored(without_privacy(counts), ((3, 30), (40, 11), (26, 0))) == ["reject"]
-    assert stored(without_privacy(counts), ((3, 30), (40, 12), (0, 0))) == ["reject"]
-    assert list(disclosure.row_findings(Subject(without_privacy(counts)), None)) == []
+    assert stored(without_privacy(counts), ((3, 30), (40, 11), (26, 0))) == ["fail"]
+    assert stored(without_privacy(counts), ((3, 30), (40, 12), (0, 0))) == ["fail"]
+    assert list(disclosure.row_checks(Subject(without_privacy(counts)), None)) == []
 
 
 def test_noise_explains_no_more_than_it_can():
@@ -174,7 +177,7 @@ def test_noise_explains_no_more_than_it_can():
     counts, card = ((30, 30), (40, 12), (25, 9)), replace(CARD, charges=(CARD.charges[0], noised))
     assert stored(a_tree(card, counts=counts), counts) == []
     assert stored(a_tree(card, counts=counts), ((30, 40), (40, 2), (35, 9))) == []
-    assert stored(a_tree(card, counts=counts), ((30, 112), (40, 12), (25, 9))) == ["reject"]
+    assert stored(a_tree(card, counts=counts), ((30, 112), (40, 12), (25, 9))) == ["fail"]
     assert stored(a_tree(counts=counts), ((30, 112), (40, 12), (25, 9))) == []  # its card names no scale
     noise, spread = np.random.default_rng(0), CountNoise(2.0).spread(2, 1 - 1e-6 / 3)
     stay = 1 - np.exp(-1 / 2)
@@ -197,10 +200,10 @@ def test_a_row_that_has_most_of_the_sum_of_its_leaf_is_found(numbers):
     frame = pd.DataFrame({"old": [False] * 12 + [True] * len(numbers)})
     income = pd.Series([10.0] * 12 + [float(one) for one in numbers], name="income")
     grown = DecisionTreeRegressor(random_state=0).fit(frame.astype(float), income)
-    found = list(disclosure.row_findings(Subject(grown, schema=schema), (frame, income)))
+    found = list(disclosure.row_checks(Subject(grown, schema=schema), (frame, income)))
     is_split = len(set(income)) > 1
-    assert [(one.key, one.bucket, one.value) for one in found] == (
-        [("dominance", "reject", 1)] if is_split and any(numbers) and dominated(numbers) else []
+    assert [(one.key, one.status, one.value) for one in found] == (
+        [("dominance", "fail", 1)] if is_split and any(numbers) and dominated(numbers) else []
     )
 
 
@@ -208,8 +211,8 @@ def test_exact_rows_of_a_private_model_need_a_look():
     _, values, found = of(a_tree(), a_table())
     assert values["leaves with fewer than 10 rows"] == 0
     assert values["leaves of one class (class disclosure)"] == 2  # nobody under 60 is ill
-    buckets = {"small-leaves": "supports", "pure-leaves": "look", "few-of-class": "look"}
-    assert {key: one.bucket for key, one in found.items()} == buckets
+    buckets = {"small-leaves": "pass", "pure-leaves": "review", "few-of-class": "review"}
+    assert {key: one.status for key, one in found.items()} == buckets
 
 
 def test_leaves_that_ask_for_a_sensitive_attribute_are_counted():
@@ -239,12 +242,12 @@ def test_a_scorecard_states_how_many_bins_have_too_few_rows():
     assert found == {}
 
 
-@pytest.mark.parametrize(("card", "bucket"), [(OPEN, "reject"), (CARD, "look")], ids=["without", "with a guarantee"])
+@pytest.mark.parametrize(("card", "bucket"), [(OPEN, "fail"), (CARD, "review")], ids=["without", "with a guarantee"])
 def test_exact_rows_of_small_bins_are_a_finding(card, bucket):
     part = AttributePoints("smoker", ((0,), (2,), (1,)), rows=(40, 9, 0), rows_error=0)
     _, values, found = of(replace(TWO, parts=(part,), privacy=card))
     assert values["bins with exactly 1 to 9 rows"] == 1
-    assert {key: one.bucket for key, one in found.items()} == {"small-bins": bucket}
+    assert {key: one.status for key, one in found.items()} == {"small-bins": bucket}
 
 
 _SCHEMA = """\
@@ -264,7 +267,7 @@ def test_twelve_rows_of_one_household_are_no_ten_units():
     (frame, labels), model = rows_of(counts), of_households(without_privacy(counts))
     frame["hh"] = [*range(85), *[85] * 12]  # the last leaf is one household
     section, values, found = of(model, (frame, labels))
-    assert (found["small-leaves"].bucket, found["small-leaves"].value) == ("reject", 1)
+    assert (found["small-leaves"].status, found["small-leaves"].value) == ("fail", 1)
     assert (
         found["small-leaves"].sentence
         == "1 of 3 leaves has fewer than 10 units (hh), and 1 of them has one unit (hh) alone."
@@ -282,7 +285,7 @@ def test_twelve_rows_of_one_household_are_no_ten_units():
     assert section.notes[0].startswith("Each unit is counted once in every leaf")
     assert "units" not in found
     _, _, found = of(model, (frame.drop(columns="hh"), labels))
-    assert (found["small-leaves"].bucket, found["units"].bucket) == ("supports", "look")
+    assert (found["small-leaves"].status, found["units"].status) == ("pass", "review")
     several = "Rows are counted, of which one hh may have several."
     assert found["units"].sentence == f"{several} A leaf of 10 rows may have fewer units."
 
@@ -293,17 +296,17 @@ def test_a_tree_of_another_library_is_counted_in_units_where_rows_are_given():
     _, values, _ = of(tree, (frame, pd.Series(np.arange(86) % 2)), schema=replace(schema, unit=Unit("hh", 3)))
     assert (values["leaves"], values["leaves of one unit (hh)"]) == (86, 86)
     _, values, found = of(tree, schema=replace(schema, unit=Unit("hh", 3)))
-    assert (values["leaves of one row"], found["units"].bucket) == (31, "look")
+    assert (values["leaves of one row"], found["units"].status) == (31, "review")
 
 
 @pytest.mark.parametrize(
     ("epsilon", "most", "smallest", "bucket"),
-    [(9, 3, 29, "look"), (9, 3, 30, None), (9, 1, 9, None), (1, 3, 29, None)],
+    [(9, 3, 29, "review"), (9, 3, 30, None), (9, 1, 9, None), (1, 3, 29, None)],
 )
 def test_stored_counts_say_how_many_rows_a_unit_may_have(epsilon, most, smallest, bucket):
     unit = Unit("hh", most)
     card = replace(CARD, charges=(Charge("draw", Fraction(epsilon), unit=unit),))
     model = replace(a_tree(card, counts=((30, 30), (40, 12), (smallest, 0))), schema=replace(SCHEMA, unit=unit))
     section, _, found = of(model)
-    assert (found["units"].bucket if "units" in found else None) == bucket
+    assert (found["units"].status if "units" in found else None) == bucket
     assert ("Rows are counted, of which one hh may have up to 3." in section.notes[0]) == (most > 1)

@@ -8,11 +8,11 @@ from scipy.stats import binom, norm
 import hedgerow as hr
 from hedgerow.audit import Membership, Overfit, ShadowMembership, Shadows
 from hedgerow.report import Report, Subject
+from hedgerow.report.appetite import DEFAULT
 from hedgerow.report.disclosure import (
-    MOST_GUESSED,
     membership,
     membership_bounds,
-    membership_findings,
+    membership_checks,
     separation,
 )
 from hedgerow.report.promises import largest_rate
@@ -48,25 +48,26 @@ def test_class_and_leaf_are_attacked_where_there_are_two_sets_of_rows():
     assert "hr.audit.lira" in section.measure
 
 
-def test_nothing_measured_is_said_and_needs_a_look_without_a_guarantee():
-    for model, keys in ((without_privacy(), ["membership"]), (a_tree(), [])):
-        subject = Subject(model)
-        assert membership(subject, None, None).answer.startswith("Not measured.")
-        assert [one.key for one in membership_findings(subject, None, None)] == keys
+def test_a_model_without_a_guarantee_that_nobody_attacked_is_not_examined():
+    subject = Subject(without_privacy())
+    assert membership(subject, None, None).answer.startswith("Not measured.")
+    assert list(membership_checks(subject, None, None)) == []
+    (check,) = [one for one in Report.of(without_privacy()).board.checks if one.key == "membership"]
+    assert (check.status, check.essential) == ("not_run", True)
 
 
 def test_an_attack_that_guesses_and_one_that_finds_rows():
     subject = Subject(without_privacy())
     attacks = {"guessing": shadowed(0, 20, 200), "finding": shadowed(4), "small": shadowed(0)}
     found = {
-        name: {one.key: one.bucket for one in membership_findings(subject, attack, None)}
+        name: {one.key: one.status for one in membership_checks(subject, attack, None)}
         for name, attack in attacks.items()
     }
-    assert found["guessing"] == {"auc": "supports", "rows": "supports"}
-    assert found["finding"] == {"auc": "look", "rows": "reject"}
-    assert found["small"] == {"auc": "look", "rows": "supports"}  # 0.2.0 took any interval that has 0.5 for support
-    private = membership_findings(Subject(a_tree()), attacks["guessing"], None)
-    assert {one.bucket for one in private} == {"supports"}
+    assert found["guessing"] == {"auc": "pass", "rows": "pass"}
+    assert found["finding"] == {"auc": "review", "rows": "fail"}
+    assert found["small"] == {"auc": "review", "rows": "pass"}  # 0.2.0 took any interval that has 0.5 for support
+    private = membership_checks(Subject(a_tree()), attacks["guessing"], None)
+    assert {one.status for one in private} == {"pass"}
 
 
 def plain(rng, rows, gap):
@@ -79,23 +80,23 @@ def plain(rng, rows, gap):
 def test_the_level_of_findings_about_the_auc_of_one_model(draws):
     """Guessing is taken for an attack in 2.5 %; an AUC of .55 supports in 2.5 %: at most 5 %, false alarm 10^-4."""
     rng, subject = np.random.default_rng(0), Subject(without_privacy())
-    edge = 2**0.5 * norm.ppf(MOST_GUESSED)
+    edge = 2**0.5 * norm.ppf(DEFAULT.most_guessed)
 
     def share(gap, rows, wanted):
-        found = [next(membership_findings(subject, plain(rng, rows, gap), None)) for _ in range(draws)]
-        return sum(wanted in one.sentence if wanted != "supports" else one.bucket == wanted for one in found)
+        found = [next(membership_checks(subject, plain(rng, rows, gap), None)) for _ in range(draws)]
+        return sum(wanted in one.sentence if wanted != "pass" else one.status == wanted for one in found)
 
     most = binom.ppf(1 - 1e-4, draws, 0.05)
     assert share(0, 300, ": better than guessing") <= most
-    assert share(edge, 300, "supports") <= most
-    assert share(0, 1200, "supports") > 0.5 * draws
+    assert share(edge, 300, "pass") <= most
+    assert share(0, 1200, "pass") > 0.5 * draws
     assert share(2 * edge, 600, ": better than guessing") > 0.9 * draws
 
 
 def separated(train, test):
     """Return the finding about leaves of training rows and others, by their counts."""
     leaves = Overfit(("no", "yes"), tuple(map(str, range(len(train)))), train, test)
-    return next(membership_findings(Subject(without_privacy()), None, leaves)), leaves
+    return next(membership_checks(Subject(without_privacy()), None, leaves)), leaves
 
 
 SHARES = np.array([[0.2, 0.02], [0.25, 0.03], [0.1, 0.15], [0.05, 0.2]])
@@ -106,14 +107,14 @@ def sampled(rng, rows, shares=SHARES):
 
 
 def test_the_finding_on_leaves_does_not_flip_within_chance():
-    """0.2.0 said "look" of 52.1 % (51.5 % by chance) and "supports" of 51.6 % (52.1 % by chance)."""
+    """0.2.0 said "review" of 52.1 % (51.5 % by chance) and "pass" of 51.6 % (52.1 % by chance)."""
     rng = np.random.default_rng(1)
     draws = [separated(sampled(rng, 2000), sampled(rng, 1000)) for _ in range(30)]
     above = [leaves.vulnerability > leaves.vulnerability_by_chance for _, leaves in draws]
     assert 5 < sum(above) < 25
     explained = [found for found, leaves in draws if leaves.p_value > 0.05]
     assert len(explained) > 25
-    assert {one.bucket for one in explained} == {"supports"}
+    assert {one.status for one in explained} == {"pass"}
     assert all("which chance can explain" in one.sentence for one in explained)
 
 
@@ -121,7 +122,7 @@ def test_leaves_of_few_rows_are_not_shown_to_be_alike():
     rng = np.random.default_rng(1)
     found, leaves = separated(sampled(rng, 60), sampled(rng, 40))
     assert leaves.p_value > 0.05
-    assert found.bucket == "look"
+    assert found.status == "review"
     assert "which chance can explain" in found.sentence
 
 
@@ -138,8 +139,8 @@ def test_the_level_of_the_finding_on_leaves(rows, draws):
     assert sum(alike) <= most
     far = [separated(sampled(rng, rows[0], apart[0]), sampled(rng, rows[1], apart[1])) for _ in range(draws)]
     assert sum(leaves.upper_bound() < true for _, leaves in far) <= most
-    assert true > MOST_GUESSED
-    assert sum(found.bucket == "supports" for found, _ in far) <= most
+    assert true > DEFAULT.most_guessed
+    assert sum(found.status == "pass" for found, _ in far) <= most
     if rows[0] == 1500:
         assert sum(leaves.p_value <= 0.05 for _, leaves in far) > 0.9 * draws
 
@@ -147,22 +148,22 @@ def test_the_level_of_the_finding_on_leaves(rows, draws):
 def test_a_test_that_could_find_no_row_supports_nothing():
     """All rows are told apart in all splits, and yet 2^-9 is above 5 % of 1/40: Holm's method cannot find one."""
     for splits, said in (
-        (9, ["look", "not known: 9 splits can show it of no row; 10 can"]),
-        (10, ["reject", "40 rows"]),
+        (9, ["review", "not known: 9 splits can show it of no row; 10 can"]),
+        (10, ["fail", "40 rows"]),
     ):
         found = shadowed(40, splits)
-        (one,) = [one for one in membership_findings(Subject(without_privacy()), found, None) if one.key == "rows"]
-        assert (one.bucket, said[1] in one.sentence) == (said[0], True)
+        (one,) = [one for one in membership_checks(Subject(without_privacy()), found, None) if one.key == "rows"]
+        assert (one.status, said[1] in one.sentence) == (said[0], True)
         assert (len(found.significant_rows()) > 0) == (splits >= found.fewest_repeats) == (splits == 10)
         assert ("by fewer than 10 splits none can be" in str(found)) == (splits == 9)
 
 
 def test_an_attack_beyond_the_claimed_epsilon_is_rejected():
     subject = Subject(a_tree())
-    (claim,) = [one for one in membership_findings(subject, shadowed(5), None) if one.key == "claim"]
-    assert claim.bucket == "reject"
+    (claim,) = [one for one in membership_checks(subject, shadowed(5), None) if one.key == "claim"]
+    assert claim.status == "fail"
     assert claim.value > largest_rate(0.01, CARD.epsilon, CARD.delta)
-    assert "claim" not in {one.key for one in membership_findings(Subject(without_privacy()), shadowed(5), None)}
+    assert "claim" not in {one.key for one in membership_checks(Subject(without_privacy()), shadowed(5), None)}
 
 
 def test_rates_stand_beside_what_epsilon_permits():
@@ -180,8 +181,8 @@ def test_the_exact_risk_of_a_draw_is_held_against_epsilon():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
     exact = hr.audit.exact_membership(hr.PrivateTreeClassifier(1, max_depth=1), X, X[:, 0])
     subject = Subject(a_tree())
-    (finding,) = membership_findings(subject, exact, None)
-    assert (finding.key, finding.bucket, finding.value) == ("loss", "supports", exact.realised_loss.max())
+    (finding,) = membership_checks(subject, exact, None)
+    assert (finding.key, finding.status, finding.value) == ("loss", "pass", exact.realised_loss.max())
     answer = membership(subject, exact, None).answer
     assert f"by at most {100 * exact.advantage.max():.2f} percentage points" in answer
 

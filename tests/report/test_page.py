@@ -21,6 +21,7 @@ from tests.report.subjects import a_table, a_tree, without_privacy
 
 HOSTILE = "\"'><script>alert(1)</script><img src=//evil/x onerror=alert(1)>{{7*7}}\u202e</style><!--"
 ON = date(2026, 11, 23)
+TITLES = (("Fails", "fail"), ("Review", "review"), ("Not examined", "not_run"), ("Passes", "pass"))
 MARK = "PRIVATE: for the board only. Exact functions of the rows, not for release."
 
 
@@ -117,10 +118,13 @@ def test_an_answer_comes_before_any_number_and_lines_to_sign_are_empty():
     assert text.count("<dd></dd>") == 4
 
 
-def test_findings_are_in_three_buckets_with_their_sources():
+def test_checks_are_listed_by_status_with_their_sources():
     text = page(Report.of(without_privacy(), on=ON).board)
-    assert '<p class="verdict reject">Something speaks against a release as it is.</p>' in text
-    assert re.findall(r"<h3>([\w ]+: \d)", text) == ["Against release: 1", "Look closer: 3", "Supports release: 1"]
+    assert '<p class="verdict fail">A check fails: do not release the model as it is. Not examined: ' in text
+    counts = [
+        f"{title}: {len(Report.of(without_privacy(), on=ON).board.by_status(status))}" for title, status in TITLES
+    ]
+    assert re.findall(r"<h3>([\w ]+: \d+)", text) == counts
     assert "Source: class disclosure" in text
 
 

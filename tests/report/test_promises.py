@@ -68,11 +68,14 @@ def test_thresholds_of_other_libraries_are_said_once_to_be_functions_of_the_rows
         report = Report.of(model, schema=given, train=None if given is None else (frame, pd.Series(np.arange(86) % 2)))
         said = f"Its thresholds on numbers {verb} functions of the rows, often midway between the values of two."
         for sheet in (report.public, report.board):
-            assert [(one.sentence, one.bucket) for one in sheet.findings if one.key == "thresholds"] == [(said, "look")]
+            assert [(one.sentence, one.status) for one in sheet.checks if one.key == "thresholds"] == [(said, "review")]
         assert "the default grid" not in report.to_html()
         assert report.public.section("unprotected").grids[0].columns == ("attribute", "domain")
     report = Report.of(without_privacy())
-    assert "thresholds" not in [one.key for one in (*report.public.findings, *report.board.findings)]
+    statuses = {
+        one.status for sheet in (report.public, report.board) for one in sheet.checks if one.key == "thresholds"
+    }
+    assert statuses == {"not_applicable"}
 
 
 def test_what_people_state_is_on_the_public_sheet_and_limits_and_risk_on_both():

@@ -11,7 +11,7 @@ from hedgerow.report.disclosure import (
     MOST_RULES,
     groups,
     reconstructed,
-    reconstruction_findings,
+    reconstruction_checks,
     reconstruction_section,
 )
 from hedgerow.schema import Boolean, Label, Literal, Schema
@@ -36,8 +36,8 @@ def test_a_mean_that_is_high_supports_nothing():
     found = reconstructed(subject)
     section = reconstruction_section(subject, found)
     assert "supports no release" in section.answer
-    known = [one for one in reconstruction_findings(subject, found) if one.key == "known-rows"]
-    assert all(one.bucket == "reject" for one in reconstruction_findings(subject, found))
+    known = [one for one in reconstruction_checks(subject, found) if one.key == "known-rows"]
+    assert all(one.status == "fail" for one in reconstruction_checks(subject, found))
     assert sum(one.value for one in known) == sum(
         n for n, possible in zip(found.supports, found.possible_rows, strict=True) if possible == 1
     )
@@ -54,11 +54,11 @@ def test_rows_that_are_the_only_possible_ones_are_disclosed(private):
             return [[Literal("a", "true", ()), Literal("b", "true", ())], []]
 
     subject = Subject(Known(), schema=schema)
-    (finding,) = reconstruction_findings(subject, reconstructed(subject))
-    assert (finding.bucket, finding.value) == ("reject", 5)
+    (finding,) = reconstruction_checks(subject, reconstructed(subject))
+    assert (finding.status, finding.value) == ("fail", 5)
     model = a_tree()
     if private:
-        assert list(reconstruction_findings(Subject(model), reconstructed(Subject(model)))) == []
+        assert list(reconstruction_checks(Subject(model), reconstructed(Subject(model)))) == []
 
 
 def test_the_most_exposed_group_is_named_with_rows_alone():

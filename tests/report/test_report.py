@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.models import Leaf, Split, Tree
-from hedgerow.report import Form, Releases, Report
+from hedgerow.report import CATALOGUE, Form, Releases, Report
 from hedgerow.report import report as module
 from hedgerow.report.contents import page
 from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
@@ -72,7 +72,7 @@ def test_a_digest_and_a_schema_of_rows_are_for_the_board():
 def test_an_overfitted_tree_of_another_library_comes_out_red():
     tree, schema = overfitted()
     report = Report.of(tree, schema=schema, on=ON)
-    assert report.board.worst == "reject"
+    assert report.board.status == "fail"
     values = {fact.name: fact.value for fact in report.board.section("leaves").facts}
     assert (values["leaves"], values["leaves of one row"]) == (86, 31)
     assert report.board.section("reconstruction").facts[2].name == "Dist_G"
@@ -88,8 +88,8 @@ def test_a_mean_of_uncertainty_does_not_make_a_tree_green():
     report = Report.of(grown, schema=schema, on=ON)
     uncertainty = report.board.section("reconstruction").facts[2].value
     assert uncertainty > 0.75
-    assert report.board.worst == "reject"
-    assert not [one for one in report.board.findings if one.section == "reconstruction" and one.bucket == "supports"]
+    assert report.board.status == "fail"
+    assert "mean" not in " ".join(one.sentence for one in report.board.by_status("pass"))
 
 
 def test_a_pipeline_of_another_library_is_reported_on_whole():
@@ -109,17 +109,18 @@ def test_a_public_sheet_without_a_guarantee_supports_nothing_and_is_not_signed(m
     record = Releases((), None, "a budget file")  # supports the release of a private model
     sheet = Report.of(model, releases=record, form=Form(purpose="x", curator="x", unit="x", tuning="x"), on=ON).public
     data = json.loads(json.dumps(sheet.to_dict()))
-    assert (data["examined"], data["worst"] != "supports") == (False, True)
+    assert (data["decides"], data["status"] in ("not_run", "fail")) == (False, True)
     assert data["verdict"].startswith(
         "This sheet has not examined what the model discloses, and cannot support a release"
     )
-    assert "supports" not in {one["bucket"] for one in data["findings"]}
+    examined = {one["key"] for one in data["checks"] if one["status"] == "pass"}
+    assert not examined & {key for key, kind in CATALOGUE.items() if kind.needs and "record" not in kind.needs}
     assert "decision" not in {one["key"] for one in data["sections"]}
     text = page(sheet)
-    assert "Nothing speaks against" not in text
+    assert "All checks that were run pass" not in text
     assert 'class="sign"' not in text
     assert text.index("has not examined") < text.index('class="whence"')
-    assert json.loads(Report.of(a_tree(), releases=record, on=ON).to_json())["examined"] is True
+    assert json.loads(Report.of(a_tree(), releases=record, on=ON).to_json())["decides"] is True
 
 
 @pytest.mark.parametrize("ending", ["html", "json"])
@@ -169,13 +170,13 @@ def test_all_of_a_board_sheet_with_rows():
         "statements", "decision",
     ]  # fmt: skip
     assert report.board.section("accuracy").grids[0].title == "By smoker, on training rows"
-    assert {one.section for one in report.board.findings} <= set(keys)
+    assert {one.section for one in report.board.checks if one.informative} <= set(keys)
 
 
 def test_findings_name_sections_that_the_sheet_has():
     for model in (a_tree(), a_tree(no_guarantee_reason()), without_privacy()):
         sheet = Report.of(model, on=ON).public
-        assert {one.section for one in sheet.findings} <= {section.key for section in sheet.sections}
+        assert {one.section for one in sheet.checks if one.threshold} <= {section.key for section in sheet.sections}
         assert (sheet.sections[-1].key == "decision") == model.privacy.is_private
 
 
@@ -185,12 +186,12 @@ def test_json_is_the_data_of_the_sheet():
     assert data == report.public.to_dict()
     assert (data["format"], data["version"], data["sheet"], data["date"]) == (
         "hedgerow/report",
-        2,
+        3,
         "public",
         "2026-11-23",
     )
-    assert data["worst"] == "look"
-    assert data["findings"][0]["source"].startswith("Ponomareva")
+    assert data["status"] == "not_run"  # no record of releases
+    assert data["checks"][0]["source"].startswith("Ponomareva")
 
 
 def test_sheets_are_written_to_files_of_their_own(tmp_path):

@@ -100,18 +100,18 @@ def test_the_sheet_has_the_scores_of_scikit_learn_in_units_of_the_target():
     assert section.question == "How far off is the model, and for whom?"
     assert "what is predicted of days is off by" in section.answer
     assert [grid.columns for grid in section.grids] == [("smoker", *residuals.COLUMNS)] * 2
-    (about,) = [one for one in board.findings if one.key == "accuracy"]
-    assert about.bucket == "supports"
+    (about,) = [one for one in board.checks if one.key == "accuracy"]
+    assert about.status == "pass"
     assert "accuracy" not in section.answer
 
 
 def test_a_model_no_better_than_a_constant_and_groups_served_worse_need_a_look():
     X, y = a_table()
     useless = Report.of(a_tree(said=(14.0, 14.0)), train=(X, y), test=(X, y)).board
-    assert [one.bucket for one in useless.findings if one.key == "accuracy"] == ["look"]
+    assert [one.status for one in useless.checks if one.key == "accuracy"] == ["review"]
     flipped = y.where(~X.smoker, 40 - y)
-    found = {one.key: one for one in Report.of(a_tree(), train=(X, y), test=(X, flipped), by=["smoker"]).board.findings}
-    assert found["groups"].bucket == "look"
+    found = {one.key: one for one in Report.of(a_tree(), train=(X, y), test=(X, flipped), by=["smoker"]).board.checks}
+    assert found["groups"].status == "review"
     assert "served worse than by always saying the mean, such as smoker = true" in found["groups"].sentence
 
 
@@ -124,12 +124,12 @@ def test_a_model_is_judged_by_the_loss_that_it_was_learned_by(loss, judged):
     X = pd.DataFrame({"age": [20] * 80 + [70] * 20, "smoker": [False] * 100})
     y = pd.Series([2.0] * 80 + [2.0] * 10 + [30.0] * 10)
     board = Report.of(a_tree(card=a_card(loss), said=(2.0, 2.0)), train=(X, y), test=(X, y)).board
-    (about,) = [one for one in board.findings if one.key == "accuracy"]
+    (about,) = [one for one in board.checks if one.key == "accuracy"]
     assert judged in about.sentence
-    assert about.bucket == "look"  # a constant is no better than itself
+    assert about.status == "review"  # a constant is no better than itself
     quantile = a_card(Fact("quantile", range=28, weight=0.9))
     board = Report.of(a_tree(card=quantile, said=(2.0, 2.0)), train=(X, y), test=(X, y)).board
-    assert not [one for one in board.findings if one.key == "accuracy"]
+    assert [one.status for one in board.checks if one.key == "accuracy"] == ["not_applicable"]
     assert "rows with no more than is predicted, on held-out rows" in {
         fact.name for fact in board.section("accuracy").facts
     }

@@ -11,8 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.models.extra_contents import NOUNS
 from hedgerow.models.readers.pmml import model_of_pmml
-from hedgerow.report import Report, acro_results, findings
-from hedgerow.report.contents import BUCKETS
+from hedgerow.report import Report, acro_results, card_checks, checks
+from hedgerow.report.contents import STATUSES
 from hedgerow.schema import Integer, Label, Schema
 from tests.models.pmml_files import AGE, FILE, INTERVAL, SCHEMA, STATS, VERIFICATION
 
@@ -25,26 +25,26 @@ def the_report() -> Report:
 
 def test_rows_in_the_file_are_a_finding_against_release_on_both_sheets():
     report = the_report()
-    board = {one.key: one for one in report.board.findings}
-    assert board["file-rows"].bucket == "reject"
+    board = {one.key: one for one in report.board.checks}
+    assert board["file-rows"].status == "fail"
     assert board["file-rows"].value == 2
     assert board["file-rows"].sentence.startswith("The file holds 2 rows of data (PMML/TreeModel/ModelVerification/")
-    assert {key: one.bucket for key, one in board.items() if key.startswith("file-")} == {
-        "file-rows": "reject",
-        "file-extremes": "reject",
-        "file-statistics": "look",
-        "file-bounds": "look",
-        "file-text": "look",
+    assert {key: one.status for key, one in board.items() if key.startswith("file-") and one.status != "pass"} == {
+        "file-rows": "fail",
+        "file-extremes": "fail",
+        "file-statistics": "review",
+        "file-bounds": "review",
+        "file-text": "review",
     }
-    public = {one.key: one for one in report.public.findings}
+    public = {one.key: one for one in report.public.checks}
     assert {key for key in public if key.startswith("file-")} == {key for key in board if key.startswith("file-")}
-    assert report.public.worst == report.board.worst == "reject"
-    assert [one["value"] for one in json.loads(report.to_json())["findings"] if one["key"] == "file-rows"] == [None]
+    assert report.public.status == report.board.status == "fail"
+    assert [one["value"] for one in json.loads(report.to_json())["checks"] if one["key"] == "file-rows"] == [None]
 
 
 def test_no_sheet_quotes_a_value_of_the_rows_and_the_public_one_has_no_bounds_of_them():
     report = the_report()
-    assert "97" not in json.dumps([one.sentence for sheet in (report.public, report.board) for one in sheet.findings])
+    assert "97" not in json.dumps([one.sentence for sheet in (report.public, report.board) for one in sheet.checks])
     assert "97" not in report.to_json()
 
 
@@ -58,8 +58,8 @@ def test_a_pipeline_that_stores_least_and_largest_values_is_rejected():
     rows, labels = pd.DataFrame({"age": range(20, 80)}), [0] * 30 + [1] * 30
     schema = Schema({"age": Integer(0, 120)}, Label("ill", (0, 1)))
     model = make_pipeline(MinMaxScaler(), DecisionTreeClassifier(max_depth=1)).fit(rows, labels)
-    found = {one.key: one for one in Report.of(model, schema=schema).board.findings}
-    assert found["file-extremes"].bucket == "reject"
+    found = {one.key: one for one in Report.of(model, schema=schema).board.checks}
+    assert found["file-extremes"].status == "fail"
     assert "estimator" in found["file-extremes"].sentence
 
 
@@ -71,12 +71,12 @@ def test_rows_that_an_estimator_stores_in_several_places_count_once():
     model = Kept(max_depth=1).fit(rows, labels)
     model.neighbours_ = KNeighborsClassifier().fit(rows, labels)
     report = Report.of(model, schema=Schema({"age": Integer(0, 120)}, Label("ill", (0, 1))))
-    (found,) = [one for one in report.board.findings if one.key == "file-rows"]
+    (found,) = [one for one in report.board.checks if one.key == "file-rows"]
     assert found.value == 60
-    assert not any("60" in one.sentence for one in report.public.findings)
+    assert not any("60" in one.sentence for one in report.public.checks)
 
 
 @pytest.mark.parametrize("kind", NOUNS)
 def test_every_kind_has_a_rule_and_a_bucket(kind):
-    assert findings.RULES[f"file-{kind}"][0] == "model"
-    assert findings._STORED[kind][0] in BUCKETS
+    assert checks.RULES[f"file-{kind}"][0] == "model"
+    assert card_checks._STORED[kind][0] in STATUSES

@@ -46,7 +46,7 @@ def test_stored_counts_of_another_library_are_taken_before_rows():
         (LogisticRegression(), {}, "expected a model of hedgerow, one that reconstruction audits read"),
         (a_tree(), {"schema": "schema.yaml"}, "expected a Schema or None as schema, got str"),
         (a_tree(), {"form": {"title": "x"}}, "expected a Form or None as form, got dict"),
-        (a_tree(), {"threshold": 0}, "threshold must be a whole number >= 1, got 0"),
+        (a_tree(), {"appetite": 10}, "expected an Appetite or None as appetite, got int"),
         (a_tree(), {"form": Form(sensitive=["nose"])}, r"sensitive in the form \(age, smoker\), got another name"),
     ],
 )

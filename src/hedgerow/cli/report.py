@@ -15,7 +15,17 @@ from hedgerow.cli.rows import read_labelled
 from hedgerow.errors import ArgumentError
 from hedgerow.evaluation import Evaluation
 from hedgerow.privacy.budget_file import FileBudget
-from hedgerow.report import Comparison, Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
+from hedgerow.report import (
+    Appetite,
+    Comparison,
+    Form,
+    Releases,
+    Report,
+    acro_results,
+    crate_zip,
+    empty_form,
+    registry_yaml,
+)
 from hedgerow.report.report import leaves_name, private_name
 from hedgerow.tables.table_files import PIPE
 
@@ -114,7 +124,7 @@ def report(
             test=read_labelled(test, text.text_format, released.schema),
             evaluation=None if evaluation is None else Evaluation.load(evaluation),
             by=by or None,
-            threshold=threshold,
+            appetite=Appetite(fewest_rows=threshold),
             costs=None if costs is None else costs_in(costs, released.schema.classes),
             class_weight=class_weights(released.schema.classes, class_weight) if class_weight else None,
         )

@@ -1,6 +1,8 @@
 """Reports on a model for a review board: a public sheet, and one with exact functions of the rows, never mixed."""
 
-from hedgerow.report.contents import Bucket, Finding, Grid, Section, Sheet, SheetLine
+from hedgerow.report.appetite import Appetite
+from hedgerow.report.checks import CATALOGUE, Check, Status
+from hedgerow.report.contents import Grid, Section, Sheet, SheetLine
 from hedgerow.report.exports import acro_results, crate_zip, registry_yaml
 from hedgerow.report.form import Form, empty_form
 from hedgerow.report.releases import PastRelease, Releases
@@ -9,15 +11,7 @@ from hedgerow.report.sacro import sacro_target
 from hedgerow.report.subject import Subject
 
 __all__ = [
-    "Bucket",
-    "Comparison",
-    "Finding",
-    "Form",
-    "Grid",
-    "PastRelease",
-    "Releases",
-    "Report",
-    "Section",
-    "SheetLine",
-]
-__all__ += ["Sheet", "Subject", "acro_results", "crate_zip", "empty_form", "registry_yaml", "sacro_target"]
+    "CATALOGUE", "Appetite", "Check", "Comparison", "Form", "Grid", "PastRelease", "Releases", "Report", "Section",
+    "Sheet", "SheetLine", "Status", "Subject", "acro_results", "crate_zip", "empty_form", "registry_yaml",
+    "sacro_target",
+]  # fmt: skip

@@ -12,9 +12,9 @@ from hedgerow.boundary.arrays import Array, Floats, Index, Integers, Mask
 from hedgerow.evaluation.intervals import Interval, mean_on_rows
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_release import LeafRelease
+from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.comparisons import CONFIDENCE, PLAIN, Clusters, Gain, Words
-from hedgerow.report.contents import Bucket, Finding, Grid, Section, SheetLine, section
-from hedgerow.report.findings import finding
+from hedgerow.report.contents import Grid, Section, SheetLine, section
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.schema.targets import Label
 from hedgerow.text.values import shown_text, value_text
@@ -128,14 +128,14 @@ def _places(subject: Subject, words: Array) -> Index:
 
 def measured(
     subject: Subject, train: Pair | None, test: Pair | None, by: Sequence[str]
-) -> tuple[Section, tuple[Finding, ...]]:
+) -> tuple[Section, tuple[Check, ...]]:
     known, hits = train if train is not None else test, list[Accuracy]()
     if known is not None:
         common, penalties = commonest(subject, known[1]), penalties_of(subject, known[1])
         pairs = ((train, "training rows"), (test, "held-out rows"))
         hits = [Accuracy.measure(subject, one, of, common, by, penalties) for one, of in pairs if one is not None]
     are_missing = subject.loss == "cost" and subject.cost_matrix is None
-    return measured_accuracy(hits, costs_missing=are_missing), tuple(findings(hits, advice_of(test)))
+    return measured_accuracy(hits, costs_missing=are_missing), tuple(checks(hits, advice_of(test)))
 
 
 def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = False) -> Section:
@@ -185,7 +185,7 @@ def _grid(one: Accuracy, name: str, groups: tuple[Hits, ...]) -> Grid:
     return Grid(f"By {name}, on {one.of}", (name, "rows", "right", "accuracy", "baseline", *more), rows)
 
 
-def findings(measured: Sequence[Accuracy], good: Bucket = "supports") -> Iterator[Finding]:
+def checks(measured: Sequence[Accuracy], good: Status = "pass") -> Iterator[Check]:
     """Yield whether the model is better than a constant by more than chance explains; `good` is the advice then."""
     for one in measured[-1:]:
         cost = next((place for place, each in enumerate(one.penalties) if each.name == COST), None)
@@ -200,27 +200,27 @@ def findings(measured: Sequence[Accuracy], good: Bucket = "supports") -> Iterato
             share, base = one.overall.penalties[cost]
             sentence = f"On {one.of} a row costs {share:.4g} on average; always saying one class, {base:.4g}."
         gain = one.overall.gains[place]
-        yield gain_finding(rule, good, f"{sentence} {gain.text(words)}", share, gain)
+        yield gain_check(rule, good, f"{sentence} {gain.text(words)}", share, gain)
         named = [(f"{name} = {hits.group}", hits.gains[place]) for name, groups in one.groups for hits in groups]
-        yield from group_findings(named, what, words)
+        yield from group_checks(named, what, words)
 
 
-def advice_of(test: Pair | None) -> Bucket:
+def advice_of(test: Pair | None) -> Status:
     """Return what being better than a constant speaks for: nothing on the rows that the model was learned from.
 
     Differential privacy does not change that: learned from labels that are noise alone, trees of ε = 0.3 are better
     than the commonest class by a test on their own rows in a quarter of the fits.
     """
-    return "supports" if test is not None else "look"
+    return "pass" if test is not None else "review"
 
 
-def gain_finding(rule: str, good: Bucket, sentence: str, value: float, gain: Gain) -> Finding:
+def gain_check(rule: str, good: Status, sentence: str, value: float, gain: Gain) -> Check:
     is_better = gain.verdict == "better"
-    sentence += ON_ITS_OWN_ROWS if is_better and good == "look" else ""
-    return finding(rule, good if is_better else "look", sentence, value)
+    sentence += ON_ITS_OWN_ROWS if is_better and good == "review" else ""
+    return check(rule, good if is_better else "review", sentence, value)
 
 
-def group_findings(groups: Sequence[tuple[str, Gain]], what: str, words: Words) -> Iterator[Finding]:
+def group_checks(groups: Sequence[tuple[str, Gain]], what: str, words: Words) -> Iterator[Check]:
     """Yield which groups are served worse than by a constant, or may be; intervals are of all groups together."""
     worse = [name for name, gain in groups if gain.verdict == "worse"]
     unclear = [(name, gain) for name, gain in groups if gain.verdict == "unclear" and gain.value < 0]
@@ -232,7 +232,7 @@ def group_findings(groups: Sequence[tuple[str, Gain]], what: str, words: Words) 
         more = f"{_groups_are(len(unclear))} served worse by no more than chance can explain"
         parts.append(f"{more}, such as {name} (gain {gain.interval(words)}, all groups together).")
     if parts:
-        yield finding("groups", "look", " ".join(parts), len(worse))
+        yield check("groups", "review", " ".join(parts), len(worse))
 
 
 def _groups_are(number: int) -> str:

@@ -6,20 +6,17 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ArgumentError
+from hedgerow.report.checks import STATUSES, Check, SheetKind, Status
 from hedgerow.text.markup import templates
 from hedgerow.text.messages import number_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SheetKind = Literal["public", "board"]  # of which sheet something is: of the public one, or of that for the board
 GridValue = str | int | float | None
-Bucket = Literal["reject", "look", "supports"]
-"""The advice of a finding to a board: not as it is; look closer; it supports the release."""
-BUCKETS: tuple[Bucket, ...] = ("reject", "look", "supports")  # all buckets, the gravest first
 MOST_SHOWN = 10
 """The most rows of a table on a page, unless it says another number; the JSON of a sheet has all of them."""
 _MOST_GRIDS, _MOST_COLUMNS, _LONGEST = 4, 8, 320  # of a section, of a table, and of a cell, that a page shows
@@ -136,59 +133,46 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One reason for or against a release, by a rule.
-
-    `section` is the key of the section that has the numbers; `threshold`, the rule that put the finding into its
-    bucket; `source`, where the rule comes from; `value`, the number that it was applied to.
-    """
-
-    key: str
-    section: str
-    bucket: Bucket
-    sentence: str
-    threshold: str
-    source: str
-    value: int | float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data."""
-        return dict(vars(self))
-
-
-@dataclass(frozen=True)
 class Sheet:
     """One sheet of a report: the public one, or that for the board, which is **private**.
 
-    It says what is reported on (`title`), when the report was made, and by which software; then findings and sections.
-    A sheet that has not `examined` what the model discloses, as the public one of a model without a guarantee, has no
-    finding that supports a release.
+    It says what is reported on (`title`), when the report was made, and by which software; then checks and sections.
+    For a model with a guarantee the public sheet `decides`: exact functions of the rows, which the board's sheet adds,
+    are informative. For one without, the board's sheet decides, and the public one examines nothing that is stored.
     """
 
     kind: SheetKind
     title: str
     date: date
     software: str
-    findings: tuple[Finding, ...]
+    checks: tuple[Check, ...]
     sections: tuple[Section, ...]
-    examined: bool = True
+    decides: bool = True
 
     @property
     def is_private(self) -> bool:
         """True if it has exact functions of the rows."""
         return self.kind == "board"
 
-    def by_bucket(self, bucket: Bucket) -> tuple[Finding, ...]:
-        """Return the findings of one bucket: "reject", "look" or "supports"; ValueError for another name."""
-        if bucket not in BUCKETS:
-            raise ArgumentError(f"bucket must be one of {', '.join(BUCKETS)}, got another value.")
-        return tuple(finding for finding in self.findings if finding.bucket == bucket)
+    def by_status(self, status: Status) -> tuple[Check, ...]:
+        """Return the checks of one status; ValueError for a name that is none."""
+        if status not in STATUSES:
+            raise ArgumentError(f"status must be one of {', '.join(STATUSES)}, got another value.")
+        return tuple(check for check in self.checks if check.status == status)
 
     @property
-    def worst(self) -> Bucket:
-        """The gravest bucket that has a finding; "look" where there is none at all."""
-        found: list[Bucket] = [bucket for bucket in BUCKETS if self.by_bucket(bucket)]
-        return found[0] if found else "look"
+    def status(self) -> Status:
+        """The gravest status of the checks that a decision may use; "not_run" if only essential ones were not run."""
+        usable = [one for one in self.checks if not one.informative]
+        known = {one.status for one in usable if one.status != "not_run" or one.essential}
+        found: list[Status] = [status for status in STATUSES[:-1] if status in known]
+        return found[0] if found else "not_run"
+
+    @property
+    def not_examined(self) -> tuple[str, ...]:
+        """What was not examined, in a few words each; what is essential comes first."""
+        checks = sorted(self.by_status("not_run"), key=lambda one: not one.essential)
+        return tuple(dict.fromkeys(one.title for one in checks if not one.informative))
 
     @property
     def leaves(self) -> Grid | None:
@@ -199,8 +183,15 @@ class Sheet:
 
     @property
     def verdict(self) -> str:
-        """What all findings say together."""
-        return _VERDICTS[self.worst] if self.examined else _UNEXAMINED
+        """What the checks say together, and what was not examined."""
+        missing = self.not_examined
+        shown = [*missing[:_NAMED], *([f"{len(missing) - _NAMED} more"] if len(missing) > _NAMED else [])]
+        without = f" Not examined: {'; '.join(shown)}." if missing else ""
+        if not self.decides and not self.is_private:
+            return _BOARD_DECIDES + without
+        others = any(one.informative and (one.key, one.status) == ("counts", "fail") for one in self.checks)
+        first = [_PUBLIC_DECIDES] if not self.decides else []
+        return " ".join([*([_OTHER_ROWS] if others else []), *first, _VERDICTS[self.status] + without])
 
     def section(self, key: str) -> Section:
         """Return the section with this key; KeyError where there is none."""
@@ -214,29 +205,37 @@ class Sheet:
         """Return all of it as JSON-ready data."""
         return {
             "format": FORMAT,
-            "version": 2,
+            "version": 3,
             "sheet": self.kind,
             "private": self.is_private,
             "title": self.title,
             "date": self.date.isoformat(),
             "software": self.software,
-            "examined": self.examined,
-            "worst": self.worst,
+            "decides": self.decides,
+            "status": self.status,
             "verdict": self.verdict,
-            "findings": [finding.to_dict() for finding in self.findings],
+            "not_examined": [one.key for one in self.by_status("not_run")],
+            "checks": [check.to_dict() for check in self.checks],
             "sections": [section.to_dict() for section in self.sections],
         }
 
 
-_VERDICTS: dict[Bucket, str] = {
-    "reject": "Something speaks against a release as it is.",
-    "look": "Nothing speaks against a release by itself; a person has to look closer.",
-    "supports": "All findings support a release.",
+_VERDICTS: dict[Status, str] = {
+    "fail": "A check fails: do not release the model as it is.",
+    "not_run": "No check fails, but essential ones were not run: this sheet cannot support a release.",
+    "review": "No check fails; a person has to review some.",
+    "pass": "All checks that were run pass.",
 }
-_UNEXAMINED = (
+_PUBLIC_DECIDES = (
+    "The public sheet decides on this model. Checks of the rows are for information: to release or not by them would "
+    "void the guarantee."
+)
+_BOARD_DECIDES = (
     "This sheet has not examined what the model discloses, and cannot support a release: the model has no guarantee. "
     "The sheet for the board has what was measured."
 )
+_OTHER_ROWS = "The rows given are not those that the model was learned from: what this sheet says of rows is of others."
+_NAMED = 4  # checks that a verdict names as not examined
 _WIDE = 45  # characters of a fact that takes up the width of a printed page
 _FEW = 5  # rows, and columns, of a table that is not set in two columns
 _LONGEST_WORD = 24  # characters of a word that a column has room for; others may be broken

@@ -17,10 +17,9 @@ from hedgerow.audit.inference.overfitting import CONFIDENCE, Overfit, apply_of, 
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
+from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.contents import (
     MOST_SHOWN,
-    Bucket,
-    Finding,
     Grid,
     GridValue,
     Section,
@@ -28,7 +27,6 @@ from hedgerow.report.contents import (
     section,
     shortened,
 )
-from hedgerow.report.findings import STRONG, finding
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
 from hedgerow.text.messages import number_of
@@ -73,7 +71,7 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
 def _small_bins(subject: Subject) -> int:
     """Return how many bins have exact rows of a few people."""
     supports = () if subject.released is None else subject.released.bin_supports
-    return sum(one.is_exact and 0 < (one.rows or 0) < subject.threshold for one in supports)
+    return sum(one.is_exact and 0 < (one.rows or 0) < subject.appetite.fewest_rows for one in supports)
 
 
 def _bin_facts(subject: Subject) -> tuple[SheetLine, ...]:
@@ -81,10 +79,11 @@ def _bin_facts(subject: Subject) -> tuple[SheetLine, ...]:
     if not supports:
         return ()
     few, small = sum(one.is_too_few for one in supports), _small_bins(subject)
+    most = subject.appetite.fewest_rows - 1
     return (
         SheetLine("bins with released rows", f"{len(supports):,}", len(supports)),
         SheetLine("bins without rows, or within noise of none", f"{few:,}", few),
-        *([SheetLine(f"bins with exactly 1 to {subject.threshold - 1} rows", f"{small:,}", small)] if small else []),
+        *([SheetLine(f"bins with exactly 1 to {most} rows", f"{small:,}", small)] if small else []),
     )
 
 
@@ -210,64 +209,75 @@ def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[str]:
         yield "sensitive"
 
 
-def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
+def leaf_checks(subject: Subject, risk: LeafRisk | None) -> Iterator[Check]:
     if small := _small_bins(subject):
-        least = number_of(subject.threshold, "row")
+        least = number_of(subject.appetite.fewest_rows, "row")
         sentence = f"The file has the exact rows of {number_of(small, 'bin')} with fewer than {least}."
-        yield finding("small-bins", "look" if subject.is_private else "reject", sentence, small, least=least)
+        yield check("small-bins", "review" if subject.is_private else "fail", sentence, small, least=least)
     if risk is None:
         return
     small, pure, least = len(risk.small), len(risk.pure), number_of(risk.threshold, *risk.counted)
     few = "small-leaves" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own"
-    is_bounded, is_strong = risk.view == "noisy" and subject.is_private, (subject.card.epsilon or 0) <= STRONG
+    is_bounded = risk.view == "noisy" and subject.is_private
+    is_strong = (subject.card.epsilon or 0) <= subject.appetite.strong_epsilon
     unit = None if subject.schema is None or risk.view != "noisy" else subject.schema.unit
     fewest = risk.threshold * unit.max_rows if unit else inf
     if risk.several and min(risk.rows) < fewest and not (is_bounded and is_strong):
         sentence = f"{risk.several} A leaf of {risk.threshold} rows may have fewer units."
-        yield finding("units", "look", sentence, min(risk.rows))
+        yield check("units", "review", sentence, min(risk.rows))
     if is_bounded:
-        yield _noisy_leaves(risk, least, is_strong=is_strong)
+        yield from _noisy_leaves(subject, risk, least, is_strong=is_strong)
         return
-    grave: Bucket = "look" if subject.is_private else "reject"
+    grave: Status = "review" if subject.is_private else "fail"
     ones = sum(rows == 1 for rows in risk.rows)
     alone = f", and {ones:,} of them {'has' if ones == 1 else 'have'} one {risk.counted[0]} alone." if ones else "."
     sentence = _small(risk) + alone
-    safe: Bucket = "supports" if risk.has_safe_rows else "look"
-    yield finding(few, grave if small or ones else safe, sentence, small, least=least)
+    safe: Status = "pass" if risk.has_safe_rows else "review"
+    yield check(few, grave if small or ones else safe, sentence, small, least=least)
     if risk.counts is not None:
         what = "class disclosure" if subject.number is None else "that discloses the number to within a level"
         sentence = f"{_pure(subject, risk)}: {what if pure else f'that would disclose the {subject.part}'}."
         rule = "pure-leaves" if subject.number is None else "pure-leaves/number"
-        yield finding(rule, grave if pure else "supports", sentence, pure)
+        yield check(rule, grave if pure else "pass", sentence, pure)
     if risk.counts is not None and subject.number is None:
         sentence = (
             f"{_how_many(risk.few, risk) if risk.few else 'No leaf has'} fewer than {least} of a class found there."
         )
-        yield finding("few-of-class", "look" if risk.few else "supports", sentence, len(risk.few), least=least)
+        yield check("few-of-class", "review" if risk.few else "pass", sentence, len(risk.few), least=least)
 
 
-def _noisy_leaves(risk: LeafRisk, least: str, *, is_strong: bool) -> Finding:
-    """Return the finding on small leaves by noisy counts: a strong guarantee covers them, whatever the counts are."""
+def _noisy_leaves(subject: Subject, risk: LeafRisk, least: str, *, is_strong: bool) -> Iterator[Check]:
+    """Yield the checks of leaves by noisy counts: a strong guarantee covers them, whatever the counts are."""
     rule = "small-leaves/noisy" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own-noisy"
     has_doubt = not (risk.small or risk.has_safe_rows)
     doubt = ", but not beyond their noise (95 % for all leaves together)" if has_doubt else ""
     bound = "small leaves disclose no more than the guarantee allows"
     sentence = f"{_small(risk)} by the released noisy counts{doubt}; {bound}."
-    bucket: Bucket = "supports" if risk.has_safe_rows or is_strong else "look"
-    return finding(rule, bucket, sentence, len(risk.small), least=least)
+    status: Status = "pass" if risk.has_safe_rows or is_strong else "review"
+    strong = subject.appetite.strong_epsilon
+    yield check(rule, status, sentence, len(risk.small), least=least, strong=strong)
+    if risk.counts is not None:
+        sentence = f"{_pure(subject, risk)} by the released noisy counts; the guarantee bounds what that discloses."
+        status = "review" if risk.pure and not is_strong else "pass"
+        yield check("pure-leaves/noisy", status, sentence, len(risk.pure), strong=strong)
+    if risk.counts is not None and subject.number is None:
+        few = f"{_how_many(risk.few, risk)} fewer" if risk.few else "No leaf has fewer"
+        sentence = f"{few} than {least} of a class by the released noisy counts; the guarantee bounds that, too."
+        status = "review" if risk.few and not is_strong else "pass"
+        yield check("few-of-class/noisy", status, sentence, len(risk.few), least=least, strong=strong)
 
 
-def row_findings(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Finding]:
+def row_checks(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Check]:
     """Yield what the training rows say of the counts and the numbers of the leaves. **Private**."""
     if train is not None and subject.paths is not None:
         refined, _, domain = subject.refined
         places = refined.apply(train[0], domain.schema)
         if said := other_rows(subject.own, refined, np.bincount(places, minlength=len(refined)).tolist()):
-            yield finding("counts", "reject", said)
+            yield check("counts", "fail", said)
         yield from _dominated(subject, places, train[1])
 
 
-def _dominated(subject: Subject, places: Index, values: Any) -> Iterator[Finding]:
+def _dominated(subject: Subject, places: Index, values: Any) -> Iterator[Check]:
     """Yield the leaves whose largest number who has the second largest can tell to within 10 % by the sum or mean."""
     if subject.number is None or subject.is_private:
         return
@@ -278,7 +288,7 @@ def _dominated(subject: Subject, places: Index, values: Any) -> Iterator[Finding
     if found:
         said = f"one row has so much of the sum of {number_of(found, 'leaf', 'leaves')}"
         what = shown_text(subject.number.name)
-        yield finding("dominance", "reject", f"Of {what}, {said} that others can tell it to within 10 %.", found)
+        yield check("dominance", "fail", f"Of {what}, {said} that others can tell it to within 10 %.", found)
 
 
 MOST_RULES = 200
@@ -350,17 +360,15 @@ def groups(found: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ...
     return (section("groups", grids=grids, name=name, group=group, mean=mean, least=least),)
 
 
-def reconstruction_findings(subject: Subject, found: Reconstruction | str) -> Iterator[Finding]:
+def reconstruction_checks(subject: Subject, found: Reconstruction | str) -> Iterator[Check]:
     """Yield what the reconstruction says for and against a release: a mean supports none."""
     known = 0 if isinstance(found, str) else _known(found)
     if known:
         said = f"The model discloses {known:,} row{'s' * (known > 1)} completely: no other row is possible in its leaf."
-        yield finding("known-rows", "look" if subject.is_private else "reject", said, known)
+        yield check("known-rows", "review" if subject.is_private else "fail", said, known)
 
 
 Attacked = Membership | ShadowMembership | ExactMembership  # the result of an audit of membership
-MOST_GUESSED = 0.55
-"""The largest share of right guesses, or AUC, that supports a release: by guessing .5, at epsilon = 0.2 at most .55."""
 _NORMAL = 1.96
 RATES = (0.001, 0.01, 0.1)  # the false positive rates at which the largest true positive rate is printed
 
@@ -432,17 +440,15 @@ def _beside(subject: Subject, found: Membership | ShadowMembership) -> Grid:
     return Grid("Members found at few false alarms, beside what epsilon permits", names, tuple(rows))
 
 
-def membership_findings(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Iterator[Finding]:
+def membership_checks(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Iterator[Check]:
     if leaves is not None:
         yield _separated(subject, leaves)
     if isinstance(found, ExactMembership):
         loss = float(found.realised_loss.max())
         sentence = f"The largest exact privacy loss of a row is {loss:.4f}; epsilon allows {found.epsilon:g}."
-        yield finding("loss", "supports" if loss <= found.epsilon * (1 + 1e-9) else "reject", sentence, loss)
+        yield check("loss", "pass" if loss <= found.epsilon * (1 + 1e-9) else "fail", sentence, loss)
     elif found is not None:
         yield from _tried(subject, found)
-    elif leaves is None and not subject.is_private:
-        yield finding("membership", "look", "No membership attack was carried out on a model that has no guarantee.")
 
 
 def _bound(subject: Subject, leaves: Overfit) -> float:
@@ -450,33 +456,36 @@ def _bound(subject: Subject, leaves: Overfit) -> float:
     return leaves.upper_bound(1 if unit is None else unit.max_rows)
 
 
-def _separated(subject: Subject, leaves: Overfit) -> Finding:
+def _separated(subject: Subject, leaves: Overfit) -> Check:
     v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, _bound(subject, leaves)
     guessed = f"Knowing {_of(subject)} and leaf, an attacker guesses membership right in {100 * v:.1f} % of cases"
     by_chance = f"{guessed} ({100 * chance:.1f} % by chance; p = {leaves.p_value:.3f})"
     at_most = f"On new rows it is at most {100 * most:.1f} % with 95 % confidence."
     is_beyond = leaves.p_value <= 1 - CONFIDENCE
     words = "beyond chance" if is_beyond else "which chance can explain"
-    is_close = not is_beyond and most <= MOST_GUESSED
-    return finding("separation", "supports" if is_close else "look", f"{by_chance}, {words}. {at_most}", v)
+    is_close = not is_beyond and most <= subject.appetite.most_guessed
+    return check("separation", "pass" if is_close else "review", f"{by_chance}, {words}. {at_most}", v)
 
 
-def _tried(subject: Subject, found: Membership | ShadowMembership) -> Iterator[Finding]:
+def _tried(subject: Subject, found: Membership | ShadowMembership) -> Iterator[Check]:
     low, high = _auc_interval(found)
-    is_above, is_close = low > 0.5, high <= MOST_GUESSED
+    is_above, is_close = low > 0.5, high <= subject.appetite.most_guessed
     words = "better than guessing" if is_above else "not shown to be better than guessing"
     interval = f"95 % interval {low:.3f} to {high:.3f}"
     sentence = f"The AUC of the attack is {found.auc:.3f} ({interval}): {words}, which has 0.5."
-    yield finding("auc", "supports" if is_close and not is_above else "look", sentence, found.auc)
+    yield check("auc", "pass" if is_close and not is_above else "review", sentence, found.auc)
     if isinstance(found, ShadowMembership):
         yield from _violated(subject, found)
-        rows, grave = len(found.significant_rows()), "look" if subject.is_private else "reject"
-        none: Bucket = "supports"
+        rows, grave = len(found.significant_rows()), "review" if subject.is_private else "fail"
+        none: Status = "pass"
         sentence = f"Fits with and without the row differ significantly (Holm) for {number_of(rows, 'row')}."
         if found.repeats < found.fewest_repeats:
-            none, few = "look", f"{number_of(found.repeats, 'split')} can show it of no row; {found.fewest_repeats} can"
+            none, few = (
+                "review",
+                f"{number_of(found.repeats, 'split')} can show it of no row; {found.fewest_repeats} can",
+            )
             sentence = f"Whether fits with and without a row differ is not known: {few}."
-        yield finding("rows", grave if rows else none, sentence, rows)
+        yield check("rows", grave if rows else none, sentence, rows)
 
 
 def _auc_interval(found: Membership | ShadowMembership) -> tuple[float, float]:
@@ -490,7 +499,7 @@ def _auc_interval(found: Membership | ShadowMembership) -> tuple[float, float]:
     return max(auc - half, 0.0), min(auc + half, 1.0)
 
 
-def _violated(subject: Subject, found: ShadowMembership) -> Iterator[Finding]:
+def _violated(subject: Subject, found: ShadowMembership) -> Iterator[Check]:
     """Yield the lowest rate at which an attack does what the claimed guarantee rules out, at 95 % for all rates."""
     confidence = 1 - (1 - CONFIDENCE) / len(RATES)
     for fpr in RATES if subject.bound is not None else ():
@@ -498,5 +507,5 @@ def _violated(subject: Subject, found: ShadowMembership) -> Iterator[Finding]:
         if subject.bound is not None and low > largest_rate(fpr, *subject.bound):
             found_at = f"At a false positive rate of {100 * fpr:g} %, the attack finds at least {100 * low:.2g} %"
             permitted = f"of the members; the claimed epsilon permits {_permitted(subject, fpr)}."
-            yield finding("claim", "reject", f"{found_at} {permitted}", low)
+            yield check("claim", "fail", f"{found_at} {permitted}", low)
             return

@@ -16,7 +16,7 @@ from uuid import uuid4
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import total_rho
-from hedgerow.report.contents import BUCKETS, Bucket
+from hedgerow.report.checks import Status
 from hedgerow.report.form import Form
 from hedgerow.report.promises import mechanism_words
 from hedgerow.report.report import Report
@@ -126,11 +126,11 @@ def _zipped(folder: str, files: Mapping[str, bytes]) -> bytes:
 
 
 VERSION = "0.4.0"  # the version of the format, as SACRO's viewer writes it for files of other programs
-_STATUS: dict[Bucket, str] = {"reject": "fail", "look": "review", "supports": "pass"}
+_STATUS: dict[Status, str] = {"fail": "fail", "not_run": "review", "review": "review", "pass": "pass"}
 
 
 def acro_results(report: Report, name: str) -> dict[str, Any]:
-    """Return the findings of all sheets as the data of a ``results.json``; **private** if there is one for the board.
+    """Return the checks of all sheets as the data of a ``results.json``; **private** if there is one for the board.
 
     `name` is that of the model's file, which is beside the ``results.json``.
 
@@ -142,11 +142,10 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
     >>> acro_results(hr.Report.of(clf), "model.json")["results"]["output_0"]["status"]
     'review'
     """
-    sheets = [report.public, *([] if report.board is None else [report.board])]
-    found = list({one.key: one for sheet in sheets for one in sheet.findings}.values())  # of one on both, the board's
-    worst = BUCKETS[min(BUCKETS.index(one.bucket) for one in found)]  # every sheet has a finding on its guarantee
+    sheet = report.public if report.board is None else report.board  # which has all checks of the public one
+    checks, worst = sheet.checks, report.deciding.status
     status = _STATUS[worst]
-    columns = ("key", "bucket", "sentence", "threshold", "source", "value")
+    columns = ("key", "version", "status", "informative", "sentence", "threshold", "source", "value", "limit")
     entry = {
         "uid": "output_0",
         "status": status,
@@ -154,10 +153,10 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
         "properties": {"method": "hedgerow report", "model": report.subject.kind},
         "files": [{"name": name, "sdc": {"summary": {"suppressed": False}, "cells": {}}}],
         "outcome": {  # column by column, as pandas writes a frame
-            column: {str(place): getattr(one, column) for place, one in enumerate(found)} for column in columns
+            column: {str(place): getattr(one, column) for place, one in enumerate(checks)} for column in columns
         },
         "command": "hedgerow report",
-        "summary": "; ".join([status, *(one.sentence.rstrip(".") for one in found if one.bucket == worst)]),
+        "summary": "; ".join([status, *(one.sentence.rstrip(".") for one in report.deciding.by_status(worst))]),
         "timestamp": f"{report.public.date.isoformat()}T00:00:00",
         "comments": [report.public.title],
         "exception": "",

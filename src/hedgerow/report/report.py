@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Self
 
 import hedgerow.report.accuracy as accuracy
+import hedgerow.report.card_checks as card_checks
 import hedgerow.report.disclosure as disclosure
-import hedgerow.report.findings as findings
 import hedgerow.report.promises as promises
 import hedgerow.report.residuals as residuals
-from hedgerow.audit import ExactMembership, LabelledRows
+from hedgerow.audit import ExactMembership, LabelledRows, LeafRisk, Membership, Reconstruction, ShadowMembership
 from hedgerow.audit.entropy.result import groups_of
-from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
+from hedgerow.audit.inference.overfitting import Overfit
 from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import reserved
@@ -30,7 +30,9 @@ from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import SOFTWARE
 from hedgerow.report.accuracy import Pair
-from hedgerow.report.contents import Finding, Grid, GridValue, Section, Sheet, SheetLine, page, section
+from hedgerow.report.appetite import DEFAULT, Appetite
+from hedgerow.report.checks import BOARD_ONLY, Check, completed
+from hedgerow.report.contents import Grid, GridValue, Section, Sheet, SheetLine, page, section
 from hedgerow.report.disclosure import Attacked
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
@@ -114,7 +116,7 @@ class Report(Sheets):
     >>> data = hr.datasets.load("breast_cancer")
     >>> clf = hr.PrivateTreeClassifier(epsilon=1, max_depth=2, schema=data.schema)
     >>> report = hr.Report.of(clf.fit(data.frame, data.labels))
-    >>> report.board is None, report.public.worst  # no row, no form
+    >>> report.board is None, report.public.status  # no row, no form
     (True, 'look')
     """
 
@@ -134,7 +136,7 @@ class Report(Sheets):
         by: Sequence[str] | None = None,
         schema: Schema | None = None,
         features: Features | None = None,
-        threshold: int = FEWEST_SAFE_ROWS,
+        appetite: Appetite | None = None,
         costs: Costs | None = None,
         class_weight: ClassWeight | None = None,
         on: date | None = None,
@@ -159,8 +161,8 @@ class Report(Sheets):
             Columns whose groups are compared. Default: the sensitive attributes of the form.
         schema, features : optional
             For models of other libraries: as `hedgerow.audit.reconstruction` takes them.
-        threshold : int, default=10
-            The fewest rows of a leaf that are safe.
+        appetite : Appetite, optional
+            The thresholds of the checks. Default: those of `Appetite`.
         costs, class_weight : mapping, optional
             What errors cost, as `Model.decide` takes it, for a model of classes that was learned by costs: its expected
             cost is then reported. Default: those of the estimator; a model's file has none.
@@ -181,7 +183,7 @@ class Report(Sheets):
             Form() if form is None else form,
             schema=schema,
             features=features,
-            threshold=threshold,
+            appetite=DEFAULT if appetite is None else appetite,
             costs=costs,
             class_weight=class_weight,
         )
@@ -192,7 +194,12 @@ class Report(Sheets):
         public = _public(subject, releases, _check_evaluation(evaluation, subject), made)
         if subject.is_private and train is None and test is None and membership is None:
             return cls(public, None, subject)
-        return cls(public, _board(subject, train, test, membership, columns, made), subject)
+        return cls(public, _board(subject, public, releases, train, test, membership, columns), subject)
+
+    @property
+    def deciding(self) -> Sheet:
+        """The sheet by which to decide: the public one of a model with a guarantee, else the board's."""
+        return self.public if self.subject.is_private or self.board is None else self.board
 
     def __repr__(self) -> str:
         return f"<Report on a {self.subject.kind}; {'public sheet only' if self.board is None else 'two sheets'}>"
@@ -217,18 +224,17 @@ def _csv(grid: Grid) -> str:
 
 def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation | None, made: date) -> Sheet:
     about_model = [section("model", template="stored")]
-    found = [*findings.findings(subject, releases, evaluation)]
+    found = [*card_checks.card_checks(subject, "public", releases, evaluation)]
+    risk, guessed = None, "hidden"
     if subject.is_private:
-        risk = subject.leaves()
+        risk, guessed = subject.leaves(), disclosure.reconstructed(subject)
         about_model = [
             disclosure.model(subject),
             accuracy.released_accuracy(subject) if subject.number is None else residuals.released_error(subject),
             disclosure.leaves(subject, risk),
-            disclosure.reconstruction_section(subject, disclosure.reconstructed(subject)),
+            disclosure.reconstruction_section(subject, guessed),
         ]
-        found += disclosure.leaf_findings(subject, risk)
-    else:
-        found = [one for one in found if one.bucket != "supports"]
+        found += disclosure.leaf_checks(subject, risk)
     sections = (
         promises.identity(subject, "public"),
         promises.stated(subject, "public"),
@@ -242,11 +248,19 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
         disclosure.membership_bounds(subject),
         *((promises.decision("public"),) if subject.is_private else ()),
     )
-    return Sheet("public", subject.title, made, SOFTWARE.words, tuple(found), sections, subject.is_private)
+    tags = subject.tags | _given(releases=releases) | _counted(risk, guessed)
+    checks = completed(found, "public", tags if subject.is_private else tags | {"hidden"})
+    return Sheet("public", subject.title, made, SOFTWARE.words, checks, sections, subject.is_private)
 
 
 def _board(
-    subject: Subject, train: Pair | None, test: Pair | None, found: Attacked | None, by: Sequence[str], made: date
+    subject: Subject,
+    public: Sheet,
+    releases: Releases | None,
+    train: Pair | None,
+    test: Pair | None,
+    attack: Attacked | None,
+    by: Sequence[str],
 ) -> Sheet:
     risk, separated = subject.leaves(train), disclosure.separation(subject, train, test)
     guessed = disclosure.reconstructed(subject, None if train is None else train[0])
@@ -260,24 +274,63 @@ def _board(
         disclosure.model(subject),
         disclosure.leaves(subject, risk),
         performance,
-        disclosure.membership(subject, found, separated),
-        *_exposed(found, train, subject, by),
+        disclosure.membership(subject, attack, separated),
+        *_exposed(attack, train, subject, by),
         disclosure.reconstruction_section(subject, guessed),
         *disclosure.groups(guessed, by if train is not None else ()),
         promises.stated(subject, "board"),
         promises.decision("board"),
     )
-    reasons = (
-        *findings.promised(subject, None if train is None else len(train[0])),
-        *findings.stored(subject, "board"),
-        *findings.constant(subject),
-        *disclosure.leaf_findings(subject, risk),
-        *disclosure.row_findings(subject, train),
-        *disclosure.reconstruction_findings(subject, guessed),
+    of_rows = (
+        *(card_checks.delta(subject, len(train[0])) if train is not None else ()),
+        *(disclosure.leaf_checks(subject, risk) if train is not None or not subject.is_private else ()),
+        *disclosure.row_checks(subject, train),
+        *disclosure.reconstruction_checks(subject, guessed),
         *reached,
-        *disclosure.membership_findings(subject, found, separated),
+        *disclosure.membership_checks(subject, attack, separated),
     )
-    return Sheet("board", subject.title, made, SOFTWARE.words, reasons, sections)
+    tags = subject.tags | _given(releases, train, test, attack, separated, by) | _counted(risk, guessed)
+    if subject.is_private:
+        every = completed(of_rows, "board", tags)
+        added = (replace(one, informative=True) for one in every if one in of_rows or one.key in BOARD_ONLY)
+        checks = (*public.checks, *added)
+    else:
+        found = [*card_checks.card_checks(subject, "board", releases), *of_rows]
+        checks = completed(found, "board", tags)
+    return Sheet("board", subject.title, public.date, SOFTWARE.words, checks, sections, not subject.is_private)
+
+
+def _given(
+    releases: Releases | None = None,
+    train: Pair | None = None,
+    test: Pair | None = None,
+    attack: Attacked | None = None,
+    separated: Overfit | None = None,
+    by: Sequence[str] = (),
+) -> set[str]:
+    """Return what was given, as checks name what they need."""
+    given = {
+        "record": releases is not None,
+        "rows": train is not None,
+        "labelled": train is not None or test is not None,
+        "both": separated is not None,
+        "groups": bool(by),
+        "attack": attack is not None or separated is not None,
+        "auc-attack": isinstance(attack, (Membership, ShadowMembership)),
+        "shadow-attack": isinstance(attack, ShadowMembership),
+        "exact-attack": isinstance(attack, ExactMembership),
+    }
+    return {name for name, holds in given.items() if holds}
+
+
+def _counted(risk: LeafRisk | None, guessed: Reconstruction | str) -> set[str]:
+    """Return which numbers of rows are known, as checks name what they need."""
+    known = {
+        "counts": risk is not None,
+        "class-counts": risk is not None and risk.counts is not None,
+        "possible-rows": not isinstance(guessed, str),
+    }
+    return {name for name, holds in known.items() if holds}
 
 
 def _columns(by: Sequence[str] | None, sensitive: Sequence[str]) -> tuple[str, ...]:
@@ -416,13 +469,12 @@ def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, Mapping[str, GridV
     names, first = tuple(sheets), next(iter(sheets.values()))
     sections = [_length_section(lengths) if key == "length" else _side_by_side(key, sheets) for key in _COMPARED]
     kept = tuple(one for one in sections if one is not None)
-    whose = dict[Finding, str]()  # all findings of all sheets: those of the record and the form, too
-    for one, name in ((one, name) for name, sheet in sheets.items() for one in sheet.findings):
+    whose = dict[Check, str]()  # all checks of all sheets: those of the record and the form, too
+    for one, name in ((one, name) for name, sheet in sheets.items() for one in sheet.checks):
         whose[one] = f"{whose[one]}, {name}" if one in whose else name
-    every = ((f"{name}: ", one) for one, name in whose.items())
-    findings = tuple(replace(one, key=name + one.key, sentence=name + one.sentence) for name, one in every)
-    examined = all(sheet.examined for sheet in sheets.values())
-    return replace(first, title=" beside ".join(names), findings=findings, sections=kept, examined=examined)
+    checks = tuple(replace(one, model=name, sentence=f"{name}: {one.sentence}") for one, name in whose.items())
+    decides = all(sheet.decides for sheet in sheets.values())
+    return replace(first, title=" beside ".join(names), checks=checks, sections=kept, decides=decides)
 
 
 def _side_by_side(key: str, sheets: Mapping[str, Sheet]) -> Section | None:

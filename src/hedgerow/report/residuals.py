@@ -15,12 +15,13 @@ from hedgerow.report.accuracy import (
     Pair,
     advice_of,
     filled_groups,
-    gain_finding,
+    gain_check,
+    group_checks,
     group_confidence,
-    group_findings,
 )
+from hedgerow.report.checks import Check, Status
 from hedgerow.report.comparisons import CONFIDENCE, Clusters, Gain, Words
-from hedgerow.report.contents import Bucket, Finding, Grid, GridValue, Section, SheetLine, section
+from hedgerow.report.contents import Grid, GridValue, Section, SheetLine, section
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.text.values import printable
 
@@ -110,7 +111,7 @@ class Error:
 
 def measured(
     subject: Subject, train: Pair | None, test: Pair | None, by: Sequence[str]
-) -> tuple[Section, tuple[Finding, ...]]:
+) -> tuple[Section, tuple[Check, ...]]:
     first, found = train if train is not None else test, list[Error]()
     if first is not None:
         known, pairs = subject.numbers(first[1]), ((train, "training rows"), (test, "held-out rows"))
@@ -126,7 +127,7 @@ def measured(
         "has_test": len(found) > 1,
         "target": _target(subject),
     }
-    said = tuple(_findings(subject, found, advice_of(test)))
+    said = tuple(_checks(subject, found, advice_of(test)))
     return section("accuracy", facts, grids, template="residuals", **values), said
 
 
@@ -168,7 +169,7 @@ def _grid(of: str, name: str, groups: tuple[Residuals, ...]) -> Grid:
     return Grid(f"By {name}, on {of}", (name, *COLUMNS), tuple(rows))
 
 
-def _findings(subject: Subject, found: Sequence[Error], good: Bucket) -> Iterator[Finding]:
+def _checks(subject: Subject, found: Sequence[Error], good: Status) -> Iterator[Check]:
     """Yield where the model is no better than a constant; none of a quantile, whose error is not its aim."""
     loss = subject.loss
     for one in [] if loss == _QUANTILE else found[-1:]:
@@ -178,9 +179,9 @@ def _findings(subject: Subject, found: Sequence[Error], good: Bucket) -> Iterato
         sentence = f"On {one.of} the {what} error is {ours:.4g}; always saying the {constant}, {base:.4g}."
         words = Words(unit=" in mean absolute error" if is_absolute else " in mean squared error")
         gain = one.overall.gain(loss)
-        yield gain_finding("accuracy/number", good, f"{sentence} {gain.text(words)}", ours, gain)
+        yield gain_check("accuracy/number", good, f"{sentence} {gain.text(words)}", ours, gain)
         named = [(f"{name} = {group.group}", group.gain(loss)) for name, groups in one.groups for group in groups]
-        yield from group_findings(named, f"the {constant}", words)
+        yield from group_checks(named, f"the {constant}", words)
 
 
 def released_error(subject: Subject) -> Section:

@@ -10,12 +10,11 @@ from sklearn.base import BaseEstimator, is_regressor
 
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
-from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS, LeafRisk, counted_risk, leaf_risk, stored_risk
+from hedgerow.audit.inference.leaf_risk import LeafRisk, counted_risk, leaf_risk, stored_risk
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.audit.readers.stored import stored_contents
-from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
@@ -26,6 +25,7 @@ from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.facts import Fact
+from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.form import Form
 from hedgerow.schema import Number, Schema
 from hedgerow.tables.frames import column_of
@@ -38,7 +38,7 @@ class Subject:
 
     `released` is the model, if it is hedgerow's. A model of another library has the card of one without privacy; its
     schema is None if it came without one, and `features` is the meaning of its columns. Decision paths are None for a
-    scorecard, or without a schema. `threshold` is the fewest rows of a leaf that are safe. `cost_matrix` has what it
+    scorecard, or without a schema. `appetite` has the thresholds of checks. `cost_matrix` has what it
     costs to decide for the class of a column where the row is of that of a line, where somebody said it.
     """
 
@@ -47,7 +47,7 @@ class Subject:
     _: KW_ONLY
     schema: Schema | None = None
     features: Features | None = None
-    threshold: int = FEWEST_SAFE_ROWS
+    appetite: Appetite = DEFAULT
     costs: InitVar[Costs | None] = None
     class_weight: InitVar[ClassWeight | None] = None
     released: Model | None = field(init=False)
@@ -57,7 +57,7 @@ class Subject:
 
     def __post_init__(self, costs: Costs | None, class_weight: ClassWeight | None) -> None:
         model, schema = self.model, self.schema
-        check_integer("threshold", self.threshold, 1)
+        check_optional(self.appetite, Appetite, "an Appetite", "appetite")
         check_optional(schema, Schema, "a Schema", "schema")
         check_optional(self.form, Form, "a Form", "form")
         released = released_model(model)
@@ -131,6 +131,24 @@ class Subject:
         """True if it routes each row to a leaf, as all models of other libraries do that can be reported on."""
         return self.released is None or bool(self.released.leaves)
 
+    @cached_property
+    def tags(self) -> set[str]:
+        """What the model is and has, as checks name what they apply to."""
+        applies = {
+            "guarantee": self.is_private,
+            "no-guarantee": not self.is_private,
+            "leaves": self.has_leaves,
+            "points": not self.has_leaves,
+            "classes": self.number is None,
+            "number": self.number is not None,
+            "comparable": self.loss != "quantile",
+            "schema": self.schema is not None,
+            "unit": self.schema is not None and self.schema.unit is not None,
+            "own-thresholds": self.has_own_thresholds,
+            "stored-counts": self.stored_leaves is not None,
+        }
+        return {name for name, holds in applies.items() if holds}
+
     @property
     def bound(self) -> tuple[Fraction, Fraction] | None:
         """The ε and δ of its guarantee; None without one."""
@@ -172,7 +190,7 @@ class Subject:
         if not self.has_leaves or self.paths is None or self.paths.supports is None:
             return None
         release = None if self.released is None else self.released.leaf_release
-        return stored_risk(self.paths, self.conditions, self.threshold, self.schema, release)
+        return stored_risk(self.paths, self.conditions, self.appetite.fewest_rows, self.schema, release)
 
     def leaves(self, train: tuple[Any, Any] | None = None) -> LeafRisk | None:
         """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts.
@@ -185,11 +203,11 @@ class Subject:
             return stored
         rows = train if self.number is None else (train[0], self.levels(train[1]))
         if self.paths is None or self.released is not None:
-            return leaf_risk(self.leaf_of, rows, schema=self.schema, threshold=self.threshold)
+            return leaf_risk(self.leaf_of, rows, schema=self.schema, threshold=self.appetite.fewest_rows)
         paths, schema, domain = self.refined  # those without rows too, which the leaves of rows have not
         classes, places = distinct(LabelledRows.of(*rows).values), paths.apply(rows[0], domain.schema)
         names = tuple(f"{i}. {text}" for i, text in enumerate(self.conditions, 1))
-        return counted_risk(names, places, classes, rows[0], schema, self.threshold)
+        return counted_risk(names, places, classes, rows[0], schema, self.appetite.fewest_rows)
 
     def predict(self, X: Any) -> Array:
         """Return the predicted class, or number, of each row."""

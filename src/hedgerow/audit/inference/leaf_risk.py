@@ -25,7 +25,7 @@ from hedgerow.text.messages import number_of
 from hedgerow.text.values import quoted_text, shown_text
 
 FEWEST_SAFE_ROWS = 10
-"""The fewest rows of a leaf that are safe, if nobody chose another threshold; `report/findings.py` has its sources."""
+"""The fewest rows of a leaf that are safe, if nobody chose another threshold; `report/checks.py` has its sources."""
 _SHOWN = 20  # leaves in the text
 _VIEWS = {
     "units": "Each unit is counted once in every leaf, and once a class there: for the curator's eyes only.",

@@ -9,7 +9,7 @@ from hedgerow.models import Leaf, Tree
 from hedgerow.privacy.card import NO_NOISE, PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
-from hedgerow.report import Report, findings
+from hedgerow.report import Report, card_checks
 from hedgerow.report.form import Form
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.subject import Subject
@@ -20,7 +20,7 @@ STATED = Form(purpose="x", curator="x", unit="x", tuning="x")
 
 def buckets(card, releases=None, form=STATED):
     subject = Subject(a_tree(card), form)
-    return {finding.key: finding.bucket for finding in findings.findings(subject, releases)}
+    return {finding.key: finding.status for finding in card_checks.card_checks(subject, "public", releases)}
 
 
 def a_constant(card):
@@ -33,7 +33,7 @@ def costing(epsilon, delta="0", **more):
 
 @pytest.mark.parametrize(
     ("epsilon", "bucket"),
-    [("1/10", "supports"), ("1", "supports"), ("1001/1000", "look"), ("10", "look"), ("11", "reject")],
+    [("1/10", "pass"), ("1", "pass"), ("1001/1000", "review"), ("10", "review"), ("11", "fail")],
 )
 def test_tiers_of_epsilon_for_a_model_and_for_all_releases(epsilon, bucket):
     record = Releases((PastRelease(costing(epsilon).charges[0]),), None, "a budget file")
@@ -42,40 +42,45 @@ def test_tiers_of_epsilon_for_a_model_and_for_all_releases(epsilon, bucket):
 
 def test_a_delta_needs_a_look_and_one_of_the_order_of_one_row_is_rejected():
     subject = Subject(a_tree(costing("1", "1/1000")), STATED)
-    found = {n: list(findings.promised(subject, n))[1] for n in (None, 999, 1000)}
-    assert [one.bucket for one in found.values()] == ["look", "look", "reject"]
+    found = {n: next(card_checks.delta(subject, n)) for n in (None, 999, 1000)}
+    assert [one.status for one in found.values()] == ["review", "review", "fail"]
     assert found[1000].sentence.endswith("delta = 0.001; it should be far below 1/1,000, one in the number of rows.")
     assert "1000" not in found[None].sentence.replace("0.001", "")
 
 
 def test_a_claim_without_noise_is_rejected():
-    assert buckets(replace(CARD, noise=NO_NOISE))["noise"] == "reject"
+    assert buckets(replace(CARD, noise=NO_NOISE))["noise"] == "fail"
     assert "noise" not in buckets(CARD)
 
 
 def test_a_card_that_was_charged_and_is_void_is_rejected():
-    assert buckets(no_guarantee_reason())["guarantee"] == "reject"
+    assert buckets(no_guarantee_reason())["guarantee"] == "fail"
     subject = Subject(without_privacy(), STATED)
-    assert [(one.key, one.bucket) for one in findings.findings(subject, None)] == [("guarantee", "look")]
+    assert [(one.key, one.status) for one in card_checks.card_checks(subject, "public", None)] == [
+        ("guarantee", "review")
+    ]
 
 
 def test_a_loss_that_a_schema_declares_needs_a_look():
     card = replace(CARD, charges=(Charge("cuts", Fraction(1), declared=True),))
-    assert buckets(card)["declared"] == "look"
+    assert buckets(card)["declared"] == "review"
 
 
 def test_records_that_are_not_there_incomplete_or_void():
-    assert buckets(CARD)["releases"] == "look"
+    public = Report.of(a_tree(), form=STATED).public
+    (missing,) = [one for one in public.checks if one.key == "releases"]
+    assert (missing.status, missing.essential, public.status) == ("not_run", True, "not_run")
+    assert "all releases of the table" in public.verdict
     half = Releases((PastRelease(CARD.charges[0]),), None, "a budget file")
-    assert buckets(CARD, half)["record"] == "reject"
+    assert buckets(CARD, half)["record"] == "fail"
     both = Releases(tuple(map(PastRelease, CARD.charges)), None, "a budget file")
-    assert buckets(CARD, both) == {"guarantee": "supports", "releases": "supports"}
+    assert buckets(CARD, both) == {"guarantee": "pass", "releases": "pass"}
     broken = Releases(
         (*both.releases, PastRelease(Charge("seeded", Fraction(0), no_guarantee="seeded"))),
         None,
         "a budget file",
     )
-    assert buckets(CARD, broken)["releases"] == "reject"
+    assert buckets(CARD, broken)["releases"] == "fail"
 
 
 def test_a_file_that_the_record_does_not_have_is_found_by_its_digest():
@@ -85,11 +90,11 @@ def test_a_file_that_the_record_does_not_have_is_found_by_its_digest():
     named, unnamed = (PastRelease(CARD.charges[0], models=one) for one in ((digest,), ()))
 
     def found(model, *releases):
-        said = findings.findings(Subject(model, STATED), Releases(releases, None, "a budget file"))
-        return [one.bucket for one in said if one.key == "record" and "digest" in one.sentence]
+        said = card_checks.card_checks(Subject(model, STATED), "public", Releases(releases, None, "a budget file"))
+        return [one.status for one in said if one.key == "record" and "digest" in one.sentence]
 
-    assert found(forged, named, named) == ["reject"]
-    assert found(forged, named, unnamed) == ["look"]  # it may be what the second charge was for
+    assert found(forged, named, named) == ["fail"]
+    assert found(forged, named, unnamed) == ["review"]  # it may be what the second charge was for
     assert found(forged, unnamed) == []  # charged in Python: no digest was entered
     assert found(released, named, unnamed) == []
     assert found(without_privacy(), named) == []
@@ -100,8 +105,8 @@ def test_charges_for_rows_and_for_persons_are_not_added():
     of_unit = [replace(charge, unit=unit) for charge in CARD.charges]
     card, of_rows = replace(CARD, charges=tuple(of_unit)), Charge("counts", Fraction(1, 4))
     both = Releases(tuple(map(PastRelease, [*of_unit, of_rows])), None, "a ledger")
-    found = {one.key: one for one in findings.findings(Subject(a_tree(card), STATED), both)}
-    assert found["releases"].bucket == "look"
+    found = {one.key: one for one in card_checks.card_checks(Subject(a_tree(card), STATED), "public", both)}
+    assert found["releases"].status == "review"
     assert (
         "epsilon = 1 for one who (at most 3 of its rows, drawn at random, are used) and 0.25"
         in found["releases"].sentence
@@ -109,15 +114,17 @@ def test_charges_for_rows_and_for_persons_are_not_added():
     assert "and 0.25 for one row that fits the schema: amounts that do not add up" in found["releases"].sentence
     assert "record" not in found
     rows_alone = Releases((PastRelease(Charge("counts", Fraction(9))),), None, "a ledger")
-    assert buckets(card, rows_alone)["record"] == "reject"
+    assert buckets(card, rows_alone)["record"] == "fail"
     with pytest.raises(ValueError, match="charges of one unit of privacy"):
         _ = both.epsilon
 
 
 def test_what_is_not_stated_needs_a_look():
-    assert buckets(CARD, form=Form())["form"] == "look"
+    assert buckets(CARD, form=Form())["form"] == "review"
     (found,) = [
-        one for one in findings.findings(Subject(a_tree(), Form(purpose="x", unit="x")), None) if one.key == "form"
+        one
+        for one in card_checks.card_checks(Subject(a_tree(), Form(purpose="x", unit="x")), "public", None)
+        if one.key == "form"
     ]
     assert found.sentence.startswith("The form does not state who answers for the table; nor whether rows were")
     assert "form" not in buckets(CARD, form=STATED)
@@ -127,15 +134,15 @@ def test_what_is_not_stated_needs_a_look():
 def test_a_constant_model_is_found_on_every_sheet_that_may_say_so(model):
     report = Report.of(model, train=a_table())
     said = [
-        [one.bucket for one in sheet.findings if "for every row" in one.sentence]
+        [one.status for one in sheet.checks if "for every row" in one.sentence]
         for sheet in (report.public, report.board)
     ]
-    assert said == [["look"] if model.privacy.is_private else [], ["look"]]
+    assert said == [["review"] if model.privacy.is_private else [], ["review"]]
 
 
 def test_every_finding_prints_its_rule_and_the_rules_source():
     for card in (CARD, costing("11", "1/9"), no_guarantee_reason(), replace(CARD, noise=NO_NOISE)):
-        for finding in findings.findings(Subject(a_tree(card)), None):
+        for finding in card_checks.card_checks(Subject(a_tree(card)), "public", None):
             assert finding.sentence.endswith(".")
             assert finding.threshold
             assert finding.source

@@ -1,0 +1,103 @@
+"""Which sheet decides, which checks a decision may use, and what was not examined."""
+
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.report import CATALOGUE, Form, PastRelease, Releases, Report
+from hedgerow.report.checks import NEEDS, RULES, STATUSES, Check
+from hedgerow.report.contents import Sheet
+from hedgerow.report.subject import Subject
+from tests.report.subjects import CARD, a_table, a_tree, overfitted, without_privacy
+
+ON = date(2026, 11, 29)
+STATED = Form(purpose="x", curator="x", unit="x", tuning="x")
+RECORD = Releases(tuple(map(PastRelease, CARD.charges)), None, "a budget file")
+
+
+def decision(report):
+    sheet = report.deciding
+    return sheet.kind, sheet.status, [(one.key, one.status) for one in sheet.checks]
+
+
+@pytest.mark.parametrize("dropped", [0, 29, 60, 89])
+def test_the_decision_on_a_private_model_is_the_same_on_neighbouring_tables(dropped):
+    X, y = a_table()
+    kept = np.arange(90) != dropped
+    reports = [
+        Report.of(a_tree(), form=STATED, releases=RECORD, train=rows, test=rows, by=["smoker"], on=ON)
+        for rows in ((X, y), (X[kept], y[kept]))
+    ]
+    decisions = [decision(report) for report in reports]
+    assert decisions[0] == decisions[1] == decision(Report.of(a_tree(), form=STATED, releases=RECORD, on=ON))
+    exact = [one for one in reports[0].board.checks if one.informative]
+    assert {one.key for one in exact} >= {"small-leaves", "accuracy", "separation"}
+    assert reports[0].board.status == reports[0].public.status  # informative checks do not count
+
+
+def test_the_public_sheet_decides_with_a_guarantee_and_the_boards_without():
+    X, y = a_table()
+    private = Report.of(a_tree(), form=STATED, releases=RECORD, train=(X, y), on=ON)
+    assert (private.deciding.kind, private.public.decides, private.board.decides) == ("public", True, False)
+    assert private.board.verdict.startswith("The public sheet decides on this model.")
+    assert "void the guarantee" in private.to_html(private=True)
+    plain = Report.of(without_privacy(), form=STATED, on=ON)
+    assert (plain.deciding.kind, plain.public.decides, plain.board.decides) == ("board", False, True)
+    assert not any(one.informative for one in plain.board.checks)
+
+
+def test_a_clean_private_model_passes():
+    report = Report.of(a_tree(counts=((40, 300), (500, 60), (200, 20))), form=STATED, releases=RECORD, on=ON)
+    assert report.public.status == "pass"
+    assert report.public.verdict.startswith("All checks that were run pass.")
+
+
+@pytest.mark.parametrize("model", [a_tree(), without_privacy(), overfitted()[0]])
+def test_every_sheet_has_every_check_with_its_status(model):
+    report = Report.of(model, on=ON)
+    for sheet in filter(None, (report.public, report.board)):
+        kinds = {key for key, kind in CATALOGUE.items() if sheet.kind in kind.sheets}
+        assert {one.key for one in sheet.checks} == kinds
+        assert {one.status for one in sheet.checks} <= set(STATUSES)
+    assert all(one["status"] in STATUSES for one in report.public.to_dict()["checks"])
+
+
+def test_what_a_check_lacks_is_named_with_the_option_that_gives_it():
+    report = Report.of(without_privacy(), form=STATED, on=ON)
+    missing = {one.key: one for one in report.board.by_status("not_run")}
+    assert "--data and --test" in missing["separation"].sentence
+    assert missing["membership"].essential
+    assert report.board.not_examined[0] == "membership inference"
+    assert "Not examined: membership inference" in report.board.verdict
+
+
+def a_check(status, *, essential=False, informative=False):
+    return Check("form", 1, "form", status, "", "", "", essential=essential, informative=informative)
+
+
+CHECKS = st.builds(a_check, st.sampled_from(STATUSES), essential=st.booleans(), informative=st.booleans())
+
+
+@given(st.lists(CHECKS, max_size=6))
+def test_the_status_of_a_sheet_is_the_gravest_that_a_decision_may_use(checks):
+    sheet = Sheet("public", "t", ON, "s", tuple(checks), ())
+    usable = [one for one in checks if not one.informative]
+    if any(one.status == "fail" for one in usable):
+        assert sheet.status == "fail"
+    elif any(one.status == "not_run" and one.essential for one in usable):
+        assert sheet.status == "not_run"
+    elif any(one.status == "review" for one in usable):
+        assert sheet.status == "review"
+    else:
+        assert sheet.status == ("pass" if any(one.status == "pass" for one in usable) else "not_run")
+
+
+def test_the_catalogue_is_complete():
+    assert {name.partition("/")[0] for name in RULES} == set(CATALOGUE)
+    assert {tag for kind in CATALOGUE.values() for tag in kind.needs} <= set(NEEDS)
+    applies = {tag for kind in CATALOGUE.values() for tag in (*kind.applies, *kind.essential)}
+    known = Subject(a_tree()).tags | Subject(without_privacy()).tags | Subject(overfitted()[0]).tags
+    assert applies - known <= {"points", "number", "unit", "auc-attack", "shadow-attack", "exact-attack", "schema"}
