@@ -230,6 +230,7 @@ DISPLAY = {
 """Modules that show such sentences to people."""
 OTHER_WORDS = {
     *("hedgerow.audit.counting.regions", "hedgerow.audit.inference.labelled", "hedgerow.models.point_lines"),
+    "hedgerow.audit.attack_subject",
     *("hedgerow.models.point_totals", "hedgerow.models.readers.documents", "hedgerow.models.scorecard_form"),
     "hedgerow.models.scorecard_page",
     *("hedgerow.models.size", "hedgerow.planning.simulation", "hedgerow.report.contents", "hedgerow.schema.attributes"),

@@ -1,5 +1,7 @@
 """Audits of what a model discloses about its training rows, for those who hold the rows."""
 
+from hedgerow.audit.attack_record import AttackMeasure, AttackRecord
+from hedgerow.audit.attack_subject import AttackSubject
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.empirical.epsilon import EmpiricalEpsilon, empirical_epsilon
 from hedgerow.audit.empirical.learner import worst_neighbours
@@ -26,11 +28,11 @@ from hedgerow.audit.readers.stored import stored_contents
 from hedgerow.models.extra_contents import Content
 
 __all__ = [
-    "Attack", "Attempt", "Content", "Domain", "EmpiricalEpsilon", "ExactInference", "ExactMembership",
-    "HasRegions", "LabelOnlyAttack", "LabelledRows", "LeafRisk", "Leaves", "Membership", "OfflineLira", "OfflineRmia",
-    "OneRunEpsilon", "OnlineLira", "Overfit", "Paths", "ProbabilisticDataset", "RandomForestAttack", "Reconstruction",
-    "Region", "Rmia", "RowDistribution", "ShadowAttack", "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff",
-    "Values", "align", "empirical_epsilon", "exact_inference", "exact_membership", "joint_reconstruction", "leaf_risk",
-    "lira", "membership", "one_run_epsilon", "overfit", "reconstruction", "stored_contents", "totals",
-    "trees_of", "worst_neighbours",
+    "Attack", "AttackMeasure", "AttackRecord", "AttackSubject", "Attempt", "Content", "Domain", "EmpiricalEpsilon",
+    "ExactInference", "ExactMembership", "HasRegions", "LabelOnlyAttack", "LabelledRows", "LeafRisk", "Leaves",
+    "Membership", "OfflineLira", "OfflineRmia", "OneRunEpsilon", "OnlineLira", "Overfit", "Paths",
+    "ProbabilisticDataset", "RandomForestAttack", "Reconstruction", "Region", "Rmia", "RowDistribution",
+    "ShadowAttack", "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff", "Values", "align", "empirical_epsilon",
+    "exact_inference", "exact_membership", "joint_reconstruction", "leaf_risk", "lira", "membership",
+    "one_run_epsilon", "overfit", "reconstruction", "stored_contents", "totals", "trees_of", "worst_neighbours",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ import pandas as pd
 from scipy.stats import beta, binom, norm
 from sklearn.base import BaseEstimator
 
+from hedgerow.audit.attack_subject import AttackSubject
 from hedgerow.audit.empirical.learner import (
     LossBound,
     Outcomes,
@@ -120,7 +121,8 @@ def empirical_epsilon(
     runner = partial(run_part, fit, tables, reduce)
     kept = RunCache.open(file, _settings(fit, sides, seed, outcome))
     draws = run(runner, kept, runs, seed, n_jobs, verbose=bool(verbose))
-    return measured(learner_name(fit), draws, claim, float(delta), 1 - float(confidence))
+    subject = AttackSubject.of(fit, None)
+    return measured(learner_name(fit), draws, claim, float(delta), 1 - float(confidence), subject)
 
 
 def _reduced(outcome: Callable[[Any], Any], result: Any) -> RunOutcome:
@@ -137,7 +139,12 @@ def _settings(fit: Any, sides: tuple[LabelledRows, LabelledRows], seed: int | No
 
 
 def measured(
-    learner: str, draws: tuple[list[RunOutcome], list[RunOutcome]], claim: float | None, delta: float, alarm: float
+    learner: str,
+    draws: tuple[list[RunOutcome], list[RunOutcome]],
+    claim: float | None,
+    delta: float,
+    alarm: float,
+    subject: AttackSubject | None = None,
 ) -> "EmpiricalEpsilon":
     """Return what outcomes on two tables refute, with one false alarm in 1/`alarm`."""
     cut = max(int(len(draws[0]) * _FIRST), 1)
@@ -161,6 +168,7 @@ def measured(
         on_neighbour=event.on_neighbour,
         outcomes=len(event.outcomes),
         curve=tuple(curve),
+        subject=subject,
     )
 
 
@@ -191,6 +199,7 @@ class EmpiricalEpsilon(LossBound):
         For some events, the same counts and direction.
     """
 
+    kind = "empirical"
     runs: int
     tested: int
     likely: int
@@ -219,6 +228,10 @@ class EmpiricalEpsilon(LossBound):
         """Draw the bounds of the trade-off curve, and what the claim allows, and return the axes."""
         caption = f"{self.learner}: events in {self.tested:,} runs a side, {100 * self.confidence:g} % confidence"
         return trade_off_bounds(self.trade_off, self.claim, self.delta, caption, ax)
+
+    @property
+    def _method(self) -> str:
+        return f"an event in {self.runs:,} runs on each of two neighbouring tables that were made for it"
 
     @property
     def _evidence(self) -> str:

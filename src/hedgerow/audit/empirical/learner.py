@@ -4,8 +4,8 @@ import hashlib
 import json
 import os
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +15,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from hedgerow.audit.attack_record import AttackMeasure, AttackResult
 from hedgerow.audit.counting.bin_values import Unspecified, values_of_bins
 from hedgerow.audit.inference.targets import unset_seeds
 from hedgerow.boundary.arguments import check_integer, check_probability, check_share
@@ -55,7 +56,7 @@ def output_of(fit: Any, X: Any, y: Any, seed: int | None = None) -> Any:
 
 
 @dataclass(frozen=True, repr=False)
-class LossBound(ABC):
+class LossBound(AttackResult):
     """A lower bound of a learner's privacy loss; `EmpiricalEpsilon` documents the fields."""
 
     learner: str
@@ -64,6 +65,10 @@ class LossBound(ABC):
     delta: float
     confidence: float
     claim: float | None
+
+    def _measures(self) -> Iterator[AttackMeasure]:
+        yield AttackMeasure("epsilon", self.epsilon, low=self.epsilon, confidence=self.confidence)
+        yield AttackMeasure("mu", self.mu, low=self.mu, confidence=self.confidence)
 
     @property
     def refutes(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
+from hedgerow.audit.attack_subject import AttackSubject
 from hedgerow.audit.empirical.learner import LossBound, check_settings, learner_name, output_of
 from hedgerow.audit.inference.labelled import LabelledRows, predicts_numbers
 from hedgerow.boundary.arguments import RandomState, check_integer, generator
@@ -111,6 +112,7 @@ def one_run_epsilon(
         guesses=tried[best][1],
         right=tried[best][0],
         tried=len(tried),
+        subject=AttackSubject.of(fit, rows),
     )
 
 
@@ -178,6 +180,7 @@ class OneRunEpsilon(LossBound):
         refutes most; how many numbers of guesses were tried, each with its share of the alarm.
     """
 
+    kind = "one-run"
     canaries: int
     included: int
     guesses: int
@@ -192,6 +195,10 @@ class OneRunEpsilon(LossBound):
         """
         alarm = (1 - self.confidence) / self.tried
         return power(self._lost(factor), self._claim, self.guesses, self.canaries, self.delta, alarm)
+
+    @property
+    def _method(self) -> str:
+        return f"guesses of which of {self.canaries:,} rows are in one run"
 
     @property
     def _evidence(self) -> str:

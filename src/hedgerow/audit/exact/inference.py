@@ -1,6 +1,6 @@
 """Exact attribute inference: the best inference about one row by an attacker who knows all others, and candidates."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.audit.attack_record import AttackMeasure, AttackResult
+from hedgerow.audit.attack_subject import AttackSubject
 from hedgerow.audit.exact.membership import Drawn, cells_of, drawn_learner, whole_weight
 from hedgerow.audit.exact.outcomes import Cells, number_chances, repeated
 from hedgerow.audit.inference.labelled import LabelledRows
@@ -90,7 +92,9 @@ def exact_inference(
     likelihoods = np.column_stack([shares[:, None] * evidence / (shares @ evidence), shares])
     each = (numbers * likelihoods[:, None]).reshape(-1, len(chances))
     outcomes = repeated(each, n)
-    return ExactInference(lost, shares, chances, float((outcomes * chances).max(axis=1).sum()), outcomes)
+    subject = AttackSubject.of(estimator, LabelledRows.of(X, y), candidates=others, uses_seed=False)
+    success = float((outcomes * chances).max(axis=1).sum())
+    return ExactInference(lost, shares, chances, success, outcomes, n, subject=subject)
 
 
 class _Joint:
@@ -174,7 +178,7 @@ def _prior(given: Sequence[float] | None, absent: Any, n: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExactInference:
+class ExactInference(AttackResult):
     """The inference from one private draw about one row of known candidates. **Private**: a function of the rows.
 
     Attributes
@@ -188,13 +192,17 @@ class ExactInference:
         The chance that the best attacker guesses right, who sees the counts or means of leaves, too, if released.
     likelihoods : ndarray of shape (n_outcomes, n_candidates + 1)
         The chances of all outcomes that a test needs, with each candidate and, at the end, without any.
+    n_models : int
+        The independent fits that the attacker sees together.
     """
 
+    kind = "exact-inference"
     losses: Floats
     joint: Floats
     prior: Floats
     success: float
     likelihoods: Floats
+    n_models: int = 1
 
     @property
     def baseline(self) -> float:
@@ -205,6 +213,16 @@ class ExactInference:
     def advantage(self) -> float:
         """The share of wrong guesses that the model puts right, from 0 to 1; of two alike ones the total variation."""
         return max((self.success - self.baseline) / (1 - self.baseline), 0.0)
+
+    @property
+    def _method(self) -> str:
+        return f"the best guess among {len(self.prior) - 1} candidates, computed"
+
+    def _measures(self) -> Iterator[AttackMeasure]:
+        yield AttackMeasure("success", min(self.success, 1.0))
+        yield AttackMeasure("baseline", self.baseline)
+        yield AttackMeasure("advantage", min(self.advantage, 1.0))
+        yield AttackMeasure("models", self.n_models)
 
     def __str__(self) -> str:
         return (

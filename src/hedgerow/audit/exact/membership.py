@@ -1,5 +1,6 @@
 """Exact membership risk of a draw: the most powerful attack on each row, and trade-off curves, without shadow fits."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import nan
 from numbers import Real
@@ -8,6 +9,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from hedgerow.audit.attack_record import AttackMeasure, AttackResult
+from hedgerow.audit.attack_subject import AttackSubject
 from hedgerow.audit.exact.outcomes import Cells, DrawOutcomes, repeated
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
@@ -135,7 +138,8 @@ def exact_membership(estimator: Drawn, X: Any, y: Any, *, others: tuple[Any, Any
     """
     learner = drawn_learner(estimator)
     cells = cells_of(learner, X, y, None if others is None else LabelledRows.of_pair("others", others))
-    return _measured(estimator, draw_probabilities(learner, cells.tally), cells)
+    subject = AttackSubject.of(estimator, LabelledRows.of(X, y), uses_seed=False)
+    return _measured(estimator, draw_probabilities(learner, cells.tally), cells, subject)
 
 
 def drawn_learner(estimator: object) -> SearchSpecification:
@@ -156,7 +160,7 @@ def cells_of(learner: SearchSpecification, X: Any, y: Any, others: LabelledRows 
     return Cells.of(rows, others, _declared_schema(learner, rows))
 
 
-def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells) -> "ExactMembership":
+def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells, subject: AttackSubject) -> "ExactMembership":
     levels, target = cells.levels, cells.tally.schema.target
     is_member = np.arange(len(levels)) < cells.n_members
     outcomes = DrawOutcomes.of(draw, cells.patterns, levels, is_member, cells.steps)
@@ -184,6 +188,7 @@ def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells) -> "Exact
         expected_loss=float(lost.sum(axis=1).mean()) if cells.n_members else nan,
         first_options=first.sort_values(ascending=False, kind="stable"),
         mean_uses=uses.sort_values(ascending=False, kind="stable"),
+        subject=subject,
     )
 
 
@@ -216,7 +221,7 @@ def _declared_schema(learner: SearchSpecification, rows: LabelledRows) -> Schema
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExactMembership:
+class ExactMembership(AttackResult):
     """The exact membership risk of one private draw for each row. **Private**: a function of the rows.
 
     Arrays have the shape ``(n_rows,)``, the table's rows first, then the others. Rounding changes chances by about the
@@ -249,6 +254,7 @@ class ExactMembership:
         in a model that is drawn, on average, before those that decide nothing are left out; the largest first.
     """
 
+    kind = "exact-membership"
     learner: str
     epsilon: float
     weight: float
@@ -322,6 +328,15 @@ class ExactMembership:
         """Return all numbers, one row a row."""
         names = "error_probability", "advantage", "realised_loss", "label_advantage"
         return pd.DataFrame({name: getattr(self, name) for name in names})
+
+    @property
+    def _method(self) -> str:
+        return "the best attack on each row, computed"
+
+    def _measures(self) -> Iterator[AttackMeasure]:
+        yield AttackMeasure("advantage", float(self.advantage.max()))
+        yield AttackMeasure("privacy_loss", float(self.realised_loss.max()))
+        yield AttackMeasure("label_advantage", float(self.label_advantage.max()))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the distribution of the rows' advantage beside what ε alone would allow, and return the axes."""

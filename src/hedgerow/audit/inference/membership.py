@@ -1,13 +1,16 @@
 """Membership inference attacks on a learner, over repeated random splits, and their ROC curves."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from math import sqrt
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.metrics import roc_auc_score, roc_curve
 
+from hedgerow.audit.attack_record import RATES, AttackMeasure, AttackResult
 from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack, chosen_attack
 from hedgerow.audit.inference.labelled import label_values, predicts_numbers
 from hedgerow.audit.inference.targets import AttackTarget, check_known
@@ -21,8 +24,7 @@ from hedgerow.text.messages import describe_argument
 
 FPR: Floats = np.geomspace(1e-4, 1, 201)  # the false positive rates of stored curves: 50 a decade
 FPR.setflags(write=False)
-RATES = (0.001, 0.01, 0.1)
-"""The false positive rates whose true positive rates are printed, where there are enough rows to measure them."""
+CONFIDENCE = 0.95  # of intervals
 BAND = (0.05, 0.95)  # the quantiles over splits that bound intervals and bands
 PRIVATE = "A function of the rows: for the curator's eyes only, not for release."
 ATTACKS: Mapping[str, Callable[[], Attack]] = {"random-forest": RandomForestAttack, "label-only": LabelOnlyAttack}
@@ -98,7 +100,7 @@ def membership(
     sizes = _sizes(len(learner.rows))
     generators = generator(random_state).spawn(repeats)
     curves, aucs = learner.repeated(partial(_trial, how, sizes), generators, n_jobs, verbose=verbose)
-    return Membership(learner.name, str(how), sizes, curves, aucs)
+    return Membership(learner.name, str(how), sizes, curves, aucs, subject=learner.subject)
 
 
 def _trial(
@@ -132,7 +134,7 @@ def _sizes(n: int) -> tuple[int, int, int, int]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Membership:
+class Membership(AttackResult):
     """ROC curves and AUCs of a membership inference attack. **Private**: a function of the rows.
 
     Attributes
@@ -147,6 +149,7 @@ class Membership:
         False positive rates, logarithmically spaced from 1e-4 to 1.
     """
 
+    kind = "membership"
     target: str
     attack: str
     sizes: tuple[int, int, int, int]
@@ -186,6 +189,15 @@ class Membership:
         return float(low), float(high)
 
     @property
+    def auc_confidence(self) -> tuple[float, float]:
+        """A 95 % confidence interval of the area for one split, by Hanley and McNeil; several splits vary less."""
+        auc, (_, _, members, others) = self.auc, self.sizes
+        both, pairs = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+        squared = auc * (1 - auc) + (members - 1) * (both - auc**2) + (others - 1) * (pairs - auc**2)
+        half = float(norm.isf((1 - CONFIDENCE) / 2)) * sqrt(squared / (members * others))
+        return max(auc - half, 0.0), min(auc + half, 1.0)
+
+    @property
     def auc_standard_error(self) -> float:
         """The standard error of `auc` over random splits of these rows; NaN for a single one."""
         return float(self.aucs.std(ddof=1) / np.sqrt(self.repeats)) if self.repeats > 1 else float("nan")
@@ -199,6 +211,16 @@ class Membership:
         """Return the mean true positive rate at a false positive rate from `finest_fpr`, or the first stored one."""
         check_rate(fpr, max(float(self.fpr[0]), self.finest_fpr), f"{self.sizes[3]} non-members", "rows")
         return float(np.interp(fpr, self.fpr, self.tpr))
+
+    @property
+    def _method(self) -> str:
+        return self.attack
+
+    def _measures(self) -> Iterator[AttackMeasure]:
+        yield AttackMeasure("auc", self.auc, *self.auc_confidence, CONFIDENCE)
+        for rate in RATES:
+            if rate >= self.finest_fpr:
+                yield AttackMeasure("tpr", self.tpr_at(rate), at=rate)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the mean curve and its band with logarithmic axes, and return the axes."""

@@ -1,7 +1,7 @@
 """Membership inference by shadow fits: ROC curve with intervals over random splits, and the separation of each row."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,9 +10,12 @@ import pandas as pd
 from scipy.stats import beta, binom
 from scipy.stats import t as student
 
+from hedgerow.audit.attack_record import RATES as RECORDED
+from hedgerow.audit.attack_record import AttackMeasure, AttackResult
+from hedgerow.audit.attack_subject import AttackSubject
 from hedgerow.audit.inference.attacks import chosen_attack
 from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, OnlineLira, Rmia
-from hedgerow.audit.inference.membership import FPR, PRIVATE, check_rate, curve
+from hedgerow.audit.inference.membership import CONFIDENCE, FPR, PRIVATE, check_rate, curve
 from hedgerow.audit.inference.targets import AttackTarget, ShadowAttack, Shadows, shadow_fits
 from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import RandomState, check_integer, check_probability, generator
@@ -23,11 +26,10 @@ from hedgerow.text.axes import Axes
 SHADOW_ATTACKS: Mapping[str, Callable[[], ShadowAttack]]  # the attacks by shadow fits that have a name
 SHADOW_ATTACKS = {"online": OnlineLira, "offline": OfflineLira, "rmia": Rmia, "rmia-offline": OfflineRmia}
 RATES = (0.001, 0.01)  # the false positive rates whose true positive rates are printed
-CONFIDENCE = 0.95  # the confidence of printed and drawn intervals
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ShadowMembership:
+class ShadowMembership(AttackResult):
     """The result of an attack by shadow fits. **Private**: a function of the rows.
 
     Each split makes one attack on each of its two fits, so that every row is scored once as a member and once as a
@@ -49,6 +51,7 @@ class ShadowMembership:
         The area and the curve without one split each.
     """
 
+    kind = "lira"
     target: str
     attack: str
     shadows: Shadows
@@ -59,16 +62,18 @@ class ShadowMembership:
     fpr: Floats
 
     @classmethod
-    def of(cls, target: str, attack: str | ShadowAttack, shadows: Shadows) -> Self:
+    def of(
+        cls, target: str, attack: str | ShadowAttack, shadows: Shadows, subject: AttackSubject | None = None
+    ) -> Self:
         """Carry out an attack, and again without each split."""
         how = chosen_attack(attack, SHADOW_ATTACKS, "a ShadowAttack", "shadows")
         tpr, auc = _rates(how, shadows)
         curves, aucs = zip(*(_rates(how, shadows.without(split)) for split in range(len(shadows))), strict=True)
-        return cls(target, str(how), shadows, auc, tpr, np.array(aucs), np.array(curves), FPR)
+        return cls(target, str(how), shadows, auc, tpr, np.array(aucs), np.array(curves), FPR, subject=subject)
 
     def by(self, attack: str | ShadowAttack) -> Self:
         """Return the result of another attack by the same fits; errors are those of `hedgerow.audit.lira`."""
-        return self.of(self.target, attack, self.shadows)
+        return self.of(self.target, attack, self.shadows, self.subject)
 
     @property
     def repeats(self) -> int:
@@ -163,6 +168,19 @@ class ShadowMembership:
         rows = self.by_row().sort_values("p_value", kind="stable")
         refuted = rows["p_value"].to_numpy() <= alarm / np.arange(len(rows), 0, -1)
         return rows.head(int(refuted.cumprod().sum()))
+
+    @property
+    def _method(self) -> str:
+        return self.attack
+
+    def _measures(self) -> Iterator[AttackMeasure]:
+        yield AttackMeasure("auc", self.auc, *self.auc_interval, CONFIDENCE)
+        together = 1 - (1 - CONFIDENCE) / len(RECORDED)  # so that all intervals hold with 95 % confidence
+        for rate in RECORDED:
+            if rate >= self.finest_fpr:
+                yield AttackMeasure("tpr", self.tpr_at(rate), *self.tpr_interval(rate, together), together, rate)
+        yield AttackMeasure("significant_rows", len(self.significant_rows()))
+        yield AttackMeasure("fewest_repeats", self.fewest_repeats)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve and its intervals with logarithmic axes, and return the axes."""
@@ -278,4 +296,4 @@ def lira(
     if len(learner.rows) < _FEWEST_ROWS:
         raise ArgumentError(f"expected {_FEWEST_ROWS} rows or more, got {len(learner.rows)}: a fit could have none.")
     shadows = shadow_fits(learner, generator(random_state).spawn(repeats), n_jobs, verbose=verbose)
-    return ShadowMembership.of(learner.name, how, shadows)
+    return ShadowMembership.of(learner.name, how, shadows, learner.subject)

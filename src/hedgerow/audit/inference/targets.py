@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from hedgerow.audit.attack_subject import AttackSubject
 from hedgerow.audit.inference.labelled import LabelledRows, label_values, predicts_numbers
 from hedgerow.boundary.arrays import Array, Floats, Index, Mask
 from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning, SeededNoiseWarning
@@ -39,6 +40,11 @@ class AttackTarget:
     @property
     def name(self) -> str:
         return type(self.make()).__name__
+
+    @property
+    def subject(self) -> AttackSubject:
+        """The learner and the rows as facts."""
+        return AttackSubject.of(self.make(), self.rows)
 
     def fitted(self, index: Index, rng: np.random.Generator) -> Any:
         estimator = self.make()
