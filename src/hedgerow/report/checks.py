@@ -61,6 +61,11 @@ class Check:
         """What the check is about, in a few words."""
         return CATALOGUE[self.key].title
 
+    @property
+    def rank(self) -> int:
+        """The place of its status among all, the gravest first."""
+        return STATUSES.index(self.status)
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
         return {**vars(self), "interval": None if self.interval is None else list(self.interval)}
@@ -93,7 +98,6 @@ NEEDS: dict[str, str] = {
     "both": "training rows and held-out rows (--data and --test)",
     "held-out": "held-out rows (--test)",
     "groups": "columns whose groups are compared (--by, or the form's sensitive attributes)",
-    "board": "exact numbers, which are on the sheet for the board alone",
     "attack": "the result of a membership attack, or training rows and held-out rows",
 }
 """What checks need, and how it is given; a check that lacks it is not run and says so."""
@@ -326,7 +330,7 @@ def _status(own: Kind, present: Collection[str]) -> tuple[Status, str]:
         return "not_applicable", f"{own.title[0].upper()}{own.title[1:]}: not applicable to this model."
     missing = [NEEDS[tag] for tag in own.needs if tag not in present]
     if missing and "hidden" in present:
-        missing = [NEEDS["board"]]
+        return "not_run", f"{own.title[0].upper()}{own.title[1:]}: examined on the sheet for the board alone."
     if missing:
         return "not_run", f"{own.title[0].upper()}{own.title[1:]}: not examined. It needs {missing[0]}."
     return "pass", own.passed

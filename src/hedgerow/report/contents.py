@@ -190,8 +190,8 @@ class Sheet:
         if not self.decides and not self.is_private:
             return _BOARD_DECIDES + without
         others = any(one.informative and (one.key, one.status) == ("counts", "fail") for one in self.checks)
-        first = [_PUBLIC_DECIDES] if not self.decides else []
-        return " ".join([*([_OTHER_ROWS] if others else []), *first, _VERDICTS[self.status] + without])
+        verdict = _VERDICTS[self.status] + without
+        return (f"{_OTHER_ROWS} " if others else "") + (verdict if self.decides else f"{_PUBLIC_DECIDES} {verdict}")
 
     def section(self, key: str) -> Section:
         """Return the section with this key; KeyError where there is none."""
@@ -227,8 +227,8 @@ _VERDICTS: dict[Status, str] = {
     "pass": "All checks that were run pass.",
 }
 _PUBLIC_DECIDES = (
-    "The public sheet decides on this model. Checks of the rows are for information: to release or not by them would "
-    "void the guarantee."
+    "The public sheet decides; to release or not by the exact numbers on this one would void the guarantee. "
+    "The public sheet says:"
 )
 _BOARD_DECIDES = (
     "This sheet has not examined what the model discloses, and cannot support a release: the model has no guarantee. "
