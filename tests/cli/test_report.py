@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow.cli.report import _EXIT
 from hedgerow.privacy import FileBudget
 from hedgerow.report import Form, Releases, Report, empty_form
+from hedgerow.report.checks import STATUSES
 from hedgerow.report.exports import acro_results, registry_yaml
 from tests.cli.table import FIT as WITHOUT_COUNTS
 from tests.cli.table import a_scorecard, a_tree
@@ -212,3 +214,29 @@ def test_a_record_that_was_cut_off_is_found_by_the_hash_that_was_kept(fitted, ru
     assert run(*call[:-1])[0] == 0  # nothing shows but by the hash
     code, out, err = run(*call, kept)
     assert (code, out, "no entry has the hash that was kept" in err) == (2, "", True)
+
+
+FILLED_IN = "".join(f"{name}: stated\n" for name in ("purpose", "curator", "unit", "tuning"))
+
+
+def test_the_exit_status_of_a_check_is_that_of_the_deciding_sheet(folder, run):
+    run("budget", "new", "budget.json", "--epsilon", "9")
+    assert run(*WITHOUT_COUNTS, "--budget", "budget.json")[0] == 0
+    (folder / "form.yaml").write_text(FILLED_IN)
+    given = ("model.json", "--form", "form.yaml", "--json", "--check")
+    code, out, err = run("report", *given, "--ledger", "budget.json")
+    sheet = json.loads(out)
+    assert (code, err) == ({"pass": 0, "review": 3}[sheet["status"]], sheet["verdict"] + "\n")
+    assert (run("report", *given)[0], json.loads(run("report", *given)[1])["status"]) == (3, "not_run")
+    a_tree(folder, old={"counts": (5, 200)}, young={"label": "no", "counts": (300, 0)})
+    code, out, err = run("report", "tree.json", "--check")
+    assert (code, out) == (4, "")
+    assert "A check fails" in err
+    assert run("report", "model.json", "--check", "--by", "sex")[0] == 2
+    assert "are for one model" in run("report", "model.json", "tree.json", "--check")[2]
+
+
+def test_every_status_of_a_sheet_has_an_exit_status_that_is_not_an_error():
+    assert set(_EXIT) == set(STATUSES)
+    assert {status for status, code in _EXIT.items() if code == 0} == {"pass", "not_applicable"}
+    assert not {1, 2} & set(_EXIT.values())

@@ -5,9 +5,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
+from hedgerow.report import Report, file_digests
 from hedgerow.report.form import Form
 from hedgerow.report.subject import Subject
-from tests.report.subjects import SCHEMA, a_table, a_tree, overfitted
+from tests.report.subjects import SCHEMA, a_table, a_tree, overfitted, without_privacy
 
 
 def test_a_fitted_estimator_is_its_model():
@@ -66,3 +67,17 @@ def test_a_model_that_predicts_otherwise_is_refused():
 
     with pytest.raises(ValueError, match="expected a model that predicts one value for each row of X"):
         Subject(Broken()).predict(np.zeros((3, 1)))
+
+
+def test_the_file_of_another_model_is_refused(tmp_path):
+    (tmp_path / "own.json").write_text(a_tree().to_json(), encoding="utf-8")
+    (tmp_path / "other.json").write_text(without_privacy().to_json(), encoding="utf-8")
+    (tmp_path / "tree.pmml").write_text("<PMML/>")
+    own, other, foreign = (file_digests(model=tmp_path / name) for name in ("own.json", "other.json", "tree.pmml"))
+    assert Report.of(a_tree(), files=own).files == own
+    assert Report.of(without_privacy(), files=foreign).files == foreign
+    for model, files in ((a_tree(), other), (without_privacy(), own), (a_tree(), foreign)):
+        with pytest.raises(ValueError, match="expected the file of the model"):
+            Report.of(model, files=files)
+    with pytest.raises(TypeError, match=r"report\.file_digests"):
+        Report.of(a_tree(), files=["own.json"])

@@ -24,8 +24,10 @@ from hedgerow.report import (
     acro_results,
     crate_zip,
     empty_form,
+    file_digests,
     registry_yaml,
 )
+from hedgerow.report.checks import Status
 from hedgerow.report.report import leaves_name, private_name
 from hedgerow.tables.table_files import PIPE
 
@@ -85,6 +87,7 @@ def report(
     new_form: Annotated[Path | None, option("Write an empty form to this file, and stop.")] = None,
     force: Force = False,
     as_json: Annotated[bool, option("Print the public sheet as JSON.", "--json")] = False,
+    check: Annotated[bool, option("Exit with 0 if checks pass, 3 for a review, 4 if one fails.", "--check")] = False,
 ) -> None:
     """Report on a model for a review board: a public sheet, and one for the board.
 
@@ -92,6 +95,9 @@ def report(
     a guarantee, the board gets a second sheet with exact numbers about the rows. Its name and each section say PRIVATE,
     as does the name of the --acro file if it has such findings. Pages load and run nothing. Where a model has more than
     ten leaves, a CSV file beside the sheet has all.
+
+    With --check the exit status is that of the sheet that decides: 0 if its checks pass, 3 if a person has to review
+    some or essential ones were not run, 4 if one fails. Without a guarantee it is a function of the rows.
 
     [bold]Examples[/bold]:
 
@@ -102,12 +108,14 @@ def report(
     hedgerow report model.json --form form.yaml --data train.csv --test test.csv -o report.html
 
     hedgerow report list.json tree.json scorecard.json --data train.csv --test test.csv -o side-by-side.html
+
+    hedgerow report model.json --ledger budget.json --json --check
     """
     if new_form is not None:
         _write_form(new_form, context, force=force)
         return
     models = models or []
-    _check_asked(models, output, twins, evaluation, as_json=as_json)
+    _check_asked(models, output, twins, evaluation, as_json=as_json, check=check)
     _check_record(ledger, dataset=dataset, head=head)
     outputs = (*_sheets(output), *twins.files)
     check_outputs(outputs, *models, form, ledger, data, test, costs, evaluation, schema, force=force)
@@ -127,6 +135,9 @@ def report(
             appetite=Appetite(fewest_rows=threshold),
             costs=None if costs is None else costs_in(costs, released.schema.classes),
             class_weight=class_weights(released.schema.classes, class_weight) if class_weight else None,
+            files=file_digests(
+                model=path, training_rows=data, held_out_rows=test, ledger=ledger, evaluation=evaluation, form=form
+            ),
         )
 
     with stage("making the report"):
@@ -140,6 +151,13 @@ def report(
         write_said(path, content)
     if as_json:
         say(found.to_json(), newline=False)
+    if check:
+        say(first.deciding.verdict, err=True)
+        raise typer.Exit(_EXIT[first.deciding.status])
+
+
+_EXIT: dict[Status, int] = {"pass": 0, "not_applicable": 0, "review": 3, "not_run": 3, "fail": 4}
+"""The exit status of --check; 1 and 2 are those of errors."""
 
 
 def _names(paths: list[Path]) -> dict[str, Path]:
@@ -159,14 +177,14 @@ def _write_form(path: Path, context: typer.Context, *, force: bool) -> None:
 
 
 def _check_asked(
-    models: list[Path], output: Path | None, twins: Twins, evaluation: Path | None, *, as_json: bool
+    models: list[Path], output: Path | None, twins: Twins, evaluation: Path | None, *, as_json: bool, check: bool
 ) -> None:
     if not models:
         raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")
-    if output is None and not as_json and not twins.files:
-        raise ArgumentError("expected -o FILE, such as -o report.html, or --json; got neither.")
-    if len(models) > 1 and (twins.files or evaluation is not None):
-        raise ArgumentError("--evaluation, --acro, --crate and --registry are for one model, got several.")
+    if output is None and not as_json and not check and not twins.files:
+        raise ArgumentError("expected -o FILE, such as -o report.html, --json or --check; got none.")
+    if len(models) > 1 and (twins.files or check or evaluation is not None):
+        raise ArgumentError("--evaluation, --acro, --crate, --registry and --check are for one model, got several.")
     if twins.acro is not None and twins.acro.absolute().parent != models[0].absolute().parent:
         raise ArgumentError(f"--acro must be in the folder of {models[0]}, since it refers to the model by name.")
 

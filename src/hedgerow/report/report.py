@@ -34,6 +34,7 @@ from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.checks import BOARD_ONLY, Check, completed
 from hedgerow.report.contents import Grid, GridValue, Section, Sheet, SheetLine, page, section
 from hedgerow.report.disclosure import Attacked
+from hedgerow.report.files import FileDigest
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, check_optional
@@ -139,6 +140,7 @@ class Report(Sheets):
         appetite: Appetite | None = None,
         costs: Costs | None = None,
         class_weight: ClassWeight | None = None,
+        files: tuple[FileDigest, ...] = (),
         on: date | None = None,
     ) -> Self:
         """Make the report of a model.
@@ -166,6 +168,8 @@ class Report(Sheets):
         costs, class_weight : mapping, optional
             What errors cost, as `Model.decide` takes it, for a model of classes that was learned by costs: its expected
             cost is then reported. Default: those of the estimator; a model's file has none.
+        files : tuple of FileDigest, optional
+            The digests of the files that the arguments were read from, by `hedgerow.report.file_digests`.
         on : date, optional
             The date of the report. Default: today, in UTC.
 
@@ -186,6 +190,7 @@ class Report(Sheets):
             appetite=DEFAULT if appetite is None else appetite,
             costs=costs,
             class_weight=class_weight,
+            files=files,
         )
         audits = "a result of audit.membership, audit.lira or audit.exact_membership"
         check_optional(membership, Attacked, audits, "membership")
@@ -200,6 +205,11 @@ class Report(Sheets):
     def deciding(self) -> Sheet:
         """The sheet by which to decide: the public one of a model with a guarantee, else the board's."""
         return self.public if self.subject.is_private or self.board is None else self.board
+
+    @property
+    def files(self) -> tuple[FileDigest, ...]:
+        """The digests of the files that were given."""
+        return self.subject.files
 
     def __repr__(self) -> str:
         return f"<Report on a {self.subject.kind}; {'public sheet only' if self.board is None else 'two sheets'}>"

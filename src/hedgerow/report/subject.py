@@ -26,6 +26,7 @@ from hedgerow.models.released import released_model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.facts import Fact
 from hedgerow.report.appetite import DEFAULT, Appetite
+from hedgerow.report.files import FileDigest
 from hedgerow.report.form import Form
 from hedgerow.schema import Number, Schema
 from hedgerow.tables.frames import column_of
@@ -38,7 +39,8 @@ class Subject:
 
     `released` is the model, if it is hedgerow's. A model of another library has the card of one without privacy; its
     schema is None if it came without one, and `features` is the meaning of its columns. Decision paths are None for a
-    scorecard, or without a schema. `appetite` has the thresholds of checks. `cost_matrix` has what it
+    scorecard, or without a schema. `appetite` has the thresholds of checks, and `files` the digests of the files that
+    were given; a model file whose content is not the model's is refused. `cost_matrix` has what it
     costs to decide for the class of a column where the row is of that of a line, where somebody said it.
     """
 
@@ -48,6 +50,7 @@ class Subject:
     schema: Schema | None = None
     features: Features | None = None
     appetite: Appetite = DEFAULT
+    files: tuple[FileDigest, ...] = ()
     costs: InitVar[Costs | None] = None
     class_weight: InitVar[ClassWeight | None] = None
     released: Model | None = field(init=False)
@@ -72,6 +75,7 @@ class Subject:
         unprotected = PrivacyCard.none(Fact("learned_by", library=maker), software=Fact("library", name=maker))
         card = unprotected if released is None else released.privacy
         found = {"released": released, "card": card, "schema": known, "paths": paths}
+        _check_files(self.files, released)
         for name, value in {**found, "cost_matrix": _costs(model, known, costs, class_weight)}.items():
             object.__setattr__(self, name, value)
         if released is None and self.number is None and isinstance(model, BaseEstimator) and is_regressor(model):
@@ -257,6 +261,16 @@ class Subject:
 def check_optional(given: object, kind: Any, what: str, name: str) -> None:
     if not (given is None or isinstance(given, kind)):
         raise ArgumentTypeError(f"expected {what} or None as {name}, got {type(given).__name__}.")
+
+
+def _check_files(files: object, released: Model | None) -> None:
+    """Check that files are digests, and that the content of a model file is that of the model."""
+    if not isinstance(files, tuple) or not all(isinstance(file, FileDigest) for file in files):
+        raise ArgumentTypeError("expected the result of report.file_digests as files, got something else.")
+    for file in files:
+        is_own = file.content is not None or (released is not None and released.privacy.is_private)
+        if file.role == "model" and is_own and (released is None or file.content != released.to_dict()["digest"]):
+            raise ArgumentError(f"{file.name}: expected the file of the model, got a file with other content.")
 
 
 def _costs(model: Any, schema: Schema | None, costs: Costs | None, class_weight: ClassWeight | None) -> Floats | None:
