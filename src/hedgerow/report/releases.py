@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from hedgerow.boundary.canonical import broken_link, imported
 from hedgerow.boundary.untrusted_text import parse_amount, read_text
@@ -17,6 +17,8 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.text.messages import shown
 
 LARGEST_LEDGER = 2**25  # the most bytes of a ledger's export
+RecordKind = Literal["budget", "ledger"]
+_KINDS: dict[RecordKind, str] = {"budget": "a budget file", "ledger": "a ledger"}
 FAILED = "failed: charged, and not answered"  # the state of a release that was charged and never left
 
 
@@ -35,13 +37,22 @@ class Releases:
     """All releases of a table that a record names, in order.
 
     Those that failed are included, since a charge is not refunded. `cap` is the cap on ε of the table, if there is one;
-    `record` says in words what the record is; `dataset` names the dataset, where the record has several.
+    `kind` is "budget" for a budget file or "ledger" for a ledger's export; `dataset` names the dataset of a ledger.
+    `entries` is the number of entries of the record, and `head` the hash of the last entry, which depends on all of
+    them.
     """
 
     releases: tuple[PastRelease, ...]
     cap: Fraction | None
-    record: str
+    kind: RecordKind = "budget"
     dataset: str = ""
+    entries: int = 0
+    head: str = ""
+
+    @property
+    def record(self) -> str:
+        """The kind of record, and the number of its entries, in words."""
+        return f"{_KINDS[self.kind]} of {self.entries} entries, each with the hash of the one before"
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -97,28 +108,28 @@ class Releases:
         ]
         dated = zip(record.account.charges, record.dates, models, strict=True)
         found = tuple(PastRelease(charge, day, models=files) for charge, day, files in dated)
-        kind = f"a budget file of {len(record.entries)} entries, each with the hash of the one before"
-        return cls(found, record.account.epsilon, kind)
+        return cls(found, record.account.epsilon, "budget", entries=len(record.entries), head=record.head)
 
     @classmethod
     def _of_ledger(cls, path: str | PathLike[str], lines: Sequence[str], dataset: str | None) -> Self:
-        problem, entries = None, list[dict[str, Any]]()
+        problem = None
         try:
-            entries = _chained(lines)
+            entries, head = _chained(lines)
             chosen = _chosen({entry["dataset"] for entry in entries if "dataset" in entry}, dataset)
             found, cap = _released(entries, chosen)
-            return cls(found, cap, f"a ledger of {len(entries)} entries, each with the hash of the one before", chosen)
+            return cls(found, cap, "ledger", chosen, len(entries), head)
         except (UnreadableError, LedgerError, KeyError, TypeError, AttributeError):
             problem = "expected a budget file, or what `hedgerow ledger export` wrote; found other content"
         raise ModelFormatError(f"{path}: {problem}.")
 
 
-def _chained(lines: Sequence[str]) -> list[dict[str, Any]]:
+def _chained(lines: Sequence[str]) -> tuple[list[dict[str, Any]], str]:
+    """Return the entries of a ledger's export, each of which has the hash of the one before, and the last hash."""
     found = [(entry, hashed) for entry, _, hashed in map(imported, lines)]
     numbers = [entry["sequence"] for entry, _ in found]
     if numbers != [*range(1, len(found) + 1)] or broken_link(found) is not None:
         raise UnreadableError("expected entries that follow on one another")
-    return [entry for entry, _ in found]
+    return [entry for entry, _ in found], found[-1][1]
 
 
 def _chosen(names: set[str], dataset: str | None) -> str:
