@@ -86,7 +86,7 @@ def test_no_row_changes_the_public_sheet_of_a_model_without_a_guarantee(name, tm
         clf = MODELS[name](n, budget)
         charges.add(tuple((one.purpose, one.mechanism) for one in clf.privacy_.charges))
         record = Releases.load(tmp_path / f"{n}.json")
-        dated = Releases(tuple(type(one)(one.charge) for one in record.releases), record.cap, record.record)
+        dated = Releases(tuple(type(one)(one.charge) for one in record.releases), record.cap, record.kind)
         sheets.append(public(clf, dated))
     assert all(sheet == sheets[0] for sheet in sheets)
     assert name != "scorecard" or len(charges) > 1  # what is left out does depend on them
@@ -96,5 +96,5 @@ def test_the_sheet_for_the_board_has_every_charge():
     clf = scorecard(600, None)
     report = hr.Report.of(clf, form=FORM)
     (grid,) = report.board.section("charges").grids
-    assert [row[0] for row in grid.rows] == [charge.purpose for charge in clf.privacy_.charges]
+    assert [row[0].text for row in grid.rows] == [charge.purpose for charge in clf.privacy_.charges]
     assert "epsilon = 1, delta = 0" in report.public.section("charges").answer

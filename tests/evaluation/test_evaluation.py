@@ -106,7 +106,7 @@ def test_of_a_number_there_is_no_matrix():
 def test_records_and_html():
     records = PLAIN.records()
     assert [one["group"] for one in records] == ["all rows"] * 3 + ["f"] * 3 + ["m"] * 3
-    assert set(records[0]) == {"group", "name", "value", "on_rows", "of_others", "says_something", "constant"}
+    assert set(records[0]) == {"group", "id", "name", "value", "on_rows", "of_others", "says_something", "constant"}
     hostile = replace(PLAIN, groups=("<script>", "m"))
     assert "<script>" not in hostile._repr_html_()
     assert repr(PLAIN).startswith("<Evaluation of the tree abababababab; epsilon-differential privacy")

@@ -36,7 +36,7 @@ def costing(epsilon, delta="0", **more):
     [("1/10", "pass"), ("1", "pass"), ("1001/1000", "review"), ("10", "review"), ("11", "fail")],
 )
 def test_tiers_of_epsilon_for_a_model_and_for_all_releases(epsilon, bucket):
-    record = Releases((PastRelease(costing(epsilon).charges[0]),), None, "a budget file")
+    record = Releases((PastRelease(costing(epsilon).charges[0]),), None)
     assert buckets(costing(epsilon), record) == {"guarantee": bucket, "releases": bucket}
 
 
@@ -71,14 +71,13 @@ def test_records_that_are_not_there_incomplete_or_void():
     (missing,) = [one for one in public.checks if one.key == "releases"]
     assert (missing.status, missing.essential, public.status) == ("not_run", True, "not_run")
     assert "all releases of the table" in public.verdict
-    half = Releases((PastRelease(CARD.charges[0]),), None, "a budget file")
+    half = Releases((PastRelease(CARD.charges[0]),), None)
     assert buckets(CARD, half)["record"] == "fail"
-    both = Releases(tuple(map(PastRelease, CARD.charges)), None, "a budget file")
+    both = Releases(tuple(map(PastRelease, CARD.charges)), None)
     assert buckets(CARD, both) == {"guarantee": "pass", "releases": "pass"}
     broken = Releases(
         (*both.releases, PastRelease(Charge("seeded", Fraction(0), no_guarantee="seeded"))),
         None,
-        "a budget file",
     )
     assert buckets(CARD, broken)["releases"] == "fail"
 
@@ -90,7 +89,7 @@ def test_a_file_that_the_record_does_not_have_is_found_by_its_digest():
     named, unnamed = (PastRelease(CARD.charges[0], models=one) for one in ((digest,), ()))
 
     def found(model, *releases):
-        said = card_checks.card_checks(Subject(model, STATED), "public", Releases(releases, None, "a budget file"))
+        said = card_checks.card_checks(Subject(model, STATED), "public", Releases(releases, None))
         return [one.status for one in said if one.key == "record" and "digest" in one.sentence]
 
     assert found(forged, named, named) == ["fail"]
@@ -104,7 +103,7 @@ def test_charges_for_rows_and_for_persons_are_not_added():
     unit = Unit("who", 3)
     of_unit = [replace(charge, unit=unit) for charge in CARD.charges]
     card, of_rows = replace(CARD, charges=tuple(of_unit)), Charge("counts", Fraction(1, 4))
-    both = Releases(tuple(map(PastRelease, [*of_unit, of_rows])), None, "a ledger")
+    both = Releases(tuple(map(PastRelease, [*of_unit, of_rows])), None, "ledger")
     found = {one.key: one for one in card_checks.card_checks(Subject(a_tree(card), STATED), "public", both)}
     assert found["releases"].status == "review"
     assert (
@@ -113,7 +112,7 @@ def test_charges_for_rows_and_for_persons_are_not_added():
     )
     assert "and 0.25 for one row that fits the schema: amounts that do not add up" in found["releases"].sentence
     assert "record" not in found
-    rows_alone = Releases((PastRelease(Charge("counts", Fraction(9))),), None, "a ledger")
+    rows_alone = Releases((PastRelease(Charge("counts", Fraction(9))),), None, "ledger")
     assert buckets(card, rows_alone)["record"] == "fail"
     with pytest.raises(ValueError, match="charges of one unit of privacy"):
         _ = both.epsilon

@@ -168,13 +168,13 @@ def test_an_attack_beyond_the_claimed_epsilon_is_rejected():
 
 def test_rates_stand_beside_what_epsilon_permits():
     (grid,) = membership(Subject(a_tree()), shadowed(1), None).grids
-    assert [row[0] for row in grid.rows] == ["0.1 %", "1 %", "10 %"]
-    assert [row[3] for row in grid.rows] == ["0.3 %", "2.8 %", "27.2 %"]
-    assert grid.rows[0][1] == "too few rows to measure"  # 480 scores of non-members
+    assert [row[0].text for row in grid.rows] == ["0.1 %", "1 %", "10 %"]
+    assert [row[4].text for row in grid.rows] == ["0.3 %", "2.8 %", "27.2 %"]
+    assert grid.rows[0][1].text == "too few rows to measure"  # 480 scores of non-members
     plain = Membership("a learner", "guessing", (5, 5, 5, 5), np.linspace(0, 1, 201)[None, :], np.array([0.5]))
     (grid,) = membership(Subject(without_privacy()), plain, None).grids
-    assert {row[1] for row in grid.rows} == {"too few rows to measure"}
-    assert {row[3] for row in grid.rows} == {"no bound"}
+    assert {row[1].text for row in grid.rows} == {"too few rows to measure"}
+    assert {row[4].text for row in grid.rows} == {"no bound"}
 
 
 def test_the_exact_risk_of_a_draw_is_held_against_epsilon():

@@ -61,7 +61,7 @@ def hostile():
     text = dict.fromkeys(("title", "purpose", "population", "curator", "unit", "limits", "residual_risk"), HOSTILE)
     form = Form(**text, sensitive=(HOSTILE,))
     releases = Releases(
-        (PastRelease(Charge(HOSTILE, 1, unit=Unit(HOSTILE, 2)), HOSTILE, HOSTILE),), None, HOSTILE, HOSTILE
+        (PastRelease(Charge(HOSTILE, 1, unit=Unit(HOSTILE, 2)), HOSTILE, HOSTILE),), None, "ledger", HOSTILE
     )
     rows = pd.DataFrame([[0], [1]] * 10, columns=[HOSTILE]), pd.Series([HOSTILE, "no"] * 10)
     return Report.of(tree, form=form, releases=releases, train=rows, test=rows, on=ON)

@@ -42,7 +42,8 @@ FORM = Form(
 RECORD = Releases(
     tuple(PastRelease(Charge(f"counts of question {i}", Fraction(1, 10)), "2026-11-23T01:02:03Z") for i in range(40)),
     Fraction(20),
-    "a ledger of 80 entries, each with the hash of the one before",
+    "ledger",
+    entries=80,
 )
 
 

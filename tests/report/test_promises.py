@@ -47,10 +47,10 @@ def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
     found = promises.unprotected(Subject(a_tree()), "public")
     assert texts(found)["schema"].endswith(SCHEMA.digest)
     assert texts(found)["notes on the card"] == "columns are public"
-    assert [row[2] for row in found.grids[0].rows] == ["declared", "none: categories are declared"]
+    assert [row[2].text for row in found.grids[0].rows] == ["declared", "none: categories are declared"]
     grid, learned = Schema({"a": Integer(0, 9)}), Schema({"a": Integer(0, 9, cuts=(4,))}, charges=(CARD.charges[0],))
     sources = [
-        promises._sources(schema)[0][2]
+        promises._sources(schema)[0][2].text
         for schema in (grid, learned, Schema(learned.attributes, no_guarantee="from data"))
     ]
     assert sources == [
@@ -70,7 +70,7 @@ def test_thresholds_of_other_libraries_are_said_once_to_be_functions_of_the_rows
         for sheet in (report.public, report.board):
             assert [(one.sentence, one.status) for one in sheet.checks if one.key == "thresholds"] == [(said, "review")]
         assert "the default grid" not in report.to_html()
-        assert report.public.section("unprotected").grids[0].columns == ("attribute", "domain")
+        assert report.public.section("unprotected").grids[0].columns == promises._SCHEMA_COLUMNS[:2]
     report = Report.of(without_privacy())
     statuses = {
         one.status for sheet in (report.public, report.board) for one in sheet.checks if one.key == "thresholds"
@@ -93,27 +93,30 @@ def test_what_people_state_is_on_the_public_sheet_and_limits_and_risk_on_both():
 def test_every_charge_is_listed():
     found = promises.charges(Subject(a_tree()), "public")
     assert found.answer.startswith("2 releases of the rows")
-    assert [row[:3] for row in found.grids[0].rows] == [
+    assert [tuple(cell.text for cell in row[:3]) for row in found.grids[0].rows] == [
         ("draw of a tree", "exponential", "0.5"),
         ("counts", "not named", "0.5"),
     ]
     declared = PrivacyCard((Charge("cuts", Fraction(1), declared=True),), noise="OpenDP", software="hedgerow")
-    assert promises.charges(Subject(a_tree(declared)), "public").grids[0].rows[0][-1] == "declared by the schema's file"
+    assert (
+        promises.charges(Subject(a_tree(declared)), "public").grids[0].rows[0][-1].text
+        == "declared by the schema's file"
+    )
     assert "No mechanism" in promises.charges(Subject(without_privacy()), "public").answer
 
 
 def test_earlier_releases_add_up_and_are_not_measured_without_a_record():
     assert promises.earlier(None).answer.startswith("Not measured.")
     assert "--ledger" in promises.earlier(None).measure
-    record = Releases((PastRelease(CARD.charges[0], "2026-01-02T03:04:05Z"), PastRelease(CARD.charges[1])), None, "x")
+    record = Releases((PastRelease(CARD.charges[0], "2026-01-02T03:04:05Z"), PastRelease(CARD.charges[1])), None)
     found = promises.earlier(record)
     assert texts(found)["epsilon of all, by addition"] == "1"
-    assert [row[1] for row in found.grids[0].rows] == ["2026-01-02 03:04:05", "not recorded"]
+    assert [row[1].text for row in found.grids[0].rows] == ["2026-01-02 03:04:05", "not recorded"]
 
 
 def test_losses_of_different_units_are_told_apart():
     persons = Charge("counts", Fraction(2), unit=Unit("who", 1))
-    record = Releases((*map(PastRelease, (*CARD.charges, persons)),), None, "x")
+    record = Releases((*map(PastRelease, (*CARD.charges, persons)),), None)
     found = promises.earlier(record)
     assert "those of different ones do not" in found.answer
     assert texts(found)["epsilon of all, by addition, for one row that fits the schema"] == "1"

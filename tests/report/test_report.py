@@ -106,7 +106,7 @@ def test_a_pipeline_of_another_library_is_reported_on_whole():
 
 @pytest.mark.parametrize("model", [without_privacy(), a_tree(no_guarantee_reason()), overfitted()[0]])
 def test_a_public_sheet_without_a_guarantee_supports_nothing_and_is_not_signed(model):
-    record = Releases((), None, "a budget file")  # supports the release of a private model
+    record = Releases((), None)  # supports the release of a private model
     sheet = Report.of(model, releases=record, form=Form(purpose="x", curator="x", unit="x", tuning="x"), on=ON).public
     data = json.loads(json.dumps(sheet.to_dict()))
     assert (data["decides"], data["status"] in ("not_run", "fail")) == (False, True)

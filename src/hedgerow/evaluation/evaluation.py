@@ -226,7 +226,7 @@ class Evaluation(envelope.SealedFile):
         """
         self._check_classes()
         matrix = cost_matrix(self.target.values, class_weight=None, costs=costs)
-        return self._estimate(self._of_classes.mean_cost("mean cost", matrix))
+        return self._estimate(self._of_classes.mean_cost("mean_cost", "mean cost", matrix))
 
     def _estimates(self, group: int | None = None) -> tuple[Estimate, ...]:
         if self.target.as_number is None:
@@ -354,7 +354,9 @@ class Evaluation(envelope.SealedFile):
         for place, band in enumerate(self.bands):
             own = self._noisy(cells[:, :, place].ravel(), self.scale, None)
             hits = np.tile([False, True], len(cells))
-            found.append((band, max(_sum(own.own), 0), Mean.share("observed share", hits).estimate(own)))
+            found.append(
+                (band, max(_sum(own.own), 0), Mean.share("observed_share", "observed share", hits).estimate(own))
+            )
         return tuple(found)
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -31,8 +31,10 @@ class Estimate:
 
     Attributes
     ----------
+    key : str
+        The id of the measure, the same in every language, such as ``accuracy`` or ``errors_class_2``.
     name : str
-        The measure.
+        The measure in words.
     value : float or None
         Its value by the noisy counts, at most as far as values are possible; None if they count no rows.
     on_rows : (float, float)
@@ -47,6 +49,7 @@ class Estimate:
         The same measure of the best constant prediction, from the same counts. None if there is none to compare with.
     """
 
+    key: str
     name: str
     value: float | None
     on_rows: Interval
@@ -63,6 +66,7 @@ class Estimate:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
         return {
+            "id": self.key,
             "name": self.name,
             "value": self.value,
             "on_rows": list(self.on_rows),
@@ -92,8 +96,9 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """A mean over the rows of some cells, of public values that follow from the cell."""
+    """A mean over the rows of some cells, of public values that follow from the cell; `key` is its id."""
 
+    key: str
     name: str
     values: Floats
     inside: Mask  # the cells whose rows count
@@ -104,16 +109,16 @@ class Mean:
     choices: int = 1  # the number of such means from which the counts chose this one
 
     @classmethod
-    def share(cls, name: str, hits: Mask, inside: Mask | None = None, constant: Mean | None = None) -> Mean:
+    def share(cls, key: str, name: str, hits: Mask, inside: Mask | None = None, constant: Mean | None = None) -> Mean:
         """Return the share of the rows of some cells that are in these."""
         everywhere = np.ones(hits.size, dtype=bool) if inside is None else inside.ravel()
-        return cls(name, hits.ravel().astype(np.float64), everywhere, constant=constant)
+        return cls(key, name, hits.ravel().astype(np.float64), everywhere, constant=constant)
 
     @classmethod
-    def of(cls, name: str, values: Floats, widest: float, constant: Mean | None = None, **more: bool) -> Mean:
+    def of(cls, key: str, name: str, values: Floats, widest: float, constant: Mean | None = None, **more: bool) -> Mean:
         """Return the mean of values over all cells."""
         everywhere = np.ones(values.size, dtype=bool)
-        return cls(name, values.ravel(), everywhere, widest, constant=constant, **{"is_share": False, **more})
+        return cls(key, name, values.ravel(), everywhere, widest, constant=constant, **{"is_share": False, **more})
 
     def repeated(self, times: int) -> Mean:
         constant = None if self.constant is None else self.constant.repeated(times)
@@ -134,7 +139,7 @@ class Mean:
         )
         constant = self.constant and self.constant.estimate(counts)
         shown = others if counts.has_others else None
-        return Estimate(self.name, value, on_rows, shown, self.widest, self.is_share, constant)
+        return Estimate(self.key, self.name, value, on_rows, shown, self.widest, self.is_share, constant)
 
     def _shown(self, mean: float, exponent: int) -> float:
         mean = ldexp(mean, exponent)
@@ -150,6 +155,7 @@ def _exponent(values: Floats) -> int:
 class Ranking:
     """AUROC of two classes by score band: cells are the first class's bands, then the second's, of each group."""
 
+    key: str
     name: str
     scores: Floats
 
@@ -162,8 +168,10 @@ class Ranking:
         ranked = RankedCounts.of(cells.sum(axis=0), self.scores, counts.noise, len(cells))
         on_rows = ranked.interval(has_sampling=False)
         others = ranked.interval(has_sampling=True) if counts.has_others else None
-        constant = Estimate("always the same score", 0.5, (0.5, 0.5), (0.5, 0.5), 1.0, is_share=False)
-        return Estimate(self.name, ranked.value, on_rows, others, _WIDEST_SHARE, is_share=False, constant=constant)
+        constant = Estimate("always_same", "always the same score", 0.5, (0.5, 0.5), (0.5, 0.5), 1.0, is_share=False)
+        return Estimate(
+            self.key, self.name, ranked.value, on_rows, others, _WIDEST_SHARE, is_share=False, constant=constant
+        )
 
 
 Measure = Mean | Ranking
@@ -185,12 +193,13 @@ class ClassMeasures:
     def __iter__(self) -> Iterator[Measure]:
         yield self.accuracy
         for place, value in enumerate(self.target.values):
-            yield Mean.share(f"errors among true {shown_text(value)}", ~self.right, self._of_class(place))
+            name = f"errors among true {shown_text(value)}"
+            yield Mean.share(f"errors_class_{place + 1}", name, ~self.right, self._of_class(place))
         if self.costs is not None:
-            yield self.mean_cost("mean cost", np.array(self.costs))
+            yield self.mean_cost("mean_cost", "mean cost", np.array(self.costs))
         if self.target.ordered and self.target.n_levels > 2:
             order = np.arange(self.target.n_levels, dtype=np.float64)
-            yield self.mean_cost("mean distance in classes", np.abs(order[:, np.newaxis] - order))
+            yield self.mean_cost("mean_distance", "mean distance in classes", np.abs(order[:, np.newaxis] - order))
         if all(band.probabilities is not None for band in self.bands):
             yield from self._of_probabilities()
 
@@ -206,11 +215,11 @@ class ClassMeasures:
 
     @property
     def accuracy(self) -> Mean:
-        return Mean.share("accuracy", self.right, constant=self.always(self.commonest))
+        return Mean.share("accuracy", "accuracy", self.right, constant=self.always(self.commonest))
 
     def always(self, place: int) -> Mean:
         """Return the accuracy of predicting one class for every row, which the counts chose."""
-        share = Mean.share(f"always {shown_text(self.target.values[place])}", self._of_class(place))
+        share = Mean.share("always_same", f"always {shown_text(self.target.values[place])}", self._of_class(place))
         return replace(share, choices=self._choices)
 
     @property
@@ -218,14 +227,14 @@ class ClassMeasures:
         """The constants from which one is chosen; of two classes, both have the same error."""
         return self.target.n_levels if self.target.n_levels > 2 else 1
 
-    def mean_cost(self, name: str, matrix: Floats) -> Mean:
+    def mean_cost(self, key: str, name: str, matrix: Floats) -> Mean:
         """Return the mean of costs by true and predicted class, next to the class whose prediction costs least."""
         exponent = _exponent(matrix) + 1  # differences of costs do not overflow, either
         scaled = np.ldexp(matrix, -exponent)
         least = int((self.totals @ scaled).argmin())
         widest = max(float(np.ldexp(np.ptp(scaled) * _WIDEST_SHARE, exponent)), 1e-300)
         always = self._by_class(f"always {shown_text(self.target.values[least])}", matrix[:, least], widest)
-        return Mean.of(name, matrix[:, self.predicted], widest, replace(always, choices=self._choices))
+        return Mean.of(key, name, matrix[:, self.predicted], widest, replace(always, choices=self._choices))
 
     def _of_probabilities(self) -> Iterator[Measure]:
         shares = np.array([band.probabilities for band in self.bands])
@@ -233,13 +242,13 @@ class ClassMeasures:
         known = np.maximum(self.totals, 0)
         losses = [-np.log(np.maximum(each, _LEAST_PROBABILITY)) for each in (shares.T, known / max(known.sum(), 1.0))]
         constant = self._by_class("always the shares of the classes", losses[1], widest)
-        yield Mean.of("log-loss", losses[0], widest, constant)
+        yield Mean.of("log_loss", "log-loss", losses[0], widest, constant)
         if self.target.n_levels == 2:
             observed = np.array([[0.0], [1.0]]) - shares[:, 1]
             name = f"observed less predicted share of {shown_text(self.target.values[1])}"
-            yield Mean.of(name, observed, _WIDEST_SHARE, is_share=True)
+            yield Mean.of("observed_less_predicted", name, observed, _WIDEST_SHARE, is_share=True)
             if len({*shares[:, 1].tolist()}) > 1:
-                yield Ranking("AUROC", shares[:, 1])
+                yield Ranking("auroc", "AUROC", shares[:, 1])
 
     def _of_class(self, place: int) -> Mask:
         own = np.zeros_like(self.right)
@@ -247,7 +256,7 @@ class ClassMeasures:
         return own
 
     def _by_class(self, name: str, values: Floats, widest: float) -> Mean:
-        return Mean.of(name, np.repeat(values[:, np.newaxis], len(self.bands), axis=1), widest)
+        return Mean.of("always_same", name, np.repeat(values[:, np.newaxis], len(self.bands), axis=1), widest)
 
 
 @dataclass(frozen=True)
@@ -336,9 +345,9 @@ class NumberMeasures:
         low, high = np.array(self.errors).T
         distances, squares = _losses(low, high, 0.0, inf)
         means = [
-            Mean.of("mean absolute error", distances, self._widest),
-            Mean.of("root mean squared error", squares, self._widest, is_root=True),
-            Mean.of("true less predicted", (low + high) / 2, self._widest),
+            Mean.of("mae", "mean absolute error", distances, self._widest),
+            Mean.of("rmse", "root mean squared error", squares, self._widest, is_root=True),
+            Mean.of("true_less_predicted", "true less predicted", (low + high) / 2, self._widest),
         ]
         times = len(counts.own) // len(self.errors)
         errors = [mean.repeated(times).estimate(counts) for mean in means]
@@ -368,7 +377,8 @@ class NumberMeasures:
         """The share of errors that may have been clipped."""
         hits = np.zeros(len(self.errors), dtype=bool)
         hits[[0, -1]] = True
-        return Mean.share(f"errors beyond {self.errors[-1][0]:.4g}, counted as {self._clip:.4g}", hits)
+        name = f"errors beyond {self.errors[-1][0]:.4g}, counted as {self._clip:.4g}"
+        return Mean.share("clipped_errors", name, hits)
 
     def _ends(self, bands: NoisyCounts) -> Floats:
         """Return the ends of the band of each count, shape ``(2, n_counts)``."""
@@ -377,7 +387,8 @@ class NumberMeasures:
     def _constant(self, bands: NoisyCounts, value: float, *, is_root: bool = False) -> Estimate:
         low, high = self._ends(bands)
         losses = _losses(low, high, value, self._clip)
-        return Mean.of(f"always {value:.4g}", losses[int(is_root)], self._widest, is_root=is_root).estimate(bands)
+        name = f"always {value:.4g}"
+        return Mean.of("always_same", name, losses[int(is_root)], self._widest, is_root=is_root).estimate(bands)
 
     def _r_squared(self, counts: NoisyCounts, bands: NoisyCounts, squares: Floats) -> Estimate:
         """Return R²: 1 less the mean squared error as a share of the mean squared error of the best constant."""
@@ -392,11 +403,11 @@ class NumberMeasures:
             spread = bands.mean(around) - bands.mean_variance(middles)
             value = 1 - counts.mean(squares) / spread if spread > 0 else None
             value = None if value is None or not 1 - on_rows[1] <= value <= 1 - on_rows[0] else value
-        constant = Estimate(f"always {self._centre:.4g}", 0.0, (0.0, 0.0), (0.0, 0.0), 1.0, is_share=False)
+        name, zero = f"always {self._centre:.4g}", (0.0, 0.0)
+        constant = Estimate("always_same", name, 0.0, zero, zero, 1.0, is_share=False)
         shown = (1 - others[1], 1 - others[0]) if counts.has_others else None
-        return Estimate(
-            "R²", value, (1 - on_rows[1], 1 - on_rows[0]), shown, 2 * _WIDEST_SHARE, is_share=False, constant=constant
-        )
+        on_rows, widest = (1 - on_rows[1], 1 - on_rows[0]), 2 * _WIDEST_SHARE
+        return Estimate("r2", "R²", value, on_rows, shown, widest, is_share=False, constant=constant)
 
     @cached_property
     def _centre(self) -> float:

@@ -2,7 +2,7 @@
 
 from hedgerow.report.appetite import Appetite
 from hedgerow.report.checks import CATALOGUE, Check, Status
-from hedgerow.report.contents import Grid, Section, Sheet, SheetLine
+from hedgerow.report.contents import Cell, Column, Grid, Section, Sheet, SheetLine
 from hedgerow.report.exports import acro_results, crate_zip, registry_yaml
 from hedgerow.report.files import FileDigest, file_digests
 from hedgerow.report.form import Form, empty_form
@@ -12,7 +12,27 @@ from hedgerow.report.sacro import sacro_target
 from hedgerow.report.subject import Subject
 
 __all__ = [
-    "CATALOGUE", "Appetite", "Check", "Comparison", "FileDigest", "Form", "Grid", "PastRelease", "Releases", "Report",
-    "Section", "Sheet", "SheetLine", "Status", "Subject", "acro_results", "crate_zip", "empty_form", "file_digests",
-    "registry_yaml", "sacro_target",
-]  # fmt: skip
+    "CATALOGUE",
+    "Appetite",
+    "Cell",
+    "Check",
+    "Column",
+    "Comparison",
+    "FileDigest",
+    "Form",
+    "Grid",
+    "PastRelease",
+    "Releases",
+    "Report",
+    "Section",
+    "Sheet",
+    "SheetLine",
+    "Status",
+    "Subject",
+    "acro_results",
+    "crate_zip",
+    "empty_form",
+    "file_digests",
+    "registry_yaml",
+    "sacro_target",
+]

@@ -14,7 +14,7 @@ from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.comparisons import CONFIDENCE, PLAIN, Clusters, Gain, Words
-from hedgerow.report.contents import Grid, Section, SheetLine, section
+from hedgerow.report.contents import Column, Grid, Section, SheetLine, section
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.schema.targets import Label
 from hedgerow.text.values import shown_text, value_text
@@ -22,6 +22,9 @@ from hedgerow.text.values import shown_text, value_text
 Pair = tuple[Any, Any]  # Rows without the target, and the target
 ON_ITS_OWN_ROWS = " It was learned from these rows, which the test does not allow for: measure it on held-out rows."
 COST, PLACES = "cost", "absolute error in classes"
+Role = Literal["training", "held_out"]
+ROWS: dict[Role, str] = {"training": "training rows", "held_out": "held-out rows"}  # which rows they are, in words
+COLUMNS = tuple(Column(name, name) for name in ("rows", "right", "accuracy", "baseline"))
 _POINTS = Words(100.0, ".1f", " percentage points")
 
 
@@ -32,6 +35,11 @@ class Penalty:
     name: str
     matrix: Floats  # a row of the class of a line, decided for the class of a column
     constant: int  # the class that costs least if it is always decided for, by the first rows that were given
+
+    @property
+    def key(self) -> str:
+        """The id of what is counted."""
+        return "cost" if self.name == COST else "error_in_classes"
 
     @property
     def short(self) -> str:
@@ -68,6 +76,7 @@ class Hits:
 class Accuracy:
     """Accuracy of a model on all of some rows, and in the groups of some columns."""
 
+    role: Role
     of: str  # which rows they are
     overall: Hits  # all rows
     groups: tuple[tuple[str, tuple[Hits, ...]], ...]  # for each column, its groups, that of the least accuracy first
@@ -75,7 +84,13 @@ class Accuracy:
 
     @classmethod
     def measure(
-        cls, subject: Subject, pair: Pair, of: str, common: str, by: Sequence[str], penalties: tuple[Penalty, ...] = ()
+        cls,
+        subject: Subject,
+        pair: Pair,
+        role: Role,
+        common: str,
+        by: Sequence[str],
+        penalties: tuple[Penalty, ...] = (),
     ) -> Self:
         rows, truth = LabelledRows.of(*pair), subject.class_words(pair[1])
         said = subject.class_words(subject.predict(pair[0]))
@@ -98,7 +113,7 @@ class Accuracy:
         overall = hits("all rows", np.ones(len(rows), dtype=bool), CONFIDENCE)
         groups = {name: [hits(*group, confidence) for group in own] for name, own in by_column.items()}
         ordered = ((name, tuple(sorted(own, key=lambda one: one.accuracy))) for name, own in groups.items())
-        return cls(subject.called(of), overall, tuple(ordered), penalties)
+        return cls(role, subject.called(ROWS[role]), overall, tuple(ordered), penalties)
 
 
 def commonest(subject: Subject, labels: Any) -> str:
@@ -132,15 +147,15 @@ def measured(
     known, hits = train if train is not None else test, list[Accuracy]()
     if known is not None:
         common, penalties = commonest(subject, known[1]), penalties_of(subject, known[1])
-        pairs = ((train, "training rows"), (test, "held-out rows"))
-        hits = [Accuracy.measure(subject, one, of, common, by, penalties) for one, of in pairs if one is not None]
+        pairs: tuple[tuple[Pair | None, Role], ...] = ((train, "training"), (test, "held_out"))
+        hits = [Accuracy.measure(subject, one, role, common, by, penalties) for one, role in pairs if one is not None]
     are_missing = subject.loss == "cost" and subject.cost_matrix is None
     return measured_accuracy(hits, costs_missing=are_missing), tuple(checks(hits, advice_of(test)))
 
 
 def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = False) -> Section:
     facts = [fact for one in measured for fact in _facts(one)]
-    grids = [_grid(one, name, groups) for one in measured for name, groups in one.groups]
+    grids = [_grid(one, i, name, groups) for one in measured for i, (name, groups) in enumerate(one.groups, 1)]
     last = measured[-1] if measured else None
     both = [] if last is None else zip(last.penalties, last.overall.penalties, strict=True)
     means = [{"name": one.name, "ours": f"{ours:.4g}", "base": f"{base:.4g}"} for one, (ours, base) in both]
@@ -166,23 +181,36 @@ def _percent(share: float) -> str:
 
 def _facts(one: Accuracy) -> Iterator[SheetLine]:
     right, base = one.overall.accuracy, one.overall.baseline
-    yield SheetLine(f"accuracy on {one.of}", f"{_percent(right)} of {one.overall.rows:,}", right)
-    yield SheetLine(f"always the commonest class, on {one.of}", _percent(base), base)
+    on = one.role
+    yield SheetLine(f"accuracy_{on}", f"accuracy on {one.of}", f"{_percent(right)} of {one.overall.rows:,}", right)
+    yield SheetLine(f"baseline_{on}", f"always the commonest class, on {one.of}", _percent(base), base)
     gain, *by_penalty = one.overall.gains
-    yield SheetLine(f"gain over the commonest class, on {one.of}", gain.interval(_POINTS), gain.value)
+    name = f"gain over the commonest class, on {one.of}"
+    yield SheetLine(f"gain_{on}", name, gain.interval(_POINTS), gain.value, gain.ends)
     for penalty, (ours, base), gain in zip(one.penalties, one.overall.penalties, by_penalty, strict=True):
-        yield SheetLine(f"mean {penalty.name} on {one.of}", f"{ours:.4g}", ours)
-        yield SheetLine(f"baseline: mean {penalty.name} of always one class", f"{base:.4g}", base)
-        yield SheetLine(f"gain over always one class: mean {penalty.name} on {one.of}", gain.interval(), gain.value)
+        key = f"{penalty.key}_{on}"
+        yield SheetLine(f"mean_{key}", f"mean {penalty.name} on {one.of}", f"{ours:.4g}", ours)
+        name = f"baseline: mean {penalty.name} of always one class"
+        yield SheetLine(f"baseline_{key}", name, f"{base:.4g}", base)
+        name = f"gain over always one class: mean {penalty.name} on {one.of}"
+        yield SheetLine(f"gain_{key}", name, gain.interval(), gain.value, gain.ends)
 
 
-def _grid(one: Accuracy, name: str, groups: tuple[Hits, ...]) -> Grid:
-    more = [title for each in one.penalties for title in (each.short, f"{each.short}, one class")]
+def _grid(one: Accuracy, place: int, name: str, groups: tuple[Hits, ...]) -> Grid:
+    more = [
+        column
+        for each in one.penalties
+        for column in (
+            Column(f"mean_{each.key}", each.short),
+            Column(f"baseline_{each.key}", f"{each.short}, one class"),
+        )
+    ]
+    columns = (Column("group", name, is_text=True), *COLUMNS, *more)
     rows = tuple(
         (hits.group, hits.rows, hits.right, hits.accuracy, hits.baseline, *(x for both in hits.penalties for x in both))
         for hits in groups
     )
-    return Grid(f"By {name}, on {one.of}", (name, "rows", "right", "accuracy", "baseline", *more), rows)
+    return Grid(f"by_{place}_{one.role}", f"By {name}, on {one.of}", columns, rows)
 
 
 def checks(measured: Sequence[Accuracy], good: Status = "pass") -> Iterator[Check]:
@@ -245,7 +273,7 @@ def released_accuracy(subject: Subject) -> Section:
     has_counts = release is not None and release.is_histogram
     found = {} if release is None or not has_counts else _by_counts(release, subject.cost_matrix)
     texts = {name: _released_text(of, "g" if name.startswith("cost") else "%") for name, of in found.items()}
-    facts = [SheetLine(_RELEASED[name], texts[name], found[name][0]) for name in found]
+    facts = [SheetLine(name, _RELEASED[name], texts[name], *found[name]) for name in found]
     values: dict[str, Any] = {name: texts.get(name) for name in _RELEASED}
     values |= {
         "has_counts": has_counts,

@@ -82,6 +82,11 @@ class Gain:
         return cls(float(gains.mean()), low, high)
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval."""
+        return self.low, self.high
+
+    @property
     def verdict(self) -> Verdict:
         """The model is better, or worse, than chance explains; or neither is shown."""
         return "better" if self.low > 0 else "worse" if self.high < 0 else "unclear"

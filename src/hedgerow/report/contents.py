@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hedgerow.errors import ArgumentError
 from hedgerow.report.checks import STATUSES, Check, SheetKind, Status
@@ -16,7 +16,8 @@ from hedgerow.text.messages import number_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-GridValue = str | int | float | None
+Value = str | int | float | None  # a number, a flag, a code, an ISO date or a digest; never prose
+Interval = tuple[float, float]
 MOST_SHOWN = 10
 """The most rows of a table on a page, unless it says another number; the JSON of a sheet has all of them."""
 _MOST_GRIDS, _MOST_COLUMNS, _LONGEST = 4, 8, 320  # of a section, of a table, and of a cell, that a page shows
@@ -25,26 +26,74 @@ FORMAT = "hedgerow/report"  # the format of the JSON of a sheet
 
 @dataclass(frozen=True)
 class SheetLine:
-    """One line of a section: its name, the text for a person, and the value for a program, where it is not the text."""
+    """One line of a section: a stable id, a name and a text for people, and a value for programs.
 
+    Attributes
+    ----------
+    key : str
+        The id, unique in its section and the same in every language.
+    name, text : str
+        What people read.
+    value : int, float, bool, str or None
+        A number, a flag, a code, an ISO date or a digest; None if there is only text.
+    interval : tuple of (float, float), optional
+        The interval of the value, with its `confidence`.
+    confidence : float, default=0.95
+        The confidence of the interval.
+    """
+
+    key: str
     name: str
     text: str
-    value: GridValue = None
+    value: Value = None
+    interval: Interval | None = None
+    confidence: float = 0.95
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
-        return {"name": self.name, "text": self.text, "value": self.text if self.value is None else self.value}
+        interval = interval_dict(self.interval, self.confidence)
+        return {"id": self.key, "name": self.name, "value": self.value, "interval": interval, "text": self.text}
+
+
+def interval_dict(interval: Interval | None, confidence: float = 0.95) -> dict[str, float] | None:
+    """Return an interval as JSON-ready data."""
+    return None if interval is None else {"low": interval[0], "high": interval[1], "confidence": confidence}
+
+
+class Column(NamedTuple):
+    """A column of a table: its stable id, and its name for people. Its cells are values, or texts such as names."""
+
+    key: str
+    name: str
+    is_text: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table that people read in another form than programs."""
+
+    text: str
+    value: Value = None
+    interval: Interval | None = None
+
+    def to_dict(self) -> dict[str, Any] | Value:
+        """Return it as JSON-ready data: the value, with its interval if there is one."""
+        return self.value if self.interval is None else {"value": self.value, "interval": interval_dict(self.interval)}
+
+
+GridValue = Value | Cell
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of a section: its title, the names of its columns, and its rows. The first cell of a row names it.
+    """A table of a section: its id and title, its columns, and its rows. The first cell of a row names it.
 
     A page has the first rows, at most `shown`, and none of a table of which 0 are shown.
     """
 
+    key: str
     title: str
-    columns: tuple[str, ...]
+    columns: tuple[Column, ...]
     rows: tuple[tuple[GridValue, ...], ...]
     shown: int = MOST_SHOWN
 
@@ -57,13 +106,13 @@ class Grid:
     def filled(self) -> tuple[int, ...]:
         """The columns that have an entry on a page, counted from 0; the first and the last of many."""
         places = range(len(self.columns))
-        found = [place for place in places if any(row[place] not in (None, "") for row in self.first)]
+        found = [place for place in places if any(text_of(row[place]) for row in self.first)]
         return tuple(found if len(found) <= _MOST_COLUMNS else [*found[: _MOST_COLUMNS - 1], found[-1]])
 
     @property
     def is_narrow(self) -> bool:
         """True if the rows are many and short, so that a printed page has two of them beside one another."""
-        lengths = (sum(len(str(row[place])) for place in self.filled) for row in self.first)
+        lengths = (sum(len(text_of(row[place])) for place in self.filled) for row in self.first)
         return len(self.first) > _FEW and max(lengths) <= _WIDE and len(self.filled) <= _FEW
 
     @property
@@ -79,14 +128,26 @@ class Grid:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
-        return {"title": self.title, "columns": list(self.columns), "rows": [list(row) for row in self.rows]}
+        columns = [
+            {"id": one.key, "name": one.name, "type": "text" if one.is_text else "value"} for one in self.columns
+        ]
+        rows = [[cell.to_dict() if isinstance(cell, Cell) else cell for cell in row] for row in self.rows]
+        return {"id": self.key, "title": self.title, "columns": columns, "rows": rows}
+
+
+def text_of(cell: GridValue) -> str:
+    """Return a cell as text; empty if it has no entry."""
+    if isinstance(cell, Cell):
+        return cell.text
+    return "" if cell is None else str(cell)
 
 
 _NUMBER = re.compile(r"[0-9][0-9.,]*(e[+-]?[0-9]+)?( %)?")
 
 
 def _is_number(cell: GridValue) -> bool:
-    return isinstance(cell, (int, float)) or (isinstance(cell, str) and _NUMBER.fullmatch(cell) is not None)
+    text = cell.text if isinstance(cell, Cell) else cell
+    return isinstance(text, (int, float)) or (isinstance(text, str) and _NUMBER.fullmatch(text) is not None)
 
 
 @dataclass(frozen=True)
@@ -178,7 +239,7 @@ class Sheet:
     def leaves(self) -> Grid | None:
         """All leaves of the model, where the page has only some."""
         grids = [grid for section in self.sections if section.key == "leaves" for grid in section.grids]
-        found = [grid for grid in grids if grid.columns[0] == "leaf"]
+        found = [grid for grid in grids if grid.columns[0].key == "leaf"]
         return found[0] if found and len(found[0].rows) > MOST_SHOWN else None
 
     @property
@@ -262,15 +323,13 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 @cache
 def _templates() -> "Environment":
     folder = Path(__file__).with_name("templates")
-    return templates(folder, number_of=number_of, cell_text=_cell_text, is_long=_is_long, wide=_WIDE)
+    return templates(folder, number_of=number_of, cell_text=_cell_text, text_of=text_of, is_long=_is_long, wide=_WIDE)
 
 
 def _cell_text(cell: GridValue) -> str:
-    if cell is None or cell == "":
-        return "–"
-    if isinstance(cell, str):
-        return shortened(cell)
-    return f"{cell:,}" if isinstance(cell, int) else f"{cell:.3f}"
+    if isinstance(cell, (int, float)):
+        return f"{cell:,}" if isinstance(cell, int) else f"{cell:.3f}"
+    return shortened(text_of(cell)) or "–"
 
 
 def shortened(text: str) -> str:
@@ -278,4 +337,4 @@ def shortened(text: str) -> str:
 
 
 def _is_long(cell: GridValue) -> bool:
-    return isinstance(cell, str) and any(len(word) > _LONGEST_WORD for word in cell.split())
+    return not isinstance(cell, (int, float)) and any(len(word) > _LONGEST_WORD for word in text_of(cell).split())

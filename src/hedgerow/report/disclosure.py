@@ -20,6 +20,8 @@ from hedgerow.models.model import Listing
 from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.contents import (
     MOST_SHOWN,
+    Cell,
+    Column,
     Grid,
     GridValue,
     Section,
@@ -37,17 +39,19 @@ _MOST_POINTS = 20  # rows of a scorecard on a page
 
 def model(subject: Subject) -> Section:
     released = subject.released
-    grids = [] if released is None else [_listing(subject, one) for one in released.listings()]
-    facts = [SheetLine("drawn by", subject.loss)] if subject.loss else []
+    grids = [] if released is None else [_listing(subject, i, one) for i, one in enumerate(released.listings(), 1)]
+    facts = [SheetLine("loss", "drawn by", subject.loss, subject.loss)] if subject.loss else []
     is_shown = bool(grids or subject.conditions)
     return section("model", facts, grids, is_shown=is_shown, is_own=released is not None)
 
 
-def _listing(subject: Subject, one: Listing) -> Grid:
+def _listing(subject: Subject, place: int, one: Listing) -> Grid:
+    """Return a listing of the model as people read it; the model's file has its numbers."""
+    columns = tuple(Column(f"column_{i}", name, is_text=True) for i, name in enumerate(one.columns, 1))
     if not subject.conditions:
-        return Grid(one.title, one.columns, one.rows, _MOST_POINTS)
+        return Grid(f"model_{place}", one.title, columns, one.rows, _MOST_POINTS)
     rows = zip(_named(subject), one.rows, strict=True)
-    return Grid(one.title, one.columns, tuple((name, *row[1:]) for name, row in rows))
+    return Grid(f"model_{place}", one.title, columns, tuple((name, *row[1:]) for name, row in rows))
 
 
 def _named(subject: Subject) -> tuple[str, ...]:
@@ -81,9 +85,9 @@ def _bin_facts(subject: Subject) -> tuple[SheetLine, ...]:
     few, small = sum(one.is_too_few for one in supports), _small_bins(subject)
     most = subject.appetite.fewest_rows - 1
     return (
-        SheetLine("bins with released rows", f"{len(supports):,}", len(supports)),
-        SheetLine("bins without rows, or within noise of none", f"{few:,}", few),
-        *([SheetLine(f"bins with exactly 1 to {most} rows", f"{small:,}", small)] if small else []),
+        SheetLine("bins", "bins with released rows", f"{len(supports):,}", len(supports)),
+        SheetLine("empty_bins", "bins without rows, or within noise of none", f"{few:,}", few),
+        *([SheetLine("small_bins", f"bins with exactly 1 to {most} rows", f"{small:,}", small)] if small else []),
     )
 
 
@@ -96,14 +100,17 @@ def _sizes(risk: LeafRisk) -> tuple[SheetLine, ...]:
     (one, rows), smallest, ones = risk.counted, min(risk.rows), sum(rows == 1 for rows in risk.rows)
     empty, without = len(risk.empty), "leaves that may have no rows" if risk.release else "leaves without rows"
     return (
-        SheetLine("leaves", f"{len(risk.rows):,}", len(risk.rows)),
-        SheetLine(f"{rows} in the smallest leaf", _rows_text(risk, smallest), smallest),
-        *([SheetLine(without, f"{empty:,}", empty)] if empty else []),
+        SheetLine("leaves", "leaves", f"{len(risk.rows):,}", len(risk.rows)),
+        SheetLine("smallest_leaf", f"{rows} in the smallest leaf", _rows_text(risk, smallest), smallest),
+        *([SheetLine("empty_leaves", without, f"{empty:,}", empty)] if empty else []),
         SheetLine(
-            f"leaves with fewer than {number_of(risk.threshold, one, rows)}", f"{len(risk.small):,}", len(risk.small)
+            "small_leaves",
+            f"leaves with fewer than {number_of(risk.threshold, one, rows)}",
+            f"{len(risk.small):,}",
+            len(risk.small),
         ),
-        SheetLine(f"leaves of one {one}", f"{ones:,}", ones),
-        SheetLine(f"{rows} in leaves below the threshold", *_rows_in(risk, risk.small)),
+        SheetLine("single_leaves", f"leaves of one {one}", f"{ones:,}", ones),
+        SheetLine("rows_in_small_leaves", f"{rows} in leaves below the threshold", *_rows_in(risk, risk.small)),
     )
 
 
@@ -113,11 +120,10 @@ def _classes(subject: Subject, risk: LeafRisk) -> tuple[SheetLine, ...]:
     of = "that may be of one" if risk.release else "of one"
     what = f"leaves {of} class (class disclosure)" if subject.number is None else f"leaves {of} level"
     rows = risk.counted[1]
-    few = SheetLine(
-        f"leaves in which a class has 1 to {risk.threshold - 1} {rows}", f"{len(risk.few):,}", len(risk.few)
-    )
-    pure = SheetLine(what, f"{len(risk.pure):,}", len(risk.pure))
-    held = SheetLine(f"{rows} in leaves {of} {subject.part}", *_rows_in(risk, risk.pure))
+    name = f"leaves in which a class has 1 to {risk.threshold - 1} {rows}"
+    few = SheetLine("few_of_class_leaves", name, f"{len(risk.few):,}", len(risk.few))
+    pure = SheetLine("pure_leaves", what, f"{len(risk.pure):,}", len(risk.pure))
+    held = SheetLine("rows_in_pure_leaves", f"{rows} in leaves {of} {subject.part}", *_rows_in(risk, risk.pure))
     return (pure, held, few) if subject.number is None else (pure, held)
 
 
@@ -155,17 +161,16 @@ def _rows_in(risk: LeafRisk, chosen: tuple[int, ...]) -> tuple[str, int]:
 
 
 def _sensitive(subject: Subject, risk: LeafRisk | None) -> SheetLine:
-    name = "leaves whose rule asks for a sensitive attribute"
+    key, name = "sensitive_leaves", "leaves whose rule asks for a sensitive attribute"
     if not subject.form.sensitive:
-        return SheetLine(name, "not known: the form names no sensitive attribute")
+        return SheetLine(key, name, "not known: the form names no sensitive attribute")
     if subject.paths is None:
-        return SheetLine(name, "not known without decision paths")
+        return SheetLine(key, name, "not known without decision paths")
     found = subject.sensitive_leaves
     small = [] if risk is None or len(risk.rows) != len(subject.paths) else [i for i in found if i in risk.small]
     more = f", {len(small)} of them below the threshold" if risk is not None and found else ""
-    return SheetLine(
-        name, f"{len(found)} of {len(subject.paths)} ({', '.join(subject.form.sensitive)}){more}", len(found)
-    )
+    text = f"{len(found)} of {len(subject.paths)} ({', '.join(subject.form.sensitive)}){more}"
+    return SheetLine(key, name, text, len(found))
 
 
 def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
@@ -173,40 +178,52 @@ def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
     if not names:
         return ()
     said = subject.paths.predictions if subject.paths is not None and len(subject.paths) == len(names) else None
-    whys = [", ".join(_why(subject, risk, i)) for i in range(len(names))]
-    columns: list[tuple[str, Sequence[GridValue]]] = [("leaf", names)]
+    whys = [_why_cell(dict(_why(subject, risk, i))) for i in range(len(names))]
+    columns: list[tuple[Column, Sequence[GridValue]]] = [(Column("leaf", "leaf", is_text=True), names)]
     if said:
-        columns.append(("predicts", [value if isinstance(value, float) else shown_text(value) for value in said]))
+        predicted = [value if isinstance(value, float) else shown_text(value) for value in said]
+        columns.append((Column("predicts", "predicts", is_text=subject.number is None), predicted))
     if risk:
         counted = risk.counted[1]
-        columns.append((counted, risk.rows))
+        columns.append((Column("rows", counted), risk.rows))
         if risk.counts and subject.number is None:  # levels are too many
-            by_class = zip(*risk.counts, strict=True)
-            columns += zip((f"{counted} of {shown_text(name)}" for name in risk.classes or ()), by_class, strict=True)
-        columns.append(("why", whys))
+            for place, (name, counts) in enumerate(
+                zip(risk.classes or (), zip(*risk.counts, strict=True), strict=True), 1
+            ):
+                columns.append((Column(f"rows_class_{place}", f"{counted} of {shown_text(name)}"), counts))
+        columns.append((Column("why", "why"), whys))
     rows = [*zip(*(cells for _, cells in columns), strict=True)]
-    order = sorted(range(len(rows)), key=lambda i: (not whys[i], risk.rows[i] if risk else 0, i))
-    flagged, is_noisy = sum(map(bool, whys)), risk is not None and risk.view == "noisy"  # which discloses no more
+    order = sorted(range(len(rows)), key=lambda i: (not whys[i].text, risk.rows[i] if risk else 0, i))
+    flagged, is_noisy = (
+        sum(bool(why.text) for why in whys),
+        risk is not None and risk.view == "noisy",
+    )  # which discloses no more
     shown = MOST_SHOWN if subject.released is None else 0 if is_noisy else min(MOST_SHOWN, flagged)
     title = "Leaves, the worst first" if flagged else "Leaves"
-    return (Grid(title, tuple(name for name, _ in columns), tuple(rows[i] for i in order), shown),)
+    return (Grid("leaves", title, tuple(column for column, _ in columns), tuple(rows[i] for i in order), shown),)
 
 
-def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[str]:
+def _why_cell(whys: dict[str, str]) -> Cell:
+    return Cell(", ".join(whys.values()), ",".join(whys) or None)
+
+
+def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[tuple[str, str]]:
+    """Yield why a leaf is listed, as a code and in words."""
     if risk is None:
         return
     rows, counts = risk.rows[leaf], risk.counts[leaf] if risk.counts else ()
     held = [count for count in counts if count > 0]
     is_empty = leaf in risk.empty
+    is_few_of_class = subject.number is None and rows >= risk.threshold and any(n < risk.threshold for n in held)
     found = {
-        "may have no rows" if risk.release else "no rows": is_empty,
-        f"few {risk.counted[1]}": not is_empty and rows < risk.threshold,
-        f"one {subject.part}": leaf in risk.pure,
-        "few of a class": subject.number is None and rows >= risk.threshold and any(n < risk.threshold for n in held),
+        ("empty", "may have no rows" if risk.release else "no rows"): is_empty,
+        ("few_rows", f"few {risk.counted[1]}"): not is_empty and rows < risk.threshold,
+        ("pure", f"one {subject.part}"): leaf in risk.pure,
+        ("few_of_class", "few of a class"): is_few_of_class,
     }
-    yield from (word for word, holds in found.items() if holds)
+    yield from (why for why, holds in found.items() if holds)
     if any(found.values()) and len(risk.rows) == len(subject.conditions) and leaf in subject.sensitive_leaves:
-        yield "sensitive"
+        yield "sensitive", "sensitive"
 
 
 def leaf_checks(subject: Subject, risk: LeafRisk | None) -> Iterator[Check]:
@@ -314,8 +331,13 @@ def reconstruction_section(subject: Subject, found: Reconstruction | str) -> Sec
     if subject.released is not None and subject.released.has_points:
         left = totals(subject.released)
         facts = (
-            SheetLine("bits of a row without a total", f"{left.bits:.1f}", left.bits),
-            SheetLine("bits left by a total, on average", f"{left.residual_bits:.1f}", left.residual_bits),
+            SheetLine("bits_without_total", "bits of a row without a total", f"{left.bits:.1f}", left.bits),
+            SheetLine(
+                "bits_left_by_total",
+                "bits left by a total, on average",
+                f"{left.residual_bits:.1f}",
+                left.residual_bits,
+            ),
         )
         return section("reconstruction", facts, totals=left, problem="", view="")
     if isinstance(found, str):
@@ -330,14 +352,17 @@ def _entropy_facts(found: Reconstruction) -> tuple[SheetLine, ...]:
     lost, known = found.loss_of_most_exposed(), _known(found)
     worst = min((i for i, n in enumerate(found.supports) if n), key=lambda i: found.bits[i])
     which = f"{worst + 1}. {shortened(found.conditions[worst])}"
+    most_exposed = "bits lost by each of the most exposed 5 % of rows, at least"
     return (
-        SheetLine("bits of a row without the model", f"{found.domain.bits:.1f}", found.domain.bits),
-        SheetLine("bits left, mean over rows", f"{mean:.1f}", mean),
-        SheetLine("Dist_G", f"{found.uncertainty:.3f}", found.uncertainty),
-        SheetLine("least share of bits left", f"{least:.3f}", float(least)),
-        SheetLine("bits lost by each of the most exposed 5 % of rows, at least", f"{100 * lost:.0f} %", lost),
-        SheetLine("most exposed leaf", f"{which} ({found.bits[worst]:.1f} bits left)"),
-        SheetLine("rows disclosed exactly", f"{known:,}", known),
+        SheetLine(
+            "bits_without_model", "bits of a row without the model", f"{found.domain.bits:.1f}", found.domain.bits
+        ),
+        SheetLine("bits_left", "bits left, mean over rows", f"{mean:.1f}", mean),
+        SheetLine("dist_g", "Dist_G", f"{found.uncertainty:.3f}", found.uncertainty),
+        SheetLine("least_share_left", "least share of bits left", f"{least:.3f}", float(least)),
+        SheetLine("bits_lost_by_most_exposed", most_exposed, f"{100 * lost:.0f} %", lost),
+        SheetLine("most_exposed_leaf", "most exposed leaf", f"{which} ({found.bits[worst]:.1f} bits left)", worst + 1),
+        SheetLine("known_rows", "rows disclosed exactly", f"{known:,}", known),
     )
 
 
@@ -351,11 +376,17 @@ def groups(found: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ...
         return ()
     tables = [(name, found.by_group(name)) for name in by]
     name, worst = min(((name, groups[0]) for name, groups in tables), key=lambda one: one[1]["uncertainty"])
-    names = ("rows", "share of bits left, mean", "share of bits left, least")
+    columns = (
+        Column("rows", "rows"),
+        Column("mean_left", "share of bits left, mean"),
+        Column("least_left", "share of bits left, least"),
+    )
     grids = list[Grid]()
     for column, groups in tables:
         rows = ((shown_text(one["group"]), one["rows"], one["uncertainty"], one["lowest"]) for one in groups)
-        grids.append(Grid(f"By {column}", (column, *names), tuple(rows)))
+        grids.append(
+            Grid(f"by_{len(grids) + 1}", f"By {column}", (Column("group", column, True), *columns), tuple(rows))
+        )
     group, mean, least = shown_text(worst["group"]), worst["uncertainty"], worst["lowest"]
     return (section("groups", grids=grids, name=name, group=group, mean=mean, least=least),)
 
@@ -376,13 +407,20 @@ RATES = (0.001, 0.01, 0.1)  # the false positive rates at which the largest true
 def membership_bounds(subject: Subject) -> Section:
     """Return what ε permits any attack, which follows from the card alone."""
     rates = RATES if subject.bound is not None else ()
-    facts = [SheetLine(f"TPR at an FPR of {100 * fpr:g} %, at most", _permitted(subject, fpr)) for fpr in rates]
+    facts = [
+        SheetLine(f"largest_tpr_at_{fpr:g}", f"TPR at an FPR of {100 * fpr:g} %, at most", *_permitted(subject, fpr))
+        for fpr in rates
+    ]
     best = facts[1].text if facts else None
     return section("membership", facts, is_bound=True, best=best, leaves=None, found=None, exact=None)
 
 
-def _permitted(subject: Subject, fpr: float) -> str:
-    return "no bound" if subject.bound is None else percent_up(largest_rate(fpr, *subject.bound))
+def _permitted(subject: Subject, fpr: float) -> tuple[str, float | None]:
+    """Return the largest TPR that the guarantee permits at an FPR, in words and as a number."""
+    if subject.bound is None:
+        return "no bound", None
+    rate = largest_rate(fpr, *subject.bound)
+    return percent_up(rate), rate
 
 
 def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, Any] | None) -> Overfit | None:
@@ -408,20 +446,26 @@ def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None)
     facts, grids = list[SheetLine](), list[Grid]()
     if leaves is not None:
         v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, _bound(subject, leaves)
-        facts.append(SheetLine(f"right guesses from {_of(subject)} and leaf", f"{100 * v:.1f} %", v))
-        facts.append(SheetLine("right guesses by chance", f"{100 * chance:.1f} %", chance))
-        facts.append(SheetLine("p-value of so many right guesses", f"{leaves.p_value:.3f}", leaves.p_value))
-        facts.append(SheetLine("right guesses on new rows, at most (95 % confidence)", f"{100 * most:.1f} %", most))
+        name, p_value = f"right guesses from {_of(subject)} and leaf", leaves.p_value
+        facts.append(SheetLine("right_guesses", name, f"{100 * v:.1f} %", v))
+        facts.append(SheetLine("right_guesses_by_chance", "right guesses by chance", f"{100 * chance:.1f} %", chance))
+        facts.append(SheetLine("p_value", "p-value of so many right guesses", f"{p_value:.3f}", p_value))
+        name = "right guesses on new rows, at most (95 % confidence)"
+        facts.append(SheetLine("right_guesses_at_most", name, f"{100 * most:.1f} %", most))
     exact, worst = None, 0.0
     if isinstance(found, ExactMembership):
         exact, worst, loss = found, float(found.advantage.max()), float(found.realised_loss.max())
-        facts.append(SheetLine("largest advantage of the best attack on any row", f"{worst:.4f}", worst))
-        facts.append(SheetLine("largest privacy loss of any row", f"{loss:.4f}", loss))
+        facts.append(
+            SheetLine("largest_advantage", "largest advantage of the best attack on any row", f"{worst:.4f}", worst)
+        )
+        facts.append(SheetLine("largest_loss", "largest privacy loss of any row", f"{loss:.4f}", loss))
     elif found is not None:
         low, high = found.auc_interval
-        interval = "95 % confidence" if isinstance(found, ShadowMembership) else "90 % of splits"
-        facts.append(SheetLine("attack", f"{found.attack}, on {found.target}"))
-        facts.append(SheetLine("AUC", f"{found.auc:.3f} ({interval}: {low:.3f} to {high:.3f})", found.auc))
+        is_shadow = isinstance(found, ShadowMembership)
+        interval, confidence = ("95 % confidence", 0.95) if is_shadow else ("90 % of splits", 0.9)
+        text = f"{found.auc:.3f} ({interval}: {low:.3f} to {high:.3f})"
+        facts.append(SheetLine("attack", "attack", f"{found.attack}, on {found.target}"))
+        facts.append(SheetLine("auc", "AUC", text, found.auc, (low, high), confidence))
         grids.append(_beside(subject, found))
     values: dict[str, Any] = {"leaves": leaves, "found": found, "exact": exact, "worst": worst, "known": _of(subject)}
     return section("membership", facts, grids, is_bound=False, **values)
@@ -430,14 +474,21 @@ def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None)
 def _beside(subject: Subject, found: Membership | ShadowMembership) -> Grid:
     rows = list[tuple[GridValue, ...]]()
     for fpr in RATES:
-        reached, between = "too few rows to measure", ""
+        reached, ends = Cell("too few rows to measure"), (Cell(""), Cell(""))
         if fpr >= found.finest_fpr:
-            low, high = found.tpr_interval(fpr) if isinstance(found, ShadowMembership) else (None, None)
-            reached = f"{100 * found.tpr_at(fpr):.2g} %"
-            between = "not known" if low is None or high is None else f"{100 * low:.2g} % to {100 * high:.2g} %"
-        rows.append((f"{100 * fpr:g} %", reached, between, _permitted(subject, fpr)))
-    names = ("false positive rate", "true positive rate", "interval, 95 %", "epsilon permits at most")
-    return Grid("Members found at few false alarms, beside what epsilon permits", names, tuple(rows))
+            tpr = found.tpr_at(fpr)
+            between = found.tpr_interval(fpr) if isinstance(found, ShadowMembership) else None
+            reached = Cell(f"{100 * tpr:.2g} %", tpr, between)
+            ends = tuple(Cell(f"{100 * end:.2g} %", end) for end in between) if between else (Cell("not known"),) * 2
+        rows.append((Cell(f"{100 * fpr:g} %", fpr), reached, *ends, Cell(*_permitted(subject, fpr))))
+    columns = (
+        Column("fpr", "false positive rate"),
+        Column("tpr", "true positive rate"),
+        Column("tpr_low", "interval, 95 %: from"),
+        Column("tpr_high", "to"),
+        Column("permitted", "epsilon permits at most"),
+    )
+    return Grid("rates", "Members found at few false alarms, beside what epsilon permits", columns, tuple(rows))
 
 
 def membership_checks(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Iterator[Check]:
@@ -506,6 +557,6 @@ def _violated(subject: Subject, found: ShadowMembership) -> Iterator[Check]:
         low, _ = found.tpr_interval(fpr, confidence) if fpr >= found.finest_fpr else (0.0, 1.0)
         if subject.bound is not None and low > largest_rate(fpr, *subject.bound):
             found_at = f"At a false positive rate of {100 * fpr:g} %, the attack finds at least {100 * low:.2g} %"
-            permitted = f"of the members; the claimed epsilon permits {_permitted(subject, fpr)}."
+            permitted = f"of the members; the claimed epsilon permits {_permitted(subject, fpr)[0]}."
             yield check("claim", "fail", f"{found_at} {permitted}", low)
             return

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import Charge, total_rho
 from hedgerow.privacy.wording import noun, of_reasons, of_unit, suspected
-from hedgerow.report.contents import Grid, Section, SheetKind, SheetLine, section
+from hedgerow.report.contents import Cell, Column, Grid, GridValue, Section, SheetKind, SheetLine, section
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema
@@ -23,20 +23,22 @@ _SHOWN = 6  # attributes, charges and releases on a page
 
 def guarantee(subject: Subject) -> Section:
     card = subject.card
-    facts = [SheetLine("guarantee, as the card says", card.guarantee)]
+    facts = [SheetLine("card_guarantee", "guarantee, as the card says", card.guarantee)]
     if subject.bound is None:
         return section("guarantee", facts, is_private=False)
     (epsilon, delta), rho = subject.bound, total_rho(card.planned)
     facts += [
-        SheetLine("epsilon", amount_text(epsilon), float(epsilon)),
-        SheetLine("delta", amount_text(delta), float(delta)),
+        SheetLine("epsilon", "epsilon", amount_text(epsilon), float(epsilon)),
+        SheetLine("delta", "delta", amount_text(delta), float(delta)),
     ]
-    facts += [] if rho is None else [SheetLine("rho", amount_text(rho), float(rho))]
-    facts += [SheetLine("largest factor by which an output becomes more likely", factor_text(epsilon))]
+    facts += [] if rho is None else [SheetLine("rho", "rho", amount_text(rho), float(rho))]
+    name = "largest factor by which an output becomes more likely"
+    facts.append(SheetLine("largest_factor", name, factor_text(epsilon), _factor(epsilon)))
     unit = None if card.unit is None else noun(card.unit)
     for prior in PRIORS:
         most = largest_belief(prior, epsilon)
-        facts.append(SheetLine(f"a suspicion of {percent_up(prior)} rises to at most", percent_up(most), most))
+        name = f"a suspicion of {percent_up(prior)} rises to at most"
+        facts.append(SheetLine(f"largest_belief_{prior:g}", name, percent_up(most), most))
     said: dict[str, Any] = {
         "unit": unit,
         "suspected": suspected(card.unit),
@@ -54,30 +56,43 @@ def is_of_rows(subject: Subject) -> bool:
 def unprotected(subject: Subject, kind: SheetKind) -> Section:
     schema, notes = subject.schema, [note.words for note in subject.card.notes]
     is_hidden = kind == "public" and is_of_rows(subject)
-    facts = [SheetLine("notes on the card", "\n".join(notes))] if notes else []
+    facts = [SheetLine("card_notes", "notes on the card", "\n".join(notes))] if notes else []
     grids: list[Grid] = []
     if schema is not None and not is_hidden:
         size = number_of(len(schema), "attribute")
-        facts.insert(0, SheetLine("schema", f"{size}, digest {schema.digest}", schema.digest))
+        facts.insert(0, SheetLine("schema_digest", "schema", f"{size}, digest {schema.digest}", schema.digest))
         if schema.label is not None:
-            facts.insert(1, SheetLine("what is predicted", f"{printable(schema.label.name)}: {schema.label.domain}"))
-        title, columns = "The schema, and where its cut points come from", ("attribute", "domain", "cut points")
+            predicted = f"{printable(schema.label.name)}: {schema.label.domain}"
+            facts.insert(1, SheetLine("label", "what is predicted", predicted))
+        title, columns = "The schema, and where its cut points come from", _SCHEMA_COLUMNS
         if subject.has_own_thresholds:
             title, columns = "The schema", columns[:2]
         rows = tuple(row[: len(columns)] for row in _sources(schema))
-        grids.append(Grid(title, columns, rows, _SHOWN))
+        grids.append(Grid("schema", title, columns, rows, _SHOWN))
     return section("unprotected", facts, grids, has_schema=schema is not None, is_hidden=is_hidden)
 
 
-def _sources(schema: Schema) -> tuple[tuple[str, str, str], ...]:
-    declared = "learned from the rows under a charge, or declared" if schema.charges else "declared"
+_SCHEMA_COLUMNS = (
+    Column("attribute", "attribute", is_text=True),
+    Column("domain", "domain", is_text=True),
+    Column("cut_points", "cut points"),
+)
+_DEFAULT_GRID = Cell("the default grid of the declared bounds", "default_grid")
+_NO_CUTS = Cell("none: categories are declared", "none")
+
+
+def _sources(schema: Schema) -> tuple[tuple[str, str, Cell], ...]:
+    """Return the attributes with their domains and where their cut points come from."""
+    declared = Cell("declared", "declared")
+    if schema.charges:
+        declared = Cell("learned from the rows under a charge, or declared", "charged_or_declared")
     if schema.no_guarantee:
-        declared = f"no guarantee: {of_reasons(schema.no_guarantee)}"
-    found: list[tuple[str, str, str]] = []
+        declared = Cell(f"no guarantee: {of_reasons(schema.no_guarantee)}", "no_guarantee")
+    found: list[tuple[str, str, Cell]] = []
     for name, attribute in schema.attributes:
-        source = "none: categories are declared"
+        source = _NO_CUTS
         if name in schema.numbers:
-            source = "the default grid of the declared bounds" if schema.numbers[name].has_default_cuts else declared
+            source = _DEFAULT_GRID if schema.numbers[name].has_default_cuts else declared
         found.append((name, attribute.domain, source))
     return tuple(found)
 
@@ -92,13 +107,29 @@ def charges(subject: Subject, kind: SheetKind) -> Section:
 
 
 def _priced(found: Sequence[Charge]) -> Grid:
-    rows = list[tuple[str, ...]]()
+    rows = list[tuple[GridValue, ...]]()
     for one in found:
-        rho = "unknown" if one.zcdp is None else amount_text(one.zcdp)
-        amounts = amount_text(one.epsilon), amount_text(one.delta), rho
-        rows.append((one.purpose, mechanism_words(one), *amounts, _remark(one)))
-    titles = ("what", "mechanism", "epsilon", "delta", "rho", "remark")
-    return Grid("Every charge, in order", titles, tuple(rows), _SHOWN)
+        rho = Cell("unknown") if one.zcdp is None else _amount(one.zcdp)
+        mechanism = Cell(mechanism_words(one), None if one.mechanism is None else one.mechanism.code)
+        amounts = _amount(one.epsilon), _amount(one.delta), rho
+        rows.append((_query(one), mechanism, *amounts, _remark(one)))
+    columns = (
+        Column("query", "what"),
+        Column("mechanism", "mechanism"),
+        Column("epsilon", "epsilon"),
+        Column("delta", "delta"),
+        Column("rho", "rho"),
+        Column("remark", "remark"),
+    )
+    return Grid("charges", "Every charge, in order", columns, tuple(rows), _SHOWN)
+
+
+def _query(charge: Charge) -> Cell:
+    return Cell(charge.purpose, charge.query.code)
+
+
+def _amount(amount: Fraction) -> Cell:
+    return Cell(amount_text(amount), float(amount))
 
 
 def mechanism_words(charge: Charge) -> str:
@@ -106,43 +137,61 @@ def mechanism_words(charge: Charge) -> str:
     return "not named" if charge.mechanism is None else charge.mechanism.words
 
 
-def _remark(charge: Charge) -> str:
-    declared = "declared by the schema's file" if charge.declared else ""
-    reason = f"no guarantee: {charge.no_guarantee_reason}" if charge.no_guarantee else ""
-    return "; ".join(filter(None, (declared, reason)))
+def _remark(charge: Charge, state: str = "") -> Cell:
+    """Return what to know of a charge; `state` says that its release failed."""
+    remarks = {
+        "failed": state,
+        "declared": "declared by the schema's file" if charge.declared else "",
+        "no_guarantee": f"no guarantee: {charge.no_guarantee_reason}" if charge.no_guarantee else "",
+    }
+    return Cell(
+        "; ".join(filter(None, remarks.values())), ",".join(code for code, text in remarks.items() if text) or None
+    )
 
 
 def earlier(releases: Releases | None) -> Section:
     if releases is None:
         return section("releases", count=None)
-    facts = [SheetLine("record", releases.record)]
-    facts += [SheetLine("dataset", releases.dataset)] if releases.dataset else []
+    facts = [SheetLine("record", "record", releases.record, releases.kind)]
+    facts += [SheetLine("dataset", "dataset", releases.dataset)] if releases.dataset else []
     facts += _losses(releases)
     if releases.cap is not None:
-        facts.append(SheetLine("cap on epsilon", amount_text(releases.cap), float(releases.cap)))
-    rows = list[tuple[str, ...]]()
+        facts.append(SheetLine("cap_epsilon", "cap on epsilon", amount_text(releases.cap), float(releases.cap)))
+    rows = list[tuple[Cell, ...]]()
     for one in releases.releases:
-        time, remarks = one.time[:19].replace("T", " "), filter(None, (one.state, _remark(one.charge)))
-        amounts = amount_text(one.charge.epsilon), amount_text(one.charge.delta)
-        rows.append((one.charge.purpose, time or "not recorded", *amounts, "; ".join(remarks)))
-    grid = Grid("Every release on record", ("what", "when (UTC)", "epsilon", "delta", "remark"), tuple(rows), _SHOWN)
+        time = Cell(one.time[:19].replace("T", " ") or "not recorded", one.time or None)
+        amounts = _amount(one.charge.epsilon), _amount(one.charge.delta)
+        rows.append((_query(one.charge), time, *amounts, _remark(one.charge, one.state)))
+    columns = (
+        Column("query", "what"),
+        Column("time", "when (UTC)"),
+        Column("epsilon", "epsilon"),
+        Column("delta", "delta"),
+        Column("remark", "remark"),
+    )
+    grid = Grid("releases", "Every release on record", columns, tuple(rows), _SHOWN)
     return section("releases", facts, [grid] if rows else [], count=len(rows), units=len(releases.by_unit))
 
 
 def _losses(releases: Releases) -> Iterator[SheetLine]:
     units = releases.by_unit
-    for unit, one in units.items():
-        whose = f", for {of_unit(unit)}" if len(units) > 1 else ""
-        yield SheetLine(f"epsilon of all, by addition{whose}", amount_text(one.epsilon), float(one.epsilon))
-        yield SheetLine(f"delta of all, by addition{whose}", amount_text(one.delta), float(one.delta))
+    for place, (unit, one) in enumerate(units.items(), 1):
+        whose, end = (f", for {of_unit(unit)}", f"_unit_{place}") if len(units) > 1 else ("", "")
+        epsilon, delta, rho = amount_text(one.epsilon), amount_text(one.delta), amount_text(one.rho or Fraction(0))
+        yield SheetLine(f"epsilon{end}", f"epsilon of all, by addition{whose}", epsilon, float(one.epsilon))
+        yield SheetLine(f"delta{end}", f"delta of all, by addition{whose}", delta, float(one.delta))
         if one.rho is not None:
-            yield SheetLine(f"rho of all so far, a running figure{whose}", amount_text(one.rho), float(one.rho))
+            yield SheetLine(f"rho{end}", f"rho of all so far, a running figure{whose}", rho, float(one.rho))
 
 
 def noise(subject: Subject) -> Section:
     card = subject.card
-    facts = [SheetLine("noise", card.noise.words)]
-    facts += [SheetLine("no guarantee because", of_reasons(card.no_guarantee) or "")] if card.no_guarantee else []
+    facts = [SheetLine("noise", "noise", card.noise.words, card.noise.code)]
+    facts += (
+        [SheetLine("no_guarantee", "no guarantee because", of_reasons(card.no_guarantee) or "")]
+        if card.no_guarantee
+        else []
+    )
     return section("noise", facts)
 
 
@@ -153,9 +202,9 @@ def identity(subject: Subject, kind: SheetKind) -> Section:
     if released is not None:
         digest = released.to_dict()["digest"] if has_digest else "on the sheet for the board: it depends on the rows"
     facts = (
-        SheetLine("kind of model", subject.kind),
-        SheetLine("digest (SHA-256) of the model file", digest),
-        SheetLine("software that made the model", subject.card.software.words),
+        SheetLine("kind", "kind of model", subject.kind),
+        SheetLine("digest", "digest (SHA-256) of the model file", digest, digest if has_digest else None),
+        SheetLine("software", "software that made the model", subject.card.software.words),
     )
     return section("identity", facts, title=subject.title, kind=subject.kind, has_digest=has_digest)
 
@@ -164,9 +213,9 @@ def stated(subject: Subject, kind: SheetKind) -> Section:
     """Return what people state in the form: all of it on the public sheet, limits and risk alone on the board's."""
     names = _STATED if kind == "public" else ("limits", "residual_risk")
     found = {name: getattr(subject.form, name) for name in names}
-    facts = [SheetLine(_named(name), text) for name, text in found.items() if text]
+    facts = [SheetLine(name, _named(name), text) for name, text in found.items() if text]
     missing = [_named(name) for name, text in found.items() if not text]
-    facts += [SheetLine("not stated", ", ".join(missing))] if missing else []
+    facts += [SheetLine("not_stated", "not stated", ", ".join(missing))] if missing else []
     return section("statements", facts, missing=missing)
 
 
@@ -182,13 +231,13 @@ def _named(name: str) -> str:
 
 
 def decision(kind: SheetKind) -> Section:
-    lines = (
-        "Decision (release, release with conditions, do not release)",
-        "Reasons and conditions",
-        "First checker: name, date, signature",
-        "Second checker: name, date, signature",
-    )
-    return section("decision", [SheetLine(line, "") for line in lines], kind=kind)
+    lines = {
+        "decision": "Decision (release, release with conditions, do not release)",
+        "reasons": "Reasons and conditions",
+        "checker_1": "First checker: name, date, signature",
+        "checker_2": "Second checker: name, date, signature",
+    }
+    return section("decision", [SheetLine(key, line, "") for key, line in lines.items()], kind=kind)
 
 
 _MOST = 700.0  # the largest exponent whose power has a float
@@ -206,9 +255,13 @@ def largest_rate(fpr: float, epsilon: Fraction, delta: Fraction) -> float:
 
 
 def factor_text(epsilon: Fraction) -> str:
-    if epsilon > Fraction(_MOST):
-        return f"e^{float(epsilon):.4g}, which is more than 10^300"
-    return f"{rounded_up(exp(float(epsilon)), 2):,.2f}"
+    factor = _factor(epsilon)
+    return f"e^{float(epsilon):.4g}, which is more than 10^300" if factor is None else f"{rounded_up(factor, 2):,.2f}"
+
+
+def _factor(epsilon: Fraction) -> float | None:
+    """Return the largest factor by which an output becomes more likely; None if it has no float."""
+    return exp(float(epsilon)) if epsilon <= Fraction(_MOST) else None
 
 
 def percent_up(share: float) -> str:

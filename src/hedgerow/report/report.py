@@ -4,7 +4,7 @@ import csv
 import errno
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from io import StringIO
@@ -32,7 +32,7 @@ from hedgerow.privacy.card import SOFTWARE
 from hedgerow.report.accuracy import Pair
 from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.checks import BOARD_ONLY, Check, completed
-from hedgerow.report.contents import Grid, GridValue, Section, Sheet, SheetLine, page, section
+from hedgerow.report.contents import Cell, Column, Grid, Section, Sheet, SheetLine, page, section, text_of
 from hedgerow.report.disclosure import Attacked
 from hedgerow.report.files import FileDigest
 from hedgerow.report.form import Form
@@ -226,8 +226,10 @@ def leaves_name(path: Path) -> Path:
 
 def _csv(grid: Grid) -> str:
     """Return a table as CSV, in which no text looks like a formula."""
+    names = [column.name for column in grid.columns]
     csv.writer(text := StringIO(), lineterminator="\n").writerows(
-        [inert("" if cell is None else cell) for cell in row] for row in (grid.columns, *grid.rows)
+        [inert(cell if isinstance(cell, (int, float)) else text_of(cell)) for cell in row]
+        for row in (names, *grid.rows)
     )
     return text.getvalue()
 
@@ -368,17 +370,18 @@ def _evaluated(found: Evaluation | None) -> tuple[Section, ...]:
     if found is None:
         return ()
     about, (low, high) = found.rows()
-    facts = [SheetLine("rows", f"about {about:,} ({low:,} to {high:,})", about)]
+    facts = [SheetLine("rows", "rows", f"about {about:,} ({low:,} to {high:,})", about, (low, high))]
     facts += [_measure_line(estimate) for estimate in found.estimates]
     facts += [
-        SheetLine("guarantee", found.privacy.headline),
-        SheetLine("scale of the noise on each count, in rows", amount_text(found.scale)),
+        SheetLine("guarantee", "guarantee", found.privacy.headline),
+        SheetLine("scale", "scale of the noise on each count, in rows", amount_text(found.scale), float(found.scale)),
     ]
     grids = []
     if found.by is not None:
-        columns = (found.by, "rows", *(one.name for one in found.estimates))
-        rows = [(name, found.rows(name)[0], *map(str, ones)) for name, ones in found.by_group.items()]
-        grids = [Grid(f"By {found.by}", columns, tuple(rows))]
+        measures = (Column(one.key, one.name) for one in found.estimates)
+        columns = (Column("group", found.by, is_text=True), Column("rows", "rows"), *measures)
+        rows = [(name, found.rows(name)[0], *map(_measure_cell, ones)) for name, ones in found.by_group.items()]
+        grids = [Grid("by_group", f"By {found.by}", columns, tuple(rows))]
     said = [found.sentences[0], *found.sentences[len(found.estimates) :]]  # others are facts beside them
     return (section("evaluation", facts, grids, sentences=said),)
 
@@ -386,7 +389,16 @@ def _evaluated(found: Evaluation | None) -> tuple[Section, ...]:
 def _measure_line(estimate: Estimate) -> SheetLine:
     """Return a measure with its intervals, and the same measure of the best constant prediction."""
     constant = "" if estimate.constant is None else f"; best constant {estimate.constant.value_text}"
-    return SheetLine(estimate.name, f"{estimate}{constant}", estimate.value if estimate.says_something else None)
+    return SheetLine(estimate.key, estimate.name, f"{estimate}{constant}", *_measured(estimate))
+
+
+def _measure_cell(estimate: Estimate) -> Cell:
+    return Cell(str(estimate), *_measured(estimate))
+
+
+def _measured(estimate: Estimate) -> tuple[float | None, tuple[float, float] | None]:
+    """Return the value of an estimate with its interval for the rows that were counted; None if it is too noisy."""
+    return (estimate.value, estimate.on_rows) if estimate.says_something else (None, None)
 
 
 def _exposed(found: Any, train: Pair | None, subject: Subject, by: Sequence[str]) -> tuple[Section, ...]:
@@ -402,7 +414,13 @@ def _exposed(found: Any, train: Pair | None, subject: Subject, by: Sequence[str]
         own = [(shown_text(one), found.advantage[: len(rows)][codes == code]) for code, one in enumerate(names)]
         lines = [(group, len(each), float(each.max()), float(each.mean())) for group, each in own if len(each)]
         lines.sort(key=lambda line: -line[2])
-        grids.append(Grid(f"By {name}", (name, "rows", "worst advantage", "mean advantage"), tuple(lines)))
+        columns = (
+            Column("group", name, True),
+            Column("rows", "rows"),
+            Column("worst_advantage", "worst advantage"),
+            Column("mean_advantage", "mean advantage"),
+        )
+        grids.append(Grid(f"by_{len(grids) + 1}", f"By {name}", columns, tuple(lines)))
         worst += [(line[2], f"{name} = {line[0]}") for line in lines[:1]]
     advantage, group = max(worst, default=(0.0, ""))
     return (section("exposure", grids=grids, group=group, advantage=advantage),)
@@ -455,7 +473,7 @@ class Comparison(Sheets):
             raise ArgumentError("expected models that predict the same column, got some with other labels or classes.")
         boards = {name: one.board for name, one in reports.items() if one.board is not None}
         lengths = {name: _length(one.subject) for name, one in reports.items()}
-        public = {name: one if reports[name].subject.is_private else {} for name, one in lengths.items()}
+        public = {name: one if reports[name].subject.is_private else () for name, one in lengths.items()}
         board = _sheet(boards, lengths) if len(boards) == len(reports) else None
         return cls(_sheet({name: one.public for name, one in reports.items()}, public), board)
 
@@ -463,19 +481,25 @@ class Comparison(Sheets):
         return f"<Comparison of {self.public.title}; {'public sheet only' if self.board is None else 'two sheets'}>"
 
 
-def _length(subject: Subject) -> dict[str, GridValue]:
-    found: dict[str, GridValue] = {"kind of model": subject.kind}
+def _compared(names: Iterable[str]) -> tuple[Column, ...]:
+    """Return the columns of a comparison: the lines, and each model."""
+    return (Column("line", ""), *(Column(f"model_{i}", name) for i, name in enumerate(names, 1)))
+
+
+def _length(subject: Subject) -> tuple[SheetLine, ...]:
+    sizes: dict[tuple[str, str], int | None] = {}
     if subject.released is not None:
-        found["attributes that it uses"] = len(subject.released.used_attributes)
+        sizes["attributes", "attributes that it uses"] = len(subject.released.used_attributes)
     if subject.paths is not None:
-        found["leaves"] = len(subject.paths)
-        found["conditions of the longest path"] = max(len(path) for path in subject.paths.paths)
+        sizes["leaves", "leaves"] = len(subject.paths)
+        sizes["longest_path", "conditions of the longest path"] = max(len(path) for path in subject.paths.paths)
     elif subject.released is not None:
-        found["largest points"] = subject.released.sizes.get("points")
-    return found
+        sizes["largest_points", "largest points"] = subject.released.sizes.get("points")
+    lines = (SheetLine(*names, "" if size is None else f"{size:,}", size) for names, size in sizes.items())
+    return (SheetLine("kind", "kind of model", subject.kind), *lines)
 
 
-def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, Mapping[str, GridValue]]) -> Sheet:
+def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, tuple[SheetLine, ...]]) -> Sheet:
     names, first = tuple(sheets), next(iter(sheets.values()))
     sections = [_length_section(lengths) if key == "length" else _side_by_side(key, sheets) for key in _COMPARED]
     kept = tuple(one for one in sections if one is not None)
@@ -491,19 +515,22 @@ def _side_by_side(key: str, sheets: Mapping[str, Sheet]) -> Section | None:
     found = {name: one for name, sheet in sheets.items() for one in sheet.sections if one.key == key}
     if not found:
         return None
-    facts = {name: {fact.name: fact.text for fact in one.facts} for name, one in found.items()}
-    lines: dict[str, Callable[[str], GridValue]] = {
-        "in short": lambda name: found[name].answer if name in found else None
-    }
-    for one in facts.values():
-        lines |= {line: lambda name, line=line: facts.get(name, {}).get(line) for line in one}
-    rows = tuple((line, *(cell(name) for name in sheets)) for line, cell in lines.items())
-    grid = Grid("Side by side", ("", *sheets), rows, shown=len(rows))
+    short = (Cell("in short", "answer"), *(Cell(found[name].answer if name in found else "") for name in sheets))
+    rows = (short, *_lines({name: found[name].facts if name in found else () for name in sheets}))
+    grid = Grid("side_by_side", "Side by side", _compared(sheets), rows, shown=len(rows))
     return section(key, (), (grid,), template="compared", asked=next(iter(found.values())).question)
 
 
-def _length_section(lengths: Mapping[str, Mapping[str, GridValue]]) -> Section:
-    lines = dict.fromkeys(line for one in lengths.values() for line in one)
-    rows = tuple((line, *(one.get(line) for one in lengths.values())) for line in lines)
-    grids = (Grid("Side by side", ("", *lengths), rows),) if rows else ()
+def _lines(facts: Mapping[str, Sequence[SheetLine]]) -> Iterator[tuple[Cell, ...]]:
+    """Yield a line of a comparison for each fact: its name, and what is stated of each model."""
+    by_key = [{fact.key: fact for fact in one} for one in facts.values()]
+    for key, name in {fact.key: fact.name for one in facts.values() for fact in one}.items():
+        same = [one.get(key) for one in by_key]
+        cells = (Cell("") if fact is None else Cell(fact.text, fact.value, fact.interval) for fact in same)
+        yield (Cell(name, key), *cells)
+
+
+def _length_section(lengths: Mapping[str, tuple[SheetLine, ...]]) -> Section:
+    rows = tuple(_lines(lengths))
+    grids = (Grid("side_by_side", "Side by side", _compared(lengths), rows),) if rows else ()
     return section("length", (), grids, template="compared", asked="How much is there to read?")

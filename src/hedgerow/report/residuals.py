@@ -12,7 +12,9 @@ from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.report.accuracy import (
+    ROWS,
     Pair,
+    Role,
     advice_of,
     filled_groups,
     gain_check,
@@ -21,15 +23,25 @@ from hedgerow.report.accuracy import (
 )
 from hedgerow.report.checks import Check, Status
 from hedgerow.report.comparisons import CONFIDENCE, Clusters, Gain, Words
-from hedgerow.report.contents import Grid, GridValue, Section, SheetLine, section
+from hedgerow.report.contents import Column, Grid, GridValue, Section, SheetLine, section
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.text.values import printable
 
 _ABSOLUTE, _QUANTILE = ("absolute", "absolute_classes"), "quantile"
 """Codes of the losses that the median, and another quantile, minimise; the mean minimises the squared loss."""
-_NAMES = ("mean absolute error", "root mean squared error", "R²")
+_NAMES = {"mae": "mean absolute error", "rmse": "root mean squared error", "r2": "R²"}
+_KEYS = {"absolute": "mae", "median": "baseline_mae", "squared": "rmse", "mean": "baseline_rmse"}
+_GAINS = {"gain_mae": "MAE over the median", "gain_mse": "mean squared error over the mean"}
 _INTERVAL, _WIDEST = 1.96, 0.25  # half the width of an interval of R² that says something
-COLUMNS = ("rows", "MAE", "MAE of median", "RMSE", "RMSE of mean", "R²", "bias")
+COLUMNS = (
+    Column("rows", "rows"),
+    Column("mae", "MAE"),
+    Column("mae_of_median", "MAE of median"),
+    Column("rmse", "RMSE"),
+    Column("rmse_of_mean", "RMSE of mean"),
+    Column("r2", "R²"),
+    Column("bias", "bias"),
+)
 
 
 @dataclass(frozen=True)
@@ -87,12 +99,13 @@ class Residuals:
 class Error:
     """Residuals of a model on all of some rows, and in the groups of some columns."""
 
+    role: Role
     of: str  # which rows they are
     overall: Residuals  # all rows
     groups: tuple[tuple[str, tuple[Residuals, ...]], ...]  # for each column, its groups, that of most error first
 
     @classmethod
-    def measure(cls, subject: Subject, pair: Pair, of: str, known: Floats, by: Sequence[str]) -> Self:
+    def measure(cls, subject: Subject, pair: Pair, role: Role, known: Floats, by: Sequence[str]) -> Self:
         """Apply the model to rows; the constants are the mean and the median of known numbers."""
         rows, truth, said = LabelledRows.of(*pair), subject.numbers(pair[1]), subject.predict(pair[0])
         constants, clusters = (float(known.mean()), float(np.median(known))), Clusters.of(subject.schema, pair[0])
@@ -106,7 +119,7 @@ class Error:
         overall = measured("all rows", np.ones(len(rows), dtype=bool), CONFIDENCE)
         groups = {name: [measured(*group, confidence) for group in own] for name, own in by_column.items()}
         ordered = ((name, tuple(sorted(own, key=lambda one: -one.absolute))) for name, own in groups.items())
-        return cls(subject.called(of), overall, tuple(ordered))
+        return cls(role, subject.called(ROWS[role]), overall, tuple(ordered))
 
 
 def measured(
@@ -114,10 +127,11 @@ def measured(
 ) -> tuple[Section, tuple[Check, ...]]:
     first, found = train if train is not None else test, list[Error]()
     if first is not None:
-        known, pairs = subject.numbers(first[1]), ((train, "training rows"), (test, "held-out rows"))
-        found = [Error.measure(subject, pair, of, known, by) for pair, of in pairs if pair is not None]
+        pairs: tuple[tuple[Pair | None, Role], ...] = ((train, "training"), (test, "held_out"))
+        known = subject.numbers(first[1])
+        found = [Error.measure(subject, pair, role, known, by) for pair, role in pairs if pair is not None]
     facts = [fact for one in found for fact in _facts(one, subject.loss)]
-    grids = [_grid(one.of, name, groups) for one in found for name, groups in one.groups]
+    grids = [_grid(one, i, name, groups) for one in found for i, (name, groups) in enumerate(one.groups, 1)]
     last = found[-1].overall if found else None
     values: dict[str, Any] = {
         "of": found[-1].of if found else "",
@@ -148,25 +162,32 @@ def _facts(one: Error, loss: str) -> Iterator[SheetLine]:
         "squared": f"root mean squared error (RMSE) on {one.of}",
         "mean": "baseline: RMSE of always the mean",
     }
-    yield from (SheetLine(name, f"{sizes[key]:.4g}", sizes[key]) for key, name in named.items())
-    for gain, name in zip(all_rows.gains, ("MAE over the median", "mean squared error over the mean"), strict=True):
-        yield SheetLine(f"gain in {name}, on {one.of}", gain.interval(), gain.value)
+    on = one.role
+    for key, name in named.items():
+        yield SheetLine(f"{_KEYS[key]}_{on}", name, f"{sizes[key]:.4g}", sizes[key])
+    for gain, (key, name) in zip(all_rows.gains, _GAINS.items(), strict=True):
+        yield SheetLine(f"{key}_{on}", f"gain in {name}, on {one.of}", gain.interval(), gain.value, gain.ends)
     r2 = all_rows.r2
     yield SheetLine(
-        f"R² on {one.of}", "no two numbers differ" if r2 is None else f"{r2:.3f} of {all_rows.rows:,} rows", r2
+        f"r2_{on}",
+        f"R² on {one.of}",
+        "no two numbers differ" if r2 is None else f"{r2:.3f} of {all_rows.rows:,} rows",
+        r2,
     )
     if loss == _QUANTILE:
         share = all_rows.reached
-        yield SheetLine(f"rows with no more than is predicted, on {one.of}", f"{100 * share:.1f} %", share)
+        name = f"rows with no more than is predicted, on {one.of}"
+        yield SheetLine(f"rows_reached_{on}", name, f"{100 * share:.1f} %", share)
 
 
-def _grid(of: str, name: str, groups: tuple[Residuals, ...]) -> Grid:
+def _grid(error: Error, place: int, name: str, groups: tuple[Residuals, ...]) -> Grid:
     rows = list[tuple[GridValue, ...]]()
     for one in groups:
         shown = {key: float(f"{value:.4g}") for key, value in _sizes(one).items()}
         errors = shown["absolute"], shown["median"], shown["squared"], shown["mean"]
         rows.append((one.group, one.rows, *errors, one.r2, shown["bias"]))
-    return Grid(f"By {name}, on {of}", (name, *COLUMNS), tuple(rows))
+    columns = (Column("group", name, is_text=True), *COLUMNS)
+    return Grid(f"by_{place}_{error.role}", f"By {name}, on {error.of}", columns, tuple(rows))
 
 
 def _checks(subject: Subject, found: Sequence[Error], good: Status) -> Iterator[Check]:
@@ -190,15 +211,22 @@ def released_error(subject: Subject) -> Section:
     found = {} if release is None or not has_counts else _by_counts(release)
     texts = {name: f"{value:.3g}" + (f" ± {half:.2g}" if half else "") for name, (value, half) in found.items()}
     facts = [
-        SheetLine(f"{name} on the training rows, by released counts", texts[name], found[name][0]) for name in found
+        SheetLine(
+            key, f"{_NAMES[key]} on the training rows, by released counts", texts[key], value, _around(value, half)
+        )
+        for key, (value, half) in found.items()
     ]
-    values: dict[str, Any] = {"absolute": texts.get(_NAMES[0]), "r2": texts.get(_NAMES[2]), "target": _target(subject)}
+    values: dict[str, Any] = {"absolute": texts.get("mae"), "r2": texts.get("r2"), "target": _target(subject)}
     values |= {
         "has_counts": has_counts,
         "has_noise": release is not None and release.noise is not None,
         "has_leaves": subject.has_leaves,
     }
     return section("accuracy", facts, template="residuals-released", **values)
+
+
+def _around(value: float, half: float) -> tuple[float, float]:
+    return value - half, value + half
 
 
 def _by_counts(release: LeafRelease) -> dict[str, tuple[float, float]]:
