@@ -10,7 +10,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.report import _EXIT
 from hedgerow.privacy import FileBudget
-from hedgerow.report import Form, Releases, Report, empty_form
+from hedgerow.report import Form, Releases, Report, empty_form, file_digests
 from hedgerow.report.checks import STATUSES
 from hedgerow.report.exports import acro_results, registry_yaml
 from tests.cli.table import FIT as WITHOUT_COUNTS
@@ -43,7 +43,8 @@ def test_a_public_sheet_alone(fitted, run):
     code, out, err = run("report", "model.json", "--form", "form.yaml", "--ledger", "budget.json", "-o", "report.html")
     assert (code, out, err) == (0, "", "written to report.html\n")
     form, releases = Form.load(fitted / "form.yaml"), Releases.load(fitted / "budget.json")
-    expected = Report.of(hr.load_model("model.json"), form=form, releases=releases)
+    files = file_digests(model="model.json")
+    expected = Report.of(hr.load_model("model.json"), form=form, releases=releases, files=files)
     assert (fitted / "report.html").read_text("utf-8") == expected.to_html()
     assert "&lt;b&gt;Falls" in expected.to_html()
     printed = json.loads(run("report", "model.json", "--form", "form.yaml", "--ledger", "budget.json", "--json")[1])

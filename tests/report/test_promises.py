@@ -1,21 +1,24 @@
 """Sections on privacy, of cards."""
 
+import hashlib
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.report import promises
+from hedgerow.report.files import FileDigest, file_digests
 from hedgerow.report.form import Form
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.report import Report
 from hedgerow.report.subject import Subject
 from hedgerow.schema import Integer, Schema
-from tests.report.subjects import CARD, SCHEMA, a_tree, no_guarantee_reason, overfitted, without_privacy
+from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, no_guarantee_reason, overfitted, without_privacy
 
 
 def texts(section):
@@ -126,3 +129,35 @@ def test_losses_of_different_units_are_told_apart():
 def test_the_noise_and_why_there_is_no_guarantee():
     assert texts(promises.noise(Subject(a_tree())))["noise"] == "OpenDP"
     assert texts(promises.noise(Subject(a_tree(no_guarantee_reason()))))["no guarantee because"] == "seeded noise"
+
+
+def identified(model, kind, /, **files):
+    return {line.key: line for line in promises.identity(Subject(model, files=file_digests(**files)), kind).facts}
+
+
+def test_a_sheet_names_the_digest_of_the_bytes_and_that_of_the_content(tmp_path):
+    (tmp_path / "model.json").write_text(a_tree().to_json(), encoding="utf-8")
+    lines = identified(a_tree(), "public", model=tmp_path / "model.json")
+    assert lines["model_sha256"].value == hashlib.sha256((tmp_path / "model.json").read_bytes()).hexdigest()
+    assert lines["content_digest"].value == a_tree().to_dict()["digest"]
+    assert identified(a_tree(), "public")["model_sha256"].text == "no file was given"
+
+
+def test_digests_that_confirm_guesses_at_rows_are_for_the_board(tmp_path):
+    (tmp_path / "model.json").write_text(without_privacy().to_json(), encoding="utf-8")
+    (tmp_path / "rows.csv").write_text("age,smoker\n3,true\n")
+    given = {"model": tmp_path / "model.json", "training_rows": tmp_path / "rows.csv"}
+    public, board = (identified(without_privacy(), kind, **given) for kind in ("public", "board"))
+    assert {line.value for line in public.values()} == {None}
+    assert board["model_sha256"].value == FileDigest.of("model", given["model"]).sha256
+    assert board["training_rows_sha256"].value == FileDigest.of("training_rows", given["training_rows"]).sha256
+    assert board["held_out_rows_sha256"].text == "no file was given"
+    assert "training_rows_sha256" not in identified(a_tree(), "public", training_rows=tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize("ending", ["html", "json"])
+def test_the_sheet_for_the_board_names_the_public_sheet(tmp_path, ending):
+    public, board = Report.of(a_tree(), train=a_table()).save(tmp_path / f"report.{ending}")
+    digest = hashlib.sha256(public.read_bytes()).hexdigest()
+    assert digest in board.read_text("utf-8")
+    assert hashlib.sha256(board.read_bytes()).hexdigest() not in public.read_text("utf-8")

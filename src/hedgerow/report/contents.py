@@ -1,5 +1,6 @@
 """Contents of a report: facts, grids and sections as plain data, their sentences from templates, and their page."""
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -304,7 +305,16 @@ _PARTS = ("question", "answer", "notes", "words", "measure")
 
 
 def page(sheet: Sheet) -> str:
-    return _templates().get_template("sheet.html").render(sheet=sheet)
+    return rendered("sheet.html", sheet=sheet)
+
+
+def json_text(sheet: Sheet) -> str:
+    return json.dumps(sheet.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Return a template with values; those of HTML escape them."""
+    return _templates().get_template(template).render(values)
 
 
 def section(

@@ -10,7 +10,20 @@ from scipy.special import expit, logit
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import Charge, total_rho
 from hedgerow.privacy.wording import noun, of_reasons, of_unit, suspected
-from hedgerow.report.contents import Cell, Column, Grid, GridValue, Section, SheetKind, SheetLine, section
+from hedgerow.report.contents import (
+    Cell,
+    Column,
+    Grid,
+    GridValue,
+    Section,
+    Sheet,
+    SheetKind,
+    SheetLine,
+    json_text,
+    page,
+    section,
+)
+from hedgerow.report.files import FileRole, sha256_of
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema
@@ -195,18 +208,45 @@ def noise(subject: Subject) -> Section:
     return section("noise", facts)
 
 
-def identity(subject: Subject, kind: SheetKind) -> Section:
-    """Return what the report is about. A digest without a guarantee confirms guesses at rows: it is for the board."""
-    released, digest = subject.released, "none, since it is not a file of hedgerow"
-    has_digest = released is not None and (subject.is_private or kind == "board")
-    if released is not None:
-        digest = released.to_dict()["digest"] if has_digest else "on the sheet for the board: it depends on the rows"
-    facts = (
-        SheetLine("kind", "kind of model", subject.kind),
-        SheetLine("digest", "digest (SHA-256) of the model file", digest, digest if has_digest else None),
-        SheetLine("software", "software that made the model", subject.card.software.words),
-    )
-    return section("identity", facts, title=subject.title, kind=subject.kind, has_digest=has_digest)
+def identity(subject: Subject, kind: SheetKind, public: Sheet | None = None) -> Section:
+    """Return what the report is about; for the board with the digests of the files of rows and of the public sheet.
+
+    A digest of rows, or of a model without a guarantee, confirms guesses at rows: it is for the board. The public sheet
+    cannot name the digest of the board's sheet, which is a function of the rows, too.
+    """
+    has_digest = subject.is_private or kind == "board"
+    facts = [SheetLine("kind", "kind of model", subject.kind), *_model_digests(subject, has_digest=has_digest)]
+    if kind == "board":
+        facts += [_file_line(subject, role, f"SHA-256 of the file of {words}") for role, words in _ROWS.items()]
+    if public is not None:
+        for media, text in (("HTML", page(public)), ("JSON", json_text(public))):
+            digest = sha256_of(text)
+            facts.append(
+                SheetLine(f"public_{media.lower()}_sha256", f"SHA-256 of the public sheet, {media}", digest, digest)
+            )
+    facts.append(SheetLine("software", "software that made the model", subject.card.software.words))
+    is_shown = subject.released is not None and has_digest
+    return section("identity", facts, title=subject.title, kind=subject.kind, has_digest=is_shown)
+
+
+_ROWS: dict[FileRole, str] = {"training_rows": "training rows", "held_out_rows": "held-out rows"}
+
+
+def _model_digests(subject: Subject, *, has_digest: bool) -> Iterator[SheetLine]:
+    """Yield the SHA-256 of the bytes of the model file, and the digest of the content that the file states."""
+    names = {"model_sha256": "SHA-256 of the model file", "content_digest": "content digest of the model"}
+    if not has_digest:
+        for key, name in names.items():
+            yield SheetLine(key, name, "on the sheet for the board: it depends on the rows")
+        return
+    yield _file_line(subject, "model", names["model_sha256"])
+    digest = None if subject.released is None else subject.released.to_dict()["digest"]
+    yield SheetLine("content_digest", names["content_digest"], digest or "none, since it is not hedgerow's", digest)
+
+
+def _file_line(subject: Subject, role: FileRole, name: str) -> SheetLine:
+    digest = next((file.sha256 for file in subject.files if file.role == role), None)
+    return SheetLine(f"{role}_sha256", name, digest or "no file was given", digest)
 
 
 def stated(subject: Subject, kind: SheetKind) -> Section:

@@ -2,7 +2,6 @@
 
 import csv
 import errno
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +31,7 @@ from hedgerow.privacy.card import SOFTWARE
 from hedgerow.report.accuracy import Pair
 from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.checks import BOARD_ONLY, Check, completed
-from hedgerow.report.contents import Cell, Column, Grid, Section, Sheet, SheetLine, page, section, text_of
+from hedgerow.report.contents import Cell, Column, Grid, Section, Sheet, SheetLine, json_text, page, section, text_of
 from hedgerow.report.disclosure import Attacked
 from hedgerow.report.files import FileDigest
 from hedgerow.report.form import Form
@@ -58,7 +57,7 @@ class Sheets:
 
     def to_json(self, *, private: bool = False) -> str:
         """Return a sheet as JSON: the public one, or that for the board; raises as `to_html` does."""
-        return json.dumps(self._sheet(private=private).to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self._sheet(private=private))
 
     def _sheet(self, *, private: bool) -> Sheet:
         check_flag("private", private)
@@ -279,7 +278,7 @@ def _board(
     measured = accuracy.measured if subject.number is None else residuals.measured
     performance, reached = measured(subject, train, test, by)
     sections = (
-        promises.identity(subject, "board"),
+        promises.identity(subject, "board", public),
         promises.guarantee(subject),
         *((promises.unprotected(subject, "board"),) if promises.is_of_rows(subject) else ()),
         *(() if subject.is_private else (promises.charges(subject, "board"),)),
