@@ -13,7 +13,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SecureNoise
-from hedgerow.privacy.unit import MOST_ROWS, Unit, group_loss, loss_of
+from hedgerow.privacy.unit import MOST_ROWS, Unit, group_loss, group_privacy, loss_of
 from hedgerow.privacy.wording import neighbours
 
 PATIENT = Unit("patient_id", 3)
@@ -135,3 +135,21 @@ def test_the_card_speaks_of_the_unit_and_is_read_back():
     assert PrivacyCard.from_dict(data) == card
     with pytest.raises(ValueError, match="unit does not follow"):
         PrivacyCard.from_dict(data | {"unit": None})
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1)])
+@pytest.mark.parametrize("rows", [1, 2, 3, 6])
+def test_a_guarantee_for_rows_is_a_weaker_guarantee_for_groups(epsilon, rows):
+    """By steps from row to row: P(0) <= e^(k eps) P(k) + delta (1 + e^eps + ... + e^((k-1) eps))."""
+    delta, rho = Fraction(1, 10**6), Fraction(1, 100)
+    group = group_privacy(epsilon, delta, rho, rows)
+    steps = float(delta) * sum(np.exp(float(epsilon) * step) for step in range(rows))
+    assert (group[0], group[2]) == (rows * epsilon, rows**2 * rho)
+    assert steps <= float(group[1]) <= rows * np.exp(float(epsilon) * (rows - 1)) * float(delta) * (1 + 1e-9)
+    assert group_privacy(epsilon, Fraction(0), None, rows) == (rows * epsilon, 0, None)
+
+
+def test_the_delta_of_a_group_is_a_probability():
+    assert group_privacy(Fraction(10), Fraction(1, 10), None, 6)[1] == 1
+    assert group_privacy(Fraction(1000), Fraction(1, 10**400), None, 6)[1] == 1
+    assert group_privacy(Fraction(10), Fraction(1, 10), None, 1)[1] == Fraction(1, 10)

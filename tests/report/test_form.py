@@ -23,6 +23,11 @@ def test_what_is_filled_in_is_read(tmp_path):
     assert found.sensitive == ("race", "sex")
     assert found.rows == "1000"
     assert Form.from_dict(found.to_dict()) == found
+    assert found.rows_per_unit is None
+    path.write_text("rows_per_unit: 6\nunit_column: patient_id\nsecond_unit: 7\n")
+    found = Form.load(path)
+    assert (found.rows_per_unit, found.unit_column, found.second_unit) == (6, "patient_id", "7")
+    assert Form.from_dict(found.to_dict()) == found
 
 
 @pytest.mark.parametrize(
@@ -33,6 +38,10 @@ def test_what_is_filled_in_is_read(tmp_path):
         ("colour: red\n", "expected entries of a form .*, got 1 others"),
         ("purpose: [a]\n", "expected text as purpose in the form, got a list"),
         ("purpose: true\n", "expected text as purpose in the form, got a bool"),
+        ("rows_per_unit: 0\n", "expected rows_per_unit in the form to be a whole number from 1 to 10,000, got 0"),
+        ("rows_per_unit: up to six\n", "expected rows_per_unit in the form to be a whole number"),
+        ("rows_per_unit: true\n", "expected rows_per_unit in the form to be a whole number"),
+        ("unit_column: hh\nsecond_unit: hh\n", "got one twice"),
         ("sensitive: race\n", "expected a list of names"),
         ("curator_type: hospital\n", "expected curator_type in the form to be one of Government"),
         ("sector: hospital\n", "expected sector in the form to be one of Technology"),

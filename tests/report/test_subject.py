@@ -1,10 +1,13 @@
 """Subjects of reports: models of any library."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
+from hedgerow.privacy.unit import Unit
 from hedgerow.report import Report, file_digests
 from hedgerow.report.form import Form
 from hedgerow.report.subject import Subject
@@ -48,7 +51,9 @@ def test_stored_counts_of_another_library_are_taken_before_rows():
         (a_tree(), {"schema": "schema.yaml"}, "expected a Schema or None as schema, got str"),
         (a_tree(), {"form": {"title": "x"}}, "expected a Form or None as form, got dict"),
         (a_tree(), {"appetite": 10}, "expected an Appetite or None as appetite, got int"),
-        (a_tree(), {"form": Form(sensitive=["nose"])}, r"sensitive in the form \(age, smoker\), got another name"),
+        (a_tree(), {"form": Form(sensitive=["nose"])}, r"sensitive in the form \(age, smoker, ill\), got another"),
+        (a_tree(), {"form": Form(unit_column="age")}, "unit_column in the form, got age, which the model uses"),
+        (a_tree(), {"form": Form(second_unit="ill")}, "another column than the predicted one as second_unit"),
     ],
 )
 def test_what_cannot_be_reported_on_is_refused(model, given, message):
@@ -81,3 +86,17 @@ def test_the_file_of_another_model_is_refused(tmp_path):
             Report.of(model, files=files)
     with pytest.raises(TypeError, match=r"report\.file_digests"):
         Report.of(a_tree(), files=["own.json"])
+
+
+def test_the_predicted_column_can_be_sensitive():
+    """0.2.0 refused it."""
+    subject = Subject(a_tree(), Form(sensitive=["ill", "smoker"]))
+    assert (subject.predicted, subject.sensitive_attributes, subject.sensitive_leaves) == ("ill", ("smoker",), (1, 2))
+
+
+def test_a_form_names_persons_and_the_schema_their_households():
+    household = replace(a_tree(), schema=replace(a_tree().schema, unit=Unit("hh", 3)))
+    assert (Subject(household).person_unit, Subject(household).second_unit) == ("hh", None)
+    named = Subject(household, Form(unit_column="person"))
+    assert (named.person_unit, named.second_unit) == ("person", "hh")
+    assert Subject(a_tree(), Form(second_unit="smoker")).second_unit == "smoker"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import exp, inf
 from typing import Any, Self
 
 from hedgerow.boundary.arguments import check_integer
@@ -13,6 +14,7 @@ from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import LONGEST_TEXT
 
 MOST_ROWS = 10_000  # the largest `max_rows`: noise grows with it
+_LARGEST_EXPONENT = 700.0  # e to its power has a float
 Loss = tuple[Fraction, Fraction, Fraction | None]  # ε, δ, and ρ where it is less than what follows from ε
 
 
@@ -87,6 +89,18 @@ def group_loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None, rows: i
     if delta:
         return epsilon, delta, rho
     return epsilon * rows, delta, None if rho is None else rho * rows**2
+
+
+def group_privacy(epsilon: Fraction, delta: Fraction, rho: Fraction | None, rows: int) -> Loss:
+    """Return the guarantee for k rows that follows from one for a single row: kε, k·e^((k-1)ε)·δ and k²ρ."""
+    # Vadhan, The Complexity of Differential Privacy, 2017, Lemma 2.2, for δ; the others as in `group_loss`, which
+    # applies to releases whose noise was made for a unit of k rows.
+    exponent = float((rows - 1) * epsilon)
+    factor = rows * exp(exponent) * (1 + 1e-12) if exponent < _LARGEST_EXPONENT else inf  # rounded up
+    group_delta = delta
+    if rows > 1 and delta:
+        group_delta = Fraction(1) if factor == inf else min(delta * Fraction(factor), Fraction(1))
+    return epsilon * rows, group_delta, None if rho is None else rho * rows**2
 
 
 def loss_of(mechanism: Any, rows: int) -> Loss:

@@ -7,7 +7,9 @@ from typing import Any, Self
 
 from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.errors import ArgumentError, UnreadableError
+from hedgerow.privacy.unit import MOST_ROWS
 from hedgerow.schema.files import parse_yaml
+from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import listed
 
 LARGEST_FORM = 2**17  # the most bytes of a form
@@ -33,7 +35,8 @@ class Form:
     Raises
     ------
     ValueError
-        If an entry is not text, or `sensitive` no list of names, or too long, or not one of its choices.
+        If an entry is not text, `sensitive` is not a list of names, `rows_per_unit` is not a whole number from 1 to
+        10,000, or an entry is too long or not one of its choices.
 
     Examples
     --------
@@ -47,11 +50,14 @@ class Form:
     rows: str = _entry("How many rows has the table, as far as that is public? A rounded number in words.")
     curator: str = _entry("Who answers for the table?")
     curator_type: str = _entry("Government, Industry or Nonprofit.")
-    unit: str = _entry("What is one row: one person, or one of a person's visits? How many rows can one person have?")
+    unit: str = _entry("What is one row, in words: one person, or one of a person's visits?")
+    rows_per_unit: int | None = _entry("How many rows can one person have at most? A whole number, 1 or more.", None)
+    unit_column: str = _entry("Which column identifies the person, such as patient_id? Leave empty if there is none.")
+    second_unit: str = _entry("Which column has the household, school or hospital of a row? Leave empty if none has.")
     region: str = _entry("Which region do the rows describe?")
     sector: str = _entry("Technology, Healthcare, Education, Government, Energy or Finance; may be left out.")
     sensitive: tuple[str, ...] = _entry(
-        "Which attributes are sensitive? A list of their names, such as [religion, diagnosis].", ()
+        "Which columns are sensitive, the predicted column too? A list of names, such as [religion, diagnosis].", ()
     )
     cut_points: str = _entry("Where do cut points, bounds and categories of the schema come from?")
     preprocessing: str = _entry("What was done with the rows before the model was learned, and by whom?")
@@ -67,12 +73,15 @@ class Form:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitive", _names(self.sensitive))
+        object.__setattr__(self, "rows_per_unit", _rows(self.rows_per_unit))
         for name in QUESTIONS:
-            if name != "sensitive":
+            if name not in ("sensitive", "rows_per_unit"):
                 object.__setattr__(self, name, _text(name, getattr(self, name)))
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in ("", *allowed):
                 raise ArgumentError(f"expected {name} in the form to be one of {', '.join(allowed)}, got another text.")
+        if self.unit_column and self.unit_column == self.second_unit:
+            raise ArgumentError("expected other columns as unit_column and second_unit in the form, got one twice.")
         if self.publication_date and not _DATE.fullmatch(self.publication_date):
             raise ArgumentError("expected publication_date in the form as YYYY-MM-DD, got another text.")
 
@@ -130,6 +139,15 @@ def _text(name: str, value: object) -> str:
     if len(value) > LONGEST_ENTRY:
         raise ArgumentError(f"expected at most {LONGEST_ENTRY:,} characters as {name} in the form, got more.")
     return value.strip()
+
+
+def _rows(value: object) -> int | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_ROWS:
+        problem = f"expected rows_per_unit in the form to be a whole number from 1 to {MOST_ROWS:,}"
+        raise ArgumentError(f"{problem}, got {describe_argument(value)}.")
+    return value
 
 
 def _names(value: object) -> tuple[str, ...]:

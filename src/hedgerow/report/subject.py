@@ -1,6 +1,6 @@
 """The subject of a report: a released model, or one of another library, as the sections need it."""
 
-from dataclasses import KW_ONLY, InitVar, dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -30,7 +30,7 @@ from hedgerow.report.files import FileDigest
 from hedgerow.report.form import Form
 from hedgerow.schema import Number, Schema
 from hedgerow.tables.frames import column_of
-from hedgerow.text.values import listed, value_text
+from hedgerow.text.values import listed, quoted_text, value_text
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -81,8 +81,7 @@ class Subject:
         if released is None and self.number is None and isinstance(model, BaseEstimator) and is_regressor(model):
             problem = "expected a schema whose label is a number for a regressor, got none"
             raise ArgumentError(problem + "; pass schema= with `label: {name: ..., low: ..., high: ...}`.")
-        if known is not None and any(name not in known for name in self.form.sensitive):
-            raise ArgumentError(f"expected names as sensitive in the form ({listed(known.names)}), got another name.")
+        _check_columns(self.form, known)
 
     @property
     def is_private(self) -> bool:
@@ -108,6 +107,29 @@ class Subject:
     def number(self) -> Number | None:
         """What it predicts where the schema says that it is a number; None of classes."""
         return None if self.schema is None or self.schema.label is None else self.schema.label.as_number
+
+    @property
+    def predicted(self) -> str | None:
+        """The name of the column that is predicted; None without a schema that declares it."""
+        return None if self.schema is None or self.schema.label is None else self.schema.label.name
+
+    @property
+    def sensitive_attributes(self) -> tuple[str, ...]:
+        """The sensitive columns of the form, except the predicted column."""
+        return tuple(name for name in self.form.sensitive if name != self.predicted)
+
+    @property
+    def person_unit(self) -> str | None:
+        """The column that identifies a person: the form's, or else the unit of the schema; None if none is named."""
+        declared = None if self.schema is None or self.schema.unit is None else self.schema.unit.column
+        return self.form.unit_column or declared
+
+    @property
+    def second_unit(self) -> str | None:
+        """The column of a second unit, such as a household: the form's, or the schema's if the form names persons."""
+        declared = None if self.schema is None or self.schema.unit is None else self.schema.unit.column
+        other = declared if declared != self.person_unit else None
+        return self.form.second_unit or other
 
     @property
     def part(self) -> str:
@@ -190,28 +212,31 @@ class Subject:
 
     @cached_property
     def stored_leaves(self) -> LeafRisk | None:
-        """The rows of the leaves by the counts that the model stores; None where there are no leaves or counts."""
+        """The rows of the leaves by the counts that the model stores; None without leaves or counts."""
         if not self.has_leaves or self.paths is None or self.paths.supports is None:
             return None
         release = None if self.released is None else self.released.leaf_release
-        return stored_risk(self.paths, self.conditions, self.appetite.fewest_rows, self.schema, release)
+        found = stored_risk(self.paths, self.conditions, self.appetite.fewest_rows, self.schema, release)
+        return replace(found, unit=self.form.unit_column or None)
 
     def leaves(self, train: tuple[Any, Any] | None = None) -> LeafRisk | None:
-        """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts.
+        """Return the rows of the leaves, from the training rows if given; None without leaves or counts.
 
-        The counts that another library's model stores are those of its training rows, and have the leaves in words.
+        Persons are counted instead of rows if the rows have the column that identifies them. The counts that another
+        library's model stores are counts of its training rows, and have the leaves in words.
         """
         stored = self.stored_leaves
         is_exact = self.released is None and stored is not None and stored.view == "exact" and not stored.several
-        if train is None or is_exact or not self.has_leaves:
+        if train is None or (is_exact and stored is not None and not stored.not_examined) or not self.has_leaves:
             return stored
         rows = train if self.number is None else (train[0], self.levels(train[1]))
+        unit = self.form.unit_column or None
         if self.paths is None or self.released is not None:
-            return leaf_risk(self.leaf_of, rows, schema=self.schema, threshold=self.appetite.fewest_rows)
+            return leaf_risk(self.leaf_of, rows, schema=self.schema, threshold=self.appetite.fewest_rows, unit=unit)
         paths, schema, domain = self.refined  # those without rows too, which the leaves of rows have not
         classes, places = distinct(LabelledRows.of(*rows).values), paths.apply(rows[0], domain.schema)
         names = tuple(f"{i}. {text}" for i, text in enumerate(self.conditions, 1))
-        return counted_risk(names, places, classes, rows[0], schema, self.appetite.fewest_rows)
+        return counted_risk(names, places, classes, rows[0], schema, self.appetite.fewest_rows, unit)
 
     def predict(self, X: Any) -> Array:
         """Return the predicted class, or number, of each row."""
@@ -254,7 +279,7 @@ class Subject:
         """The leaves whose decision path asks for a sensitive attribute, counted from 0."""
         if self.paths is None:
             return ()
-        asked = set(self.form.sensitive)
+        asked = set(self.sensitive_attributes)
         return tuple(i for i, path in enumerate(self.paths.paths) if any(x.attribute in asked for x, _ in path))
 
 
@@ -271,6 +296,21 @@ def _check_files(files: object, released: Model | None) -> None:
         is_own = file.content is not None or (released is not None and released.privacy.is_private)
         if file.role == "model" and is_own and (released is None or file.content != released.to_dict()["digest"]):
             raise ArgumentError(f"{file.name}: expected the file of the model, got a file with other content.")
+
+
+def _check_columns(form: Form, schema: Schema | None) -> None:
+    """Check that a form names columns that can have the role that it gives them."""
+    if schema is None:
+        return
+    target = None if schema.label is None else schema.label.name
+    if any(name not in schema and name != target for name in form.sensitive):
+        known = listed((*schema.names, *([target] if target else [])))
+        raise ArgumentError(f"expected names as sensitive in the form ({known}), got another name.")
+    if form.unit_column and (form.unit_column in schema or form.unit_column == target):
+        problem = "expected a column that identifies persons as unit_column in the form"
+        raise ArgumentError(f"{problem}, got {quoted_text(form.unit_column)}, which the model uses or predicts.")
+    if form.second_unit and form.second_unit == target:
+        raise ArgumentError("expected another column than the predicted one as second_unit in the form.")
 
 
 def _costs(model: Any, schema: Schema | None, costs: Costs | None, class_weight: ClassWeight | None) -> Floats | None:

@@ -324,8 +324,10 @@ class TestSupports:
 
     def test_a_model_without_counts_needs_them(self):
         drawn = Tree(BITS, Split(A1, Leaf(label=True), Leaf((3, 4))), NOISY)
-        with pytest.raises(ValueError, match="expected a model with leaf counts, got one without; pass `supports=`"):
+        with pytest.raises(ValueError, match="counts of every leaf, got counts of 1 of 2 leaves; pass `supports=`"):
             reconstruction(drawn)
+        with pytest.raises(ValueError, match="counts of every leaf, got one without; pass `supports=`"):
+            reconstruction(Tree(BITS, Leaf(label=True), NOISY))
         assert reconstruction(drawn, supports=[1, 1]).uncertainty == pytest.approx(2 / 3)
 
     def test_no_rows_at_all(self):

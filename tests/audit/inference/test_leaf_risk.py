@@ -3,13 +3,17 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.audit import LeafRisk, leaf_risk
-from hedgerow.models import Leaf, Split, Tree
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
+from hedgerow.models.count_noise import CountNoise
+from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.released import released_model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Integer, Label, Literal, Number, Schema
@@ -117,6 +121,67 @@ def test_rows_without_classes_leave_purity_open():
     assert (found.small, found.pure, found.few) == ((0,), (), ())
     assert "whether a leaf is pure is not known" in str(found)
     assert found.table.columns.tolist() == ["leaf", "rows", "small", "pure", "few"]
+    assert found.table[["pure", "few"]].isna().all().all()
+    assert found.classes_not_examined == (0, 1)
+
+
+def test_leaves_with_counts_are_judged_and_the_others_are_not_examined():
+    """0.2.0 ignored the counts of all leaves if a leaf had none."""
+    rules = (
+        Rule.of((Literal("a", "true"),), Leaf((0, 3))),
+        Rule.of((Literal("b", "true"),), Leaf((2000, 100))),
+        Rule.of((), Leaf(label=0)),
+    )
+    found = leaf_risk(RuleList(SCHEMA, rules, PrivacyCard.none("no noise")))
+    assert (found.rows, found.counts) == ((3, 2100, None), ((0, 3), (2000, 100), None))
+    assert (found.small, found.pure, found.few, found.empty) == ((0,), (0,), (0,), ())
+    assert (found.not_examined, found.classes_not_examined, found.has_safe_rows) == ((2,), (2,), False)
+    assert "1 of 3 leaves have fewer than 10 rows, 3 together" in str(found)
+    assert "leaf 3 was not examined" in str(found)
+    assert found.table["rows"].tolist() == [3, 2100, pd.NA]
+    assert found.table["pure"].tolist() == [True, False, pd.NA]
+
+
+def test_rows_of_a_leaf_may_be_known_without_its_classes():
+    found = LeafRisk(("a", "b", "c"), (3, 40, 0), ((3, 0), None, None), (0, 1), "exact")
+    assert (found.pure, found.not_examined, found.classes_not_examined) == ((0,), (), (1,))
+    assert "leaf 2 was not examined for classes" in str(found)
+
+
+@st.composite
+def leaves(draw):
+    """Return noise, a threshold and the counts of leaves: exact, or noisy and possibly negative."""
+    noise = draw(st.sampled_from([None, CountNoise(0.0), CountNoise(2.0)]))
+    low = -20 if noise == CountNoise(2.0) else 0
+    count = st.integers(low, 25) | st.integers(low, 500)
+    return noise, draw(st.integers(1, 30)), draw(st.lists(st.tuples(count, count), min_size=1, max_size=6))
+
+
+@given(leaves(), st.data())
+def test_deleting_counts_clears_no_leaf(drawn, data):
+    """The leaves that remain are judged as before, and a model with a deleted count is never called safe."""
+    noise, least, counts = drawn
+    kept = data.draw(st.lists(st.booleans(), min_size=len(counts), max_size=len(counts)))
+    has_classes = data.draw(st.lists(st.booleans(), min_size=len(counts), max_size=len(counts)))
+
+    def risk(kept, has_classes):
+        known = tuple(Leaf(own) if keep else Leaf(label=0) for own, keep in zip(counts, kept, strict=True))
+        release = None if noise is None else LeafRelease(known, SCHEMA.target, noise)
+        rows = tuple(max(sum(own), 0) if keep else None for own, keep in zip(counts, kept, strict=True))
+        both = tuple(own if keep and full else None for own, keep, full in zip(counts, kept, has_classes, strict=True))
+        names = tuple(map(str, range(len(counts))))
+        view = "exact" if noise is None else "noisy"
+        return LeafRisk(names, rows, both, (0, 1), view, least, release=release)
+
+    whole, part = risk([True] * len(counts), [True] * len(counts)), risk(kept, has_classes)
+    open_ = [i for i, keep in enumerate(kept) if not keep]
+    closed = [i for i, keep in enumerate(kept) if keep and has_classes[i]]
+    assert part.small == tuple(i for i in whole.small if i not in open_)
+    assert part.empty == tuple(i for i in whole.empty if i not in open_)
+    assert part.pure == tuple(i for i in whole.pure if i in closed)
+    assert part.few == tuple(i for i in whole.few if i in closed)
+    assert part.not_examined == tuple(open_)
+    assert part.has_safe_rows == (whole.has_safe_rows and not open_)
 
 
 class Silent:

@@ -107,9 +107,9 @@ def test_weights_of_classes_are_no_rows():
 def test_rows_count_once_whatever_they_weigh():
     X, y, schema = [[0], [0], [1]], [0, 1, 1], Schema({"a": Boolean()})
     whole, _ = paths_of(DecisionTreeClassifier().fit(X, y, sample_weight=[2, 3, 4]), schema)
-    assert (whole.supports, whole.counts) == ((2, 1), None)
+    assert (whole.supports, whole.counts) == ((2, 1), (None, (0, 1)))  # of one class, whatever its rows weigh
     parts, _ = paths_of(DecisionTreeClassifier().fit(X, y, sample_weight=[0.5, 3, 4]), schema)
-    assert (parts.supports, parts.counts) == ((2, 1), None)
+    assert (parts.supports, parts.counts) == ((2, 1), (None, (0, 1)))
 
 
 def test_weights_that_sum_to_a_whole_number_are_no_rows():
@@ -122,7 +122,7 @@ def test_weights_of_the_classes_of_a_forest_are_no_rows():
     forest = RandomForestClassifier(2, bootstrap=False, class_weight={0: 2, 1: 3}).fit(X, y)
     for tree, features in trees_of(forest, schema):
         paths, _ = paths_of(tree, schema, features)
-        assert (paths.supports, paths.counts) == ((10, 10), None)
+        assert (paths.supports, paths.counts) == ((10, 10), ((10, 0), (0, 10)))  # of one class, whatever it weighs
     with pytest.raises(TypeError, match=r"features=names\) for tree, names in audit.trees_of\(forest, schema\)\]"):
         paths_of(forest, schema)
     parts = BaggingClassifier(max_features=1).fit([[0, 1]] * 9 + [[1, 0]] * 9, [0, 1] * 9)

@@ -220,20 +220,25 @@ def _entropies(
 def _supports(
     paths: Paths, given: Sequence[int] | None, places: Index | None, counts: Integers | None, bits: Sequence[float]
 ) -> tuple[tuple[int, ...], str]:
-    counted = None if places is None else _counted(paths, places, counts)
+    counted, stored = None if places is None else _counted(paths, places, counts), paths.complete_supports
     if given is not None:
         checked = _whole(given, len(paths))
-        known = sum(counted) if counted is not None else sum(paths.supports) if paths.supports and paths.exact else None
+        known = sum(counted) if counted is not None else sum(stored) if stored and paths.exact else None
         if known is not None and sum(checked) != known:
             raise ArgumentError(f"expected supports that sum to {known}, the number of rows, got {sum(checked)}.")
         return checked, "given"
     if counted is not None:
         return counted, "data"
-    if paths.supports is None:
-        raise ArgumentError("expected a model with leaf counts, got one without; pass `supports=` or `data=`.")
+    if stored is None:
+        got = "one without" if paths.supports is None else f"counts of {_known(paths)} of {len(paths)} leaves"
+        raise ArgumentError(f"expected a model with counts of every leaf, got {got}; pass `supports=` or `data=`.")
     if paths.exact:
-        return _whole(paths.supports, len(paths)), "exact"
-    return tuple(0 if isnan(left) else max(n, 0) for n, left in zip(paths.supports, bits, strict=True)), paths.view
+        return _whole(stored, len(paths)), "exact"
+    return tuple(0 if isnan(left) else max(n, 0) for n, left in zip(stored, bits, strict=True)), paths.view
+
+
+def _known(paths: Paths) -> int:
+    return sum(rows is not None for rows in paths.supports or ())
 
 
 def _counted(paths: Paths, places: Index, counts: Integers | None) -> tuple[int, ...]:
@@ -249,7 +254,7 @@ def are_steps_read(model: Any, features: Features | None = None) -> bool | None:
 
 def _check_counts(paths: Paths, places: Index, counts: Integers | None, steps: bool | None) -> None:
     """Refuse rows as many as a model stores exact leaf counts of, but with other counts."""
-    stored, counted = paths.supports if paths.exact else None, _counted(paths, places, counts)
+    stored, counted = paths.complete_supports if paths.exact else None, _counted(paths, places, counts)
     if stored is not None and sum(stored) == sum(counted) and tuple(stored) != counted:
         cause = (
             "the steps were fitted on other values, such as float32; fit on float64, like the rows"
@@ -276,7 +281,8 @@ def other_rows(model: Any, paths: Paths, counted: Sequence[int]) -> str:
     ):
         release = released.leaf_release
         most = release.noise and release.noise.spread(release.width, 1 - 1e-6 / len(paths))
-    if most is None or paths.supports is None or max(abs(np.subtract(counted, paths.supports))) <= most:
+    stored = [(n, rows) for n, rows in zip(counted, paths.supports or counted, strict=True) if rows is not None]
+    if most is None or all(abs(n - rows) <= most for n, rows in stored):
         return ""
     said = "The rows that were given do not make the counts of leaves that the model stores"
     return (

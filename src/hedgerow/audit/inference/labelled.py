@@ -12,6 +12,7 @@ from hedgerow.boundary.arrays import Array, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.models.released import released_model
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.contributions import whose
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
@@ -108,18 +109,21 @@ def distinct(values: Array) -> tuple[list[Any], Index]:
     return found.tolist(), numbers
 
 
-def unit_numbers(schema: Schema | None, X: Any) -> Index | None:
-    """Return the number of the unit of each row; None if the table does not have the unit's column."""
-    unit = None if schema is None else schema.unit
+def unit_numbers(schema: Schema | None, X: Any, column: str | None = None) -> Index | None:
+    """Return the number of the unit of each row; None if the table does not have the unit's column.
+
+    `column` is the column of units; by default, the column that the schema declares.
+    """
+    unit = Unit(column, 1) if column else None if schema is None else schema.unit
     if unit is None or isinstance(X, Tally) or unit.column not in ((table := Table.of(X)).names or ()):
         return None
-    column = whose(unit, table)
-    return distinct(column.words() if column.is_text else column.values)[1]
+    values = whose(unit, table)
+    return distinct(values.words() if values.is_text else values.values)[1]
 
 
-def once_a_unit(schema: Schema | None, X: Any, *keys: Index) -> tuple[Index, ...] | None:
+def once_a_unit(schema: Schema | None, X: Any, *keys: Index, column: str | None = None) -> tuple[Index, ...] | None:
     """Return each combination of the rows' keys once a unit; None where the table does not have the unit's column."""
-    units = unit_numbers(schema, X)
+    units = unit_numbers(schema, X, column)
     return None if units is None else tuple(np.unique(np.column_stack([*keys, units]), axis=0).T[:-1])
 
 

@@ -1,7 +1,7 @@
 """Leaves that disclose by their structure: few rows, rows of one class only, a class with few rows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import quoted_text, shown_text
+from hedgerow.text.values import listed, quoted_text, shown_text
 
 FEWEST_SAFE_ROWS = 10
 """The fewest rows of a leaf that are safe, if nobody chose another threshold; `report/checks.py` has its sources."""
@@ -42,6 +42,7 @@ def leaf_risk(
     schema: Schema | None = None,
     features: Features | None = None,
     threshold: int = FEWEST_SAFE_ROWS,
+    unit: str | None = None,
 ) -> "LeafRisk":
     """Check the leaves of a model as output checkers check the cells of a table, before the model is released.
 
@@ -63,6 +64,18 @@ def leaf_risk(
         counted instead of rows where the schema, or the model's, declares one, and X of `train` has its column.
     threshold : int, default=10
         The fewest rows of a leaf, and of a class in it, that are safe.
+    unit : str, optional
+        The column of X that identifies a person, or a household or institution, if it is not the schema's unit.
+        Units are then counted instead of rows.
+
+    Raises
+    ------
+    ValueError
+        If the model stores no rows of its leaves and `train` is missing, or `threshold` is less than 1.
+    TypeError
+        If the model is of no supported kind, or `train` is not a pair.
+    DomainError
+        If rows do not fit the schema, or a value is missing in the column of units.
 
     References
     ----------
@@ -84,7 +97,8 @@ def leaf_risk(
         paths, declared = paths_of(model, schema, features)
         domain = Domain.of(declared, paths.literals)  # with the numbers that the model compares with
         conditions, released = normalised(paths, domain.schema).conditions(domain.schema), released_model(model)
-        return stored_risk(paths, conditions, least, declared, None if released is None else released.leaf_release)
+        release = None if released is None else released.leaf_release
+        return replace(stored_risk(paths, conditions, least, declared, release), unit=unit)
     rows = LabelledRows.of_pair("train", train)
     names, (leaves, *_) = leaf_numbers(model, [apply_of(model)(train[0])])
     released = released_model(model)
@@ -95,28 +109,40 @@ def leaf_risk(
         by = (target.values, levels) if target.as_number is not None else distinct(np.array(target.values)[levels])
     else:
         by = None if predicts_numbers(model) else distinct(rows.values)
-    return counted_risk(names, leaves, by, train[0], declared, least)
+    return counted_risk(names, leaves, by, train[0], declared, least, unit)
 
 
 def counted_risk(
-    names: tuple[str, ...], leaves: Index, by: tuple[Any, Index] | None, X: Any, schema: Schema | None, least: int
+    names: tuple[str, ...],
+    leaves: Index,
+    by: tuple[Any, Index] | None,
+    X: Any,
+    schema: Schema | None,
+    least: int,
+    unit: str | None = None,
 ) -> "LeafRisk":
-    """Return the risk of leaves by the leaf and, if any, the class of each row: of units where X has their column."""
-    held = once_a_unit(schema, X, leaves)
+    """Return the risk of leaves by the leaf and, if any, the class of each row: of units where X has their column.
+
+    `unit` is the column of units; by default, the unit that the schema declares.
+    """
+    held = once_a_unit(schema, X, leaves, column=unit)
     totals = tuple(map(int, np.bincount(leaves if held is None else held[0], minlength=len(names))))
     counts, classes = None, None
     if by is not None:
         classes, labels = tuple(by[0]), by[1]
-        each = once_a_unit(schema, X, leaves, labels) or (leaves, labels)
+        each = once_a_unit(schema, X, leaves, labels, column=unit) or (leaves, labels)
         counts = leaf_counts(*each, shape=(len(names), len(classes)))
-    return LeafRisk(names, totals, counts, classes, "exact" if held is None else "units", least, schema)
+    view = "exact" if held is None else "units"
+    return LeafRisk(names, totals, counts, classes, view, least, schema, unit=unit)
 
 
 def stored_risk(
     paths: Paths, conditions: Sequence[str], threshold: int, schema: Schema | None, release: LeafRelease | None
 ) -> "LeafRisk":
     """Return the risk of leaves by the counts that a model stores, with the decision path to each leaf in words."""
-    rows = paths.supports or (None if paths.counts is None else tuple(map(sum, paths.counts)))
+    rows = paths.supports
+    if rows is None and paths.counts is not None:
+        rows = tuple(None if counts is None else sum(counts) for counts in paths.counts)
     if rows is None:
         raise ArgumentError("expected a model that stores the rows of its leaves, got one that does not; pass train=.")
     classes = paths.classes if paths.counts is not None else None
@@ -131,10 +157,12 @@ class LeafRisk:
 
     Attributes
     ----------
-    leaves, rows : tuple of str, tuple of int
-        The leaves in words, and the rows, or units, of each.
-    counts : tuple of tuple of int, optional
-        The rows of each class in each leaf; None if the model stores none, and then no leaf is known to be pure.
+    leaves, rows : tuple of str, tuple of int or None
+        The leaves in words, and the rows, or units, of each: None for a leaf that could not be examined, since the
+        model does not store its rows.
+    counts : tuple of (tuple of int or None), optional
+        The rows of each class in each leaf: None for a leaf that the model stores no rows by class of, and whose purity
+        is not known. None if the model stores no rows by class at all.
     classes : tuple, optional
         The class labels, or the middles of the levels of a number.
     view : {"units", "exact", "noisy", "weighted"}
@@ -143,58 +171,94 @@ class LeafRisk:
         The fewest rows, or units, of a leaf, and of a class in it, that are safe.
     schema : Schema, optional
         It may declare a unit.
+    unit : str, optional
+        The column of units, if they are not units of the schema.
     release : LeafRelease, optional
         The release of noisy counts with its noise, which decides whether a leaf may have no rows, or rows of one class.
     """
 
     leaves: tuple[str, ...]
-    rows: tuple[int, ...]
-    counts: tuple[tuple[int, ...], ...] | None
+    rows: tuple[int | None, ...]
+    counts: tuple[tuple[int, ...] | None, ...] | None
     classes: tuple[Any, ...] | None
     view: str
     threshold: int = FEWEST_SAFE_ROWS
     schema: Schema | None = None
     release: LeafRelease | None = field(default=None, compare=False)
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         if any(len(part) != len(self.leaves) for part in (self.rows, self.counts) if part is not None):
             raise ArgumentError("expected one number of rows, and one row of counts, a leaf, got another shape.")
 
     @property
+    def unit_column(self) -> str | None:
+        """The column that says whose a row is; None if none is named."""
+        declared = None if self.schema is None or self.schema.unit is None else self.schema.unit.column
+        return declared if self.unit is None else self.unit
+
+    @property
     def counted(self) -> tuple[str, str]:
         """What is counted, one and many in words: rows, or units of the column that says whose a row is."""
-        unit = self.schema.unit if self.schema is not None and self.view == "units" else None
-        whose = f" ({quoted_text(unit.column)})" if unit else ""
-        return (f"unit{whose}", f"units{whose}") if whose else ("row", "rows")
+        if self.unit_column is None or self.view != "units":
+            return "row", "rows"
+        whose = f"({quoted_text(self.unit_column)})"
+        return f"unit {whose}", f"units {whose}"
 
     @property
     def several(self) -> str:
-        """How many of the rows that are counted one unit may have; empty where units are counted, or none is known."""
-        unit = None if self.schema is None or self.view == "units" else self.schema.unit
-        if unit is None or (self.view == "noisy" and unit.max_rows == 1):
+        """How many of the counted rows one unit may have; empty if units are counted, or none is known."""
+        unit, column = None if self.schema is None else self.schema.unit, self.unit_column
+        if column is None or self.view == "units":
             return ""
-        words = f"up to {unit.max_rows}" if self.view == "noisy" else "several"  # it was learned from so many at most
-        return f"Rows are counted, of which one {quoted_text(unit.column)} may have {words}."
+        most = unit.max_rows if unit is not None and unit.column == column and self.view == "noisy" else None
+        if most == 1:
+            return ""
+        words = "several" if most is None else f"up to {most}"  # a private model was learned from no more
+        return f"Rows are counted, of which one {quoted_text(column)} may have {words}."
+
+    @property
+    def known_rows(self) -> Mapping[int, int]:
+        """The rows of each leaf whose rows are known, by the leaf, counted from 0."""
+        return {i: rows for i, rows in enumerate(self.rows) if rows is not None}
+
+    @property
+    def known_counts(self) -> Mapping[int, tuple[int, ...]]:
+        """The rows by class of each leaf whose rows by class are known, by the leaf, counted from 0."""
+        return {i: counts for i, counts in enumerate(self.counts or ()) if counts is not None}
+
+    @property
+    def not_examined(self) -> tuple[int, ...]:
+        """The leaves whose rows are not known, counted from 0."""
+        return tuple(i for i, rows in enumerate(self.rows) if rows is None)
+
+    @property
+    def classes_not_examined(self) -> tuple[int, ...]:
+        """The leaves whose rows by class are not known, and which may be pure, counted from 0."""
+        return tuple(i for i in range(len(self.leaves)) if i not in self.known_counts and self.rows[i] != 0)
 
     @property
     def small(self) -> tuple[int, ...]:
-        """The leaves with fewer rows than the threshold, empty ones included, counted from 0."""
-        return tuple(i for i, rows in enumerate(self.rows) if rows < self.threshold)
+        """The leaves with fewer rows than the threshold, empty leaves included, counted from 0."""
+        return tuple(i for i, rows in self.known_rows.items() if rows < self.threshold)
 
     @property
     def empty(self) -> tuple[int, ...]:
         """The leaves without rows, or whose noisy counts noise alone can make."""
-        known = self.release is not None and self.release.noise is not None
-        few = (self.release.is_too_few(i) if known and self.release else n <= 0 for i, n in enumerate(self.rows))
-        return tuple(i for i, is_empty in enumerate(few) if is_empty)
+        known = self.release if self.release is not None and self.release.noise is not None else None
+        few = {i: known.is_too_few(i) if known else rows <= 0 for i, rows in self.known_rows.items()}
+        return tuple(i for i, is_empty in few.items() if is_empty)
 
     @property
     def has_safe_rows(self) -> bool:
-        """True if every leaf has as many rows as the threshold; of noisy counts, at 95 % for all leaves together."""
+        """True if every leaf is known to have as many rows as the threshold; if noisy, at 95 % for all leaves."""
+        if self.not_examined:
+            return False
         if self.view != "noisy" or self.release is None:
             return not self.small
         noise, alarm = self.release.noise, 2 * (1 - CONFIDENCE) / len(self.rows)  # one side of each interval
-        return noise is not None and min(self.rows) - noise.spread(self.release.width, 1 - alarm) >= self.threshold
+        fewest = min(self.known_rows.values())
+        return noise is not None and fewest - noise.spread(self.release.width, 1 - alarm) >= self.threshold
 
     @property
     def pure(self) -> tuple[int, ...]:
@@ -204,45 +268,68 @@ class LeafRisk:
         """
         noise = None if self.release is None else self.release.noise
         least, without = 0 if noise is None else noise.spread(1), set(self.empty)
-        pure = (i for i, counts in enumerate(self.counts or ()) if sum(n > least for n in counts) == 1)
+        pure = (i for i, counts in self.known_counts.items() if sum(n > least for n in counts) == 1)
         return tuple(i for i in pure if i not in without)
 
     @property
     def few(self) -> tuple[int, ...]:
         """The leaves in which some class has rows, and fewer than the threshold."""
-        return tuple(i for i, counts in enumerate(self.counts or ()) if any(0 < n < self.threshold for n in counts))
+        return tuple(i for i, counts in self.known_counts.items() if any(0 < n < self.threshold for n in counts))
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a leaf: its rows, those of each class, and whether it is small, pure, or has few of a class."""
-        found = pd.DataFrame({"leaf": self.leaves, self.counted[1]: self.rows})
+        """One row a leaf: its rows, those of each class, and whether it is small, pure, or has few of a class.
+
+        Where something is not known of a leaf, the entry is missing (``pandas.NA``).
+        """
+        columns: dict[str, Any] = {"leaf": self.leaves, self.counted[1]: _column(self.rows, "Int64")}
         for k, name in enumerate(self.classes or ()):
-            found[f"{self.counted[1]} of {shown_text(name)}"] = [counts[k] for counts in self.counts or ()]
-        for name in ("small", "pure", "few"):
-            found[name] = np.isin(np.arange(len(self.leaves)), getattr(self, name))
-        return found
+            counts = [None if own is None else own[k] for own in self.counts or ()]
+            columns[f"{self.counted[1]} of {shown_text(name)}"] = _column(counts, "Int64")
+        for name, examined in (("small", self.known_rows), ("pure", self.known_counts), ("few", self.known_counts)):
+            flagged, places = getattr(self, name), range(len(self.leaves))
+            columns[name] = _column([(i in flagged) if i in examined else None for i in places], "boolean")
+        return pd.DataFrame(columns)
+
+    def rows_in(self, leaves: Iterable[int]) -> int:
+        """Return the rows of some leaves together, as far as they are known."""
+        return sum(self.known_rows.get(i, 0) for i in leaves)
 
     def __str__(self) -> str:
         few = number_of(self.threshold, *self.counted)
         lines = [
-            f"{len(self.small)} of {len(self.leaves)} leaves have fewer than {few}, "
-            f"{sum(self.rows[i] for i in self.small)} together"
+            f"{len(self.small)} of {len(self.leaves)} leaves have fewer than {few}, {self.rows_in(self.small)} together"
         ]
+        if self.not_examined:
+            lines.append(f"{_numbers(self.not_examined)} not examined: the model does not store their rows")
         if self.counts is None:
             lines.append("the model stores no rows by class: whether a leaf is pure is not known")
         else:
             may = "may have" if self.view == "noisy" else "have"
             lines += [
-                f"{len(self.pure)} {may} rows of one class only, {sum(self.rows[i] for i in self.pure)} together",
+                f"{len(self.pure)} {may} rows of one class only, {self.rows_in(self.pure)} together",
                 f"{len(self.few)} have fewer than {few} of some class that they have",
             ]
-        flagged = sorted({*self.small, *self.pure, *self.few}, key=lambda i: (self.rows[i], i))
+            if open_ := tuple(i for i in self.classes_not_examined if i not in self.not_examined):
+                lines.append(f"{_numbers(open_)} not examined for classes: the model stores their rows alone")
+        flagged = sorted({*self.small, *self.pure, *self.few}, key=lambda i: (self.known_rows[i], i))
         for i in flagged[:_SHOWN]:
             words = [name for name in ("small", "pure", "few") if i in getattr(self, name)]
-            lines.append(f"  {self.leaves[i]}: {number_of(self.rows[i], *self.counted)} ({', '.join(words)})")
+            lines.append(f"  {self.leaves[i]}: {number_of(self.known_rows[i], *self.counted)} ({', '.join(words)})")
         if len(flagged) > _SHOWN:
             lines.append(f"  and {len(flagged) - _SHOWN} more")
         return "\n".join(filter(None, [*lines, self.several, _VIEWS[self.view]]))
 
     def __repr__(self) -> str:
         return f"<LeafRisk of {len(self.leaves)} leaves: {len(self.small)} small, {len(self.pure)} pure>"
+
+
+def _column(values: Sequence[int | bool | None], dtype: str) -> Any:
+    """Return a column of a table, with missing entries where values are not known."""
+    return pd.array(list(values), dtype=dtype) if None in values else list(values)
+
+
+def _numbers(leaves: Sequence[int]) -> str:
+    """Return leaves by their numbers, counted from 1, with the verb."""
+    what, verb = ("leaf", "was") if len(leaves) == 1 else ("leaves", "were")
+    return f"{what} {listed([i + 1 for i in leaves])} {verb}"

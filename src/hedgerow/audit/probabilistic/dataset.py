@@ -242,14 +242,11 @@ def _labels(paths: Paths, supports: Sequence[int]) -> tuple[Any, ...] | None:
     """Return the label of each row, class by class in each region; None unless class counts sum to the supports."""
     if paths.counts is None or paths.classes is None:
         return None
-    if any(min(counts) < 0 or sum(counts) != n for counts, n in zip(paths.counts, supports, strict=True) if n):
+    held = [counts or () for counts, n in zip(paths.counts, supports, strict=True) if n]
+    if any(min(counts, default=-1) < 0 for counts in held) or list(map(sum, held)) != [n for n in supports if n]:
         return None
     return tuple(
-        label
-        for counts, n in zip(paths.counts, supports, strict=True)
-        if n
-        for label, count in zip(paths.classes, counts, strict=True)
-        for _ in range(count)
+        label for counts in held for label, count in zip(paths.classes, counts, strict=True) for _ in range(count)
     )
 
 

@@ -25,7 +25,7 @@ class HasRegions(Protocol):
     Examples
     --------
     >>> class Scorecard:
-    ...     supports = (40, 60)  # rows in each region; None if the model stores none
+    ...     supports = (40, 60)  # rows in each region, None if unknown; None in all if the model stores none
     ...
     ...     def regions(self):  # conjunctions of literals: a row belongs to the first that holds
     ...         return [[Literal("age", "<=", (30,))], []]
@@ -33,7 +33,7 @@ class HasRegions(Protocol):
     True
     """
 
-    supports: Sequence[int] | None
+    supports: Sequence[int | None] | None
 
     def regions(self) -> Sequence[Sequence[Literal]]:
         """Return a conjunction of literals for each region; a row belongs to the first one that holds."""
@@ -49,7 +49,8 @@ class Paths:
     paths : tuple of Path
         The decision path to each leaf. A row belongs to the first path whose literals all hold, or fail, as it says.
     supports, counts : tuple of int, tuple of tuple of int, optional
-        Rows in each leaf, and those of each class, or level of a number, as stored in the model; None if it has none.
+        Rows in each leaf, and rows of each class, or level of a number, as stored in the model. The entry of a leaf is
+        None if the model does not store its numbers; `supports` and `counts` are None if it stores none at all.
     classes : tuple, optional
         The class labels, or the middles of the levels.
     view : {"exact", "noisy", "weighted"}
@@ -62,8 +63,8 @@ class Paths:
     """
 
     paths: tuple[Path, ...]
-    supports: tuple[int, ...] | None = None
-    counts: tuple[tuple[int, ...], ...] | None = None
+    supports: tuple[int | None, ...] | None = None
+    counts: tuple[tuple[int, ...] | None, ...] | None = None
     classes: tuple[Any, ...] | None = None
     view: str = "exact"
     exclusive: bool = False
@@ -76,6 +77,9 @@ class Paths:
         for name, values in parts.items():
             if values is not None and len(values) != len(self.paths):
                 raise ArgumentError(f"expected one {name} for each of {len(self.paths)} leaves, got {len(values)}.")
+        for name in ("supports", "counts"):
+            if all(one is None for one in getattr(self, name) or ()):
+                object.__setattr__(self, name, None)
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -84,6 +88,18 @@ class Paths:
     def exact(self) -> bool:
         """True if supports and counts are true numbers of rows."""
         return self.view == "exact"
+
+    @property
+    def complete_supports(self) -> tuple[int, ...] | None:
+        """The rows in each leaf; None unless the model stores the rows of every leaf."""
+        known = tuple(rows for rows in self.supports or () if rows is not None)
+        return known if len(known) == len(self) else None
+
+    @property
+    def complete_counts(self) -> tuple[tuple[int, ...], ...] | None:
+        """The rows of each class in each leaf; None unless the model stores them for every leaf."""
+        known = tuple(counts for counts in self.counts or () if counts is not None)
+        return known if len(known) == len(self) else None
 
     @property
     def literals(self) -> Iterable[Literal]:

@@ -52,8 +52,8 @@ def _released_paths(model: LeafModel) -> Paths:
     release = model.leaf_release
     return Paths(
         model.paths,
-        tuple(max(rows, 0) for rows in release.rows if rows is not None) if release.is_complete else None,
-        tuple(map(tuple, release.counts.tolist())) if release.is_histogram else None,
+        tuple(None if rows is None else max(rows, 0) for rows in release.rows),
+        release.numbers if release.kind == "counts" else None,
         model.schema.target.values,
         # If the noise is not known, as in files of others, an audit assumes that counts disclose exact numbers of rows.
         view="noisy" if model.privacy.has_noise else "exact",
@@ -67,7 +67,7 @@ def _unsupported(model: Any) -> str:
     return (
         f"cannot extract decision paths from a {type(model).__name__}; supported are {', '.join(names)}, and any "
         "object with\n"
-        "    supports = (40, 60)    # rows in each region, or None\n"
+        "    supports = (40, 60)    # rows in each region, None if unknown; or None\n"
         "    def regions(self):     # a row belongs to the first conjunction that holds\n"
         '        return [[Literal("age", "<=", (30,))], []]\n'
         "To find the rows that a model of another kind stores, call hedgerow.audit.stored_contents(model)."
@@ -121,16 +121,22 @@ def _splits_on_missing(tree: Any, columns: Columns) -> bool:
     return any(columns.schema[name].missing == "bin" for name in names)
 
 
-def _counts(model: Any, leaves: list[int]) -> tuple[tuple[int, ...], ...] | None:
-    """Return the rows of each class in each leaf; None if weights are stored and are not numbers of rows."""
-    if _classes(model) is None or getattr(model, "class_weight", None) is not None:
+def _counts(model: Any, leaves: list[int]) -> tuple[tuple[int, ...] | None, ...] | None:
+    """Return the rows of each class in each leaf; of weighted rows, in leaves of one class alone."""
+    if _classes(model) is None:
         return None
-    counts = model.tree_.value[leaves, 0, :] * model.tree_.weighted_n_node_samples[leaves, None]
+    shares, rows = model.tree_.value[leaves, 0, :], model.tree_.n_node_samples[leaves]
+    counts = shares * model.tree_.weighted_n_node_samples[leaves, None]
     whole = np.rint(counts)
-    is_whole = np.allclose(counts, whole, rtol=0, atol=1e-6)
-    if not is_whole or (whole.sum(axis=1) != model.tree_.n_node_samples[leaves]).any():
-        return None
-    return tuple(tuple(map(int, row)) for row in whole)
+    is_whole = np.allclose(counts, whole, rtol=0, atol=1e-6) and (whole.sum(axis=1) == rows).all()
+    if is_whole and getattr(model, "class_weight", None) is None:
+        return tuple(tuple(map(int, row)) for row in whole)
+    return tuple(_pure_counts(*leaf) for leaf in zip(shares.tolist(), rows.tolist(), strict=True))
+
+
+def _pure_counts(shares: Sequence[float], rows: int) -> tuple[int, ...] | None:
+    """Return the rows of each class if all rows are of one class, whatever their weights; None for other leaves."""
+    return tuple(rows * (share > 0) for share in shares) if sum(share > 0 for share in shares) == 1 else None
 
 
 def _predictions(model: Any, leaves: list[int]) -> tuple[Any, ...] | None:
@@ -183,10 +189,11 @@ def _thresholds(model: Any, schema: Schema, features: Features | None, *, strict
     )
 
 
-def _by_shares(supports: tuple[int, ...], shares: tuple[float, ...]) -> tuple[tuple[int, ...], ...] | None:
+def _by_shares(supports: tuple[int, ...], shares: tuple[float, ...]) -> tuple[tuple[int, ...] | None, ...]:
+    """Return the rows of both classes by the share of the second; of weighted rows, in leaves of one class alone."""
     second = [share * rows for share, rows in zip(shares, supports, strict=True)]
     if any(abs(number - round(number)) > _WHOLE_TO for number in second):
-        return None
+        return tuple(_pure_counts((1 - share, share), n) for share, n in zip(shares, supports, strict=True))
     return tuple((rows - round(number), round(number)) for rows, number in zip(supports, second, strict=True))
 
 
