@@ -77,9 +77,14 @@ def no_unit(name: str) -> DomainError:
 
 
 def whose(unit: Unit, table: Table) -> Column:
-    column = table.exact_column(unit.column)
+    return identifiers(unit.column, table)
+
+
+def identifiers(name: str, table: Table) -> Column:
+    """Return the column that identifies the unit of each row; DomainError if a value is missing."""
+    column = table.exact_column(name)
     if column.missing is not None:
-        raise no_unit(unit.column)
+        raise no_unit(name)
     return column
 
 

@@ -34,7 +34,7 @@ ONE = ' recordCount="1"'
         (("", "", "1", "0", "0", "1"), None),  # one row each, or shares
         (("", "", "1", "0", "0.25", "0.75"), None),
         ((OF_50, OF_50, "0.333", "0.667", "0", "1"), None),  # shares that are rounded
-        ((OF_50, "", "1", "0", "0", "1"), None),
+        ((OF_50, "", "0.333", "0.667", "0", "1"), None),
         ((OF_50, OF_50, "3", "1", "0", "2"), None),  # neither
         (("", "", "-3", "1", "0", "2"), None),
         ((' recordCount="0"', ' recordCount="0"', "1", "0", "0", "1"), None),
@@ -47,6 +47,18 @@ def test_counts_are_rows_only_where_the_document_says_so(given, counts):
     assert [leaf.counts for leaf in model.leaves] == (list(counts) if counts else [None, None])
     kinds = [one.kind for one in model.contents]
     assert kinds == ([] if counts else ["counts"])  # numbers of rows that are not read are reported
+
+
+def test_a_leaf_without_its_number_of_rows_hides_no_other():
+    """0.2.0 read no counts at all if a leaf had shares without a number of rows, or no numbers by class."""
+    model = model_of_pmml(TREE.format(OF_50, "", "1", "0", "0", "1"), None)
+    assert [leaf.counts for leaf in model.leaves] == [(50, 0), None]
+    assert [(one.kind, one.amount) for one in model.contents] == [("counts", 2)]  # the shares of the second leaf
+    text = TREE.format("", ' recordCount="7"', 3, 1, 0, 2)
+    alone = '<ScoreDistribution value="a" recordCount="0"/><ScoreDistribution value="b" recordCount="2"/>'
+    model = model_of_pmml(text.replace(alone, ""), None)
+    assert [leaf.counts for leaf in model.leaves] == [(3, 1), None]
+    assert [(one.kind, one.amount) for one in model.contents] == [("counts", 1)]
 
 
 @pytest.mark.parametrize(("size", "is_read"), [("6", True), ("90", False)])

@@ -12,8 +12,7 @@ from hedgerow.boundary.arrays import Array, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.models.released import released_model
-from hedgerow.privacy.unit import Unit
-from hedgerow.schema.contributions import whose
+from hedgerow.schema.contributions import identifiers
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Labels, Table, check_same_index, column_of
@@ -114,10 +113,11 @@ def unit_numbers(schema: Schema | None, X: Any, column: str | None = None) -> In
 
     `column` is the column of units; by default, the column that the schema declares.
     """
-    unit = Unit(column, 1) if column else None if schema is None else schema.unit
-    if unit is None or isinstance(X, Tally) or unit.column not in ((table := Table.of(X)).names or ()):
+    declared = None if schema is None or schema.unit is None else schema.unit.column
+    name = column or declared
+    if name is None or isinstance(X, Tally) or name not in ((table := Table.of(X)).names or ()):
         return None
-    values = whose(unit, table)
+    values = identifiers(name, table)
     return distinct(values.words() if values.is_text else values.values)[1]
 
 

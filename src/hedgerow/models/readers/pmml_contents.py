@@ -1,7 +1,7 @@
 """Data of rows in a PMML document that its predictions do not show."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from hedgerow.models.extra_contents import Content, comments_content, is_amount, text_content
 from hedgerow.models.pmml import EXTENDER
@@ -20,12 +20,15 @@ _UNREAD = ("recordCount", "nbCorrect", "probability")
 
 
 def contents_of(
-    document: Document, model: Element, schema: Schema | None, *, counts_are_read: bool
+    document: Document, model: Element, schema: Schema | None, *, counted: Collection[Element]
 ) -> tuple[Content, ...]:
-    """Return what a document holds apart from the model, by kind, in the order of the document."""
+    """Return what a document holds apart from the model, by kind, in the order of the document.
+
+    `counted` has the leaves whose rows by class are read as counts of the model.
+    """
     root = document.root
     found = [*_rows(root), *_statistics(root), *_declared(root, schema, _target(model))]
-    found += _counts(model, counts_are_read=counts_are_read)
+    found += _counts(model, counted)
     found += [one for one in _texts(root) if one is not None]
     return (*found, *comments_content(document.comments))
 
@@ -111,12 +114,21 @@ def _unlisted(field: Element, schema: Schema, target: str | None) -> int:
     return sum(value not in known for value in values)
 
 
-def _counts(model: Element, *, counts_are_read: bool) -> Iterator[Content]:
-    """Yield numbers of rows that are not read as the counts of leaves."""
+def _counts(model: Element, counted: Collection[Element]) -> Iterator[Content]:
+    """Yield numbers of rows that are not read as the counts of leaves, nor are sums of counts that are read."""
     parts = [x for x in model.walk() if x.tag in ("Node", "ScoreDistribution", "RuleSet", "SimpleRule")]
-    held = [one for one in parts if any(name in one.given for name in _UNREAD)]
-    if held and not counts_are_read:
+    given = [one for one in parts if any(name in one.given for name in _UNREAD)]
+    held = [one for one in given if not _is_counted(one, counted)]
+    if held:
         yield Content("counts", held[0].path, len(held), held[0].line)
+
+
+def _is_counted(one: Element, counted: Collection[Element]) -> bool:
+    """Return whether a number of rows follows from the counts that are read: all leaves below have some."""
+    node = one.parent if one.tag == "ScoreDistribution" else one
+    if node is None or node.tag != "Node":
+        return False
+    return all(x in counted for x in node.walk() if x.tag == "Node" and not x.all("Node"))
 
 
 def _texts(root: Element) -> Iterator[Content | None]:

@@ -118,7 +118,7 @@ def _joined(operator: str, one: tuple[Mask, Mask], other: tuple[Mask, Mask]) -> 
 
 
 def leaf_counts(nodes: Sequence[Element], spelled: Callable[[str, Element], str]) -> Mapping[Element, dict[str, int]]:
-    """Return the rows of each class in each leaf; empty if the document does not say rows, or not of which.
+    """Return the rows of each class in each leaf that has them; empty if the numbers of the document are not rows.
 
     ``ScoreDistribution@recordCount`` is the number of rows by the specification. Nyoka writes shares there, with the
     rows in ``Node@recordCount``; sklearn2pmml writes shares, with 1 in ``Node@recordCount``.
@@ -129,9 +129,11 @@ def leaf_counts(nodes: Sequence[Element], spelled: Callable[[str, Element], str]
         return {}
     has_shares = any(count.denominator != 1 for rows in given.values() for count in rows.values())
     has_shares = has_shares or any(_size(node) not in (None, sum(rows.values())) for node, rows in leaves.items())
-    found = {node: _as_rows(rows, _size(node) if has_shares else Fraction(1)) for node, rows in leaves.items()}
+    sizes = {node: _size(node) if has_shares else Fraction(1) for node in leaves}
+    sized = {node: size for node, size in sizes.items() if size is not None}  # other leaves have shares alone
+    found = {node: _as_rows(leaves[node], size) for node, size in sized.items()}
     read = {node: rows for node, rows in found.items() if rows is not None}
-    if len(read) < len(leaves) or _may_be_shares(read) or not _is_consistent(nodes, read):
+    if len(read) < len(sized) or _may_be_shares(read) or not _is_consistent(nodes, read):
         return {}
     return read
 
@@ -170,10 +172,8 @@ def _size(node: Element) -> Fraction | None:
     return Fraction(node.given["recordCount"]) if "recordCount" in node.given else None
 
 
-def _as_rows(counts: Mapping[str, Fraction], times: Fraction | None) -> dict[str, int] | None:
+def _as_rows(counts: Mapping[str, Fraction], times: Fraction) -> dict[str, int] | None:
     """Return counts times a number as whole numbers; None if they are not whole, or are no shares of the number."""
-    if times is None:
-        return None
     rows = {value: count * times for value, count in counts.items()}
     is_sum = times == 1 or (times > 0 and abs(sum(counts.values()) - 1) <= _WHOLE_TO)
     whole = {value: round(count) for value, count in rows.items()}
