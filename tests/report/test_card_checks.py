@@ -15,12 +15,13 @@ from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.subject import Subject
 from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, no_guarantee_reason, without_privacy
 
-STATED = Form(purpose="x", curator="x", unit="x", tuning="x")
+STATED = Form(purpose="x", curator="x", unit="x", rows_per_unit=1, tuning="x")
 
 
 def buckets(card, releases=None, form=STATED):
     subject = Subject(a_tree(card), form)
-    return {finding.key: finding.status for finding in card_checks.card_checks(subject, "public", releases)}
+    found = card_checks.card_checks(subject, "public", releases)
+    return {one.key: one.status for one in found if one.key != "rows-per-person"}
 
 
 def a_constant(card):
@@ -116,6 +117,52 @@ def test_charges_for_rows_and_for_persons_are_not_added():
     assert buckets(card, rows_alone)["record"] == "fail"
     with pytest.raises(ValueError, match="charges of one unit of privacy"):
         _ = both.epsilon
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "rows", "status"), [("1/6", 6, "pass"), ("1", 6, "review"), ("1", 1, "pass"), ("8", 6, "fail")]
+)
+def test_a_guarantee_is_judged_by_the_rows_that_one_person_can_have(epsilon, rows, status):
+    """0.2.0 called epsilon = 1 for one of up to six rows of a person a strong guarantee."""
+    record, form = (
+        Releases((PastRelease(costing(epsilon).charges[0]),), None, "a budget file"),
+        replace(STATED, rows_per_unit=rows),
+    )
+    found = {one.key: one for one in card_checks.card_checks(Subject(a_tree(costing(epsilon)), form), "public", record)}
+    assert (found["guarantee"].status, found["releases"].status) == (status, status)
+    assert found["guarantee"].value == found["releases"].value == float(rows * Fraction(epsilon))
+    assert found["rows-per-person"].status == "pass"
+    assert (f"all rows of one person (up to {rows} rows)" in found["guarantee"].sentence) == (rows > 1)
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        (Form(), "How many rows one person can have is not stated"),
+        (Form(unit="a visit; one person can have up to six"), "is not stated (rows_per_unit in the form)"),
+        (
+            Form(unit_column="patient_id"),
+            "The column patient_id identifies persons, and how many rows one person",
+        ),
+    ],
+)
+def test_a_guarantee_for_rows_supports_no_release_if_the_rows_of_a_person_are_unknown(form, words):
+    (found,) = [one for one in Report.of(a_tree(), form=form).public.checks if one.key == "rows-per-person"]
+    assert (found.status, found.essential) == ("not_run", True)
+    assert words in found.sentence
+    assert Report.of(a_tree(), form=form).public.status in ("not_run", "fail")
+
+
+def test_a_guarantee_for_persons_needs_no_statement_and_is_not_multiplied():
+    unit = Unit("patient_id", 6)
+    card = replace(CARD, charges=(Charge("draw", Fraction(1), unit=unit),))
+    model = replace(a_tree(card), schema=replace(SCHEMA, unit=unit))
+    for form in (Form(), Form(rows_per_unit=9)):
+        found = {one.key: one for one in card_checks.card_checks(Subject(model, form), "public", None)}
+        assert (found["guarantee"].status, found["guarantee"].value) == ("pass", 1)
+        assert found["rows-per-person"].status == "pass"
+    (plain,) = [one for one in Report.of(without_privacy()).public.checks if one.key == "rows-per-person"]
+    assert plain.status == "not_applicable"
 
 
 def test_what_is_not_stated_needs_a_look():

@@ -14,7 +14,7 @@ from hedgerow.report.subject import Subject
 from tests.report.subjects import CARD, a_table, a_tree, overfitted, without_privacy
 
 ON = date(2026, 11, 29)
-STATED = Form(purpose="x", curator="x", unit="x", tuning="x")
+STATED = Form(purpose="x", curator="x", unit="x", rows_per_unit=1, tuning="x")
 RECORD = Releases(tuple(map(PastRelease, CARD.charges)), None, "a budget file")
 
 
@@ -100,4 +100,6 @@ def test_the_catalogue_is_complete():
     assert {tag for kind in CATALOGUE.values() for tag in kind.needs} <= set(NEEDS)
     applies = {tag for kind in CATALOGUE.values() for tag in (*kind.applies, *kind.essential)}
     known = Subject(a_tree()).tags | Subject(without_privacy()).tags | Subject(overfitted()[0]).tags
-    assert applies - known <= {"points", "number", "unit", "auc-attack", "shadow-attack", "exact-attack", "schema"}
+    assert applies - known <= {
+        *("points", "number", "unit", "second-unit", "auc-attack", "shadow-attack", "exact-attack", "schema")
+    }

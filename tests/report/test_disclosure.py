@@ -9,7 +9,7 @@ import pytest
 from hedgerow.models import Leaf, Rule, RuleList
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.privacy.noise import DiscreteLaplace
-from hedgerow.report import Report, Subject, accuracy, disclosure
+from hedgerow.report import Report, Subject, accuracy, disclosure, leaves
 from tests.cli.table import SCHEMA as CLINIC
 from tests.cli.table import a_scorecard
 from tests.report.subjects import CARD, COUNTED, SCHEMA, a_tree, overfitted, without_privacy
@@ -62,7 +62,7 @@ def test_a_page_has_the_ten_worst_leaves_of_another_librarys_tree_and_what_they_
     tree, schema = overfitted()
     subject = Subject(tree, schema=schema)
     assert disclosure.model(subject).grids == ()
-    (grid,) = disclosure.leaves(subject, subject.leaves()).shown
+    (grid,) = leaves.leaves(subject, subject.leaves()).shown
     assert (grid.caption, len(grid.first)) == ("Leaves, the worst first; the first 10 of 86", 10)
     assert tuple(one.name for one in grid.columns) == ("leaf", "predicts", "rows", "rows of 0", "rows of 1", "why")
     for name, said, rows, *_ in grid.rows:

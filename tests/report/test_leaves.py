@@ -6,19 +6,22 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import binom
 from sklearn.tree import DecisionTreeRegressor
 
 from hedgerow.audit import LeafRisk, leaf_risk
-from hedgerow.models import AttributePoints
+from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Split, Tree, read_model
 from hedgerow.models.count_noise import CountNoise
+from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.privacy.unit import Unit
-from hedgerow.report import Appetite, Form, Subject, disclosure
+from hedgerow.report import Appetite, Form, PastRelease, Releases, Report, Subject, disclosure, leaves
 from hedgerow.report.contents import text_of
-from hedgerow.schema import Boolean, Number, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, Schema
 from tests.cli.table import a_scorecard
 from tests.models.scorecards import NOISY, TWO
 from tests.models.scorecards import NONE as OPEN
@@ -28,8 +31,8 @@ from tests.report.subjects import CARD, COUNTED, OF_COUNTS, SCHEMA, a_table, a_t
 def of(model, train=None, form=None, **more):
     subject = Subject(model, form or Form(), **more)
     risk = subject.leaves(train)
-    found = list(disclosure.leaf_checks(subject, risk))
-    section = disclosure.leaves(subject, risk)
+    found = list(leaves.leaf_checks(subject, risk))
+    section = leaves.leaves(subject, risk)
     return section, {fact.name: fact.value for fact in section.facts}, {one.key: one for one in found}
 
 
@@ -311,3 +314,191 @@ def test_stored_counts_say_how_many_rows_a_unit_may_have(epsilon, most, smallest
     section, _, found = of(model)
     assert (found["units"].status if "units" in found else None) == bucket
     assert ("Rows are counted, of which one hh may have up to 3." in section.notes[0]) == (most > 1)
+
+
+PARTIAL = """\
+if region = island then yes (yes 3, no 0)
+else if age <= 45 then no (no 2000, yes 100)
+else no{rest}
+"""
+
+
+def text_list(tmp_path, rest):
+    (tmp_path / "list.txt").write_text(PARTIAL.format(rest=rest))
+    schema = Schema(
+        {"region": Categorical(("north", "island")), "age": Integer(0, 99, cuts=(45,))}, Label("care", ("no", "yes"))
+    )
+    return read_model(tmp_path / "list.txt", schema=schema)
+
+
+def test_a_leaf_without_counts_hides_no_other(tmp_path):
+    """0.2.0 found that nothing speaks against a release of this list, and rejected it with the default's counts."""
+    whole = Report.of(text_list(tmp_path, " (no 500, yes 500)")).board
+    board = Report.of(text_list(tmp_path, "")).board
+    assert (whole.status, board.status) == ("fail", "fail")
+    found = {one.key: one for one in board.checks}
+    assert [found[key].status for key in ("small-leaves", "pure-leaves", "few-of-class")] == ["fail", "fail", "review"]
+    assert found["small-leaves"].sentence == (
+        "1 of 3 leaves has fewer than 10 rows. Not examined: 1 leaf, since the model does not store its rows "
+        '("3. otherwise").'
+    )
+    assert "Not examined: 1 leaf" in board.section("leaves").answer
+    rows = {row[0]: row[-1] for row in board.section("leaves").grids[0].rows}
+    assert rows["3. otherwise"] == "not examined"
+
+
+def test_safe_leaves_support_no_release_if_others_are_not_examined():
+    counts = ((30, 30), (40, 12), None)
+    section, values, found = of(partial(counts, PrivacyCard.none("none")))
+    assert {key: one.status for key, one in found.items()} == dict.fromkeys(KEYS, "not_run")
+    assert "Every leaf whose rows are known has at least 10 rows" in found["small-leaves"].sentence
+    assert values["leaves not examined: their rows are unknown"] == 1
+    assert "--data" in section.measure
+    board = Report.of(partial(counts, PrivacyCard.none("none"))).board
+    assert board.status == "not_run"
+    assert "rows of each leaf" in board.verdict
+
+
+KEYS = ("small-leaves", "pure-leaves", "few-of-class")
+GRAVITY = {status: place for place, status in enumerate(reversed(("fail", "not_run", "review", "pass")))}
+
+
+def partial(counts, card, kind="tree"):
+    """Return a tree or a list of three leaves; a leaf whose counts are None has a label alone."""
+    leaves = [Leaf(label="no") if own is None else Leaf(own) for own in counts]
+    old, smoker = Literal("age", ">", (60,)), Literal("smoker", "true", ())
+    if kind == "tree":
+        return Tree(SCHEMA, Split(old, leaves[0], Split(smoker, leaves[1], leaves[2])), card)
+    rules = zip(((old,), (smoker,), ()), leaves, strict=True)
+    return RuleList(SCHEMA, tuple(Rule.of(literals, leaf) for literals, leaf in rules), card)
+
+
+WEAK = replace(COUNTED, charges=(Charge("draw", Fraction(5)), OF_COUNTS))
+UNKNOWN_NOISE = replace(CARD, charges=(Charge("draw", Fraction(5)),))
+CARDS = [PrivacyCard.none("none"), COUNTED, WEAK, UNKNOWN_NOISE, replace(COUNTED, no_guarantee="seeded noise")]
+COUNT = st.integers(0, 25) | st.integers(0, 500)
+FILLED = Form(purpose="x", curator="x", unit="x", rows_per_unit=1, tuning="x")
+
+
+def statuses(model):
+    """Return the statuses of the checks of leaves, and of the sheet that decides."""
+    report = Report.of(model, form=FILLED, releases=Releases(tuple(map(PastRelease, model.privacy.charges)), None, "x"))
+    found = {one.key: one.status for one in report.deciding.checks if one.key in KEYS}
+    return found, report.deciding.status
+
+
+@given(
+    st.lists(st.tuples(COUNT, COUNT), min_size=3, max_size=3),
+    st.sampled_from(CARDS),
+    st.sampled_from(["tree", "list"]),
+    st.lists(st.booleans(), min_size=3, max_size=3).filter(lambda kept: any(kept) and not all(kept)),
+)
+@settings(max_examples=25, deadline=None)
+def test_deleting_counts_of_a_leaf_improves_no_verdict(counts, card, kind, kept):
+    """No check becomes better than not run, except what it was before; and what a kept leaf fails, it still fails.
+
+    From the best: pass, review, not run, fail. A failed check of which the failing leaf lost its counts is not run.
+    """
+    before, whole = statuses(partial(counts, card, kind))
+    after, part = statuses(partial([own if keep else None for own, keep in zip(counts, kept, strict=True)], card, kind))
+    for key in KEYS:
+        assert GRAVITY[after[key]] >= min(GRAVITY[before[key]], GRAVITY["not_run"])
+    assert part != "pass" or whole == "pass"
+    assert whole != "fail" or part in ("fail", "not_run")
+    if not card.is_private:
+        small = any(sum(own) < 10 for own, keep in zip(counts, kept, strict=True) if keep)
+        exact = card.noise == PrivacyCard.none("none").noise
+        assert (after["small-leaves"] == "fail") == small
+        assert not exact or (after["pure-leaves"] == "fail") == any(
+            sum(n > 0 for n in own) == 1 for own, keep in zip(counts, kept, strict=True) if keep
+        )
+
+
+def test_the_class_of_a_pure_leaf_can_be_called_sensitive():
+    """0.2.0 refused the predicted column as sensitive."""
+    section, _, found = of(without_privacy(), form=Form(sensitive=("ill",)))
+    assert "class disclosure of ill, which the form calls sensitive" in found["pure-leaves"].sentence
+    assert "The form calls what is predicted sensitive." in section.answer
+    report = Report.of(without_privacy(), train=rows_of(((3, 30), (40, 12), (25, 0))), form=Form(sensitive=("ill",)))
+    assert report.board.status == "fail"  # and its groups are not asked for
+
+
+def test_persons_are_counted_if_the_form_names_their_column():
+    counts = ((3, 30), (40, 12), (12, 0))
+    frame, labels = rows_of(counts)
+    frame["person"] = [*range(85), *[85] * 12]
+    _, values, found = of(without_privacy(counts), (frame, labels), Form(unit_column="person"))
+    assert (found["small-leaves"].status, values["leaves of one unit (person)"]) == ("fail", 1)
+    _, _, found = of(without_privacy(counts), None, Form(unit_column="person"))
+    assert (found["small-leaves"].status, found["units"].status) == ("pass", "review")
+    _, _, found = of(without_privacy(counts), None, Form(unit_column="person", rows_per_unit=1))
+    assert "units" not in found
+
+
+def households(model, numbers, form=None):
+    """Return the checks of the rows of persons in three leaves, by the household of each person."""
+    frame, labels = rows_of(((15, 15), (20, 20), (15, 15)))
+    frame = frame.assign(hh=numbers, person=range(100))
+    given = form or Form(second_unit="hh", unit_column="person", rows_per_unit=1)
+    report = Report.of(model, form=given, train=(frame, labels))
+    return report, {one.key: one for one in report.board.checks}
+
+
+LEAF_OF_100 = [*[0] * 30, *[1] * 40, *[2] * 30]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "status"),
+    [
+        ([*range(70), *[99] * 30], "fail"),  # 30 persons of one household
+        (range(100), "pass"),
+        ([i // 2 for i in range(100)], "pass"),  # couples: 15 households or more in each leaf
+        ([*range(70), *([97] * 20), *range(200, 210)], "review"),  # one has 20 of 30 persons
+        ([*range(70), *(200 + i % 9 for i in range(30))], "review"),  # nine households
+        ([*range(70), *(200 + i % 10 for i in range(30))], "pass"),
+    ],
+)
+def test_leaves_of_one_household_are_rejected(numbers, status):
+    report, found = households(without_privacy(((15, 15), (20, 20), (15, 15))), list(numbers))
+    assert (found["second-units"].status, found["second-units"].essential) == (status, True)
+    assert found["small-leaves"].status == "pass"
+    assert (report.board.status == "fail") == (status == "fail")
+
+
+def test_households_of_a_private_model_are_for_information():
+    numbers = [*range(70), *[99] * 30]
+    report, found = households(a_tree(), numbers)
+    assert (found["second-units"].status, found["second-units"].informative) == ("review", True)
+    assert not any(one.key == "second-units" for one in report.public.checks)
+
+
+def test_a_second_unit_needs_its_column():
+    model = without_privacy(((15, 15), (20, 20), (15, 15)))
+    for train in (None, rows_of(((15, 15), (20, 20), (15, 15)))):
+        report = Report.of(model, form=Form(second_unit="hh"), train=train)
+        (found,) = [one for one in report.board.checks if one.key == "second-units"]
+        assert (found.status, found.essential, report.board.status) == ("not_run", True, "not_run")
+    (found,) = [one for one in Report.of(model).board.checks if one.key == "second-units"]
+    assert found.status == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        (Form(), "review"),
+        (Form(rows_per_unit=1), "review"),
+        (Form(rows_per_unit=3), "pass"),
+        (Form(unit_column="patient_id"), "review"),
+        (Form(unit_column="patient_id", rows_per_unit=3), "pass"),
+        (Form(unit_column="patient_id", rows_per_unit=2), "fail"),
+    ],
+)
+@pytest.mark.parametrize("private", [False, True])
+def test_identifiers_that_repeat_need_a_declared_unit(form, status, private):
+    counts = ((15, 15), (20, 20), (15, 15))
+    frame, labels = rows_of(counts)
+    frame["patient_id"] = np.arange(100) // 3
+    report = Report.of(a_tree() if private else without_privacy(counts), form=form, train=(frame, labels))
+    (found,) = [one for one in report.board.checks if one.key == "identifiers"]
+    assert (found.status, found.informative) == (status, private)
+    assert not any(one.key == "identifiers" for one in report.public.checks)

@@ -11,7 +11,7 @@ import pytest
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
-from hedgerow.report import promises
+from hedgerow.report import disclosure, promises
 from hedgerow.report.files import FileDigest, file_digests
 from hedgerow.report.form import Form
 from hedgerow.report.releases import PastRelease, Releases
@@ -85,12 +85,31 @@ def test_what_people_state_is_on_the_public_sheet_and_limits_and_risk_on_both():
     subject = Subject(a_tree(), Form(unit="a visit", limits="not for triage"))
     found = promises.stated(subject, "public")
     assert (texts(found)["one row is"], texts(found)["limits of use"]) == ("a visit", "not for triage")
-    assert texts(found)["not stated"].startswith("purpose, population, rows, curator, ")
+    assert texts(found)["not stated"].startswith("purpose, population, rows, rows that one person can have, at most, ")
     assert texts(promises.stated(subject, "board")) == {
         "limits of use": "not for triage",
         "not stated": "residual risk",
     }
     assert "hedgerow report --new-form" in found.measure
+
+
+def test_the_guarantee_for_a_person_is_stated_beside_that_for_a_row():
+    """By hand: six rows at epsilon = 1 are e^6 = 403.43 and 1 / (1 + e^-6) = 99.8 %."""
+    form = Form(rows_per_unit=6)
+    found = promises.guarantee(Subject(a_tree(), form))
+    values = {fact.name: fact.value for fact in found.facts}
+    assert (values["epsilon"], values["epsilon for all rows of one person"]) == (1, 6)
+    assert texts(found)["largest factor by which an output becomes more likely"] == "403.43"
+    assert texts(found)["a suspicion of 50 % rises to at most"] == "99.8 %"
+    assert "One person can have up to 6 rows. All of them together have 6 times ε" in found.notes[0]
+    assert "the rows of one person are in the table" in found.answer
+    unknown = promises.guarantee(Subject(a_tree()))
+    assert "The form does not state how many rows one person can have" in unknown.notes[0]
+    assert "epsilon for all rows of one person" not in texts(unknown)
+    single = promises.guarantee(Subject(a_tree(), Form(rows_per_unit=1)))
+    assert "One person has one row." in single.notes[0]
+    rate = texts(disclosure.membership_bounds(Subject(a_tree(), form)))["TPR at an FPR of 0.1 %, at most"]
+    assert rate == "40.4 %"  # e^6 / 1,000
 
 
 def test_every_charge_is_listed():

@@ -8,13 +8,14 @@ from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models import caveats
 from hedgerow.models.extra_contents import NOUNS, Content, ContentKind, content_text
 from hedgerow.privacy.amounts import amount_text
-from hedgerow.privacy.card import NO_NOISE, PrivacyCard
+from hedgerow.privacy.card import NO_NOISE
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.wording import of_unit, protected
 from hedgerow.report.appetite import Appetite
 from hedgerow.report.checks import Check, SheetKind, Status, check
 from hedgerow.report.releases import Releases
-from hedgerow.report.subject import Subject
+from hedgerow.report.subject import Subject, public_release
+from hedgerow.report.units import group_bound, judged_epsilon, person_checks, steps_of
 from hedgerow.text.messages import number_of
 
 
@@ -41,7 +42,8 @@ def card_checks(
 
 def promised(subject: Subject) -> Iterator[Check]:
     """Yield what the card says of its guarantee, and what released numbers say of the model."""
-    yield _promised(subject.card, subject.appetite)
+    yield _promised(subject)
+    yield from person_checks(subject)
     if subject.has_own_thresholds:
         how = "are" if subject.released is None else "may be"
         sentence = f"Its thresholds on numbers {how} functions of the rows, often midway between the values of two."
@@ -49,6 +51,11 @@ def promised(subject: Subject) -> Iterator[Check]:
     yield from delta(subject)
     for caveat in subject.released.caveats if subject.released is not None and subject.is_private else ():
         yield check(f"caveat/{caveat.kind}", "review", caveat.sentence)
+    release = public_release(subject)
+    if release is not None and release.has_rows and not release.is_complete:
+        known = sum(numbers is not None for numbers in release.numbers)
+        counted = f"Counts of {known:,} of {len(release.leaves):,} leaves were released"
+        yield check("caveat/partial", "review", f"{counted}: whether the model is better than a constant is not known.")
 
 
 def delta(subject: Subject, n_rows: int | None = None) -> Iterator[Check]:
@@ -63,15 +70,21 @@ def delta(subject: Subject, n_rows: int | None = None) -> Iterator[Check]:
     yield check("delta", "fail" if is_large else "review", sentence, float(card.delta))
 
 
-def _promised(card: PrivacyCard, appetite: Appetite) -> Check:
+def _promised(subject: Subject) -> Check:
+    card, appetite, bound = subject.card, subject.appetite, group_bound(subject)
     if card.epsilon is None:
         return check("guarantee", "review", "No guarantee bounds what the model discloses.")
     if not card.is_private:
         sentence = f"The model was charged for, and yet has no guarantee: {card.no_guarantee_reason}."
         return check("guarantee/reason", "fail", sentence)
-    status, words = _tier(card.epsilon, appetite)
-    sentence = f"{protected(card.unit)} protected by epsilon = {amount_text(card.epsilon)}: {words}."
-    return check("guarantee/tier", status, sentence, float(card.epsilon), **_tiers(appetite))
+    epsilon = judged_epsilon(subject)
+    status, words = _tier(epsilon, appetite)
+    sentence = f"{protected(card.unit)} protected by epsilon = {amount_text(card.epsilon)}"
+    if bound is not None:
+        rows = f"up to {number_of(subject.form.rows_per_unit or 1, 'row')}"
+        sentence += f", and all rows of one person ({rows}) by epsilon = {amount_text(epsilon)}"
+    sentence += f": {words}."
+    return check("guarantee/tier", status, sentence, float(epsilon), **_tiers(appetite))
 
 
 def _tier(epsilon: Fraction, appetite: Appetite) -> tuple[Status, str]:
@@ -90,7 +103,8 @@ def _tiers(appetite: Appetite) -> dict[str, Any]:
 def _recorded(subject: Subject, releases: Releases) -> Iterator[Check]:
     card, appetite = subject.card, subject.appetite
     unprotected, units = sum(bool(one.no_guarantee) for one in releases.charges), releases.by_unit
-    most = max(one.epsilon for one in units.values())
+    losses = {unit: one.epsilon * (steps_of(subject, unit) or 1) for unit, one in units.items()}
+    most = max(losses.values())
     status, words = _tier(most, appetite)
     if len(units) > 1:
         status, words = "review" if status == "pass" else status, "amounts that do not add up, since units differ"
@@ -99,7 +113,9 @@ def _recorded(subject: Subject, releases: Releases) -> Iterator[Check]:
     amounts = " and ".join(
         amount_text(one.epsilon) + (f" for {of_unit(unit)}" if len(units) > 1 else "") for unit, one in units.items()
     )
-    sentence = f"All releases on record together have epsilon = {amounts}: {words}."
+    is_more = any(losses[unit] > one.epsilon for unit, one in units.items())
+    of_person = f", for all rows of one person {amount_text(most)}" if is_more else ""
+    sentence = f"All releases on record together have epsilon = {amounts}{of_person}: {words}."
     yield check("releases/tier", status, sentence, float(most), **_tiers(appetite))
     if card.epsilon is not None and (card.unit not in units or card.epsilon > units[card.unit].epsilon):
         sentence = "The record does not have all of this model's charges: its epsilon is less than the card's."
@@ -165,6 +181,6 @@ def constant(subject: Subject) -> Iterator[Check]:
 _ASKED = {
     "purpose": "what the model is for",
     "curator": "who answers for the table",
-    "unit": "what one row is, and how many of them a person can have",
+    "unit": "what one row is",
     "tuning": "whether rows were looked at to choose the model and its parameters",
 }

@@ -96,6 +96,7 @@ NEEDS: dict[str, str] = {
     "rows": "the training rows (--data)",
     "labelled": "training or held-out rows (--data, --test)",
     "both": "training rows and held-out rows (--data and --test)",
+    "second-unit-rows": "the training rows with the column of the second unit (--data)",
     "held-out": "held-out rows (--test)",
     "groups": "columns whose groups are compared (--by, or the form's sensitive attributes)",
     "attack": "the result of a membership attack, or training rows and held-out rows",
@@ -104,6 +105,9 @@ NEEDS: dict[str, str] = {
 
 CATALOGUE: dict[str, Kind] = {
     "guarantee": Kind("the guarantee", "The card states a guarantee.", essential=(_GUARANTEE, _NO_GUARANTEE)),
+    "rows-per-person": Kind(
+        "rows of one person", "The guarantee is for all rows of a person.", (_GUARANTEE,), essential=(_GUARANTEE,)
+    ),
     "thresholds": Kind(
         "thresholds on numbers",
         "Thresholds are public, or were learned under a charge.",
@@ -123,6 +127,21 @@ CATALOGUE: dict[str, Kind] = {
     "form": Kind("the form", "The form states what the model is for, who answers for it, and how it was chosen."),
     "small-leaves": Kind("rows of each leaf", "No leaf has few rows.", ("leaves",), ("counts",), _ESSENTIAL),
     "units": Kind("units in each leaf", "Leaves have rows of enough units.", ("leaves", "unit"), ("counts",)),
+    "second-units": Kind(
+        "households or institutions in each leaf",
+        "Leaves have persons of enough households or institutions.",
+        ("leaves", "second-unit"),
+        ("second-unit-rows",),
+        (_NO_GUARANTEE,),
+        _BOARD,
+    ),
+    "identifiers": Kind(
+        "identifiers of persons in the rows",
+        "No column of the rows looks like an undeclared identifier of persons with several rows.",
+        (),
+        ("rows",),
+        sheets=_BOARD,
+    ),
     "small-bins": Kind("rows of each bin", "No bin whose rows are in the file has few rows.", ("points",)),
     "counts": Kind(
         "stored counts and the rows given",
@@ -199,6 +218,11 @@ _CRYPTIC_DELTA = (
     "to publish a whole row"
 )
 _RULE_OF_TEN = "safe_threshold of ACRO, 10; the rule of 10 of the Australian Bureau of Statistics' DataLab"
+_ENTITIES = (
+    "10 units and a dominance of 50 %: ESSnet SDC, Guidelines for the checking of output based on microdata research "
+    "(2010); the Bundesbank's sdcLog counts distinct entities in the same way"
+)
+_GROUP_PRIVACY = "group privacy: Vadhan, The Complexity of Differential Privacy (2017), Lemma 2.2"
 _P_RATIO = "the p % rule: safe_pratio_p of ACRO, 0.1; Hundepool et al., Statistical Disclosure Control (2012)"
 _CLASSES = "class disclosure: Hundepool et al., Statistical Disclosure Control (2012); SACRO-ML's structural attack"
 _HOLM = "Holm (1979): sign tests of all rows, false alarms of 5 % together"
@@ -232,6 +256,7 @@ RULES: dict[str, Rule] = {
     "guarantee": Rule("guarantee", "a guarantee of differential privacy", _DEFINITION),
     "guarantee/reason": Rule("guarantee", "no reason on the card voids it", _DEFINITION),
     "guarantee/tier": Rule("guarantee", _TIER, _TIERS),
+    "rows-per-person": Rule("guarantee", "the guarantee is for persons, or their rows are stated", _GROUP_PRIVACY),
     "thresholds": Rule("unprotected", "thresholds are public, or learned under a charge", _HOUSE),
     "delta": Rule("guarantee", "delta = 0 passes; from 1/n on: fail", _CRYPTIC_DELTA),
     "noise": Rule("noise", "noise is drawn", _DEFINITION),
@@ -245,6 +270,10 @@ RULES: dict[str, Rule] = {
     "small-leaves": Rule("leaves", "at least {least} in every leaf", _RULE_OF_TEN),
     "small-leaves/noisy": Rule("leaves", f"at least {{least}} in every leaf, {_BEYOND}", _RULE_OF_TEN),
     "units": Rule("leaves", "units are counted, or leaves have as many rows as that many units may have", _HOUSE),
+    "second-units": Rule(
+        "leaves", "at least {least} in every leaf, none with more than half of its persons", _ENTITIES
+    ),
+    "identifiers": Rule("leaves", "the form or the schema names the column that identifies persons", _HOUSE),
     "small-bins": Rule("leaves", "at least {least} in every bin whose rows are in the file", _RULE_OF_TEN),
     "small-leaves/own": Rule("leaves", "at least {least} in every leaf", _OWN),
     "small-leaves/own-noisy": Rule("leaves", f"at least {{least}} in every leaf, {_BEYOND}", _OWN),
@@ -264,6 +293,7 @@ RULES: dict[str, Rule] = {
     "caveat/unclear": Rule("model", "better than always one class, 95 % interval by the noise above 0", _NOISE),
     "caveat/unreachable": Rule("model", "every leaf can be reached", _HOUSE),
     "caveat/unexamined": Rule("model", "every leaf can be reached", _HOUSE),
+    "caveat/partial": Rule("model", "counts of all leaves, or of none", _HOUSE),
     "caveat/empty": Rule("model", "more rows in every leaf than the noise, at 95 % each", _NOISE),
     "groups": Rule("accuracy", "no group below its baseline", _BONFERRONI),
     "separation": Rule("membership", "p > 0.05, and at most 55 % right guesses with 95 % confidence", _PERMUTED),

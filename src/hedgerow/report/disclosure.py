@@ -4,22 +4,21 @@ Without a guarantee, what a model says and stores is for the board; with one, it
 """
 
 from collections.abc import Iterator, Sequence
-from math import inf, sqrt
+from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from hedgerow.audit import ExactMembership, LeafRisk, Membership, ShadowMembership
+from hedgerow.audit import ExactMembership, Membership, ShadowMembership
 from hedgerow.audit.entropy.measure import are_steps_read, other_rows, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
-from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
 from hedgerow.audit.inference.overfitting import CONFIDENCE, Overfit, apply_of, overfit
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
 from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.contents import (
-    MOST_SHOWN,
     Cell,
     Column,
     Grid,
@@ -29,8 +28,10 @@ from hedgerow.report.contents import (
     section,
     shortened,
 )
+from hedgerow.report.leaves import leaf_names
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
+from hedgerow.report.units import group_bound
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import shown_text
 
@@ -50,238 +51,8 @@ def _listing(subject: Subject, place: int, one: Listing) -> Grid:
     columns = tuple(Column(f"column_{i}", name, is_text=True) for i, name in enumerate(one.columns, 1))
     if not subject.conditions:
         return Grid(f"model_{place}", one.title, columns, one.rows, _MOST_POINTS)
-    rows = zip(_named(subject), one.rows, strict=True)
+    rows = zip(leaf_names(subject), one.rows, strict=True)
     return Grid(f"model_{place}", one.title, columns, tuple((name, *row[1:]) for name, row in rows))
-
-
-def _named(subject: Subject) -> tuple[str, ...]:
-    return tuple(f"{i}. {text}" for i, text in enumerate(subject.conditions, 1))
-
-
-def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
-    without = None if subject.has_leaves else subject.released
-    grids = _leaf_rows(subject, risk)
-    if risk is None:
-        facts = (_sensitive(subject, None),) if without is None else _bin_facts(subject)
-        has_bins = without is not None and bool(facts)
-        return section("leaves", facts, grids, risk=None, without=without, has_bins=has_bins, part=subject.part)
-    facts = (*_sizes(risk), *_classes(subject, risk), _sensitive(subject, risk))
-    values: dict[str, Any] = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(subject, risk)}
-    values |= {"known": "the class" if subject.number is None else "the number, to within a level"}
-    values |= {"smallest": _rows_text(risk, min(risk.rows))}
-    return section("leaves", facts, grids, part=subject.part, **values)
-
-
-def _small_bins(subject: Subject) -> int:
-    """Return how many bins have exact rows of a few people."""
-    supports = () if subject.released is None else subject.released.bin_supports
-    return sum(one.is_exact and 0 < (one.rows or 0) < subject.appetite.fewest_rows for one in supports)
-
-
-def _bin_facts(subject: Subject) -> tuple[SheetLine, ...]:
-    supports = () if subject.released is None else subject.released.bin_supports
-    if not supports:
-        return ()
-    few, small = sum(one.is_too_few for one in supports), _small_bins(subject)
-    most = subject.appetite.fewest_rows - 1
-    return (
-        SheetLine("bins", "bins with released rows", f"{len(supports):,}", len(supports)),
-        SheetLine("empty_bins", "bins without rows, or within noise of none", f"{few:,}", few),
-        *([SheetLine("small_bins", f"bins with exactly 1 to {most} rows", f"{small:,}", small)] if small else []),
-    )
-
-
-def _rows_text(risk: LeafRisk, rows: int, leaves: int = 1) -> str:
-    """Return the rows of leaves as models show them: exact, or as far as the noise on the released counts allows."""
-    return f"{rows:,}" if risk.release is None else risk.release.rows_text(rows, leaves)
-
-
-def _sizes(risk: LeafRisk) -> tuple[SheetLine, ...]:
-    (one, rows), smallest, ones = risk.counted, min(risk.rows), sum(rows == 1 for rows in risk.rows)
-    empty, without = len(risk.empty), "leaves that may have no rows" if risk.release else "leaves without rows"
-    return (
-        SheetLine("leaves", "leaves", f"{len(risk.rows):,}", len(risk.rows)),
-        SheetLine("smallest_leaf", f"{rows} in the smallest leaf", _rows_text(risk, smallest), smallest),
-        *([SheetLine("empty_leaves", without, f"{empty:,}", empty)] if empty else []),
-        SheetLine(
-            "small_leaves",
-            f"leaves with fewer than {number_of(risk.threshold, one, rows)}",
-            f"{len(risk.small):,}",
-            len(risk.small),
-        ),
-        SheetLine("single_leaves", f"leaves of one {one}", f"{ones:,}", ones),
-        SheetLine("rows_in_small_leaves", f"{rows} in leaves below the threshold", *_rows_in(risk, risk.small)),
-    )
-
-
-def _classes(subject: Subject, risk: LeafRisk) -> tuple[SheetLine, ...]:
-    if risk.counts is None:
-        return ()
-    of = "that may be of one" if risk.release else "of one"
-    what = f"leaves {of} class (class disclosure)" if subject.number is None else f"leaves {of} level"
-    rows = risk.counted[1]
-    name = f"leaves in which a class has 1 to {risk.threshold - 1} {rows}"
-    few = SheetLine("few_of_class_leaves", name, f"{len(risk.few):,}", len(risk.few))
-    pure = SheetLine("pure_leaves", what, f"{len(risk.pure):,}", len(risk.pure))
-    held = SheetLine("rows_in_pure_leaves", f"{rows} in leaves {of} {subject.part}", *_rows_in(risk, risk.pure))
-    return (pure, held, few) if subject.number is None else (pure, held)
-
-
-def _small(risk: LeafRisk) -> str:
-    few = number_of(risk.threshold, *risk.counted)
-    if risk.small:
-        return f"{_how_many(risk.small, risk)} fewer than {few}"
-    return f"{'Every leaf has' if len(risk.rows) > 1 else 'The one leaf has'} at least {few}"
-
-
-def _pure(subject: Subject, risk: LeafRisk) -> str:
-    if risk.pure and risk.release:
-        return f"{_which(risk.pure, risk)} may have rows of one {subject.part} alone, given the noise"
-    if risk.pure:
-        return f"{_how_many(risk.pure, risk)} rows of one {subject.part} alone"
-    return f"{'No leaf has rows' if len(risk.rows) > 1 else 'The one leaf is not'} of one {subject.part} alone"
-
-
-def _how_many(leaves: tuple[int, ...], risk: LeafRisk) -> str:
-    """Return the subject of a sentence about these leaves, with its verb."""
-    return f"{_which(leaves, risk)} {'have' if len(leaves) > 1 else 'has'}"
-
-
-def _which(leaves: tuple[int, ...], risk: LeafRisk) -> str:
-    whole = len(risk.rows)
-    if whole == 1:
-        return "The one leaf"
-    return f"All {whole:,} leaves" if len(leaves) == whole else f"{len(leaves):,} of {whole:,} leaves"
-
-
-def _rows_in(risk: LeafRisk, chosen: tuple[int, ...]) -> tuple[str, int]:
-    rows = sum(risk.rows[i] for i in chosen)
-    whole = _rows_text(risk, sum(risk.rows), len(risk.rows))
-    return f"{_rows_text(risk, rows, len(chosen))} of {whole}", rows
-
-
-def _sensitive(subject: Subject, risk: LeafRisk | None) -> SheetLine:
-    key, name = "sensitive_leaves", "leaves whose rule asks for a sensitive attribute"
-    if not subject.form.sensitive:
-        return SheetLine(key, name, "not known: the form names no sensitive attribute")
-    if subject.paths is None:
-        return SheetLine(key, name, "not known without decision paths")
-    found = subject.sensitive_leaves
-    small = [] if risk is None or len(risk.rows) != len(subject.paths) else [i for i in found if i in risk.small]
-    more = f", {len(small)} of them below the threshold" if risk is not None and found else ""
-    text = f"{len(found)} of {len(subject.paths)} ({', '.join(subject.form.sensitive)}){more}"
-    return SheetLine(key, name, text, len(found))
-
-
-def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
-    names = risk.leaves if risk else _named(subject)
-    if not names:
-        return ()
-    said = subject.paths.predictions if subject.paths is not None and len(subject.paths) == len(names) else None
-    whys = [_why_cell(dict(_why(subject, risk, i))) for i in range(len(names))]
-    columns: list[tuple[Column, Sequence[GridValue]]] = [(Column("leaf", "leaf", is_text=True), names)]
-    if said:
-        predicted = [value if isinstance(value, float) else shown_text(value) for value in said]
-        columns.append((Column("predicts", "predicts", is_text=subject.number is None), predicted))
-    if risk:
-        counted = risk.counted[1]
-        columns.append((Column("rows", counted), risk.rows))
-        if risk.counts and subject.number is None:  # levels are too many
-            for place, (name, counts) in enumerate(
-                zip(risk.classes or (), zip(*risk.counts, strict=True), strict=True), 1
-            ):
-                columns.append((Column(f"rows_class_{place}", f"{counted} of {shown_text(name)}"), counts))
-        columns.append((Column("why", "why"), whys))
-    rows = [*zip(*(cells for _, cells in columns), strict=True)]
-    order = sorted(range(len(rows)), key=lambda i: (not whys[i].text, risk.rows[i] if risk else 0, i))
-    flagged, is_noisy = (
-        sum(bool(why.text) for why in whys),
-        risk is not None and risk.view == "noisy",
-    )  # which discloses no more
-    shown = MOST_SHOWN if subject.released is None else 0 if is_noisy else min(MOST_SHOWN, flagged)
-    title = "Leaves, the worst first" if flagged else "Leaves"
-    return (Grid("leaves", title, tuple(column for column, _ in columns), tuple(rows[i] for i in order), shown),)
-
-
-def _why_cell(whys: dict[str, str]) -> Cell:
-    return Cell(", ".join(whys.values()), ",".join(whys) or None)
-
-
-def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[tuple[str, str]]:
-    """Yield why a leaf is listed, as a code and in words."""
-    if risk is None:
-        return
-    rows, counts = risk.rows[leaf], risk.counts[leaf] if risk.counts else ()
-    held = [count for count in counts if count > 0]
-    is_empty = leaf in risk.empty
-    is_few_of_class = subject.number is None and rows >= risk.threshold and any(n < risk.threshold for n in held)
-    found = {
-        ("empty", "may have no rows" if risk.release else "no rows"): is_empty,
-        ("few_rows", f"few {risk.counted[1]}"): not is_empty and rows < risk.threshold,
-        ("pure", f"one {subject.part}"): leaf in risk.pure,
-        ("few_of_class", "few of a class"): is_few_of_class,
-    }
-    yield from (why for why, holds in found.items() if holds)
-    if any(found.values()) and len(risk.rows) == len(subject.conditions) and leaf in subject.sensitive_leaves:
-        yield "sensitive", "sensitive"
-
-
-def leaf_checks(subject: Subject, risk: LeafRisk | None) -> Iterator[Check]:
-    if small := _small_bins(subject):
-        least = number_of(subject.appetite.fewest_rows, "row")
-        sentence = f"The file has the exact rows of {number_of(small, 'bin')} with fewer than {least}."
-        yield check("small-bins", "review" if subject.is_private else "fail", sentence, small, least=least)
-    if risk is None:
-        return
-    small, pure, least = len(risk.small), len(risk.pure), number_of(risk.threshold, *risk.counted)
-    few = "small-leaves" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own"
-    is_bounded = risk.view == "noisy" and subject.is_private
-    is_strong = (subject.card.epsilon or 0) <= subject.appetite.strong_epsilon
-    unit = None if subject.schema is None or risk.view != "noisy" else subject.schema.unit
-    fewest = risk.threshold * unit.max_rows if unit else inf
-    if risk.several and min(risk.rows) < fewest and not (is_bounded and is_strong):
-        sentence = f"{risk.several} A leaf of {risk.threshold} rows may have fewer units."
-        yield check("units", "review", sentence, min(risk.rows))
-    if is_bounded:
-        yield from _noisy_leaves(subject, risk, least, is_strong=is_strong)
-        return
-    grave: Status = "review" if subject.is_private else "fail"
-    ones = sum(rows == 1 for rows in risk.rows)
-    alone = f", and {ones:,} of them {'has' if ones == 1 else 'have'} one {risk.counted[0]} alone." if ones else "."
-    sentence = _small(risk) + alone
-    safe: Status = "pass" if risk.has_safe_rows else "review"
-    yield check(few, grave if small or ones else safe, sentence, small, least=least)
-    if risk.counts is not None:
-        what = "class disclosure" if subject.number is None else "that discloses the number to within a level"
-        sentence = f"{_pure(subject, risk)}: {what if pure else f'that would disclose the {subject.part}'}."
-        rule = "pure-leaves" if subject.number is None else "pure-leaves/number"
-        yield check(rule, grave if pure else "pass", sentence, pure)
-    if risk.counts is not None and subject.number is None:
-        sentence = (
-            f"{_how_many(risk.few, risk) if risk.few else 'No leaf has'} fewer than {least} of a class found there."
-        )
-        yield check("few-of-class", "review" if risk.few else "pass", sentence, len(risk.few), least=least)
-
-
-def _noisy_leaves(subject: Subject, risk: LeafRisk, least: str, *, is_strong: bool) -> Iterator[Check]:
-    """Yield the checks of leaves by noisy counts: a strong guarantee covers them, whatever the counts are."""
-    rule = "small-leaves/noisy" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own-noisy"
-    has_doubt = not (risk.small or risk.has_safe_rows)
-    doubt = ", but not beyond their noise (95 % for all leaves together)" if has_doubt else ""
-    bound = "small leaves disclose no more than the guarantee allows"
-    sentence = f"{_small(risk)} by the released noisy counts{doubt}; {bound}."
-    status: Status = "pass" if risk.has_safe_rows or is_strong else "review"
-    strong = subject.appetite.strong_epsilon
-    yield check(rule, status, sentence, len(risk.small), least=least, strong=strong)
-    if risk.counts is not None:
-        sentence = f"{_pure(subject, risk)} by the released noisy counts; the guarantee bounds what that discloses."
-        status = "review" if risk.pure and not is_strong else "pass"
-        yield check("pure-leaves/noisy", status, sentence, len(risk.pure), strong=strong)
-    if risk.counts is not None and subject.number is None:
-        few = f"{_how_many(risk.few, risk)} fewer" if risk.few else "No leaf has fewer"
-        sentence = f"{few} than {least} of a class by the released noisy counts; the guarantee bounds that, too."
-        status = "review" if risk.few and not is_strong else "pass"
-        yield check("few-of-class/noisy", status, sentence, len(risk.few), least=least, strong=strong)
 
 
 def row_checks(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Check]:
@@ -317,8 +88,9 @@ def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
         return "The decision paths of this model are not known."
     if not subject.paths.exclusive and len(subject.paths) > MOST_RULES:
         return f"A list of more than {MOST_RULES} rules may take long to count: hedgerow audit does."
-    if data is None and subject.paths.supports is None:
-        return "The model stores no numbers of rows in its leaves."
+    if data is None and subject.paths.complete_supports is None:
+        some = "" if subject.paths.supports is None else "some of "
+        return f"The model stores no numbers of rows in {some}its leaves."
     try:
         return reconstruction_of(*subject.refined, data=data, steps=are_steps_read(subject.own, subject.features))
     except HedgerowError as error:
@@ -405,21 +177,22 @@ RATES = (0.001, 0.01, 0.1)  # the false positive rates at which the largest true
 
 
 def membership_bounds(subject: Subject) -> Section:
-    """Return what ε permits any attack, which follows from the card alone."""
-    rates = RATES if subject.bound is not None else ()
+    """Return what ε permits any attack on a person, which follows from the card and the form alone."""
+    of_person, rates = group_bound(subject), RATES if subject.bound is not None else ()
+    bound = subject.bound if of_person is None else (of_person.epsilon, of_person.delta)
     facts = [
-        SheetLine(f"largest_tpr_at_{fpr:g}", f"TPR at an FPR of {100 * fpr:g} %, at most", *_permitted(subject, fpr))
+        SheetLine(f"largest_tpr_at_{fpr:g}", f"TPR at an FPR of {100 * fpr:g} %, at most", *_permitted(bound, fpr))
         for fpr in rates
     ]
     best = facts[1].text if facts else None
     return section("membership", facts, is_bound=True, best=best, leaves=None, found=None, exact=None)
 
 
-def _permitted(subject: Subject, fpr: float) -> tuple[str, float | None]:
-    """Return the largest TPR that the guarantee permits at an FPR, in words and as a number."""
-    if subject.bound is None:
+def _permitted(bound: tuple[Fraction, Fraction] | None, fpr: float) -> tuple[str, float | None]:
+    """Return the largest TPR that a guarantee permits at an FPR, in words and as a number."""
+    if bound is None:
         return "no bound", None
-    rate = largest_rate(fpr, *subject.bound)
+    rate = largest_rate(fpr, *bound)
     return percent_up(rate), rate
 
 
@@ -480,7 +253,7 @@ def _beside(subject: Subject, found: Membership | ShadowMembership) -> Grid:
             between = found.tpr_interval(fpr) if isinstance(found, ShadowMembership) else None
             reached = Cell(f"{100 * tpr:.2g} %", tpr, between)
             ends = tuple(Cell(f"{100 * end:.2g} %", end) for end in between) if between else (Cell("not known"),) * 2
-        rows.append((Cell(f"{100 * fpr:g} %", fpr), reached, *ends, Cell(*_permitted(subject, fpr))))
+        rows.append((Cell(f"{100 * fpr:g} %", fpr), reached, *ends, Cell(*_permitted(subject.bound, fpr))))
     columns = (
         Column("fpr", "false positive rate"),
         Column("tpr", "true positive rate"),
@@ -557,6 +330,6 @@ def _violated(subject: Subject, found: ShadowMembership) -> Iterator[Check]:
         low, _ = found.tpr_interval(fpr, confidence) if fpr >= found.finest_fpr else (0.0, 1.0)
         if subject.bound is not None and low > largest_rate(fpr, *subject.bound):
             found_at = f"At a false positive rate of {100 * fpr:g} %, the attack finds at least {100 * low:.2g} %"
-            permitted = f"of the members; the claimed epsilon permits {_permitted(subject, fpr)[0]}."
+            permitted = f"of the members; the claimed epsilon permits {_permitted(subject.bound, fpr)[0]}."
             yield check("claim", "fail", f"{found_at} {permitted}", low)
             return

@@ -26,6 +26,7 @@ from hedgerow.report.contents import (
 from hedgerow.report.files import FileRole, sha256_of
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
+from hedgerow.report.units import PersonBound, group_bound
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
@@ -45,19 +46,32 @@ def guarantee(subject: Subject) -> Section:
         SheetLine("delta", "delta", amount_text(delta), float(delta)),
     ]
     facts += [] if rho is None else [SheetLine("rho", "rho", amount_text(rho), float(rho))]
+    of_person = group_bound(subject)
+    if of_person is not None:
+        facts += _person_lines(of_person)
+        epsilon, delta = of_person.epsilon, of_person.delta
     name = "largest factor by which an output becomes more likely"
     facts.append(SheetLine("largest_factor", name, factor_text(epsilon), _factor(epsilon)))
-    unit = None if card.unit is None else noun(card.unit)
     for prior in PRIORS:
         most = largest_belief(prior, epsilon)
         name = f"a suspicion of {percent_up(prior)} rises to at most"
         facts.append(SheetLine(f"largest_belief_{prior:g}", name, percent_up(most), most))
     said: dict[str, Any] = {
-        "unit": unit,
-        "suspected": suspected(card.unit),
+        "unit": None if card.unit is None else noun(card.unit),
+        "rows": subject.form.rows_per_unit,
+        "suspected": suspected(card.unit) if of_person is None else "the rows of one person are",
+        "steps": 1 if of_person is None else of_person.steps,
         "delta": amount_text(delta) if delta else "",
     }
     return section("guarantee", facts, is_private=True, half=percent_up(largest_belief(0.5, epsilon)), **said)
+
+
+def _person_lines(bound: PersonBound) -> Iterator[SheetLine]:
+    """Yield the guarantee for all rows of one person, if it is weaker than the guarantee of the card."""
+    amounts = {"epsilon": bound.epsilon, "delta": bound.delta, "rho": bound.rho}
+    for name, amount in amounts.items():
+        if amount is not None:
+            yield SheetLine(f"{name}_person", f"{name} for all rows of one person", amount_text(amount), float(amount))
 
 
 def is_of_rows(subject: Subject) -> bool:
@@ -253,17 +267,30 @@ def stated(subject: Subject, kind: SheetKind) -> Section:
     """Return what people state in the form: all of it on the public sheet, limits and risk alone on the board's."""
     names = _STATED if kind == "public" else ("limits", "residual_risk")
     found = {name: getattr(subject.form, name) for name in names}
-    facts = [SheetLine(name, _named(name), text) for name, text in found.items() if text]
-    missing = [_named(name) for name, text in found.items() if not text]
+    facts = [
+        SheetLine(name, _named(name), f"{one:,}", one) if isinstance(one, int) else SheetLine(name, _named(name), one)
+        for name, one in found.items()
+        if one
+    ]
+    missing = [_named(name) for name, one in found.items() if not one and name not in _OPTIONAL]
     facts += [SheetLine("not_stated", "not stated", ", ".join(missing))] if missing else []
     return section("statements", facts, missing=missing)
 
 
 _STATED = (
-    *("purpose", "population", "rows", "unit", "curator", "curator_type", "region", "sector"),
+    *("purpose", "population", "rows", "unit", "rows_per_unit", "unit_column", "second_unit"),
+    *("curator", "curator_type", "region", "sector"),
     *("cut_points", "preprocessing", "tuning", "limits", "relation", "residual_risk"),
 )
-_IN_WORDS = {"unit": "one row is", "cut_points": "where cut points come from", "limits": "limits of use"}
+_OPTIONAL = ("unit_column", "second_unit")  # entries for columns that a table may not have
+_IN_WORDS = {
+    "unit": "one row is",
+    "rows_per_unit": "rows that one person can have, at most",
+    "unit_column": "column that identifies the person",
+    "second_unit": "column of the household or institution",
+    "cut_points": "where cut points come from",
+    "limits": "limits of use",
+}
 
 
 def _named(name: str) -> str:

@@ -14,8 +14,10 @@ from typing import Any, Self
 import hedgerow.report.accuracy as accuracy
 import hedgerow.report.card_checks as card_checks
 import hedgerow.report.disclosure as disclosure
+import hedgerow.report.leaves as leaves
 import hedgerow.report.promises as promises
 import hedgerow.report.residuals as residuals
+import hedgerow.report.units as units
 from hedgerow.audit import ExactMembership, LabelledRows, LeafRisk, Membership, Reconstruction, ShadowMembership
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.overfitting import Overfit
@@ -193,7 +195,7 @@ class Report(Sheets):
         )
         audits = "a result of audit.membership, audit.lira or audit.exact_membership"
         check_optional(membership, Attacked, audits, "membership")
-        columns = _columns(by, subject.form.sensitive)
+        columns = _columns(by, subject.sensitive_attributes)
         made = on or datetime.now(UTC).date()
         public = _public(subject, releases, _check_evaluation(evaluation, subject), made)
         if subject.is_private and train is None and test is None and membership is None:
@@ -242,10 +244,10 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
         about_model = [
             disclosure.model(subject),
             accuracy.released_accuracy(subject) if subject.number is None else residuals.released_error(subject),
-            disclosure.leaves(subject, risk),
+            leaves.leaves(subject, risk),
             disclosure.reconstruction_section(subject, guessed),
         ]
-        found += disclosure.leaf_checks(subject, risk)
+        found += leaves.leaf_checks(subject, risk)
     sections = (
         promises.identity(subject, "public"),
         promises.stated(subject, "public"),
@@ -283,7 +285,7 @@ def _board(
         *((promises.unprotected(subject, "board"),) if promises.is_of_rows(subject) else ()),
         *(() if subject.is_private else (promises.charges(subject, "board"),)),
         disclosure.model(subject),
-        disclosure.leaves(subject, risk),
+        leaves.leaves(subject, risk),
         performance,
         disclosure.membership(subject, attack, separated),
         *_exposed(attack, train, subject, by),
@@ -294,8 +296,9 @@ def _board(
     )
     of_rows = (
         *(card_checks.delta(subject, len(train[0])) if train is not None else ()),
-        *(disclosure.leaf_checks(subject, risk) if train is not None or not subject.is_private else ()),
+        *(leaves.leaf_checks(subject, risk) if train is not None or not subject.is_private else ()),
         *disclosure.row_checks(subject, train),
+        *units.row_unit_checks(subject, train),
         *disclosure.reconstruction_checks(subject, guessed),
         *reached,
         *disclosure.membership_checks(subject, attack, separated),

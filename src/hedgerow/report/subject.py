@@ -169,7 +169,8 @@ class Subject:
             "number": self.number is not None,
             "comparable": self.loss != "quantile",
             "schema": self.schema is not None,
-            "unit": self.schema is not None and self.schema.unit is not None,
+            "unit": self.person_unit is not None,
+            "second-unit": self.second_unit is not None,
             "own-thresholds": self.has_own_thresholds,
             "stored-counts": self.stored_leaves is not None,
         }

@@ -12,12 +12,17 @@ from hedgerow.audit.inference.labelled import unit_numbers
 from hedgerow.audit.inference.overfitting import apply_of
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import DomainError
+from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.unit import Unit, group_privacy
+from hedgerow.privacy.wording import noun, protected
+from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.subject import Subject
 from hedgerow.schema.contributions import names_person, repeats
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
+from hedgerow.text.messages import number_of
+from hedgerow.text.values import quoted_text
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,85 @@ def person_bound(subject: Subject) -> PersonBound | None:
     if subject.bound is None or steps is None:
         return None
     return PersonBound(steps, *group_privacy(*subject.bound, total_rho(subject.card.planned), steps))
+
+
+def group_bound(subject: Subject) -> PersonBound | None:
+    """Return the guarantee for all rows of one person if it is weaker than the guarantee of the card, else None."""
+    bound = person_bound(subject)
+    return None if bound is None or bound.steps == 1 else bound
+
+
+def judged_epsilon(subject: Subject) -> Fraction:
+    """Return the ε by which the guarantee is judged: for a person, or for a row if their rows are not stated."""
+    bound = person_bound(subject)
+    return (subject.card.epsilon or Fraction(0)) if bound is None else bound.epsilon
+
+
+def person_checks(subject: Subject) -> Iterator[Check]:
+    """Yield whether the guarantee is for persons, or for rows of which a person has a stated number."""
+    if not subject.is_private:
+        return
+    card, form, bound = subject.card, subject.form, person_bound(subject)
+    if bound is None:
+        unknown = "how many rows one person can have is not stated (rows_per_unit in the form)"
+        column = f"The column {quoted_text(form.unit_column)} identifies persons, and {unknown}"
+        limit = f"the guarantee is for one {noun(card.unit)}, and weaker for a person who has several"
+        stated = column if form.unit_column else f"{unknown[0].upper()}{unknown[1:]}"
+        yield check("rows-per-person", "not_run", f"{stated}: {limit}.")
+    elif card.unit is not None and bound.steps == 1:
+        sentence = f"{protected(card.unit)} protected: the guarantee is for all rows of one {noun(card.unit)}."
+        yield check("rows-per-person", "pass", sentence, bound.steps)
+    else:
+        rows = number_of(form.rows_per_unit or 1, "row")
+        words = f"epsilon = {amount_text(bound.epsilon)}"
+        yield check("rows-per-person", "pass", f"One person has at most {rows}: for a person, {words}.", bound.steps)
+
+
+def row_unit_checks(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Check]:
+    """Yield what the training rows say of persons with several rows, and of second units in leaves. **Private**."""
+    if train is None:
+        return
+    yield from _identifiers(subject, train[0])
+    found = second_units(subject, train[0])
+    if found is not None:
+        yield _second(subject, found)
+
+
+def _identifiers(subject: Subject, X: Any) -> Iterator[Check]:
+    stated, named = subject.form.rows_per_unit, subject.person_unit
+    table = Table.of(X)
+    if named is not None and named in (table.names or ()) and subject.form.unit_column:
+        most = most_rows(table.exact_column(named))
+        words = f"One value of {quoted_text(named)} has {number_of(most, 'row')}"
+        if stated is not None and most > stated:
+            sentence = f"{words}; the form states at most {number_of(stated, 'row')} a person."
+            yield check("identifiers", "fail", sentence, most, limit=stated)
+        elif stated is None and most > 1 and subject.card.unit is None:
+            sentence = f"{words}; the form does not state how many rows one person can have (rows_per_unit)."
+            yield check("identifiers", "review", sentence, most)
+    for name, most in undeclared_identifiers(subject, X):
+        if most > (stated or 1):
+            looks = f"The column {quoted_text(name)} looks like an identifier of persons, of whom one has {most:,} rows"
+            advice = "name it as unit_column in the form, with rows_per_unit, or leave it out of the rows"
+            yield check("identifiers", "review", f"{looks}: {advice}.", most, limit=stated or 1)
+
+
+def _second(subject: Subject, found: "SecondUnits") -> Check:
+    name, least = quoted_text(found.column), subject.appetite.fewest_rows
+    alone = sum(number == 1 for number in found.numbers)
+    few = sum(number < least or share > _MAJORITY for number, share in zip(found.numbers, found.largest, strict=True))
+    whole = number_of(len(found.numbers), "leaf", "leaves")
+    if alone:
+        status: Status = "review" if subject.is_private else "fail"
+        sentence = f"{alone:,} of {whole}: all persons are of one {name}."
+    elif few:
+        status, sentence = "review", f"{few:,} of {whole}: fewer than {least} {name}, or one has more than half."
+    else:
+        status, sentence = "pass", f"Every leaf has persons of at least {least} {name}, none with more than half."
+    return check("second-units", status, sentence, min(found.numbers), limit=least, least=f"{least} of them")
+
+
+_MAJORITY = 0.5
 
 
 def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]]:
