@@ -125,7 +125,7 @@ def test_charges_for_rows_and_for_persons_are_not_added():
 def test_a_guarantee_is_judged_by_the_rows_that_one_person_can_have(epsilon, rows, status):
     """0.2.0 called epsilon = 1 for one of up to six rows of a person a strong guarantee."""
     record, form = (
-        Releases((PastRelease(costing(epsilon).charges[0]),), None, "a budget file"),
+        Releases((PastRelease(costing(epsilon).charges[0]),), None),
         replace(STATED, rows_per_unit=rows),
     )
     found = {one.key: one for one in card_checks.card_checks(Subject(a_tree(costing(epsilon)), form), "public", record)}

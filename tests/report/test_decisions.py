@@ -15,7 +15,7 @@ from tests.report.subjects import CARD, a_table, a_tree, overfitted, without_pri
 
 ON = date(2026, 11, 29)
 STATED = Form(purpose="x", curator="x", unit="x", rows_per_unit=1, tuning="x")
-RECORD = Releases(tuple(map(PastRelease, CARD.charges)), None, "a budget file")
+RECORD = Releases(tuple(map(PastRelease, CARD.charges)), None)
 
 
 def decision(report):

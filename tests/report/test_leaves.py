@@ -343,7 +343,7 @@ def test_a_leaf_without_counts_hides_no_other(tmp_path):
         '("3. otherwise").'
     )
     assert "Not examined: 1 leaf" in board.section("leaves").answer
-    rows = {row[0]: row[-1] for row in board.section("leaves").grids[0].rows}
+    rows = {row[0]: text_of(row[-1]) for row in board.section("leaves").grids[0].rows}
     assert rows["3. otherwise"] == "not examined"
 
 
@@ -382,7 +382,7 @@ FILLED = Form(purpose="x", curator="x", unit="x", rows_per_unit=1, tuning="x")
 
 def statuses(model):
     """Return the statuses of the checks of leaves, and of the sheet that decides."""
-    report = Report.of(model, form=FILLED, releases=Releases(tuple(map(PastRelease, model.privacy.charges)), None, "x"))
+    report = Report.of(model, form=FILLED, releases=Releases(tuple(map(PastRelease, model.privacy.charges)), None))
     found = {one.key: one.status for one in report.deciding.checks if one.key in KEYS}
     return found, report.deciding.status
 
