@@ -125,7 +125,7 @@ ENTRIES = {
     "overfit": lambda label, y: str(audit.overfit(model_of(label), (FRAME, y), (FRAME, y))),
     "exact_membership": lambda label, y: str(audit.exact_membership(draw_of(label), FRAME, y)),
     "membership": lambda label, y: str(audit.membership(model_of(label), FRAME, y, repeats=1, random_state=0)),
-    "lira": lambda label, y: str(audit.lira(model_of(label), FRAME, y, repeats=4, random_state=0)),
+    "lira": lambda label, y: str(audit.lira(model_of(label), FRAME, y, repeats=5, random_state=0)),
     "one_run_epsilon": lambda label, y: str(
         audit.one_run_epsilon(lambda X, y: clone(model_of(label)).fit(X, y), FRAME, y, canaries=20, random_state=0)
     ),

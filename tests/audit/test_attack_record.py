@@ -34,7 +34,7 @@ LEARNER = hr.PrivateTreeClassifier(epsilon=0.5, max_depth=1, release_counts=Fals
 PLAIN = DecisionTreeClassifier(max_depth=2)
 RESULTS = {
     "membership": lambda: membership(PLAIN, X, Y, repeats=2, random_state=0),
-    "lira": lambda: lira(PLAIN, X, Y, repeats=4, random_state=0),
+    "lira": lambda: lira(PLAIN, X, Y, repeats=5, random_state=0),
     "exact-membership": lambda: exact_membership(LEARNER, X, Y),
     "exact-inference": lambda: exact_inference(LEARNER, X, Y, candidates=(X[:2], Y[:2])),
     "one-run": lambda: one_run_epsilon(PLAIN, X, Y, random_state=0),

@@ -17,7 +17,7 @@ from hedgerow.text.values import printable
 
 AttackKind = Literal["membership", "lira", "exact-membership", "exact-inference", "one-run", "empirical"]
 MeasureCode = Literal[
-    "auc", "tpr", "significant_rows", "fewest_repeats", "advantage", "privacy_loss", "label_advantage",
+    "auc", "tpr", "significant_rows", "advantage", "privacy_loss", "label_advantage",
     "success", "baseline", "models", "epsilon", "mu",
 ]  # fmt: skip
 RATES = (0.001, 0.01, 0.1)
@@ -34,10 +34,10 @@ class AttackMeasure:
     Attributes
     ----------
     code : str
-        "auc", "tpr" (at the false positive rate `at`), "significant_rows", "fewest_repeats" (by which a row could be
-        significant), "advantage" and "privacy_loss" (the largest of any row), "label_advantage", "success" and
-        "baseline" (chances to guess right with and without the model), "models" (how many are seen together), or
-        "epsilon" and "mu" (lower bounds of the privacy loss).
+        "auc", "tpr" (at the false positive rate `at`), "significant_rows" (whose fits differ with and without the row),
+        "advantage" and "privacy_loss" (the largest of any row), "label_advantage", "success" and "baseline" (chances to
+        guess right with and without the model), "models" (how many are seen together), or "epsilon" and "mu" (lower
+        bounds of the privacy loss).
     value : float
         The number.
     low, high : float or None
@@ -46,6 +46,9 @@ class AttackMeasure:
         The confidence of the interval; None for an exact number.
     at : float or None
         The false positive rate of a true positive rate.
+    p_value : float or None
+        Of the hypothesis that the learner ignores the row: one-sided for an AUC, and for rows the smallest one of their
+        sign tests times their number.
     """
 
     code: MeasureCode
@@ -54,14 +57,18 @@ class AttackMeasure:
     high: float | None = None
     confidence: float | None = None
     at: float | None = None
+    p_value: float | None = None
 
     def __post_init__(self) -> None:
         if self.code not in get_args(MeasureCode):
             raise ArgumentError("expected a measure with a known code, got another code.")
-        numbers = [self.value, *(x for x in (self.low, self.high, self.confidence, self.at) if x is not None)]
+        numbers = [
+            self.value,
+            *(x for x in (self.low, self.high, self.confidence, self.at, self.p_value) if x is not None),
+        ]
         if not all(type(number) in (int, float) and math.isfinite(number) and number >= 0 for number in numbers):
             raise ArgumentError(f"expected finite numbers >= 0 of the measure {self.code}, got others.")
-        if any(not share <= 1 for share in (self._share, self.confidence or 0, self.at or 0)):
+        if any(not share <= 1 for share in (self._share, self.confidence or 0, self.at or 0, self.p_value or 0)):
             raise ArgumentError(f"expected shares from 0 to 1 of the measure {self.code}, got a larger number.")
         if (self.at is None) == (self.code == "tpr"):
             raise ArgumentError("expected a false positive rate with each true positive rate, and with nothing else.")

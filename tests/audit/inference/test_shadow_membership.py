@@ -72,20 +72,20 @@ def test_the_gain_of_rows_is_the_exact_advantage():
 def test_a_seed_repeats_whatever_the_number_of_processes_and_the_kind_of_frame(n_jobs):
     table = people(60)
     learner = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=2, search="greedy", schema=SCHEMA)
-    found = lira(learner, table, table["risk"], repeats=4, random_state=5)
+    found = lira(learner, table, table["risk"], repeats=5, random_state=5)
     frame = pl.from_pandas(table)
-    assert same(found, lira(learner, frame, frame["risk"], repeats=4, random_state=5, n_jobs=n_jobs))
+    assert same(found, lira(learner, frame, frame["risk"], repeats=5, random_state=5, n_jobs=n_jobs))
     assert same(
-        found, lira(lambda: clone(learner), table, table["risk"], repeats=4, random_state=np.random.default_rng(5))
+        found, lira(lambda: clone(learner), table, table["risk"], repeats=5, random_state=np.random.default_rng(5))
     )
-    assert not same(found, lira(learner, table, table["risk"], repeats=4, random_state=6))
+    assert not same(found, lira(learner, table, table["risk"], repeats=5, random_state=6))
     assert found.target == "PrivateRuleListClassifier"
 
 
 def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
-    lira(DecisionTreeClassifier(), X, Y, repeats=4, random_state=0)
+    lira(DecisionTreeClassifier(), X, Y, repeats=5, random_state=0)
     assert capsys.readouterr() == ("", "")
-    lira(DecisionTreeClassifier(), X, Y, repeats=4, random_state=0, verbose=True)
+    lira(DecisionTreeClassifier(), X, Y, repeats=5, random_state=0, verbose=True)
     out, err = capsys.readouterr()
     assert out == ""
     assert "membership inference" in err
@@ -94,7 +94,7 @@ def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
-        ({"repeats": 3}, ValueError, "repeats must be a whole number >= 4, got 3"),
+        ({"repeats": 4}, ValueError, "repeats must be a whole number >= 5, got 4"),
         ({"y": np.ones(150)}, ValueError, "expected two or more classes, or numbers, in y, got one"),
         ({"X": X[:19], "y": Y[:19]}, ValueError, "expected 20 rows or more, got 19: a fit could have none"),
         ({"y": Y[:-1]}, ValueError, "expected as many labels in y as rows in X"),

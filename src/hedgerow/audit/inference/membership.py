@@ -217,7 +217,10 @@ class Membership(AttackResult):
         return self.attack
 
     def _measures(self) -> Iterator[AttackMeasure]:
-        yield AttackMeasure("auc", self.auc, *self.auc_confidence, CONFIDENCE)
+        _, _, members, others = self.sizes
+        error = sqrt((members + others + 1) / (12 * members * others))  # of one split, of guesses
+        p_value = float(norm.sf((self.auc - 0.5) / error))
+        yield AttackMeasure("auc", self.auc, *self.auc_confidence, CONFIDENCE, p_value=p_value)
         for rate in RATES:
             if rate >= self.finest_fpr:
                 yield AttackMeasure("tpr", self.tpr_at(rate), at=rate)

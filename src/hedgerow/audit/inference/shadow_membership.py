@@ -25,6 +25,7 @@ from hedgerow.text.axes import Axes
 
 SHADOW_ATTACKS: Mapping[str, Callable[[], ShadowAttack]]  # the attacks by shadow fits that have a name
 SHADOW_ATTACKS = {"online": OnlineLira, "offline": OfflineLira, "rmia": Rmia, "rmia-offline": OfflineRmia}
+_ALARM = 0.01  # of all intervals of true positive rates of a record
 RATES = (0.001, 0.01)  # the false positive rates whose true positive rates are printed
 
 
@@ -101,6 +102,13 @@ class ShadowMembership(AttackResult):
         half = student.ppf((1 + CONFIDENCE) / 2, self.repeats - 1) * self.auc_standard_error
         return max(float(self.auc - half), 0.0), min(float(self.auc + half), 1.0)
 
+    @property
+    def auc_p_value(self) -> float:
+        """The one-sided p-value of `auc` for guesses; at least ``2**-repeats``, if all splits agree."""
+        error = self.auc_standard_error
+        p_value = float(student.sf((self.auc - 0.5) / error, self.repeats - 1)) if error else 0.0
+        return max(p_value, 2.0**-self.repeats) if self.auc > 0.5 else max(p_value, 0.5)
+
     def tpr_at(self, fpr: float) -> float:
         """Return the true positive rate at a false positive rate, from `finest_fpr`, or the first stored one, to 1."""
         scored = f"{self.shadows.outside.size} scores of non-members"
@@ -174,13 +182,14 @@ class ShadowMembership(AttackResult):
         return self.attack
 
     def _measures(self) -> Iterator[AttackMeasure]:
-        yield AttackMeasure("auc", self.auc, *self.auc_interval, CONFIDENCE)
-        together = 1 - (1 - CONFIDENCE) / len(RECORDED)  # so that all intervals hold with 95 % confidence
+        yield AttackMeasure("auc", self.auc, *self.auc_interval, CONFIDENCE, p_value=self.auc_p_value)
+        together = 1 - _ALARM / len(RECORDED)  # so that all intervals hold together
         for rate in RECORDED:
             if rate >= self.finest_fpr:
                 yield AttackMeasure("tpr", self.tpr_at(rate), *self.tpr_interval(rate, together), together, rate)
-        yield AttackMeasure("significant_rows", len(self.significant_rows()))
-        yield AttackMeasure("fewest_repeats", self.fewest_repeats)
+        p_values = self.by_row()["p_value"].to_numpy()
+        adjusted = min(float(p_values.min()) * len(p_values), 1.0)
+        yield AttackMeasure("significant_rows", len(self.significant_rows()), p_value=adjusted)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve and its intervals with logarithmic axes, and return the axes."""
@@ -235,7 +244,7 @@ def _jackknife(without: Floats) -> Floats:
     return (splits - 1) / splits * ((without - without.mean(axis=0)) ** 2).sum(axis=0)
 
 
-_FEWEST = 4  # splits: three to learn an attack from
+_FEWEST = 5  # splits: the jackknife leaves one out, and an attack on one of four is learned from three
 _FEWEST_ROWS = 20
 
 
@@ -267,7 +276,7 @@ def lira(
         The likelihood ratio of shadow fits with the row and without it, `OnlineLira`, or a test by those without it
         alone, `OfflineLira`; `Rmia` and `OfflineRmia` compare a row with other rows.
     repeats : int, default=32
-        The number of splits, each with two fits; at least 4. A row that every split separates has the p-value
+        The number of splits, each with two fits; at least 5. A row that every split separates has the p-value
         ``2**-repeats``: of 1,000 rows, fewer than 15 splits show none.
 
     Raises
