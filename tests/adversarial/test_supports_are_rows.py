@@ -102,7 +102,7 @@ def test_copies_that_a_tree_takes_for_rows_are_named_weighted(kind, member):
         forest = kind(member(max_depth=3), 2, random_state=0).fit(X, Y)
     for tree, features in trees_of(forest, SCHEMA):
         found = reconstruction(tree, SCHEMA, features=features)
-        assert (found.view, found.to_dict()["pass"]) == ("weighted", "weighted")
+        assert (found.view, found.to_dict()["supports"]) == ("weighted", "weighted")
         assert "are not numbers of rows" in str(found)
 
 
@@ -111,7 +111,7 @@ def test_boosting_that_draws_copies_is_named_weighted():
     forest = AdaBoostRegressor(DecisionTreeRegressor(max_depth=2), n_estimators=3, random_state=0)
     for tree, features in trees_of(forest.fit(X, X.sum(axis=1)), SCHEMA):
         found = reconstruction(tree, SCHEMA, features=features)
-        assert (found.view, found.to_dict()["pass"]) == ("weighted", "weighted")
+        assert (found.view, found.to_dict()["supports"]) == ("weighted", "weighted")
         assert reconstruction(tree, SCHEMA, features=features, data=X).view == "data"
 
 

@@ -215,7 +215,7 @@ def test_a_record_that_was_cut_off_is_found_by_the_hash_that_was_kept(fitted, ru
     assert (code, out, "no entry has the hash that was kept" in err) == (2, "", True)
 
 
-FILLED_IN = "".join(f"{name}: stated\n" for name in ("purpose", "curator", "unit", "tuning"))
+FILLED_IN = "".join(f"{name}: stated\n" for name in ("purpose", "curator", "unit", "tuning")) + "rows_per_unit: 1\n"
 
 
 def test_the_exit_status_of_a_check_is_that_of_the_deciding_sheet(folder, run):

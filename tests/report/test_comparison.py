@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from hedgerow.privacy.charge import Charge
-from hedgerow.report import Comparison, Releases, Report
+from hedgerow.report import Comparison, Form, Releases, Report
 from hedgerow.report.contents import text_of
 from hedgerow.report.releases import PastRelease
 from hedgerow.schema import Label, Schema
@@ -56,7 +56,10 @@ def test_no_finding_of_a_report_is_left_out():
     """A record whose total needs a reason, and a form that says nothing, are reasons of the comparison, too."""
     card = replace(CARD, charges=(Charge("draw", Fraction(3, 5)), Charge("counts", Fraction(2, 5))))
     releases = Releases(tuple(map(PastRelease, [*card.charges, Charge("list", Fraction(1))])), None)
-    reports = {name: Report.of(a_tree(card), releases=releases, train=a_table(), on=ON) for name in ("a", "b")}
+    form = Form(rows_per_unit=1)
+    reports = {
+        name: Report.of(a_tree(card), form=form, releases=releases, train=a_table(), on=ON) for name in ("a", "b")
+    }
     found = Comparison.of(reports)
     for sheet, kind in ((found.public, "public"), (found.board, "board")):
         ours = {name: {one.sentence for one in getattr(report, kind).checks} for name, report in reports.items()}
