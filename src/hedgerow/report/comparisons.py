@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.stats import t as student
 
-from hedgerow.audit.inference.labelled import unit_numbers
-from hedgerow.boundary.arrays import Floats, Index
-from hedgerow.schema.schema import Schema
+from hedgerow.audit.inference.labelled import Clusters
+from hedgerow.boundary.arrays import Floats
 
 CONFIDENCE = 0.95
 Verdict = Literal["better", "unclear", "worse"]
@@ -24,22 +23,6 @@ class Words(NamedTuple):
 
 
 PLAIN = Words()
-
-
-@dataclass(frozen=True)
-class Clusters:
-    """The rows that are not independent of each other: those of one unit of the schema."""
-
-    numbers: Index | None  # the unit of each row; None if rows are independent, or the table lacks the unit's column
-    most: int = 1  # rows that one unit may have if the table does not say which
-
-    @classmethod
-    def of(cls, schema: Schema | None, X: Any) -> Self:
-        unit, numbers = None if schema is None else schema.unit, unit_numbers(schema, X)
-        return cls(numbers, 1 if unit is None or numbers is not None else unit.max_rows)
-
-    def inside(self, rows: Any) -> "Clusters":
-        return Clusters(None if self.numbers is None else self.numbers[rows], self.most)
 
 
 @dataclass(frozen=True)

@@ -277,7 +277,7 @@ def membership_checks(subject: Subject, found: Attacked | None, leaves: Overfit 
 
 def _bound(subject: Subject, leaves: Overfit) -> float:
     unit = None if subject.schema is None else subject.schema.unit
-    return leaves.upper_bound(1 if unit is None else unit.max_rows)
+    return leaves.upper_bound()
 
 
 def _separated(subject: Subject, leaves: Overfit) -> Check:

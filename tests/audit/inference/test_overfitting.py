@@ -8,12 +8,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.audit import Leaves, Overfit, overfit
 from hedgerow.errors import DomainError
+from hedgerow.schema import Integer, Label, Schema, Unit
 from tests.learn.tables import SCHEMA, people
 
 COUNTS = st.integers(0, 6)
@@ -244,3 +246,124 @@ def test_classes_may_be_whole_numbers_as_floats():
 def test_counts_that_are_no_table_are_refused(counts):
     with pytest.raises(ValueError, match="expected"):
         Overfit(("a", "b"), ("x", "y"), counts, ((1, 1), (1, 1)))
+
+
+UNITS = Schema({"leaf": Integer(0, 9, cuts=())}, Label("y", (0, 1)), unit=Unit("person", 6))
+
+
+def rows_by_unit(rng, units, *, equal=True, tilt=0.0):
+    """Return rows of units of 1 to 6 rows, in leaves from 0 to 3: all in one leaf and of one class, or not."""
+    sizes = rng.integers(1, 7, units)
+    y, leaf = (rng.random(units) < 0.4).astype(int), rng.integers(0, 4, units)
+    leaf[rng.random(units) < tilt] = 0
+    frame = pd.DataFrame({"leaf": leaf, "person": np.arange(units)}).loc[np.repeat(np.arange(units), sizes)]
+    if not equal:
+        frame["leaf"] = np.where(rng.random(len(frame)) < 0.5, frame["leaf"], rng.integers(0, 4, len(frame)))
+    return frame.reset_index(drop=True), np.repeat(y, sizes)
+
+
+def leaf_of(X):
+    return X["leaf"].to_numpy()
+
+
+def without_person(pair):
+    return pair[0].drop(columns="person"), pair[1]
+
+
+@pytest.mark.parametrize("draws", [60, pytest.param(600, marks=pytest.mark.statistics)])
+@pytest.mark.parametrize("has_column", [True, False])
+def test_units_are_permuted_as_wholes(draws, has_column):
+    """At most 5 % false alarms with the schema's unit (to within 10^-4); by rows there are several times more."""
+    rng, alarms = np.random.default_rng(2), np.zeros(2)
+    for _ in range(draws):
+        train, test = (rows_by_unit(rng, units) for units in (90, 60))
+        if not has_column:
+            train, test = without_person(train), without_person(test)
+        alarms += [overfit(leaf_of, train, test, schema=schema).p_value <= 0.05 for schema in (UNITS, None)]
+    assert alarms[0] <= binom.ppf(1 - 1e-4, draws, 0.05)
+    assert alarms[1] > 0.3 * draws
+
+
+def test_units_that_differ_are_found_to():
+    rng = np.random.default_rng(0)
+    train, test = rows_by_unit(rng, 300, tilt=0.4), rows_by_unit(rng, 300)
+    assert overfit(leaf_of, train, test, schema=UNITS).p_value == 0.001
+    assert overfit(leaf_of, without_person(train), without_person(test), schema=UNITS).p_value < 0.05
+
+
+def every_partition(train, test):
+    """Return V of all partitions of the units that have as many training units by the commonest class, one by one."""
+    units = [
+        [(leaf, k) for leaf, k, own in zip(X["leaf"], y, X["person"], strict=True) if own == person]
+        for X, y in (train, test)
+        for person in X["person"].unique()
+    ]
+    n_train = train[0]["person"].nunique()
+    of = [max((0, 1), key=lambda k, unit=unit: sum(k == own for _, own in unit)) for unit in units]
+    found = []
+    for chosen in combinations(range(len(units)), n_train):
+        if sum(of[i] for i in chosen) != sum(of[:n_train]):
+            continue
+        sides = [
+            [row for i, unit in enumerate(units) if (i in chosen) == side for row in unit] for side in (True, False)
+        ]
+        if any(len({k for _, k in side}) < 2 for side in sides):
+            found.append(1.0)
+            continue
+        (X, y), (X_test, y_test) = (zip(*side, strict=True) for side in sides)
+        every = Counter([*y, *y_test])
+        taus = {k: tau_row_by_row(X, y, X_test, y_test, k) for k in every}
+        found.append(float(Fraction(1, 2) + sum(Fraction(every[k], every.total()) * taus[k] for k in every) / 2))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_p_value_by_units_is_that_of_all_partitions(seed):
+    """999 draws are off by less than .06 (4 standard deviations at most)."""
+    rng = np.random.default_rng(seed)
+    train, test = rows_by_unit(rng, 5, equal=False), rows_by_unit(rng, 4, equal=False)
+    for X, y in (train, test):
+        y[:] = rng.integers(0, 2, len(y))
+        y[:2] = 0, 1
+        X["leaf"] %= 2
+    found = overfit(leaf_of, train, test, schema=UNITS)
+    every = every_partition(train, test)
+    assert found.p_value == pytest.approx(np.mean(every >= found.vulnerability - 1e-9), abs=0.06)
+    assert found.vulnerability_by_chance == pytest.approx(every.mean(), abs=0.03)
+
+
+def test_units_of_one_row_are_rows():
+    rng = np.random.default_rng(0)
+    train, test = (
+        (X.drop_duplicates("person"), y[~X["person"].duplicated()])
+        for X, y in (rows_by_unit(rng, 80), rows_by_unit(rng, 50))
+    )
+    assert overfit(leaf_of, train, test, schema=UNITS) == overfit(leaf_of, train, test)
+    assert hr.audit.Overfit((0, 1), ("a",), ((5, 5),), ((4, 4),)).units == ()
+
+
+@pytest.mark.parametrize("draws", [100, pytest.param(1000, marks=pytest.mark.statistics)])
+def test_the_upper_bound_holds_for_units(draws):
+    """V of new units is .575 here; the bound is below it in at most 5 % (a false alarm of 10^-4)."""
+    rng = np.random.default_rng(5)
+    below = 0
+    for _ in range(draws):
+        train, test = rows_by_unit(rng, 150, tilt=0.2), rows_by_unit(rng, 100)
+        below += overfit(leaf_of, train, test, schema=UNITS).upper_bound() < 0.5 + 0.2 * 0.75 / 2
+    assert below <= binom.ppf(1 - 1e-4, draws, 0.05)
+
+
+def test_the_rows_that_would_exclude_a_limit_do():
+    """The rows that are asked for suffice in about half of the draws, and a quarter of them never does."""
+    rng = np.random.default_rng(0)
+
+    def draw(rows):
+        return tuple(map(tuple, rng.multinomial(rows, np.full(8, 1 / 8)).reshape(4, 2).tolist()))
+
+    asked = np.median([result(draw(1500), draw(100)).test_rows_needed(0.55) for _ in range(40)])
+    for rows, least, most in ((int(1.3 * asked), 0.6, 1), (int(asked / 4), 0, 0.2)):
+        share = np.mean([result(draw(1500), draw(rows)).upper_bound() <= 0.55 for _ in range(60)])
+        assert least <= share <= most
+    assert result(draw(60), draw(60)).test_rows_needed(0.55) is None
+    with pytest.raises(ValueError, match=r"expected a limit above 0\.5"):
+        result(draw(60), draw(60)).test_rows_needed(0.5)

@@ -1,5 +1,6 @@
 """Rows with their labels, from which audits draw subsets. Private: nothing here is released."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -8,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 
-from hedgerow.boundary.arrays import Array, Index
+from hedgerow.boundary.arrays import Array, Index, Whole
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.models.released import released_model
@@ -125,6 +126,35 @@ def once_a_unit(schema: Schema | None, X: Any, *keys: Index, column: str | None 
     """Return each combination of the rows' keys once a unit; None where the table does not have the unit's column."""
     units = unit_numbers(schema, X, column)
     return None if units is None else tuple(np.unique(np.column_stack([*keys, units]), axis=0).T[:-1])
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The rows that are not independent of each other: those of one unit of the schema."""
+
+    numbers: Index | None  # the unit of each row; None if rows are independent, or the table lacks the unit's column
+    most: int = 1  # rows that one unit may have if the table does not say which
+
+    @classmethod
+    def of(cls, schema: Schema | None, X: Any) -> Self:
+        unit, numbers = None if schema is None else schema.unit, unit_numbers(schema, X)
+        return cls(numbers, 1 if unit is None or numbers is not None else unit.max_rows)
+
+    def inside(self, rows: Any) -> "Clusters":
+        return Clusters(None if self.numbers is None else self.numbers[rows], self.most)
+
+    def kinds(self, values: Whole) -> Counter[tuple[int, ...]]:
+        """Return the number of units by the sorted values of their rows.
+
+        If units are not known by row, every unit has as many rows of equal values as it may have.
+        """
+        if self.numbers is None:
+            every = Counter[int](values.tolist()).items()
+            wholes = Counter({(value,) * self.most: n // self.most for value, n in every})
+            return +(wholes + Counter({(value,) * (n % self.most): 1 for value, n in every if n % self.most}))
+        order = np.lexsort((values, self.numbers))
+        starts = np.flatnonzero(np.diff(self.numbers[order])) + 1
+        return Counter(tuple(own.tolist()) for own in np.split(values[order], starts))
 
 
 def _take(data: Any, index: Index) -> Any:

@@ -1,24 +1,26 @@
 """Distributional overfitting: distance between the leaf distributions of training rows and held-out rows."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from math import floor, sqrt
+from math import ceil, floor, sqrt
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.stats import hypergeom
 from sklearn.pipeline import Pipeline
 
-from hedgerow.audit.inference.labelled import NO_CLASSES, LabelledRows, distinct, predicts_numbers
+from hedgerow.audit.inference.labelled import NO_CLASSES, Clusters, LabelledRows, distinct, predicts_numbers
 from hedgerow.audit.plot import overfit_bars
-from hedgerow.boundary.arrays import Array, Index
+from hedgerow.boundary.arrays import Array, Floats, Index, Integers
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.learn.contract import FittedModelMixin
 from hedgerow.models.released import released_leaf_model, released_model
+from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
 from hedgerow.text.axes import Axes
 from hedgerow.text.messages import aligned
@@ -28,8 +30,11 @@ PRIVATE = "An exact function of the rows: for the curator's eyes only, not for r
 CONFIDENCE = 0.95
 _NORMAL = 1.645  # its quantile of the normal distribution
 _DRAWS = 999  # partitions of the permutation test
+_MOST_CELLS = 10**7  # numbers in memory while partitions are drawn
 _ROUNDING = 1e-12  # off which floats are, so that an equal V counts as equal
 _Counts = tuple[tuple[int, ...], ...]
+UnitKinds = tuple[tuple[tuple[int, ...], int, int], ...]
+"""Units that have equal rows: the places of a unit's rows in a table of counts, and such units in train and in test."""
 
 
 @runtime_checkable
@@ -95,6 +100,10 @@ class Overfit:
         Rows of each class in each leaf, among the training rows and the held-out rows; every class has some in both.
     as_released_code : bool
         Whether shares are of all rows of a set, as in SSRL's released code, and not of its rows of the class.
+    units : tuple
+        The units of rows that are not independent: for each kind of unit, the places of its rows (the leaf times the
+        number of classes, plus the class), and the number of such units in train and in test. Empty if each row is a
+        unit.
 
     Examples
     --------
@@ -110,6 +119,7 @@ class Overfit:
     train: _Counts
     test: _Counts
     as_released_code: bool = False
+    units: UnitKinds = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for counts in (self.train, self.test):
@@ -147,7 +157,9 @@ class Overfit:
 
     @property
     def vulnerability_by_chance(self) -> float:
-        """The mean of V over all partitions into train and test with as many rows of each class; above 0.5."""
+        """The mean of V over partitions into train and test, above 0.5: all, or those that `p_value` draws by units."""
+        if self.units:
+            return float(self._permuted.mean())
         chances = [
             sum(
                 mean_deviation(ours + others, a[k] + b[k], ours) * (1 / ours + 1 / others) / 2
@@ -157,40 +169,94 @@ class Overfit:
         ]
         return float(self._overall(list(map(Fraction, chances))))
 
-    @cached_property
+    @property
     def p_value(self) -> float:
-        """The probability of such a V, or a larger one, by a random partition of these rows: a permutation test.
+        """The probability of such a V, or a larger one, by a random partition of these units: a permutation test.
 
-        Partitions have as many training rows, of each class too unless `as_released_code`. The test draws 999 of them
-        with a fixed seed. If a model does not depend on which of these rows are training rows, its p-value is at most
-        0.05 in at most 5 % of the cases.
+        Partitions have as many training units; unless `as_released_code`, as many of each class, which is the commonest
+        class of a unit's rows. All rows of a unit are on the same side. The test draws 999 partitions with a fixed
+        seed. If a model does not depend on which of these units are training units, its p-value is at most 0.05 in at
+        most 5 % of the cases.
         """
-        rng, (ours, others) = np.random.default_rng(0), (np.array(part) for part in (self.train, self.test))
-        cells = (ours + others).T  # a class by line
-        if self.as_released_code:
-            drawn = rng.multivariate_hypergeometric(cells.ravel(), ours.sum(), _DRAWS, method="marginals")
-            drawn = drawn.reshape(_DRAWS, *cells.shape)
-        else:
-            parts = zip(cells, ours.sum(axis=0), strict=True)
-            drawn = np.stack(
-                [rng.multivariate_hypergeometric(own, n, _DRAWS, method="marginals") for own, n in parts], axis=1
-            )
-        sizes = np.array(self._totals, dtype=np.float64)[:, :, np.newaxis]
-        taus = np.abs(drawn / sizes[:, 0] - (cells - drawn) / sizes[:, 1]).sum(axis=2) / 2
-        values = 0.5 + taus @ np.array(list(self.class_shares.values())) / 2
-        return float(1 + (values >= self.vulnerability - _ROUNDING).sum()) / (1 + _DRAWS)
+        return float(1 + (self._permuted >= self.vulnerability - _ROUNDING).sum()) / (1 + _DRAWS)
 
-    def upper_bound(self, rows_per_unit: int = 1) -> float:
-        """Return an upper bound on V for new rows of the same kind, with 95 % confidence.
+    @property
+    def _unit_kinds(self) -> UnitKinds:
+        sets = (np.array(counts).ravel().tolist() for counts in (self.train, self.test))
+        return self.units or tuple(((place,), *both) for place, both in enumerate(zip(*sets, strict=True)) if any(both))
+
+    @cached_property
+    def _permuted(self) -> Floats:
+        """V of random partitions of the units; 1 if a class has no row on a side, which occurs with units alone."""
+        places, *sets = zip(*self._unit_kinds, strict=True)
+        ours, others = (np.array(units) for units in sets)
+        sizes, n_cells = list(map(len, places)), len(self.leaves) * len(self.classes)
+        entries = np.ones(sum(sizes), dtype=np.int64), np.concatenate(places), np.cumsum([0, *sizes])
+        rows = csr_array(entries, shape=(len(places), n_cells))
+        strata = np.array([0 if self.as_released_code else self._commonest(own) for own in places])
+        rng, values = np.random.default_rng(0), list[Floats]()
+        for draws in _portions(_DRAWS, max(len(places), n_cells)):
+            drawn = np.zeros((draws, len(places)), dtype=np.int64)
+            for stratum in np.unique(strata):
+                inside = strata == stratum
+                every = (ours + others)[inside], ours[inside].sum()
+                drawn[:, inside] = rng.multivariate_hypergeometric(*every, draws, method="marginals")
+            train, test = ((rows.T @ units.T).T for units in (drawn, ours + others - drawn))
+            shape = draws, len(self.leaves), len(self.classes)
+            values.append(self._values(train.reshape(shape), test.reshape(shape)))
+        return np.concatenate(values)
+
+    def _commonest(self, places: tuple[int, ...]) -> int:
+        """Return the commonest class of a unit's rows, the first of equals."""
+        return int(np.bincount(np.array(places) % len(self.classes)).argmax())
+
+    def _values(self, train: Integers, test: Integers) -> Floats:
+        """Return V of several partitions by their counts, of shape ``(n_partitions, n_leaves, n_classes)``."""
+        sizes = [counts.sum(axis=1, keepdims=True) for counts in (train, test)]
+        if self.as_released_code:
+            sizes = [of_class.sum(axis=2, keepdims=True) for of_class in sizes]
+        ours, others = (counts / np.maximum(size, 1) for counts, size in zip((train, test), sizes, strict=True))
+        taus = np.abs(ours - others).sum(axis=1) / 2
+        shares = np.array(list(self.class_shares.values()))
+        return np.where(((sizes[0] > 0) & (sizes[1] > 0)).all(axis=(1, 2)), 0.5 + taus @ shares / 2, 1.0)
+
+    def upper_bound(self) -> float:
+        """Return an upper bound on V for new units of the same kind, with 95 % confidence.
 
         V of a sample is no smaller than the difference between the shares of train and test in the leaves that are
-        likelier in train, which are fixed. Their shares are binomial with a variance of at most 1/4 a row, so that the
-        bound is that of a normal distribution. Rows are independent, except for up to `rows_per_unit` of one unit.
+        likelier in train, which are fixed. A unit's rows move this difference by up to their weight, so that its
+        variance is at most the sum of the squared weights of all units, divided by 4; the bound is that of a normal
+        distribution.
         """
-        shares, sizes = self.class_shares.values(), zip(self._class_rows, self._totals, strict=True)
-        each = zip(shares, sizes, strict=True)
-        squares = sum(rows * (share / n) ** 2 for share, both in each for rows, n in zip(*both, strict=True))
-        return min(self.vulnerability + _NORMAL * sqrt(rows_per_unit * squares) / 4, 1.0)
+        return min(self.vulnerability + _NORMAL * sqrt(sum(self._squares)) / 4, 1.0)
+
+    @property
+    def _squares(self) -> tuple[float, float]:
+        """The sums of the squared weights of the units of train, and of test."""
+        shares = np.array(list(self.class_shares.values()))[:, np.newaxis]
+        weights = shares / np.array(self._totals)  # of a row, by its class and its set
+        sums = np.zeros(2)
+        for places, *units in self._unit_kinds:
+            own = weights[np.array(places) % len(self.classes)].sum(axis=0)
+            sums += np.array(units) * own**2
+        return float(sums[0]), float(sums[1])
+
+    def test_rows_needed(self, limit: float) -> int | None:
+        """Return about how many held-out rows show that V of new units is at most `limit`, if rows are split by chance.
+
+        None if no number of held-out rows does, with these training rows.
+
+        Raises
+        ------
+        ValueError
+            If `limit` is not above 0.5.
+        """
+        if not limit > 0.5:
+            raise ArgumentError(f"expected a limit above 0.5, the success of random guessing, got {limit:g}.")
+        ours, others = (sum(map(sum, counts)) for counts in (self.train, self.test))
+        excess = self.vulnerability_by_chance - 0.5 + _NORMAL * sqrt(sum(self._squares)) / 4
+        left = (1 / ours + 1 / others) * ((limit - 0.5) / excess) ** 2 - 1 / ours  # excess falls with the root of it
+        return ceil(1 / left) if left > 0 else None
 
     def _distances(self) -> list[Fraction]:
         leaves = list(zip(self.train, self.test, strict=True))
@@ -259,7 +325,14 @@ class Overfit:
         return "\n".join([f"V = {v:.3f}", meaning, chance, "", *tau, "", *aligned(lines, left=2), "", PRIVATE])
 
 
-def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_released_code: bool = False) -> Overfit:
+def overfit(
+    model: Any,
+    train: tuple[Any, Any],
+    test: tuple[Any, Any],
+    *,
+    schema: Schema | None = None,
+    as_released_code: bool = False,
+) -> Overfit:
     """Measure the distance between the leaf distributions of training rows and held-out rows, class by class.
 
     ``τ(y) = ½ Σ_r |P[r | y, train] − P[r | y, test]|`` over the leaves r, the total variation distance, and
@@ -275,6 +348,10 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
         hedgerow estimator, or a function that returns the leaf of each row of a table.
     train, test : tuple of (X, y)
         The training rows, and held-out rows of the same kind.
+    schema : Schema, optional
+        The schema of a model of another library or of a function, if it declares a unit. Rows of one unit are not
+        independent: `Overfit.p_value` and `Overfit.upper_bound` allow for it. Without the unit's column, they assume
+        that every unit has `max_rows` equal rows. Default: the model's own schema.
     as_released_code : bool, default=False
         Divide by all rows of a set instead of those of the class, as SSRL's released code does, to compare with its
         Table 1. V is then smaller, roughly by P[y] for each class, and not a bound.
@@ -311,7 +388,18 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
     names, leaves = leaf_numbers(model, [apply(train[0]), apply(test[0])])
     shape = len(names), len(classes)
     counts = [leaf_counts(*both, shape=shape) for both in zip(leaves, codes, strict=True)]
-    return Overfit(classes, names, counts[0], counts[1], bool(as_released_code))
+    released = released_model(model)
+    known = released.schema if schema is None and released is not None else schema
+    places = [own * len(classes) + of for own, of in zip(leaves, codes, strict=True)]
+    units = _units_of(places, [Clusters.of(known, pair[0]) for pair in (train, test)])
+    return Overfit(classes, names, counts[0], counts[1], bool(as_released_code), units)
+
+
+def _units_of(places: Sequence[Index], clusters: Sequence[Clusters]) -> UnitKinds:
+    """Return the kinds of units of two sets by the places of their rows; none if each row is a unit."""
+    kinds = [one.kinds(own) for one, own in zip(clusters, places, strict=True)]
+    every = sorted(set().union(*kinds))
+    return tuple((kind, kinds[0][kind], kinds[1][kind]) for kind in every) if any(len(k) > 1 for k in every) else ()
 
 
 def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tuple[Any, ...], list[Index]]:
@@ -337,6 +425,12 @@ def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tupl
     if len(used) < 2:
         raise ArgumentError("expected two or more classes in y, got one.")
     return tuple(known[k] for k in used), [both[: len(ours)], both[len(ours) :]]
+
+
+def _portions(number: int, size: int) -> Iterator[int]:
+    """Yield parts of a number of draws, each of which takes up a bounded number of cells in memory."""
+    most = max(_MOST_CELLS // size, 1)
+    yield from (min(most, number - done) for done in range(0, number, most))
 
 
 def mean_deviation(total: int, marked: int, drawn: int) -> float:
