@@ -9,6 +9,7 @@ import hedgerow as hr
 from hedgerow.audit import Membership, Overfit, ShadowMembership, Shadows
 from hedgerow.report import Report, Subject
 from hedgerow.report.appetite import DEFAULT
+from hedgerow.report.comparisons import alarm_share
 from hedgerow.report.disclosure import (
     membership,
     membership_bounds,
@@ -122,8 +123,21 @@ def test_leaves_of_few_rows_are_not_shown_to_be_alike():
     rng = np.random.default_rng(1)
     found, leaves = separated(sampled(rng, 60), sampled(rng, 40))
     assert leaves.p_value > 0.05
-    assert found.status == "review"
+    assert (found.status, found.limit, found.interval) == ("not_run", 0.55, (0.5, leaves.upper_bound()))
     assert "which chance can explain" in found.sentence
+    assert found.sentence.endswith("With these training rows, no number of held-out rows can exclude more than 55 %.")
+    found, leaves = separated(sampled(rng, 2000), sampled(rng, 200))
+    assert found.status == "not_run"
+    assert f" About {leaves.test_rows_needed(0.55):,} held-out rows are needed" in found.sentence
+
+
+def test_a_difference_that_is_significant_and_small_passes():
+    """Leaves differ by 51 %, which many rows show: what epsilon = 0.2 permits, 55 %, is excluded."""
+    rng, tilt = np.random.default_rng(0), np.array([[1, 1], [-1, -1], [1, 1], [-1, -1]]) * SHARES.sum(axis=0) * 0.005
+    found, leaves = separated(sampled(rng, 60_000, SHARES + tilt), sampled(rng, 40_000, SHARES - tilt))
+    assert leaves.p_value <= alarm_share("separation")
+    assert found.status == "pass"
+    assert "beyond chance" in found.sentence
 
 
 @pytest.mark.parametrize("draws", [60, pytest.param(1000, marks=pytest.mark.statistics)])

@@ -63,7 +63,6 @@ def by_definition(truth, said, mean, median):
         "median": of(abs, [median] * n),
         "squared": squared,
         "mean": of(lambda off: off**2, [mean] * n),
-        "variance": variance,
         "bias": of(lambda off: off, said),
         "reached": Fraction(sum(p >= y for p, y in zip(said, truth, strict=True)), n),
         "r2": 1 - squared / variance if variance else None,
@@ -76,14 +75,20 @@ def test_errors_of_all_rows_and_of_groups_are_those_of_the_definition():
     mean, median = Fraction(int(known.sum()), 201), Fraction(int(sorted(known)[100]))
     found = Error.measure(Subject(tree), (X, y), "held_out", known.to_numpy(dtype=float), ["smoker", "age"])
     said = tree.predict(X)
+    overall, groups = found.performance.overall, found.performance.groups
     for one, chosen in (
-        (found.overall, np.ones(300, dtype=bool)),
-        *((one, (X.smoker == (one.group == "true")).to_numpy()) for one in found.groups[0][1]),
+        (overall, np.ones(300, dtype=bool)),
+        *((one, (X.smoker == (one.group == "true")).to_numpy()) for one in groups[0][1]),
     ):
         slow = by_definition(y[chosen], said[chosen], mean, median)
-        assert {name: getattr(one, name) for name in slow} == pytest.approx({k: float(v) for k, v in slow.items()})
-    assert [name for name, _ in found.groups] == ["smoker", "age"]
-    errors = [one.absolute for one in found.groups[1][1]]
+        (absolute, of_median), (squared, of_mean) = one.means
+        measured = {"rows": one.rows, "absolute": absolute, "median": of_median, "squared": squared, "mean": of_mean}
+        measured |= {"bias": found.bias(one), "r2": found.r2(one)}
+        assert measured == pytest.approx({name: float(slow[name]) for name in measured})
+        if one is overall:
+            assert found.reached == pytest.approx(float(slow["reached"]))
+    assert [name for name, _ in groups] == ["smoker", "age"]
+    errors = [one.means[0][0] for one in groups[1][1]]
     assert errors == sorted(errors, reverse=True)  # the worst first
 
 

@@ -20,6 +20,9 @@ class Appetite:
         The share to within which nobody may be able to tell the number of one row by the sum of its leaf.
     most_guessed : float, default=0.55
         The largest share of right guesses of membership, or AUC, that passes; guessing has 0.5.
+    largest_deficit : float, default=0.1
+        The largest deficit of a group, compared with a constant prediction, that passes: in accuracy, or as a share of
+        the constant's mean cost or error.
 
     Examples
     --------
@@ -32,6 +35,7 @@ class Appetite:
     largest_epsilon: float = 10
     dominance: float = 0.1
     most_guessed: float = 0.55
+    largest_deficit: float = 0.1
 
     def __post_init__(self) -> None:
         check_integer("fewest_rows", self.fewest_rows, 1)

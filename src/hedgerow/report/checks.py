@@ -232,10 +232,10 @@ _PAIRED = (
     "McNemar (1947) for right and wrong, with Edwards' correction (1948); Student's t for costs and errors; by units "
     "if a unit has several rows; on held-out rows"
 )
-_PERMUTED = "permutation test; normal bound on V; 55 % is what epsilon = 0.2 permits, a threshold of this report"
+_PERMUTED = "permutation of units; normal bound on V; 55 % is what epsilon = 0.2 permits, a threshold of this report"
 _AUC = "Hanley and McNeil (1982), or Student's t over splits; 0.55 is a threshold of this report"
 _NOISE = "the noise on the released counts, by the card"
-_BONFERRONI = "the intervals of the comparison with a constant, for all groups together (Bonferroni)"
+_GROUPS = "Holm (1979) over the paired tests of all groups; the limit of a deficit is a threshold of this report"
 _TIER = "epsilon up to {strong:g} passes; up to {largest:g}: review; above: fail"
 
 _DATA = "a model is released as a file; ACRO: least and largest values are values of single rows"
@@ -295,8 +295,14 @@ RULES: dict[str, Rule] = {
     "caveat/unexamined": Rule("model", "every leaf can be reached", _HOUSE),
     "caveat/partial": Rule("model", "counts of all leaves, or of none", _HOUSE),
     "caveat/empty": Rule("model", "more rows in every leaf than the noise, at 95 % each", _NOISE),
-    "groups": Rule("accuracy", "no group below its baseline", _BONFERRONI),
-    "separation": Rule("membership", "p > 0.05, and at most 55 % right guesses with 95 % confidence", _PERMUTED),
+    "groups": Rule(
+        "accuracy",
+        "no group worse than a constant (p > 0.01 for all together), and a deficit of more than {most} excluded (95 %)",
+        _GROUPS,
+    ),
+    "separation": Rule(
+        "membership", "at most {most:g} % right guesses with 95 % confidence; if more, p > 0.005", _PERMUTED
+    ),
     "membership": Rule("membership", "an attack was measured", _HOUSE),
     "auc": Rule("membership", "the 95 % interval of the AUC has 0.5, and ends at 0.55 or below", _AUC),
     "rows": Rule("membership", "no such row", _HOLM),

@@ -1,17 +1,54 @@
-"""Comparisons of a model with a constant on the same rows: the mean difference, and the part that chance explains."""
+"""Comparisons of a model with a constant on the same rows, overall and by group, and what chance explains of them."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from typing import Literal, NamedTuple, Self
+from fractions import Fraction
+from math import ceil, sqrt
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.stats import t as student
 
+from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import Clusters
-from hedgerow.boundary.arrays import Floats
+from hedgerow.boundary.arrays import Floats, Mask
+from hedgerow.report.checks import Check, Status, check
+from hedgerow.report.subject import Subject
+from hedgerow.tables.frames import Table
+from hedgerow.text.messages import number_of
+from hedgerow.text.values import shown_text
 
+Pair = tuple[Any, Any]  # Rows without the target, and the target
+Role = Literal["training", "held_out"]
+ROWS: dict[Role, str] = {"training": "training rows", "held_out": "held-out rows"}  # which rows they are, in words
 CONFIDENCE = 0.95
+FALSE_ALARMS = 0.05
+"""The largest probability that chance alone flags, or supports, a model: all checks of a sheet together."""
+ALARM_SHARES = {
+    "accuracy": Fraction(1, 2),
+    "groups": Fraction(1, 5),
+    "separation": Fraction(1, 10),
+    "attacks": Fraction(1, 5),
+}
+"""The share of the false alarms that each check may cause; a fixed one, so that no check depends on the others."""
+ON_ITS_OWN_ROWS = " It was learned from these rows, which the test does not allow for: measure it on held-out rows."
 Verdict = Literal["better", "unclear", "worse"]
+
+
+def alarm_share(check: str) -> float:
+    """Return the probability of a false alarm that a check may have: "accuracy", "groups", "separation" or "attacks".
+
+    The attacks of a sheet have one share together.
+    """
+    return float(ALARM_SHARES[check]) * FALSE_ALARMS
+
+
+def holm(p_values: Sequence[float], alarm: float) -> list[bool]:
+    """Return which hypotheses are rejected by Holm's method, with a probability of a false rejection of `alarm`."""
+    order, n = np.argsort(p_values, kind="stable"), len(p_values)
+    rejected = np.zeros(n, dtype=bool)
+    rejected[order] = np.cumprod(np.array(p_values)[order] <= alarm / np.arange(n, 0, -1)).astype(bool)
+    return rejected.tolist()
 
 
 class Words(NamedTuple):
@@ -20,6 +57,9 @@ class Words(NamedTuple):
     scale: float = 1.0
     form: str = ".4g"
     unit: str = ""
+
+    def number(self, value: float) -> str:
+        return f"{self.scale * value:{self.form}}".replace("-", "−")
 
 
 PLAIN = Words()
@@ -32,23 +72,20 @@ class Gain:
     The interval is that of Student's t for paired differences, by units if a unit has several rows, where each end has
     one more row of the worst, or best, difference: an error that is rare and costly may be missing among the rows. If a
     unit has several rows, it is one more unit with as many such rows as the largest unit has. For independent rows that
-    are right or wrong, this is McNemar's test with Edwards' correction.
+    are right or wrong, this is McNemar's test with Edwards' correction. `p_worse` is that of the one-sided test whether
+    the model is worse.
     """
 
     value: float
     low: float
     high: float
+    p_worse: float = 1.0
 
     @classmethod
     def of(
-        cls,
-        gains: Floats,
-        clusters: Clusters,
-        ends: tuple[float, float] | None = None,
-        *,
-        confidence: float = CONFIDENCE,
+        cls, gains: Floats, clusters: Clusters, ends: tuple[float, float], *, confidence: float = CONFIDENCE
     ) -> Self:
-        """Return the gain by the differences of rows; `ends` are the worst and the best that a row can have, if known.
+        """Return the gain by the differences of rows; `ends` are the worst and the best that a row can have.
 
         `confidence` is for both ends together. If units are not known by row, the interval is as wide as if every unit
         had as many equal rows as it may have.
@@ -59,10 +96,9 @@ class Gain:
             sums = np.bincount(units, gains).astype(np.float64)
             rows = np.bincount(units).astype(np.float64)
             largest = int(rows.max())
-        worst, best = (float(gains.min()), float(gains.max())) if ends is None else ends
-        low = _end(sums, rows, (worst, largest), clusters.most, (1 - confidence) / 2)
-        high = _end(sums, rows, (best, largest), clusters.most, (1 + confidence) / 2)
-        return cls(float(gains.mean()), low, high)
+        worst, best = (_Mean.of(sums, rows, (end, largest), clusters.most) for end in ends)
+        half = (1 + confidence) / 2
+        return cls(float(gains.mean()), worst.quantile(1 - half), best.quantile(half), best.p_below)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -76,8 +112,7 @@ class Gain:
 
     def interval(self, words: Words = PLAIN) -> str:
         """Return the difference and its interval."""
-        numbers = self.value, self.low, self.high
-        value, low, high = (f"{words.scale * number:{words.form}}".replace("-", "−") for number in numbers)
+        value, low, high = map(words.number, (self.value, self.low, self.high))
         return f"{value}{words.unit}, 95 % interval {low} to {high}"
 
     def text(self, words: Words = PLAIN) -> str:
@@ -90,15 +125,152 @@ class Gain:
         }[self.verdict]
 
 
-def _end(sums: Floats, rows: Floats, extreme: tuple[float, int], most: int, quantile: float) -> float:
-    """Return one end of the interval for the mean of rows, by sums of independent units and one more, extreme unit.
+class _Mean(NamedTuple):
+    """The mean of rows by sums of independent units and one more, extreme unit, with its standard error."""
 
-    `extreme` is the difference of each of its rows, and their number. If units may have `most` rows each and it is not
-    known which, the variance and the degrees of freedom are those of units of so many equal rows.
+    value: float
+    error: float
+    freedom: float
+
+    @classmethod
+    def of(cls, sums: Floats, rows: Floats, extreme: tuple[float, int], most: int) -> "_Mean":
+        """`extreme` is the difference of each row of the extreme unit, and their number.
+
+        If units may have `most` rows each and it is not known which, the variance and the degrees of freedom are those
+        of units of so many equal rows.
+        """
+        difference, size = extreme
+        sums, rows = np.append(sums, size * difference), np.append(rows, float(size))
+        mean, n = float(sums.sum() / rows.sum()), len(sums)
+        variance = most * float(((sums[:-1] - mean * rows[:-1]) ** 2).sum()) + float((sums[-1] - mean * size) ** 2)
+        return cls(mean, sqrt(n / (n - 1) * variance) / float(rows.sum()), max(n / most - 1, 1.0))
+
+    def quantile(self, probability: float) -> float:
+        return self.value + float(student.ppf(probability, self.freedom)) * self.error
+
+    @property
+    def p_below(self) -> float:
+        """The p-value of the one-sided test whether the mean is below 0."""
+        return float(student.cdf(self.value / self.error, self.freedom)) if self.error else float(self.value >= 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """The loss of each row by a model, and by a constant."""
+
+    model: Floats
+    constant: Floats
+    ends: tuple[float, float]  # the worst and the best that the model can spare a row, or spares one of these
+    scale: float  # the loss of which a share is a deficit to report
+
+    @classmethod
+    def of(cls, model: Floats, constant: Floats, ends: tuple[float, float] | None = None, scale: float = 0.0) -> Self:
+        """Return losses; by default `ends` are those of these rows, and the scale is the mean loss of the constant."""
+        gains = constant - model
+        return cls(model, constant, ends or (float(gains.min()), float(gains.max())), scale or float(constant.mean()))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Mean losses of the rows of a group, and the gain over the constant in each."""
+
+    group: str  # the group in words
+    inside: Mask  # its rows
+    means: tuple[tuple[float, float], ...]  # of each loss: the model's mean, and the constant's
+    gains: tuple[Gain, ...]
+
+    @property
+    def rows(self) -> int:
+        return int(self.inside.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """Losses of a model on all of some rows, and in the groups of some columns."""
+
+    role: Role
+    of: str  # which rows they are, in words
+    overall: Part
+    groups: tuple[tuple[str, tuple[Part, ...]], ...]  # for each column, its groups, the largest first loss first
+    limits: tuple[float, ...]  # the largest deficit in each loss that a group may have
+
+    @classmethod
+    def measure(cls, subject: Subject, X: Any, role: Role, losses: Sequence[Losses], by: Sequence[str]) -> Self:
+        table, clusters = Table.of(X), Clusters.of(subject.schema, X)
+
+        def part(group: str, inside: Mask, confidence: float) -> Part:
+            own, means, gains = clusters.inside(inside), list[tuple[float, float]](), list[Gain]()
+            for one in losses:
+                model, constant = one.model[inside], one.constant[inside]
+                means.append((float(model.mean()), float(constant.mean())))
+                gains.append(Gain.of(constant - model, own, one.ends, confidence=confidence))
+            return Part(group, inside, tuple(means), tuple(gains))
+
+        groups = {name: _filled(*groups_of(table, subject.schema, name)) for name in by}
+        together = 1 - (1 - CONFIDENCE) / max(sum(map(len, groups.values())), 1)  # Bonferroni: intervals hold at once
+        parts = ((name, (part(*own, together) for own in of_column)) for name, of_column in groups.items())
+        ordered = ((name, tuple(sorted(own, key=lambda each: -each.means[0][0]))) for name, own in parts)
+        whole = part("all rows", np.ones(len(table), dtype=bool), CONFIDENCE)
+        limits = tuple(subject.appetite.largest_deficit * one.scale for one in losses)
+        return cls(role, subject.called(ROWS[role]), whole, tuple(ordered), limits)
+
+
+def pairs_of(train: Pair | None, test: Pair | None) -> list[tuple[Pair, Role]]:
+    """Return the sets of rows that are given."""
+    pairs: tuple[tuple[Pair | None, Role], ...] = ((train, "training"), (test, "held_out"))
+    return [(pair, role) for pair, role in pairs if pair is not None]
+
+
+def _filled(names: Sequence[Any], codes: Any) -> list[tuple[str, Mask]]:
+    """Return the groups that have rows: their names in words, and their rows."""
+    groups = ((shown_text(name), codes == code) for code, name in enumerate(names))
+    return [(name, inside) for name, inside in groups if inside.any()]
+
+
+def gain_check(rule: str, sentence: str, gain: Gain, words: Words, *, has_test: bool) -> Check:
+    """Return whether the model is better than a constant by more than chance explains.
+
+    On the rows that the model was learned from, being better supports nothing. Differential privacy does not change
+    that: learned from labels that are noise alone, trees of ε = 0.3 are better than the commonest class by a test on
+    their own rows in a quarter of the fits.
     """
-    difference, size = extreme
-    sums, rows = np.append(sums, size * difference), np.append(rows, float(size))
-    mean, n = float(sums.sum() / rows.sum()), len(sums)
-    variance = n / (n - 1) * most * float(((sums[:-1] - mean * rows[:-1]) ** 2).sum())
-    variance += n / (n - 1) * float((sums[-1] - mean * size) ** 2)
-    return mean + float(student.ppf(quantile, max(n / most - 1, 1))) * sqrt(variance) / float(rows.sum())
+    is_better = gain.verdict == "better"
+    status: Status = "pass" if is_better and has_test else "review"
+    advice = ON_ITS_OWN_ROWS if is_better and not has_test else ""
+    return check(rule, status, f"{sentence} {gain.text(words)}{advice}", gain.value, interval=gain.ends, limit=0)
+
+
+def group_checks(measured: Performance, place: int, what: str, words: Words, *, has_test: bool) -> Iterator[Check]:
+    """Yield whether a group is served worse than by a constant, by more than chance explains for all groups together.
+
+    `place` is the place of the loss. If no group is shown to be worse, the check passes if it excludes a deficit beyond
+    the limit for every group; else the groups are too small, and it is not run. Its value is the gain of the worst
+    group.
+    """
+    named = [(f"{name} = {part.group}", part.rows, part.gains[place]) for name, own in measured.groups for part in own]
+    if not named:
+        return
+    limit, constant = measured.limits[place], f"served worse than by always saying {what}"
+    worse = [
+        one for one, is_worse in zip(named, holm([one[2].p_worse for one in named], _GROUPS), strict=True) if is_worse
+    ]
+    name, rows, gain = min(worse or named, key=lambda one: one[2].low)
+    few = [one for one in named if one[2].low < -limit]
+    if worse:
+        status, are = "review", "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
+        sentence = f"{are} {constant}, such as {name} (gain {gain.interval(words)}, all groups together)."
+    elif few:
+        needed = f"; about {ceil(rows * (gain.low / limit) ** 2):,} would do" if limit else ""
+        are = f"{len(few)} of {number_of(len(named), 'group')} {'has' if len(few) == 1 else 'have'} too few rows"
+        amount = f"a deficit of {words.number(limit)}{words.unit}, such as {name} with {number_of(rows, 'row')}"
+        status, sentence = "not_run", f"No group is shown to be {constant}, but {are} to exclude {amount}{needed}."
+    else:
+        status = "pass" if has_test else "not_run"
+        amount = f"a deficit of more than {words.number(max(-gain.low, 0.0))}{words.unit} is excluded"
+        sentence = f"No group is shown to be {constant}; {amount} (95 % for all groups together)."
+        sentence += "" if has_test else ON_ITS_OWN_ROWS
+    most = f"{words.number(limit)}{words.unit}"
+    yield check("groups", status, sentence, gain.value, interval=gain.ends, limit=-limit, most=most)
+
+
+_GROUPS = alarm_share("groups")

@@ -18,6 +18,7 @@ from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
 from hedgerow.report.checks import Check, Status, check
+from hedgerow.report.comparisons import alarm_share
 from hedgerow.report.contents import (
     Cell,
     Column,
@@ -201,14 +202,14 @@ def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any,
     if train is None or test is None or not subject.has_leaves:
         return None
     if subject.number is None:
-        return overfit(subject.leaf_of, train, test)
+        return overfit(subject.leaf_of, train, test, schema=subject.schema)
     ours, others = (subject.numbers(pair[1]) for pair in (train, test))
     halves = [numbers > np.median(ours) for numbers in (ours, others)]
     if not all(half.any() and not half.all() for half in halves):
         return None
     rows = [(pair[0], half.astype(np.int64)) for pair, half in zip((train, test), halves, strict=True)]
     apply = apply_of(subject.leaf_of)
-    return overfit(lambda X: apply(X), *rows)
+    return overfit(lambda X: apply(X), *rows, schema=subject.schema)
 
 
 def _of(subject: Subject) -> str:  # what somebody who knows a row knows of it besides its leaf
@@ -218,7 +219,7 @@ def _of(subject: Subject) -> str:  # what somebody who knows a row knows of it b
 def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Section:
     facts, grids = list[SheetLine](), list[Grid]()
     if leaves is not None:
-        v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, _bound(subject, leaves)
+        v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, leaves.upper_bound()
         name, p_value = f"right guesses from {_of(subject)} and leaf", leaves.p_value
         facts.append(SheetLine("right_guesses", name, f"{100 * v:.1f} %", v))
         facts.append(SheetLine("right_guesses_by_chance", "right guesses by chance", f"{100 * chance:.1f} %", chance))
@@ -275,20 +276,27 @@ def membership_checks(subject: Subject, found: Attacked | None, leaves: Overfit 
         yield from _tried(subject, found)
 
 
-def _bound(subject: Subject, leaves: Overfit) -> float:
-    unit = None if subject.schema is None else subject.schema.unit
-    return leaves.upper_bound()
-
-
 def _separated(subject: Subject, leaves: Overfit) -> Check:
-    v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, _bound(subject, leaves)
-    guessed = f"Knowing {_of(subject)} and leaf, an attacker guesses membership right in {100 * v:.1f} % of cases"
-    by_chance = f"{guessed} ({100 * chance:.1f} % by chance; p = {leaves.p_value:.3f})"
-    at_most = f"On new rows it is at most {100 * most:.1f} % with 95 % confidence."
-    is_beyond = leaves.p_value <= 1 - CONFIDENCE
-    words = "beyond chance" if is_beyond else "which chance can explain"
-    is_close = not is_beyond and most <= subject.appetite.most_guessed
-    return check("separation", "pass" if is_close else "review", f"{by_chance}, {words}. {at_most}", v)
+    """Return whether training rows and others reach different leaves.
+
+    If more success than the limit is excluded, the check passes, even if a smaller excess is significant. If it is not
+    excluded, an excess beyond chance needs review; otherwise the rows are too few to show either.
+    """
+    v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, leaves.upper_bound()
+    limit, is_beyond = subject.appetite.most_guessed, leaves.p_value <= alarm_share("separation")
+    status: Status = "pass" if most <= limit else "review" if is_beyond else "not_run"
+    needed = leaves.test_rows_needed(limit) if status == "not_run" else None
+    sentence = (
+        f"Knowing {_of(subject)} and leaf, an attacker guesses membership right in {100 * v:.1f} % of cases "
+        f"({100 * chance:.1f} % by chance; p = {leaves.p_value:.3f}), "
+        f"{'beyond chance' if is_beyond else 'which chance can explain'}. "
+        f"On new rows it is at most {100 * most:.1f} % with 95 % confidence."
+    )
+    if needed is not None:
+        sentence += f" About {needed:,} held-out rows are needed to exclude more than {100 * limit:g} %."
+    elif status == "not_run":
+        sentence += f" With these training rows, no number of held-out rows can exclude more than {100 * limit:g} %."
+    return check("separation", status, sentence, v, interval=(0.5, most), limit=limit, most=100 * limit)
 
 
 def _tried(subject: Subject, found: Membership | ShadowMembership) -> Iterator[Check]:

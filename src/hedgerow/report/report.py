@@ -30,9 +30,9 @@ from hedgerow.evaluation.measures import Estimate
 from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import SOFTWARE
-from hedgerow.report.accuracy import Pair
 from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.checks import BOARD_ONLY, Check, completed
+from hedgerow.report.comparisons import Pair
 from hedgerow.report.contents import Cell, Column, Grid, Section, Sheet, SheetLine, json_text, page, section, text_of
 from hedgerow.report.disclosure import Attacked
 from hedgerow.report.files import FileDigest

@@ -7,22 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.boundary.arrays import Floats, Mask
+from hedgerow.boundary.arrays import Floats
 from hedgerow.models.leaf_release import LeafRelease
-from hedgerow.report.accuracy import (
-    ROWS,
-    Pair,
-    Role,
-    advice_of,
-    filled_groups,
-    gain_check,
-    group_checks,
-    group_confidence,
-)
-from hedgerow.report.checks import Check, Status
-from hedgerow.report.comparisons import CONFIDENCE, Clusters, Gain, Words
+from hedgerow.report.checks import Check
+from hedgerow.report.comparisons import Losses, Pair, Part, Performance, Role, Words, gain_check, group_checks, pairs_of
 from hedgerow.report.contents import Column, Grid, GridValue, Section, SheetLine, section
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.text.values import printable
@@ -44,82 +33,41 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class Residuals:
-    """Means over the rows of a group, beside those of a constant: the median, or the mean, of the training rows."""
-
-    group: str  # the group in words
-    rows: int
-    absolute: float  # mean absolute error
-    median: float  # the same of the median
-    squared: float  # mean squared error
-    mean: float  # the same of the mean
-    variance: float  # of the true numbers: the mean squared error of their own mean
-    bias: float  # mean of the predicted number less the true one
-    reached: float  # the share of rows whose number is no more than the predicted one
-    gains: tuple[Gain, Gain]  # in absolute error over the median, and in squared error over the mean
-
-    @classmethod
-    def of(
-        cls,
-        group: str,
-        truth: Floats,
-        said: Floats,
-        constants: tuple[float, float],
-        clusters: Clusters,
-        confidence: float,
-    ) -> Self:
-        """Return the means of a group's rows; `constants` are the mean and the median of known numbers."""
-        off, (mean, median) = said - truth, constants
-        sizes, squares = (np.abs(off), np.abs(median - truth)), (off**2, (mean - truth) ** 2)
-        absolute, of_median, squared, of_mean = (float(one.mean()) for one in (*sizes, *squares))
-        bias, reached = float(off.mean()), float((off >= 0).mean())
-        by_absolute, by_squared = (
-            Gain.of(theirs - ours, clusters, confidence=confidence) for ours, theirs in (sizes, squares)
-        )
-        means = absolute, of_median, squared, of_mean, float(truth.var()), bias, reached
-        return cls(group, len(truth), *means, (by_absolute, by_squared))
-
-    @property
-    def r2(self) -> float | None:
-        """R²: the share of the variance of these rows that is explained; None where there is none."""
-        return 1 - self.squared / self.variance if self.variance else None
-
-    def compared(self, loss: str) -> tuple[float, float]:
-        """Return the error and the constant's: root mean squared ones, or absolute ones where these were learned by."""
-        is_absolute = loss in _ABSOLUTE
-        return (self.absolute, self.median) if is_absolute else (sqrt(self.squared), sqrt(self.mean))
-
-    def gain(self, loss: str) -> Gain:
-        """Return the gain over the constant: in squared error, or in absolute error if that was minimised."""
-        return self.gains[loss not in _ABSOLUTE]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Error:
-    """Residuals of a model on all of some rows, and in the groups of some columns."""
+    """Errors of a model on rows: absolute ones, beside those of the median, and squared ones, beside the mean's."""
 
-    role: Role
-    of: str  # which rows they are
-    overall: Residuals  # all rows
-    groups: tuple[tuple[str, tuple[Residuals, ...]], ...]  # for each column, its groups, that of most error first
+    performance: Performance
+    truth: Floats
+    off: Floats  # the predicted number less the true one
 
     @classmethod
     def measure(cls, subject: Subject, pair: Pair, role: Role, known: Floats, by: Sequence[str]) -> Self:
         """Apply the model to rows; the constants are the mean and the median of known numbers."""
-        rows, truth, said = LabelledRows.of(*pair), subject.numbers(pair[1]), subject.predict(pair[0])
-        constants, clusters = (float(known.mean()), float(np.median(known))), Clusters.of(subject.schema, pair[0])
+        LabelledRows.of(*pair)  # checks that they belong together
+        truth = subject.numbers(pair[1])
+        off, mean, median = subject.predict(pair[0]) - truth, float(known.mean()), float(np.median(known))
+        losses = Losses.of(np.abs(off), np.abs(median - truth)), Losses.of(off**2, (mean - truth) ** 2)
+        return cls(Performance.measure(subject, pair[0], role, losses, by), truth, off)
 
-        def measured(name: str, inside: Mask, confidence: float) -> Residuals:
-            own = clusters.inside(inside)
-            return Residuals.of(name, truth[inside], said[inside], constants, own, confidence)
+    def r2(self, part: Part) -> float | None:
+        """Return R²: the share of the variance of a group that is explained; None if there is no variance."""
+        variance = float(self.truth[part.inside].var())
+        return 1 - part.means[1][0] / variance if variance else None
 
-        by_column = {name: filled_groups(*groups_of(rows.table, subject.schema, name)) for name in by}
-        confidence = group_confidence(by_column)
-        overall = measured("all rows", np.ones(len(rows), dtype=bool), CONFIDENCE)
-        groups = {name: [measured(*group, confidence) for group in own] for name, own in by_column.items()}
-        ordered = ((name, tuple(sorted(own, key=lambda one: -one.absolute))) for name, own in groups.items())
-        return cls(role, subject.called(ROWS[role]), overall, tuple(ordered))
+    def bias(self, part: Part) -> float:
+        return float(self.off[part.inside].mean())
+
+    @property
+    def reached(self) -> float:
+        """The share of rows whose number is no more than the predicted number."""
+        return float((self.off >= 0).mean())
+
+    def sizes(self, part: Part) -> dict[str, float]:
+        """Return the errors of a group in units of the target."""
+        (absolute, median), squares = part.means
+        squared, mean = map(sqrt, squares)
+        return {"absolute": absolute, "median": median, "squared": squared, "mean": mean, "bias": self.bias(part)}
 
 
 def measured(
@@ -127,82 +75,73 @@ def measured(
 ) -> tuple[Section, tuple[Check, ...]]:
     first, found = train if train is not None else test, list[Error]()
     if first is not None:
-        pairs: tuple[tuple[Pair | None, Role], ...] = ((train, "training"), (test, "held_out"))
         known = subject.numbers(first[1])
-        found = [Error.measure(subject, pair, role, known, by) for pair, role in pairs if pair is not None]
+        found = [Error.measure(subject, *own, known, by) for own in pairs_of(train, test)]
     facts = [fact for one in found for fact in _facts(one, subject.loss)]
-    grids = [_grid(one, i, name, groups) for one in found for i, (name, groups) in enumerate(one.groups, 1)]
-    last = found[-1].overall if found else None
-    values: dict[str, Any] = {
-        "of": found[-1].of if found else "",
-        "shown": None if last is None else {name: f"{value:.4g}" for name, value in _sizes(last).items()},
-        "r2": None if last is None else last.r2,
-        "has_groups": bool(grids),
-        "has_test": len(found) > 1,
-        "target": _target(subject),
-    }
-    said = tuple(_checks(subject, found, advice_of(test)))
-    return section("accuracy", facts, grids, template="residuals", **values), said
+    grids = [_grid(one, place) for one in found for place in range(len(one.performance.groups))]
+    values: dict[str, Any] = {"of": "", "shown": None, "r2": None, "target": _target(subject)}
+    for last in found[-1:]:
+        whole = last.performance.overall
+        shown = {name: f"{value:.4g}" for name, value in last.sizes(whole).items()}
+        values |= {"of": last.performance.of, "shown": shown, "r2": last.r2(whole)}
+    values |= {"has_groups": bool(grids), "has_test": len(found) > 1}
+    reached = _checks(subject.loss, found[-1].performance, has_test=test is not None) if found else ()
+    return section("accuracy", facts, grids, template="residuals", **values), tuple(reached)
 
 
 def _target(subject: Subject) -> str:
     return printable(subject.number.name) if subject.number else ""
 
 
-def _sizes(one: Residuals) -> dict[str, float]:
-    roots = {"squared": sqrt(one.squared), "mean": sqrt(one.mean)}
-    return {"absolute": one.absolute, "median": one.median, **roots, "bias": one.bias}
-
-
 def _facts(one: Error, loss: str) -> Iterator[SheetLine]:
-    all_rows, sizes = one.overall, _sizes(one.overall)
+    of, on, all_rows = one.performance.of, one.performance.role, one.performance.overall
+    sizes, r2 = one.sizes(all_rows), one.r2(all_rows)
     named = {
-        "absolute": f"mean absolute error (MAE) on {one.of}",
+        "absolute": f"mean absolute error (MAE) on {of}",
         "median": "baseline: MAE of always the median",
-        "squared": f"root mean squared error (RMSE) on {one.of}",
+        "squared": f"root mean squared error (RMSE) on {of}",
         "mean": "baseline: RMSE of always the mean",
     }
-    on = one.role
     for key, name in named.items():
         yield SheetLine(f"{_KEYS[key]}_{on}", name, f"{sizes[key]:.4g}", sizes[key])
     for gain, (key, name) in zip(all_rows.gains, _GAINS.items(), strict=True):
-        yield SheetLine(f"{key}_{on}", f"gain in {name}, on {one.of}", gain.interval(), gain.value, gain.ends)
-    r2 = all_rows.r2
-    yield SheetLine(
-        f"r2_{on}",
-        f"R² on {one.of}",
-        "no two numbers differ" if r2 is None else f"{r2:.3f} of {all_rows.rows:,} rows",
-        r2,
-    )
+        yield SheetLine(f"{key}_{on}", f"gain in {name}, on {of}", gain.interval(), gain.value, gain.ends)
+    text = "no two numbers differ" if r2 is None else f"{r2:.3f} of {all_rows.rows:,} rows"
+    yield SheetLine(f"r2_{on}", f"R² on {of}", text, r2)
     if loss == _QUANTILE:
-        share = all_rows.reached
-        name = f"rows with no more than is predicted, on {one.of}"
+        share = one.reached
+        name = f"rows with no more than is predicted, on {of}"
         yield SheetLine(f"rows_reached_{on}", name, f"{100 * share:.1f} %", share)
 
 
-def _grid(error: Error, place: int, name: str, groups: tuple[Residuals, ...]) -> Grid:
-    rows = list[tuple[GridValue, ...]]()
-    for one in groups:
-        shown = {key: float(f"{value:.4g}") for key, value in _sizes(one).items()}
+def _grid(one: Error, place: int) -> Grid:
+    measured, rows = one.performance, list[tuple[GridValue, ...]]()
+    name, groups = measured.groups[place]
+    for part in groups:
+        shown = {key: float(f"{value:.4g}") for key, value in one.sizes(part).items()}
         errors = shown["absolute"], shown["median"], shown["squared"], shown["mean"]
-        rows.append((one.group, one.rows, *errors, one.r2, shown["bias"]))
+        rows.append((part.group, part.rows, *errors, one.r2(part), shown["bias"]))
     columns = (Column("group", name, is_text=True), *COLUMNS)
-    return Grid(f"by_{place}_{error.role}", f"By {name}, on {error.of}", columns, tuple(rows))
+    return Grid(f"by_{place + 1}_{measured.role}", f"By {name}, on {measured.of}", columns, tuple(rows))
 
 
-def _checks(subject: Subject, found: Sequence[Error], good: Status) -> Iterator[Check]:
-    """Yield where the model is no better than a constant; none of a quantile, whose error is not its aim."""
-    loss = subject.loss
-    for one in [] if loss == _QUANTILE else found[-1:]:
-        ours, base = one.overall.compared(loss)
-        is_absolute = loss in _ABSOLUTE
-        what, constant = ("mean absolute", "median") if is_absolute else ("root mean squared", "mean")
-        sentence = f"On {one.of} the {what} error is {ours:.4g}; always saying the {constant}, {base:.4g}."
-        words = Words(unit=" in mean absolute error" if is_absolute else " in mean squared error")
-        gain = one.overall.gain(loss)
-        yield gain_check("accuracy/number", good, f"{sentence} {gain.text(words)}", ours, gain)
-        named = [(f"{name} = {group.group}", group.gain(loss)) for name, groups in one.groups for group in groups]
-        yield from group_checks(named, f"the {constant}", words)
+def _checks(loss: str, measured: Performance, *, has_test: bool) -> Iterator[Check]:
+    """Yield whether the model is better than a constant; nothing of a quantile, whose error is not its aim.
+
+    The loss is the absolute error if that was minimised, and else the squared one.
+    """
+    if loss == _QUANTILE:
+        return
+    place = int(loss not in _ABSOLUTE)
+    what, constant, unit = _JUDGED[place]
+    ours, base = measured.overall.means[place] if place == 0 else map(sqrt, measured.overall.means[place])
+    sentence = f"On {measured.of} the {what} error is {ours:.4g}; always saying the {constant}, {base:.4g}."
+    words = Words(unit=f" in {unit} error")
+    yield gain_check("accuracy/number", sentence, measured.overall.gains[place], words, has_test=has_test)
+    yield from group_checks(measured, place, f"the {constant}", words, has_test=has_test)
+
+
+_JUDGED = (("mean absolute", "median", "mean absolute"), ("root mean squared", "mean", "mean squared"))
 
 
 def released_error(subject: Subject) -> Section:

@@ -378,7 +378,9 @@ def overfit(
     Given a row's class and leaf, the best guess whether it is a training row is correct in
     ...
     """
-    apply = apply_of(model)
+    apply, released = apply_of(model), released_model(model)
+    known = released.schema if schema is None and released is not None else schema
+    clusters = [Clusters.of(known, pair[0]) for pair in (train, test)]
     ours, others = LabelledRows.of_pair("train", train), LabelledRows.of_pair("test", test)
     classes, codes = _classes(model, ours, others)
     for name, numbers in zip(("train", "test"), codes, strict=True):
@@ -386,13 +388,26 @@ def overfit(
         if absent:
             raise ArgumentError(f"expected rows of every class in {name}, got none of {', '.join(absent)}.")
     names, leaves = leaf_numbers(model, [apply(train[0]), apply(test[0])])
+    return overfit_of_cells(names, leaves, classes, codes, clusters, as_released_code=bool(as_released_code))
+
+
+def overfit_of_cells(
+    names: Sequence[str],
+    cells: Sequence[Index],
+    classes: Sequence[Any],
+    codes: Sequence[Index],
+    clusters: Sequence[Clusters] = (Clusters(None), Clusters(None)),
+    *,
+    as_released_code: bool = False,
+) -> Overfit:
+    """Compare the cells of training rows and of held-out rows, class by class: of each set, the numbers of its rows.
+
+    Raises ValueError if a class has no rows in a set.
+    """
     shape = len(names), len(classes)
-    counts = [leaf_counts(*both, shape=shape) for both in zip(leaves, codes, strict=True)]
-    released = released_model(model)
-    known = released.schema if schema is None and released is not None else schema
-    places = [own * len(classes) + of for own, of in zip(leaves, codes, strict=True)]
-    units = _units_of(places, [Clusters.of(known, pair[0]) for pair in (train, test)])
-    return Overfit(classes, names, counts[0], counts[1], bool(as_released_code), units)
+    train, test = (leaf_counts(*both, shape=shape) for both in zip(cells, codes, strict=True))
+    places = [own * len(classes) + of for own, of in zip(cells, codes, strict=True)]
+    return Overfit(tuple(classes), tuple(names), train, test, as_released_code, _units_of(places, clusters))
 
 
 def _units_of(places: Sequence[Index], clusters: Sequence[Clusters]) -> UnitKinds:
