@@ -106,7 +106,7 @@ CASES = {  # for each audit: its arguments, and for each option another value, a
     ),
     "overfit": (
         lambda: {"model": fitted(), "train": first(*table()), "test": tuple(one.iloc[40:] for one in table())},
-        {"as_released_code": True},
+        {"as_released_code": True, "schema": hr.Schema(WIDE.attributes, unit=hr.Unit("person", 3))},
     ),
     "leaf_risk": (
         lambda: {"model": sklearn_tree(), "schema": schema_of("")},

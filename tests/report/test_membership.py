@@ -49,6 +49,16 @@ def test_class_and_leaf_are_attacked_where_there_are_two_sets_of_rows():
     assert "hr.audit.lira" in section.measure
 
 
+def test_a_set_without_rows_of_a_class_is_not_compared():
+    """0.2.0 made no report at all."""
+    X, y = a_table()
+    for test in ((X[:60], y[:60]), (X[60:61], y[60:61])):
+        board = Report.of(without_privacy(), train=(X, y), test=test).board
+        (found,) = [one for one in board.checks if one.key == "separation"]
+        assert found.status == "not_run"
+        assert "with rows of every class in both" in found.sentence
+
+
 def test_a_model_without_a_guarantee_that_nobody_attacked_is_not_examined():
     subject = Subject(without_privacy())
     assert membership(subject, None, None).answer.startswith("Not measured.")

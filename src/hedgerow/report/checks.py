@@ -95,7 +95,7 @@ NEEDS: dict[str, str] = {
     "possible-rows": "the training rows (--data) of a model whose possible rows can be counted",
     "rows": "the training rows (--data)",
     "labelled": "training or held-out rows (--data, --test)",
-    "both": "training rows and held-out rows (--data and --test)",
+    "both": "training rows and held-out rows (--data and --test), with rows of every class in both",
     "second-unit-rows": "the training rows with the column of the second unit (--data)",
     "held-out": "held-out rows (--test)",
     "groups": "columns whose groups are compared (--by, or the form's sensitive attributes)",

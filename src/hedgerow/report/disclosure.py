@@ -198,18 +198,25 @@ def _permitted(bound: tuple[Fraction, Fraction] | None, fpr: float) -> tuple[str
 
 
 def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, Any] | None) -> Overfit | None:
-    """Return how far the leaves of training rows and of others differ; None without both, or without leaves."""
+    """Return how far the leaves of training rows and of others differ, class by class.
+
+    The classes of a number are the sides of the median of the training rows. None without both sets of rows, without
+    leaves, or if a set has no row of a class.
+    """
     if train is None or test is None or not subject.has_leaves:
         return None
     if subject.number is None:
-        return overfit(subject.leaf_of, train, test, schema=subject.schema)
-    ours, others = (subject.numbers(pair[1]) for pair in (train, test))
-    halves = [numbers > np.median(ours) for numbers in (ours, others)]
-    if not all(half.any() and not half.all() for half in halves):
+        classes = [subject.class_words(pair[1]) for pair in (train, test)]
+        model, rows = subject.leaf_of, (train, test)
+    else:
+        ours, others = (subject.numbers(pair[1]) for pair in (train, test))
+        classes = [(numbers > np.median(ours)).astype(np.int64) for numbers in (ours, others)]
+        apply = apply_of(subject.leaf_of)
+        model, rows = lambda X: apply(X), tuple(zip((train[0], test[0]), classes, strict=True))
+    present = [set(of_set.tolist()) for of_set in classes]
+    if present[0] != present[1] or len(present[0]) < 2:
         return None
-    rows = [(pair[0], half.astype(np.int64)) for pair, half in zip((train, test), halves, strict=True)]
-    apply = apply_of(subject.leaf_of)
-    return overfit(lambda X: apply(X), *rows, schema=subject.schema)
+    return overfit(model, *rows, schema=subject.schema)
 
 
 def _of(subject: Subject) -> str:  # what somebody who knows a row knows of it besides its leaf
