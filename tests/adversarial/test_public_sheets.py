@@ -5,6 +5,7 @@ Claim of docs/report.md: "The public sheet does not depend on rows".
 
 import io
 import zipfile
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -13,8 +14,11 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.learn.ssrl.greedy import PUBLISHED
+from hedgerow.models.released import released_model
 from hedgerow.report.exports import crate_zip
+from hedgerow.report.files import file_digests
 from hedgerow.report.form import Form
+from hedgerow.report.record import record_json
 from hedgerow.report.releases import Releases
 
 SCHEMA = hr.Schema({f"a{i}": hr.Integer(0, 99, [20, 40, 60, 80]) for i in range(10)}, hr.Label("y", (0, 1)))
@@ -66,14 +70,18 @@ MODELS = {one.__name__: one for one in (scorecard, rule_list, grown_tree, learne
 MODELS |= {mechanism: published(mechanism) for mechanism in PUBLISHED}
 
 
-def public(model, record):
-    report = hr.Report.of(model, form=FORM, releases=record, on=date(2026, 11, 23))
+def public(model, record, files):
+    report = hr.Report.of(model, form=FORM, releases=record, on=date(2026, 11, 23), files=files)
     assert not report.subject.is_private
     crate = zipfile.ZipFile(io.BytesIO(crate_zip(report)))
     in_crate = sorted(
         (name.partition("/")[2], crate.read(name)) for name in crate.namelist() if "/data/outputs/" in name
     )
-    return report.to_json(), report.to_html(), in_crate
+    airlock = record_json(report)
+    digests = (*(file.sha256 for file in files), record.head)
+    assert not [digest for digest in digests if digest in airlock]
+    assert all(digest in record_json(report, private=True) for digest in digests)
+    return report.to_json(), report.to_html(), airlock, in_crate
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -82,12 +90,17 @@ def test_no_row_changes_the_public_sheet_of_a_model_without_a_guarantee(name, tm
     """What was found: seeded scorecards of 4,985 and 4,986 rows had other charges, and so had lists as they grew."""
     sheets, charges = [], set()
     for n in (0, 30, 100, 101, 600):
-        budget = hr.privacy.FileBudget.create(tmp_path / f"{n}.json", 9, "1e-3")
+        record_path = tmp_path / f"{n}.json"
+        budget = hr.privacy.FileBudget.create(record_path, 9, "1e-3")
         clf = MODELS[name](n, budget)
         charges.add(tuple((one.purpose, one.mechanism) for one in clf.privacy_.charges))
-        record = Releases.load(tmp_path / f"{n}.json")
-        dated = Releases(tuple(type(one)(one.charge) for one in record.releases), record.cap, record.kind)
-        sheets.append(public(clf, dated))
+        record = Releases.load(record_path)
+        dated = replace(record, releases=tuple(type(one)(one.charge) for one in record.releases))
+        (folder := tmp_path / str(n)).mkdir()
+        released_model(clf).save(folder / "model.json")
+        rows(n)[0].to_csv(folder / "rows.csv")
+        files = file_digests(model=folder / "model.json", training_rows=folder / "rows.csv", ledger=record_path)
+        sheets.append(public(clf, dated, files))
     assert all(sheet == sheets[0] for sheet in sheets)
     assert name != "scorecard" or len(charges) > 1  # what is left out does depend on them
 

@@ -1,5 +1,6 @@
 """`hedgerow report`."""
 
+import hashlib
 import json
 import zipfile
 from datetime import date
@@ -10,7 +11,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.report import _EXIT
 from hedgerow.privacy import FileBudget
-from hedgerow.report import Form, Releases, Report, empty_form, file_digests
+from hedgerow.report import Form, Releases, Report, appetite_template, empty_form, file_digests
 from hedgerow.report.checks import STATUSES
 from hedgerow.report.exports import acro_results, registry_yaml
 from tests.cli.table import FIT as WITHOUT_COUNTS
@@ -172,7 +173,7 @@ def test_what_errors_cost_is_said_by_class_or_in_a_file(folder, run):
     for i, option in enumerate((("--costs", "costs.yaml"), ("--class-weight", "yes=5"), ())):
         assert run("report", "tree.json", "--test", "data.csv", "-o", f"{i}.json", *option)[0] == 0
         sections = json.loads((folder / f"{i}.PRIVATE.json").read_text("utf-8"))["sections"]
-        facts = {fact["name"]: fact["value"] for one in sections if one["key"] == "accuracy" for fact in one["facts"]}
+        facts = {fact["name"]: fact["value"] for one in sections if one["id"] == "accuracy" for fact in one["facts"]}
         found.append({name: value for name, value in facts.items() if "cost" in name})
     rows = pd.read_csv("data.csv")
     said = rows["age"].gt(60).map({True: "yes", False: "no"})
@@ -239,3 +240,49 @@ def test_every_status_of_a_sheet_has_an_exit_status_that_is_not_an_error():
     assert set(_EXIT) == set(STATUSES)
     assert {status for status, code in _EXIT.items() if code == 0} == {"pass", "not_applicable"}
     assert not {1, 2} & set(_EXIT.values())
+
+
+def test_records_for_an_airlock_are_beside_one_another(fitted, run):
+    given = ("report", "model.json", "--form", "form.yaml", "--ledger", "budget.json", "--airlock", "record.json")
+    assert run(*given) == (0, "", "written to record.json\n")
+    record = json.loads((fitted / "record.json").read_text("utf-8"))
+    digest = hashlib.sha256((fitted / "model.json").read_bytes()).hexdigest()
+    assert (record["object"]["name"], record["object"]["sha256"]) == ("model.json", digest)
+    assert record["ledger"]["head"] == FileBudget(fitted / "budget.json").head
+    code, _, err = run(*given, "--data", "data.csv", "-o", "report.html", "--force")
+    assert code == 0
+    assert "written to record.PRIVATE.json" in err
+    public, board = (json.loads((fitted / f"record{end}.json").read_text("utf-8")) for end in ("", ".PRIVATE"))
+    page = hashlib.sha256((fitted / "report.html").read_bytes()).hexdigest()
+    assert page in {sheet["sha256"] for sheet in public["sheets"]}
+    rows = hashlib.sha256((fitted / "data.csv").read_bytes()).hexdigest()
+    assert [one["sha256"] for one in board["inputs"] if one["role"] == "training_rows"] == [rows]
+    assert rows not in json.dumps(public)
+    for name in ("record.PRIVATE.json", "record.txt"):
+        assert "expected a name for the public record" in run(*given[:-1], name)[2]
+    assert "are for one model, got several" in run("report", "model.json", "model.json", *given[2:])[2]
+
+
+def test_a_risk_appetite_is_written_and_read(fitted, run):
+    code, out, err = run("report", "--new-appetite", "appetite.yaml")
+    assert (code, out) == (0, "")
+    assert "hedgerow report model.json --appetite appetite.yaml" in err
+    assert (fitted / "appetite.yaml").read_text("utf-8") == appetite_template()
+    assert (
+        run("report", "model.json", "--appetite", "appetite.yaml", "--json")[1]
+        == run("report", "model.json", "--json")[1]
+    )
+    (fitted / "appetite.yaml").write_text("fewest_rows: 20\n")
+    by_file = run("report", "model.json", "--appetite", "appetite.yaml", "--json")[1]
+    assert json.loads(by_file)["appetite"]["differences"] == [{"name": "fewest_rows", "default": 10, "value": 20}]
+    assert by_file == run("report", "model.json", "--threshold", "20", "--json")[1]
+    run("report", "model.json", "--appetite", "appetite.yaml", "--acro", "results.json", "-o", "report.html")
+    entry = json.loads((fitted / "results.json").read_text("utf-8"))["results"]["output_0"]
+    for text in ("\n".join(entry["comments"]), (fitted / "report.html").read_text("utf-8")):
+        assert "fewest rows of a leaf 20 (default 10)" in text
+    both = run("report", "model.json", "--appetite", "appetite.yaml", "--threshold", "20", "--json")
+    assert (both[0], "give one of both" in both[2]) == (2, True)
+    (fitted / "appetite.yaml").write_text("fewest_rows: many\n")
+    refused = run("report", "model.json", "--appetite", "appetite.yaml", "--json")
+    assert (refused[0], refused[2].count("\n")) == (2, 1)
+    assert "leave all but --force out" in run("report", "--new-appetite", "a.yaml", "--new-form", "f.yaml")[2]

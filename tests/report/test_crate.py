@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from hedgerow.report import Form, Report
+from hedgerow.report import Form, Report, airlock_record
 from hedgerow.report.exports import CRATE_FIELDS, crate_zip
 from tests.report.subjects import a_table, a_tree, without_privacy
 
@@ -76,7 +76,11 @@ def test_only_public_files_are_in_a_crate():
     report = Report.of(a_tree(), form=FORM, train=(X, y))
     files = unzipped(report)
     outputs = {name for name in files if name.startswith("data/outputs/")}
-    assert outputs == {f"data/outputs/{name}" for name in ("report.html", "report.json", "model.json")}
+    assert outputs == {f"data/outputs/{name}" for name in ("report.html", "report.json", "record.json", "model.json")}
+    record = json.loads(files["data/outputs/record.json"])
+    assert (record, record["private"]) == (airlock_record(report), False)
+    hashes = {hashlib.sha256(files[f"data/outputs/report.{kind}"]).hexdigest() for kind in ("html", "json")}
+    assert {sheet["sha256"] for sheet in record["sheets"]} == hashes
     assert files["data/outputs/report.html"].decode() == report.to_html()
     assert not any("PRIVATE" in content.decode().partition("<body")[2] for content in files.values())
     free = unzipped(Report.of(without_privacy(), form=FORM))

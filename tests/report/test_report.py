@@ -113,9 +113,9 @@ def test_a_public_sheet_without_a_guarantee_supports_nothing_and_is_not_signed(m
     assert data["verdict"].startswith(
         "This sheet has not examined what the model discloses, and cannot support a release"
     )
-    examined = {one["key"] for one in data["checks"] if one["status"] == "pass"}
+    examined = {one["id"] for one in data["checks"] if one["status"] == "pass"}
     assert not examined & {key for key, kind in CATALOGUE.items() if kind.needs and "record" not in kind.needs}
-    assert "decision" not in {one["key"] for one in data["sections"]}
+    assert "decision" not in {one["id"] for one in data["sections"]}
     text = page(sheet)
     assert "All checks that were run pass" not in text
     assert 'class="sign"' not in text

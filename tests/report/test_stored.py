@@ -39,7 +39,7 @@ def test_rows_in_the_file_are_a_finding_against_release_on_both_sheets():
     public = {one.key: one for one in report.public.checks}
     assert {key for key in public if key.startswith("file-")} == {key for key in board if key.startswith("file-")}
     assert report.public.status == report.board.status == "fail"
-    assert [one["value"] for one in json.loads(report.to_json())["checks"] if one["key"] == "file-rows"] == [None]
+    assert [one["value"] for one in json.loads(report.to_json())["checks"] if one["id"] == "file-rows"] == [None]
 
 
 def test_no_sheet_quotes_a_value_of_the_rows_and_the_public_one_has_no_bounds_of_them():

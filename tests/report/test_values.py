@@ -91,7 +91,7 @@ def test_tables_have_unique_ids_and_cells_without_prose(name):
 
 def test_a_column_of_text_is_a_name_or_the_listing_of_the_model():
     texts = {
-        (section["key"], column["id"])
+        (section["id"], column["id"])
         for sheet in SHEETS.values()
         for section in sheet["sections"]
         for table in section["tables"]
@@ -109,13 +109,14 @@ def test_most_facts_have_a_value():
         fact["id"]
         for sheet in SHEETS.values()
         for section in sheet["sections"]
-        if section["key"] not in ("statements", "decision")
+        if section["id"] not in ("statements", "decision")
         for fact in section["facts"]
         if fact["value"] is None
     }
     assert missing <= {
         "card_guarantee", "card_notes", "label", "kind", "software", "digest", "no_guarantee", "guarantee",
-        "sensitive_leaves", "dataset", "attack",
+        "sensitive_leaves", "dataset", "attack", "model_sha256", "content_digest", "training_rows_sha256",
+        "held_out_rows_sha256",
     }  # fmt: skip
 
 

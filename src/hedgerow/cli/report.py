@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
 from hedgerow.cli.options import FILE, MODEL, Force, OthersSchema, TextOptions, any_model, option, with_groups
 from hedgerow.cli.output import check_output, check_outputs, say, stage, write_said
 from hedgerow.cli.predictions import class_weights, costs_in
@@ -22,13 +21,16 @@ from hedgerow.report import (
     Releases,
     Report,
     acro_results,
+    appetite_template,
     crate_zip,
     empty_form,
     file_digests,
+    record_json,
     registry_yaml,
 )
+from hedgerow.report.appetite import DEFAULT
 from hedgerow.report.checks import Status
-from hedgerow.report.report import leaves_name, private_name
+from hedgerow.report.report import PRIVATE, leaves_name, private_name
 from hedgerow.tables.table_files import PIPE
 
 app = typer.Typer(add_completion=False)
@@ -39,14 +41,18 @@ class Twins:
     """Options for machine-readable twins of a report's sheets."""
 
     acro: Annotated[Path | None, option("The findings as ACRO's results.json, beside the model.")] = None
+    airlock: Annotated[Path | None, option("The record of the public sheet, for an airlock; the board's beside.")] = (
+        None
+    )
     crate: Annotated[Path | None, option("The public sheet as a Five Safes RO-Crate (.zip).")] = None
     registry: Annotated[Path | None, option("A record for the registry of deployments (.yaml).")] = None
 
     @property
     def files(self) -> list[Path]:
         """The files that may be written."""
-        private = None if self.acro is None else private_name(self.acro)
-        return [path for path in (self.acro, self.crate, self.registry, private) if path is not None]
+        paths = [self.acro, self.airlock, self.crate, self.registry]
+        paths += [None if path is None else private_name(path) for path in (self.acro, self.airlock)]
+        return [path for path in paths if path is not None]
 
     def made(self, found: Report, name: str) -> list[tuple[Path, str | bytes]]:
         """Return the files with their contents, all of them made before one is written."""
@@ -54,6 +60,9 @@ class Twins:
         if self.acro is not None:
             text = json.dumps(acro_results(found, name), indent=2, ensure_ascii=False) + "\n"
             made.append((self.acro if found.board is None else private_name(self.acro), text))
+        if self.airlock is not None:
+            made.append((self.airlock, record_json(found)))
+            made += [] if found.board is None else [(private_name(self.airlock), record_json(found, private=True))]
         if self.crate is not None:
             made.append((self.crate, crate_zip(found)))
         if self.registry is not None:
@@ -79,12 +88,16 @@ def report(
     by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None,
     evaluation: Annotated[Path | None, option("What `hedgerow evaluate` released, for the public sheet.")] = None,
     schema: OthersSchema = None,
-    threshold: Annotated[int, option("The fewest rows of a leaf that count as safe.")] = FEWEST_SAFE_ROWS,
+    appetite: Annotated[Path | None, option("YAML file with the thresholds of checks; see --new-appetite.")] = None,
+    threshold: Annotated[
+        int | None, option(f"The fewest rows of a leaf that pass, without --appetite.  \\[{DEFAULT.fewest_rows}]")
+    ] = None,
     costs: Annotated[Path | None, option("What errors cost, as `hedgerow fit` takes it: YAML or JSON.")] = None,
     class_weight: Annotated[list[str] | None, option("The same, by class. Repeatable.", metavar="LABEL=WEIGHT")] = None,
     twins: Twins,
     text: TextOptions,
     new_form: Annotated[Path | None, option("Write an empty form to this file, and stop.")] = None,
+    new_appetite: Annotated[Path | None, option("Write the default thresholds to this file, and stop.")] = None,
     force: Force = False,
     as_json: Annotated[bool, option("Print the public sheet as JSON.", "--json")] = False,
     check: Annotated[bool, option("Exit with 0 if checks pass, 3 for a review, 4 if one fails.", "--check")] = False,
@@ -93,8 +106,8 @@ def report(
 
     The public sheet uses the model, --form, --ledger and --evaluation alone. With --data or --test, or a model without
     a guarantee, the board gets a second sheet with exact numbers about the rows. Its name and each section say PRIVATE,
-    as does the name of the --acro file if it has such findings. Pages load and run nothing. Where a model has more than
-    ten leaves, a CSV file beside the sheet has all.
+    as do the names of its --airlock record, and of the --acro file if it has such findings. Pages load and run nothing.
+    Where a model has more than ten leaves, a CSV file beside the sheet has all.
 
     With --check the exit status is that of the sheet that decides: 0 if its checks pass, 3 if a person has to review
     some or essential ones were not run, 4 if one fails. Without a guarantee it is a function of the rows.
@@ -103,23 +116,28 @@ def report(
 
     hedgerow report --new-form form.yaml
 
+    hedgerow report --new-appetite appetite.yaml
+
     hedgerow report model.json --form form.yaml --ledger budget.json -o report.html
 
     hedgerow report model.json --form form.yaml --data train.csv --test test.csv -o report.html
 
     hedgerow report list.json tree.json scorecard.json --data train.csv --test test.csv -o side-by-side.html
 
+    hedgerow report model.json --ledger budget.json --data train.csv --appetite appetite.yaml --airlock record.json
+
     hedgerow report model.json --ledger budget.json --json --check
     """
-    if new_form is not None:
-        _write_form(new_form, context, force=force)
+    if new_form is not None or new_appetite is not None:
+        _write_template(new_form, new_appetite, context, force=force)
         return
     models = models or []
     _check_asked(models, output, twins, evaluation, as_json=as_json, check=check)
     _check_record(ledger, dataset=dataset, head=head)
     outputs = (*_sheets(output), *twins.files)
-    check_outputs(outputs, *models, form, ledger, data, test, costs, evaluation, schema, force=force)
+    check_outputs(outputs, *models, form, appetite, ledger, data, test, costs, evaluation, schema, force=force)
     _check_rows(data, test, by)
+    thresholds = _thresholds(appetite, threshold)
     text.check_used("--data or --test", used=(data, test) != (None, None))
 
     def made_of(path: Path) -> Report:
@@ -132,11 +150,17 @@ def report(
             test=read_labelled(test, text.text_format, released.schema),
             evaluation=None if evaluation is None else Evaluation.load(evaluation),
             by=by or None,
-            appetite=Appetite(fewest_rows=threshold),
+            appetite=thresholds,
             costs=None if costs is None else costs_in(costs, released.schema.classes),
             class_weight=class_weights(released.schema.classes, class_weight) if class_weight else None,
             files=file_digests(
-                model=path, training_rows=data, held_out_rows=test, ledger=ledger, evaluation=evaluation, form=form
+                model=path,
+                training_rows=data,
+                held_out_rows=test,
+                ledger=ledger,
+                evaluation=evaluation,
+                form=form,
+                appetite=appetite,
             ),
         )
 
@@ -166,14 +190,23 @@ def _names(paths: list[Path]) -> dict[str, Path]:
     return short if len(short) == len(paths) else {str(path): path for path in paths}
 
 
-def _write_form(path: Path, context: typer.Context, *, force: bool) -> None:
+def _thresholds(path: Path | None, fewest_rows: int | None) -> Appetite:
+    if path is None:
+        return DEFAULT if fewest_rows is None else Appetite(fewest_rows=fewest_rows)
+    if fewest_rows is not None:
+        raise ArgumentError("--threshold sets fewest_rows, which --appetite has: give one of both.")
+    return Appetite.load(path)
+
+
+def _write_template(form: Path | None, appetite: Path | None, context: typer.Context, *, force: bool) -> None:
+    name, path = ("appetite", appetite) if form is None else ("form", form)
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
-    if not given <= {"new_form", "force"}:
-        raise ArgumentError("--new-form writes an empty form and stops: leave all but --force out.")
+    if path is None or not given <= {f"new_{name}", "force"}:
+        raise ArgumentError(f"--new-{name} writes a file to fill in and stops: leave all but --force out.")
     check_output(path, force=force)
-    todo = f": fill it in, then run: hedgerow report model.json --form {path} -o report.html"
-    write_said(path, empty_form(), todo)
+    text = empty_form() if form is not None else appetite_template()
+    write_said(path, text, f": fill it in, then run: hedgerow report model.json --{name} {path} -o report.html")
 
 
 def _check_asked(
@@ -184,9 +217,16 @@ def _check_asked(
     if output is None and not as_json and not check and not twins.files:
         raise ArgumentError("expected -o FILE, such as -o report.html, --json or --check; got none.")
     if len(models) > 1 and (twins.files or check or evaluation is not None):
-        raise ArgumentError("--evaluation, --acro, --crate, --registry and --check are for one model, got several.")
+        raise ArgumentError(
+            "--evaluation, --acro, --airlock, --crate, --registry and --check are for one model, got several."
+        )
     if twins.acro is not None and twins.acro.absolute().parent != models[0].absolute().parent:
         raise ArgumentError(f"--acro must be in the folder of {models[0]}, since it refers to the model by name.")
+
+    if twins.airlock is not None and (twins.airlock.suffix.lower() != ".json" or PRIVATE in twins.airlock.name):
+        raise ArgumentError(
+            f"{twins.airlock}: expected a name for the public record that ends in .json, without PRIVATE."
+        )
 
 
 def _sheets(output: Path | None) -> list[Path]:

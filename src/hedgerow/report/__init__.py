@@ -1,11 +1,12 @@
 """Reports on a model for a review board: a public sheet, and one with exact functions of the rows, never mixed."""
 
-from hedgerow.report.appetite import Appetite
+from hedgerow.report.appetite import Appetite, appetite_template
 from hedgerow.report.checks import CATALOGUE, Check, Status
 from hedgerow.report.contents import Cell, Column, Grid, Section, Sheet, SheetLine
 from hedgerow.report.exports import acro_results, crate_zip, registry_yaml
 from hedgerow.report.files import FileDigest, file_digests
 from hedgerow.report.form import Form, empty_form
+from hedgerow.report.record import airlock_record, airlock_schema, record_json
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.report import Comparison, Report
 from hedgerow.report.sacro import sacro_target
@@ -30,9 +31,13 @@ __all__ = [
     "Status",
     "Subject",
     "acro_results",
+    "airlock_record",
+    "airlock_schema",
+    "appetite_template",
     "crate_zip",
     "empty_form",
     "file_digests",
+    "record_json",
     "registry_yaml",
     "sacro_target",
 ]

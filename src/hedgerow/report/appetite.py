@@ -1,9 +1,42 @@
-"""The risk appetite of a project: the thresholds by which checks decide."""
+"""The risk appetite of a project: the thresholds by which checks decide, and the file that states them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from typing import Any, NamedTuple, Self
 
 from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
-from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.untrusted_text import read_text
+from hedgerow.errors import ArgumentError, UnreadableError
+from hedgerow.schema.files import parse_yaml
+from hedgerow.text.messages import describe_argument
+from hedgerow.text.values import listed
+
+LARGEST_APPETITE = 2**16  # the most bytes of a risk appetite file
+
+
+class Threshold(NamedTuple):
+    """What a threshold means, and its bounds."""
+
+    title: str  # in a few words, for sheets
+    meaning: str  # in a sentence, for the file
+    low: float
+    high: float
+    is_whole: bool = False
+
+
+class Difference(NamedTuple):
+    """A threshold that differs from the default."""
+
+    name: str
+    default: float
+    value: float
+
+    def __str__(self) -> str:
+        return f"{THRESHOLDS[self.name].title} {self.value:g} (default {self.default:g})"
+
+
+def _threshold(default: Any, *threshold: Any) -> Any:
+    return field(default=default, metadata={"threshold": Threshold(*threshold)})
 
 
 @dataclass(frozen=True)
@@ -24,21 +57,130 @@ class Appetite:
         The largest deficit of a group, compared with a constant prediction, that passes: in accuracy, or as a share of
         the constant's mean cost or error.
 
+    Raises
+    ------
+    ValueError
+        If a threshold is not a finite number within its bounds, or `strong_epsilon` is above `largest_epsilon`.
+
     Examples
     --------
-    >>> Appetite(fewest_rows=20).fewest_rows
-    20
+    >>> Appetite(fewest_rows=20).differences
+    (Difference(name='fewest_rows', default=10, value=20),)
     """
 
-    fewest_rows: int = FEWEST_SAFE_ROWS
-    strong_epsilon: float = 1
-    largest_epsilon: float = 10
-    dominance: float = 0.1
-    most_guessed: float = 0.55
-    largest_deficit: float = 0.1
+    fewest_rows: int = _threshold(
+        FEWEST_SAFE_ROWS,
+        "fewest rows of a leaf",
+        "Fewest rows, or units, of a leaf or a bin that pass. A whole number.",
+        1,
+        1_000_000,
+        True,
+    )
+    strong_epsilon: float = _threshold(1, "epsilon that passes", "Largest epsilon of a guarantee that passes.", 0, 1000)
+    largest_epsilon: float = _threshold(
+        10, "epsilon that fails above", "Largest epsilon of a guarantee that needs review; a larger one fails.", 0, 1000
+    )
+    dominance: float = _threshold(
+        0.1,
+        "dominance of one row",
+        "p % rule, as a share: others may not be able to tell a row's number to within this share of it.",
+        0,
+        1,
+    )
+    most_guessed: float = _threshold(
+        0.55,
+        "success of a membership attack",
+        "Largest share of correct membership guesses, or AUC of an attack, that passes. Guessing has 0.5.",
+        0.5,
+        1,
+    )
+    largest_deficit: float = _threshold(
+        0.1,
+        "deficit of a group",
+        "Largest deficit of a group, compared with a constant prediction, that passes: in accuracy, or as a share of "
+        "the constant's mean cost or error.",
+        0,
+        1,
+    )
 
     def __post_init__(self) -> None:
-        check_integer("fewest_rows", self.fewest_rows, 1)
+        for name, threshold in THRESHOLDS.items():
+            _check(name, getattr(self, name), threshold)
+        if self.strong_epsilon > self.largest_epsilon:
+            got = f"got {self.strong_epsilon:g} and {self.largest_epsilon:g}"
+            raise ArgumentError(f"expected strong_epsilon of a risk appetite to be at most largest_epsilon, {got}.")
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """The thresholds that differ from the default, in the order of the fields."""
+        values = ((name, default, getattr(self, name)) for name, default in _DEFAULTS.items())
+        return tuple(Difference(*entry) for entry in values if entry[1] != entry[2])
+
+    def stated(self) -> dict[str, Any]:
+        """Return the thresholds as JSON-ready data, with those that differ from the default."""
+        return {"thresholds": self.to_dict(), "differences": [one._asdict() for one in self.differences]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the thresholds as JSON-ready data."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Return the risk appetite that plain data state; thresholds that are missing or null have their default.
+
+        ValueError if the data are no mapping, or have an unknown name or a threshold out of bounds.
+        """
+        if not isinstance(data, dict):
+            raise ArgumentError(f"expected a risk appetite with thresholds, got a {type(data).__name__}.")
+        unknown = sum(name not in THRESHOLDS for name in data)
+        if unknown:  # not quoted: another file, such as a table, may have been given
+            known = listed(tuple(THRESHOLDS), len(THRESHOLDS))
+            raise ArgumentError(f"expected thresholds of a risk appetite ({known}), got {unknown} unknown names.")
+        return cls(**{name: value for name, value in data.items() if value is not None})
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a risk appetite from a YAML or JSON file.
+
+        Raises
+        ------
+        ValueError
+            If the file is larger than 64 KiB, is not YAML, or states no risk appetite; see `from_dict`.
+        OSError
+            If the file cannot be read.
+        """
+        problem, data = None, None
+        try:
+            data = parse_yaml(read_text(path, LARGEST_APPETITE))
+        except UnreadableError as error:
+            problem = str(error)
+        if problem:
+            raise ArgumentError(f"{path}: {problem}.")
+        return cls.from_dict({} if data is None else data)
+
+
+THRESHOLDS: dict[str, Threshold] = {one.name: one.metadata["threshold"] for one in fields(Appetite)}
+"""The thresholds of a risk appetite by name, each with its meaning and its bounds."""
+_DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Appetite)}
+
+
+def _check(name: str, value: object, threshold: Threshold) -> None:
+    if isinstance(value, bool) or not isinstance(value, int if threshold.is_whole else (int, float)):
+        what = "a whole number" if threshold.is_whole else "a number"
+        raise ArgumentError(f"expected {what} as {name} of a risk appetite, got a {type(value).__name__}.")
+    if not threshold.low <= value <= threshold.high:
+        bounds = f"from {threshold.low:,} to {threshold.high:,}"
+        raise ArgumentError(f"expected {name} of a risk appetite {bounds}, got {describe_argument(value)}.")
 
 
 DEFAULT = Appetite()
+
+
+def appetite_template() -> str:
+    """Return the text of a risk appetite file in YAML with the default of each threshold and its meaning."""
+    top = (
+        "# Risk appetite of a project (hedgerow report --appetite): the thresholds of a report's checks.\n"
+        "# Values that differ from these defaults are shown on both sheets and in the records.\n"
+    )
+    entries = (f"\n# {THRESHOLDS[name].meaning}\n{name}: {default:g}\n" for name, default in _DEFAULTS.items())
+    return top + "".join(entries)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 SheetKind = Literal["public", "board"]  # of which sheet something is: of the public one, or of that for the board
+Interval = tuple[float, float]
 Status = Literal["fail", "not_run", "review", "pass", "not_applicable"]
 """The status of a check: ``not_run`` if what it needs was not given, ``not_applicable`` if the model cannot fail it."""
 STATUSES: tuple[Status, ...] = ("fail", "not_run", "review", "pass", "not_applicable")  # the gravest first
@@ -68,7 +69,14 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
-        return {**vars(self), "interval": None if self.interval is None else list(self.interval)}
+        values = {"id": self.key, **vars(self), "interval": interval_dict(self.interval)}
+        del values["key"]
+        return values
+
+
+def interval_dict(interval: Interval | None, confidence: float = 0.95) -> dict[str, float] | None:
+    """Return an interval as JSON-ready data."""
+    return None if interval is None else {"low": interval[0], "high": interval[1], "confidence": confidence}
 
 
 class Kind(NamedTuple):

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hedgerow.errors import ArgumentError
-from hedgerow.report.checks import STATUSES, Check, SheetKind, Status
+from hedgerow.report.appetite import DEFAULT, Appetite
+from hedgerow.report.checks import STATUSES, Check, Interval, SheetKind, Status, interval_dict
 from hedgerow.text.markup import templates
 from hedgerow.text.messages import number_of
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 Value = str | int | float | None  # a number, a flag, a code, an ISO date or a digest; never prose
-Interval = tuple[float, float]
 MOST_SHOWN = 10
 """The most rows of a table on a page, unless it says another number; the JSON of a sheet has all of them."""
 _MOST_GRIDS, _MOST_COLUMNS, _LONGEST = 4, 8, 320  # of a section, of a table, and of a cell, that a page shows
@@ -54,11 +54,6 @@ class SheetLine:
         """Return it as JSON-ready data."""
         interval = interval_dict(self.interval, self.confidence)
         return {"id": self.key, "name": self.name, "value": self.value, "interval": interval, "text": self.text}
-
-
-def interval_dict(interval: Interval | None, confidence: float = 0.95) -> dict[str, float] | None:
-    """Return an interval as JSON-ready data."""
-    return None if interval is None else {"low": interval[0], "high": interval[1], "confidence": confidence}
 
 
 class Column(NamedTuple):
@@ -183,7 +178,7 @@ class Section:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
         return {
-            "key": self.key,
+            "id": self.key,
             "question": self.question,
             "answer": self.answer,
             "facts": [fact.to_dict() for fact in self.facts],
@@ -201,6 +196,7 @@ class Sheet:
     It says what is reported on (`title`), when the report was made, and by which software; then checks and sections.
     For a model with a guarantee the public sheet `decides`: exact functions of the rows, which the board's sheet adds,
     are informative. For one without, the board's sheet decides, and the public one examines nothing that is stored.
+    `appetite` has the thresholds of the checks.
     """
 
     kind: SheetKind
@@ -210,6 +206,7 @@ class Sheet:
     checks: tuple[Check, ...]
     sections: tuple[Section, ...]
     decides: bool = True
+    appetite: Appetite = DEFAULT
 
     @property
     def is_private(self) -> bool:
@@ -276,6 +273,7 @@ class Sheet:
             "decides": self.decides,
             "status": self.status,
             "verdict": self.verdict,
+            "appetite": self.appetite.stated(),
             "not_examined": [one.key for one in self.by_status("not_run")],
             "checks": [check.to_dict() for check in self.checks],
             "sections": [section.to_dict() for section in self.sections],

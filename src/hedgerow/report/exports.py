@@ -16,10 +16,11 @@ from uuid import uuid4
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import total_rho
-from hedgerow.report.checks import Status
 from hedgerow.report.form import Form
 from hedgerow.report.promises import mechanism_words
+from hedgerow.report.record import record_json
 from hedgerow.report.report import Report
+from hedgerow.report.standards import ACRO_STATUS, ACRO_VERSION
 from hedgerow.schema.files import mapping_text
 from hedgerow.text.values import listed
 
@@ -32,7 +33,7 @@ _KINDS = {"html": "text/html", "json": "application/json"}
 
 
 def crate_zip(report: Report) -> bytes:
-    """Return the crate of a report as a ZIP file with one bag: the public sheet, and the model if it has a guarantee.
+    """Return the crate of a report as a ZIP file with one bag: the public sheet, its record, and a private model.
 
     ValueError if the form lacks an entry that the profile needs, or `workflow` or `person` is not an address.
     """
@@ -41,7 +42,11 @@ def crate_zip(report: Report) -> bytes:
     for name in ("workflow", "person"):
         if not getattr(subject.form, name).startswith(("https://", "http://")):
             raise ArgumentError(f"expected an address as {name} in the form for a crate (https://…), got another.")
-    parts = {"outputs/report.html": report.to_html(), "outputs/report.json": report.to_json()}
+    parts = {
+        "outputs/report.html": report.to_html(),
+        "outputs/report.json": report.to_json(),
+        "outputs/record.json": record_json(report),
+    }
     if subject.released is not None and subject.is_private:
         parts["outputs/model.json"] = subject.released.to_json()
     metadata = json.dumps(_metadata(report, tuple(parts)), indent=2, ensure_ascii=False) + "\n"
@@ -125,10 +130,6 @@ def _zipped(folder: str, files: Mapping[str, bytes]) -> bytes:
     return found.getvalue()
 
 
-VERSION = "0.4.0"  # the version of the format, as SACRO's viewer writes it for files of other programs
-_STATUS: dict[Status, str] = {"fail": "fail", "not_run": "review", "review": "review", "pass": "pass"}
-
-
 def acro_results(report: Report, name: str) -> dict[str, Any]:
     """Return the checks of all sheets as the data of a ``results.json``; **private** if there is one for the board.
 
@@ -144,24 +145,26 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
     """
     sheet = report.public if report.board is None else report.board  # which has all checks of the public one
     checks, worst = sheet.checks, report.deciding.status
-    status = _STATUS[worst]
+    status, appetite = ACRO_STATUS[worst], sheet.appetite
     columns = ("key", "version", "status", "informative", "sentence", "threshold", "source", "value", "limit")
+    outcome = {column: {str(i): getattr(one, column) for i, one in enumerate(checks)} for column in columns}
+    for end, column in enumerate(("low", "high")):
+        outcome[column] = {str(i): one.interval and one.interval[end] for i, one in enumerate(checks)}
+    comments = [f"Threshold of the risk appetite: {one}" for one in appetite.differences]
     entry = {
         "uid": "output_0",
         "status": status,
         "type": "custom",
-        "properties": {"method": "hedgerow report", "model": report.subject.kind},
+        "properties": {"method": "hedgerow report", "model": report.subject.kind, "appetite": appetite.stated()},
         "files": [{"name": name, "sdc": {"summary": {"suppressed": False}, "cells": {}}}],
-        "outcome": {  # column by column, as pandas writes a frame
-            column: {str(place): getattr(one, column) for place, one in enumerate(checks)} for column in columns
-        },
+        "outcome": outcome,  # column by column, as pandas writes a frame
         "command": "hedgerow report",
         "summary": "; ".join([status, *(one.sentence.rstrip(".") for one in report.deciding.by_status(worst))]),
         "timestamp": f"{report.public.date.isoformat()}T00:00:00",
-        "comments": [report.public.title],
+        "comments": [report.public.title, *comments],
         "exception": "",
     }
-    return {"version": VERSION, "results": {"output_0": entry}}
+    return {"version": ACRO_VERSION, "results": {"output_0": entry}}
 
 
 REGISTRY_FIELDS = ("title", "purpose", "population", "curator", "curator_type", "unit", "region")

@@ -55,13 +55,14 @@ class Sheets:
 
     def to_html(self, *, private: bool = False) -> str:
         """Return a sheet as a page that needs nothing else: the public one, or that for the board, else ValueError."""
-        return page(self._sheet(private=private))
+        return page(self.sheet(private=private))
 
     def to_json(self, *, private: bool = False) -> str:
         """Return a sheet as JSON: the public one, or that for the board; raises as `to_html` does."""
-        return json_text(self._sheet(private=private))
+        return json_text(self.sheet(private=private))
 
-    def _sheet(self, *, private: bool) -> Sheet:
+    def sheet(self, *, private: bool = False) -> Sheet:
+        """Return a sheet: the public one, or that for the board; ValueError if there is none for the board."""
         check_flag("private", private)
         if not private:
             return self.public
@@ -119,10 +120,11 @@ class Report(Sheets):
     >>> clf = hr.PrivateTreeClassifier(epsilon=1, max_depth=2, schema=data.schema)
     >>> report = hr.Report.of(clf.fit(data.frame, data.labels))
     >>> report.board is None, report.public.status  # no row, no form
-    (True, 'look')
+    (True, 'not_run')
     """
 
     subject: Subject
+    releases: Releases | None = None
 
     @classmethod
     def of(
@@ -199,8 +201,8 @@ class Report(Sheets):
         made = on or datetime.now(UTC).date()
         public = _public(subject, releases, _check_evaluation(evaluation, subject), made)
         if subject.is_private and train is None and test is None and membership is None:
-            return cls(public, None, subject)
-        return cls(public, _board(subject, public, releases, train, test, membership, columns), subject)
+            return cls(public, None, subject, releases)
+        return cls(public, _board(subject, public, releases, train, test, membership, columns), subject, releases)
 
     @property
     def deciding(self) -> Sheet:
@@ -263,7 +265,8 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
     )
     tags = subject.tags | _given(releases=releases) | _counted(risk, guessed)
     checks = completed(found, "public", tags if subject.is_private else tags | {"hidden"})
-    return Sheet("public", subject.title, made, SOFTWARE.words, checks, sections, subject.is_private)
+    decides, appetite = subject.is_private, subject.appetite
+    return Sheet("public", subject.title, made, SOFTWARE.words, checks, sections, decides, appetite)
 
 
 def _board(
@@ -311,7 +314,8 @@ def _board(
     else:
         found = [*card_checks.card_checks(subject, "board", releases), *of_rows]
         checks = completed(found, "board", tags)
-    return Sheet("board", subject.title, public.date, SOFTWARE.words, checks, sections, not subject.is_private)
+    decides, appetite = not subject.is_private, subject.appetite
+    return Sheet("board", subject.title, public.date, SOFTWARE.words, checks, sections, decides, appetite)
 
 
 def _given(
@@ -449,8 +453,8 @@ class Comparison(Sheets):
     >>> tree = hr.PrivateTreeClassifier(epsilon=1, max_depth=2, schema=data.schema).fit(data.frame, data.labels)
     >>> card = hr.PrivateScorecardClassifier(epsilon=1, schema=data.schema).fit(data.frame, data.labels)
     >>> found = Comparison.of({"tree": hr.Report.of(tree), "scorecard": hr.Report.of(card)})
-    >>> found.public.section("guarantee").grids[0].columns
-    ('', 'tree', 'scorecard')
+    >>> [column.name for column in found.public.section("guarantee").grids[0].columns]
+    ['', 'tree', 'scorecard']
     """
 
     @classmethod

@@ -1,0 +1,75 @@
+"""Risk appetite files: read within bounds, and compared with the defaults."""
+
+from dataclasses import fields
+
+import pytest
+
+from hedgerow.report.appetite import DEFAULT, THRESHOLDS, Appetite, Difference, appetite_template
+
+
+def test_the_template_states_the_defaults_and_every_threshold(tmp_path):
+    path = tmp_path / "appetite.yaml"
+    path.write_text(appetite_template(), encoding="utf-8")
+    assert Appetite.load(path) == DEFAULT == Appetite()
+    assert DEFAULT.differences == ()
+    for entry in fields(Appetite):
+        assert f"\n{entry.name}: " in appetite_template()
+        assert THRESHOLDS[entry.name].low <= entry.default <= THRESHOLDS[entry.name].high
+
+
+def test_a_file_changes_the_thresholds_that_it_states(tmp_path):
+    path = tmp_path / "appetite.yaml"
+    path.write_text("fewest_rows: 20\nstrong_epsilon: 0.3\nmost_guessed:\n", encoding="utf-8")
+    appetite = Appetite.load(path)
+    assert appetite == Appetite(fewest_rows=20, strong_epsilon=0.3)
+    assert appetite.differences == (Difference("fewest_rows", 10, 20), Difference("strong_epsilon", 1, 0.3))
+    assert Appetite.from_dict(appetite.to_dict()) == appetite
+
+
+def test_json_is_read_too(tmp_path):
+    path = tmp_path / "appetite.json"
+    path.write_text('{"largest_epsilon": 4}', encoding="utf-8")
+    assert Appetite.load(path).largest_epsilon == 4
+
+
+def test_a_file_of_comments_alone_states_the_defaults(tmp_path):
+    path = tmp_path / "appetite.yaml"
+    path.write_text("# nothing differs\n", encoding="utf-8")
+    assert Appetite.load(path) == DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fewest_rows: &a 5\ndominance: *a\n", "without anchors"),
+        ("fewest_rows: !!python/object:os.system 5\n", "without tags"),
+        ("fewest_rows: 5\nfewest_rows: 6\n", "found a duplicate"),
+        ("- 5\n", "expected a risk appetite with thresholds, got a list"),
+        ("age: 5\nname: Ann\n", "got 2 unknown names"),
+        ("fewest_rows: 0\n", "expected fewest_rows of a risk appetite from 1 to 1,000,000, got 0"),
+        ("fewest_rows: 2.5\n", "expected a whole number as fewest_rows .* got a float"),
+        ("fewest_rows: true\n", "expected a whole number as fewest_rows .* got a bool"),
+        ("fewest_rows: '5'\n", "got a str"),
+        ("dominance: [1]\n", "expected a number as dominance .* got a list"),
+        ("dominance: -0.1\n", "expected dominance of a risk appetite from 0 to 1"),
+        ("most_guessed: 0.4\n", "expected most_guessed of a risk appetite from 0.5 to 1"),
+        ("strong_epsilon: .inf\n", "expected text, decimal numbers"),
+        ("strong_epsilon: 20\n", "at most largest_epsilon, got 20 and 10"),
+        ("x" * 2**17, "at most 65,536 bytes"),
+        ("{" * 200, "expected"),
+    ],
+)
+def test_other_files_are_refused_in_one_line(tmp_path, text, message):
+    path = tmp_path / "appetite.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message) as caught:
+        Appetite.load(path)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+    assert "Ann" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1, 10**400])
+def test_thresholds_are_finite_and_within_bounds(value):
+    with pytest.raises(ValueError, match="expected largest_epsilon of a risk appetite"):
+        Appetite(largest_epsilon=value)
