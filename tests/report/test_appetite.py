@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from hedgerow.report.appetite import DEFAULT, THRESHOLDS, Appetite, Difference, appetite_template
+from hedgerow.report.appetite import DEFAULT, THRESHOLDS, Appetite, ThresholdDifference, appetite_template
 
 
 def test_the_template_states_the_defaults_and_every_threshold(tmp_path):
@@ -22,7 +22,10 @@ def test_a_file_changes_the_thresholds_that_it_states(tmp_path):
     path.write_text("fewest_rows: 20\nstrong_epsilon: 0.3\nmost_guessed:\n", encoding="utf-8")
     appetite = Appetite.load(path)
     assert appetite == Appetite(fewest_rows=20, strong_epsilon=0.3)
-    assert appetite.differences == (Difference("fewest_rows", 10, 20), Difference("strong_epsilon", 1, 0.3))
+    assert appetite.differences == (
+        ThresholdDifference("fewest_rows", 10, 20),
+        ThresholdDifference("strong_epsilon", 1, 0.3),
+    )
     assert Appetite.from_dict(appetite.to_dict()) == appetite
 
 

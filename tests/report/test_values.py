@@ -10,7 +10,6 @@ import pytest
 import hedgerow as hr
 from hedgerow.report import Comparison, Form, PastRelease, Releases, Report
 from tests.evaluation.models import ATTRIBUTES, fitted, rows
-from tests.report import test_residuals
 from tests.report.subjects import CARD, COUNTED, a_table, a_tree, no_guarantee_reason, overfitted, without_privacy
 
 ID = re.compile("[a-z][a-z0-9_.]*")
@@ -33,13 +32,12 @@ def reports():
     yield "exact", Report.of(without_privacy(), form=FORM, **pairs)
     model, schema = overfitted()
     yield "another library", Report.of(model, schema=schema)
-    numbers = test_residuals.a_table()
-    yield "number", Report.of(test_residuals.a_tree(), train=numbers, test=numbers, by=["smoker"])
     for target in ("classes", "number"):
         learner, frame = fitted(target, "scorecard"), rows(400, target)
         evaluated = hr.evaluate(learner, frame, epsilon=1, by="sex")
         pair = frame[list(ATTRIBUTES)], frame["y"]
         yield f"evaluated {target}", Report.of(learner, evaluation=evaluated, train=pair, by=["sex"])
+        yield f"tree of {target}", Report.of(fitted(target, "tree"), train=pair, test=pair, by=["sex"])
 
 
 REPORTS = dict(reports())

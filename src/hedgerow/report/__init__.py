@@ -1,6 +1,6 @@
 """Reports on a model for a review board: a public sheet, and one with exact functions of the rows, never mixed."""
 
-from hedgerow.report.appetite import Appetite, appetite_template
+from hedgerow.report.appetite import Appetite, ThresholdDifference, appetite_template
 from hedgerow.report.checks import CATALOGUE, Check, Status
 from hedgerow.report.contents import Cell, Column, Grid, Section, Sheet, SheetLine
 from hedgerow.report.exports import acro_results, crate_zip, registry_yaml
@@ -30,6 +30,7 @@ __all__ = [
     "SheetLine",
     "Status",
     "Subject",
+    "ThresholdDifference",
     "acro_results",
     "airlock_record",
     "airlock_schema",

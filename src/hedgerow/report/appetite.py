@@ -24,7 +24,7 @@ class Threshold(NamedTuple):
     is_whole: bool = False
 
 
-class Difference(NamedTuple):
+class ThresholdDifference(NamedTuple):
     """A threshold that differs from the default."""
 
     name: str
@@ -65,7 +65,7 @@ class Appetite:
     Examples
     --------
     >>> Appetite(fewest_rows=20).differences
-    (Difference(name='fewest_rows', default=10, value=20),)
+    (ThresholdDifference(name='fewest_rows', default=10, value=20),)
     """
 
     fewest_rows: int = _threshold(
@@ -111,10 +111,10 @@ class Appetite:
             raise ArgumentError(f"expected strong_epsilon of a risk appetite to be at most largest_epsilon, {got}.")
 
     @property
-    def differences(self) -> tuple[Difference, ...]:
+    def differences(self) -> tuple[ThresholdDifference, ...]:
         """The thresholds that differ from the default, in the order of the fields."""
         values = ((name, default, getattr(self, name)) for name, default in _DEFAULTS.items())
-        return tuple(Difference(*entry) for entry in values if entry[1] != entry[2])
+        return tuple(ThresholdDifference(*entry) for entry in values if entry[1] != entry[2])
 
     def stated(self) -> dict[str, Any]:
         """Return the thresholds as JSON-ready data, with those that differ from the default."""
