@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java the tests of Spark and of evaluators of PMML are skipped, so these are not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
-.PHONY: help demo test quick test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers notebooks paper proofs docs dist bench study clean
+.PHONY: help demo test quick test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers notebooks paper proofs docs dist container verify bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -97,16 +97,27 @@ docs: $(VENV)/.docs  ## build the documentation site in build/docs; a link or re
 	rm -rf build/docs docs/reference/api
 	$(BIN)/python -m sphinx -b html -W --keep-going -n -q docs build/docs
 
-dist: $(VENV)/.dist  ## build sdist and wheel, check them, and run the README with them on each Python, oldest and newest dependencies
-	rm -rf dist
-	$(BIN)/python -m build
+# What is built is the last commit. build/evidence/ stays beside dist/, of which every file is uploaded to the package index.
+EVIDENCE := build/evidence
+dist: $(VENV)/.dist  ## build sdist and wheel twice, compare and check them, write SBOM and provenance, run the README with them on each Python
+	rm -rf dist $(EVIDENCE)
+	$(BIN)/python .ci/rebuild.py dist --provenance $(EVIDENCE)/provenance.json
 	$(BIN)/twine check --strict dist/*
+	$(BIN)/python .ci/sbom.py dist $(EVIDENCE)/sbom.cdx.json
 	.ci/versions $(BIN)/uv
+
+container:  ## build the image of the Containerfile from the last commit, start it and ask it (needs root and Debian's buildah)
+	.ci/container
+
+verify:  ## build the last commit again, and compare it with PROVENANCE=file of a release
+	@test -n "$(PROVENANCE)" || { echo "Name the provenance of the release: make verify PROVENANCE=provenance.json"; exit 1; }
+	rm -rf build/rebuilt
+	$(PYTHON) .ci/rebuild.py build/rebuilt --expect $(PROVENANCE)
 
 # Of the others, peers run by themselves are started by these, and census needs a folder.
 BENCHMARKS := accuracy exact_accuracy prior stop_probability published speed exact base_two optimal optimal_raw league scorecards wide several_classes \
 	two_way_tables risk_scores segments readability three_models objectives calibration reasons cut_points quantiles exact_risk membership epsilon forests \
-	counting worlds marginals bins columns hypotheses growth engines many_rows categories csv_check start first_model service ledger federation spark \
+	counting worlds marginals bins columns hypotheses growth engines many_rows categories csv_check start first_model install_size service ledger federation spark \
 	forecasts way reports outcomes optimal_numbers costs aim when
 bench: $(TESTED) $(VENV)/.lab  ## repeat the benchmarks (a day; see benchmarks/README.md)
 	cd benchmarks && for b in $(BENCHMARKS); do PYTHONPATH=.. $(abspath $(BIN))/python $$b.py || exit 1; done
