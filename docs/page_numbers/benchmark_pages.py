@@ -41,7 +41,7 @@ GROUPS = {
     ),
     "Large tables": ("census", "engines", "many_rows", "spark"),
     "The service": ("service", "ledger"),
-    "Using it": ("first_model", "way", "reports"),
+    "Using it": ("first_model", "install_size", "way", "reports"),
     "Provenance": ("when",),
 }
 PLACE = re.compile(r"\{(\w+|results/\w+\.csv)\}")

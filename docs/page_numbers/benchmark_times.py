@@ -458,6 +458,43 @@ def first_model() -> str:
     return markdown(("tool", *columns), rows, (0, 1))
 
 
+@table
+def install_size() -> str:
+    """Megabytes of an installation, by package."""
+    columns = ("MB", "tests", "bytecode", "symbols")
+    rows = [
+        (row["package"], *(f"{float(row[column]):.0f}" for column in columns)) for row in records("install_size.csv")
+    ]
+    return markdown(("package", *columns), rows)
+
+
+def _install_mb(*parts: str) -> float:
+    """Return the megabytes of an installation, without some parts of the packages."""
+    whole = records("install_size.csv")[-1]
+    return float(whole["MB"]) - sum(float(whole[part]) for part in parts)
+
+
+@number
+def install_mb() -> str:
+    """Return the megabytes that pip installs."""
+    return f"{_install_mb():.0f} MB"
+
+
+@number
+def install_code() -> str:
+    """Return the megabytes without tests, bytecode and symbols."""
+    return f"{_install_mb('tests', 'bytecode', 'symbols'):.0f} MB"
+
+
+@number
+def install_parts() -> str:
+    """Return the megabytes of tests, bytecode and symbols."""
+    whole = records("install_size.csv")[-1]
+    return "{tests:.0f} MB of tests, {bytecode:.0f} MB of bytecode and {symbols:.0f} MB of symbols".format(
+        **{part: float(whole[part]) for part in ("tests", "bytecode", "symbols")}
+    )
+
+
 # --- Days of the measurements
 
 

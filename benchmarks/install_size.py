@@ -1,0 +1,95 @@
+"""What takes up the space of an installation.
+
+A wheel of hedgerow is installed by pip, without extras, in an environment made anew; megabytes on disk, by package.
+*Tests* are files in folders of this name, with their bytecode. *Bytecode* is that of all other modules, which pip
+compiles when it installs. *Symbols* are names inside of compiled libraries, which only debuggers read.
+
+{install_size}
+
+Left out by the installer's own options: bytecode, by `pip install --no-compile` or by `uv pip install`. Python then
+compiles the modules that are imported, once, which takes a few seconds of the first run. Nothing removes tests or
+symbols for all users: they are part of the wheels of their projects. [Dependencies](../docs/dependencies.md#size) says
+why no package was moved to an extra.
+
+Needs the package index, and binutils to measure symbols.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from measure import report, use_all_cores
+
+ROOT = Path(__file__).parents[1]
+LEAST = 2.0
+"""Megabytes from which on a package has a row of its own."""
+LISTED = """
+import json
+from importlib import metadata
+packages = {d.name: [str(f.locate()) for f in d.files or ()] for d in metadata.distributions()}
+print(json.dumps(packages))
+"""
+
+
+def on_disk(file):
+    """Return the megabytes that a file takes up on disk."""
+    return file.stat().st_blocks * 512 / 2**20
+
+
+def symbols(file, folder):
+    """Return the megabytes that a compiled library loses without its symbols."""
+    copy = folder / "stripped"
+    shutil.copy(file, copy)
+    subprocess.run(["strip", "--strip-unneeded", copy], check=True)
+    return on_disk(file) - on_disk(copy)
+
+
+def parts(files, folder):
+    """Return the megabytes of a package's files: in all, and of its tests, bytecode and symbols."""
+    sizes = Counter()
+    for file in {Path(name) for name in files}:
+        if not file.is_file():
+            continue
+        size = on_disk(file)
+        sizes["MB"] += size
+        if {"tests", "test"} & set(file.parts):
+            sizes["tests"] += size
+        elif file.suffix == ".pyc":
+            sizes["bytecode"] += size
+        elif ".so" in file.suffixes and size > 1:
+            sizes["symbols"] += symbols(file, folder)
+    return sizes
+
+
+def installed(folder):
+    """Install hedgerow's wheel in a new environment, and return the files of each package by its name."""
+    subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT], check=True)
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", *folder.glob("*.whl")], check=True)
+    return json.loads(subprocess.run([python, "-I", "-c", LISTED], check=True, capture_output=True).stdout)
+
+
+def main() -> None:
+    """Measure the packages of an environment."""
+    use_all_cores()
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        packages = {name: parts(files, folder) for name, files in installed(folder).items()}
+    small = [name for name, sizes in packages.items() if sizes["MB"] < LEAST]
+    rows = sorted(((name, packages[name]) for name in packages.keys() - small), key=lambda row: -row[1]["MB"])
+    rows.append((f"{len(small)} smaller ones", sum((packages[name] for name in small), Counter())))
+    rows.append((f"all {len(packages)}", sum(packages.values(), Counter())))
+    columns = ("MB", "tests", "bytecode", "symbols")
+    report(
+        "install_size",
+        [{"package": name, **{column: f"{sizes[column]:.1f}" for column in columns}} for name, sizes in rows],
+    )
+
+
+if __name__ == "__main__":
+    main()
