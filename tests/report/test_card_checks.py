@@ -49,6 +49,15 @@ def test_a_delta_needs_a_look_and_one_of_the_order_of_one_row_is_rejected():
     assert "1000" not in found[None].sentence.replace("0.001", "")
 
 
+def test_the_delta_of_a_person_is_judged():
+    """By hand: 3 e^2 / 1,000 = 0.0222; and with six rows at epsilon = 2, 6 e^10 / 1,000 is more than 1."""
+    found = next(card_checks.delta(Subject(a_tree(costing("1", "1/1000")), replace(STATED, rows_per_unit=3))))
+    assert (found.status, round(found.value, 4)) == ("review", 0.0222)
+    assert "for all rows of one person 0.02216" in found.sentence
+    found = next(card_checks.delta(Subject(a_tree(costing("2", "1/1000")), replace(STATED, rows_per_unit=6))))
+    assert (found.status, found.value) == ("fail", 1)
+
+
 def test_a_claim_without_noise_is_rejected():
     assert buckets(replace(CARD, noise=NO_NOISE))["noise"] == "fail"
     assert "noise" not in buckets(CARD)

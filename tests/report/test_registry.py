@@ -121,3 +121,9 @@ def test_a_model_without_a_guarantee_is_no_deployment(model):
 
 def test_titles_without_letters_have_an_address_too():
     assert registry_record(Report.of(a_tree(), form=replace(FORM, title="Стул")))["url_slug"] == "model"
+
+
+def test_a_record_states_how_many_rows_one_person_can_have():
+    report = Report.of(a_tree(), form=replace(FORM, rows_per_unit=6))
+    details = registry_record(report)["deployment"]["privacy_loss"]["privacy_unit_details"]
+    assert details.endswith("One person has at most 6 rows.")

@@ -60,14 +60,17 @@ def promised(subject: Subject) -> Iterator[Check]:
 
 def delta(subject: Subject, n_rows: int | None = None) -> Iterator[Check]:
     """Yield what δ permits; the number of training rows, where it is known, is **private**."""
-    card = subject.card
+    card, of_person = subject.card, group_bound(subject)
     if not card.is_private or not card.delta:
         return
-    is_large = n_rows is not None and card.delta * n_rows >= 1
+    largest = card.delta if of_person is None else of_person.delta
+    is_large = largest * (n_rows or 1) >= 1
     known = "one in the number of rows" if n_rows is None else f"1/{n_rows:,}, one in the number of rows"
-    exception = f"The guarantee has an exception of delta = {amount_text(card.delta)}"
-    sentence = f"{exception}; it should be far below {known}."
-    yield check("delta", "fail" if is_large else "review", sentence, float(card.delta))
+    sentence = f"The guarantee has an exception of delta = {amount_text(card.delta)}"
+    sentence += "" if of_person is None else f", for all rows of one person {amount_text(largest)}"
+    yield check(
+        "delta", "fail" if is_large else "review", f"{sentence}; it should be far below {known}.", float(largest)
+    )
 
 
 def _promised(subject: Subject) -> Check:

@@ -22,6 +22,7 @@ from hedgerow.report.record import record_json
 from hedgerow.report.report import Report
 from hedgerow.report.standards import ACRO_STATUS, ACRO_VERSION
 from hedgerow.schema.files import mapping_text
+from hedgerow.text.messages import number_of
 from hedgerow.text.values import listed
 
 CRATE, PROFILE = "https://w3id.org/ro/crate/1.2-DRAFT", "https://w3id.org/5s-crate/0.4"
@@ -231,10 +232,14 @@ def _loss(form: Form, card: PrivacyCard) -> dict[str, Any]:
     parameters = {"epsilon": card.epsilon, "delta": card.delta or None, "rho": total_rho(card.planned)}
     return {
         "privacy_unit": form.unit,
-        "privacy_unit_details": f"Neighbouring tables: {card.neighbours}.",
+        "privacy_unit_details": _lines(f"Neighbouring tables: {card.neighbours}.", _rows_of_person(form)),
         "privacy_parameters": {name: float(amount) for name, amount in parameters.items() if amount is not None},
         "privacy_parameters_details": f"{card.guarantee}. Amounts are kept as exact fractions.",
     }
+
+
+def _rows_of_person(form: Form) -> str:
+    return "" if form.rows_per_unit is None else f"One person has at most {number_of(form.rows_per_unit, 'row')}."
 
 
 def _implementation(form: Form, card: PrivacyCard, utility: str) -> dict[str, Any]:
