@@ -1,10 +1,18 @@
 """Risk appetite files: read within bounds, and compared with the defaults."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from fractions import Fraction
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
+from hedgerow.privacy.charge import Charge
+from hedgerow.report import Report
 from hedgerow.report.appetite import DEFAULT, THRESHOLDS, Appetite, ThresholdDifference, appetite_template
+from hedgerow.schema import Integer, Number, Schema
+from tests.report.subjects import CARD, a_table, a_tree, without_privacy
 
 
 def test_the_template_states_the_defaults_and_every_threshold(tmp_path):
@@ -76,3 +84,60 @@ def test_other_files_are_refused_in_one_line(tmp_path, text, message):
 def test_thresholds_are_finite_and_within_bounds(value):
     with pytest.raises(ValueError, match="expected largest_epsilon of a risk appetite"):
         Appetite(largest_epsilon=value)
+
+
+CHANGED = {
+    "fewest_rows": 31,
+    "strong_epsilon": 0.5,
+    "largest_epsilon": 0.75,
+    "dominance": 0.5,
+    "most_guessed": 0.7,
+    "largest_deficit": 0.3,
+}
+
+
+def number_report(appetite):
+    """Return a report on a regression tree, in one of whose leaves a row has most of the sum."""
+    frame = pd.DataFrame({"a": np.repeat([0, 1], 20)})
+    numbers = np.array([1] * 20 + [2] * 19 + [100])
+    schema = Schema({"a": Integer(0, 1)}, Number("days", 0, 100, levels=10))
+    tree = DecisionTreeRegressor(max_depth=1).fit(frame, numbers)
+    return Report.of(tree, schema=schema, train=(frame, numbers), appetite=appetite)
+
+
+def statuses(appetite):
+    """Return the status, the limit and the rule of all checks of three reports."""
+    rows = a_table()
+    both = {"train": rows, "test": rows, "by": ["smoker"]}
+    reports = (
+        Report.of(a_tree(), appetite=appetite),
+        Report.of(without_privacy(), appetite=appetite, **both),
+        number_report(appetite),
+    )
+    sheets = [sheet for report in reports for sheet in (report.public, report.board) if sheet is not None]
+    return [(one.key, one.status, one.limit, one.threshold) for sheet in sheets for one in sheet.checks]
+
+
+def test_each_threshold_has_an_effect():
+    assert set(CHANGED) == set(THRESHOLDS)
+    for name, value in CHANGED.items():
+        before = Appetite(strong_epsilon=0.5) if name == "largest_epsilon" else DEFAULT
+        assert statuses(replace(before, **{name: value})) != statuses(before), name
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "status"), [("3/10", "pass"), ("301/1000", "review"), ("7/10", "review"), ("1", "fail")]
+)
+def test_amounts_are_compared_with_decimal_thresholds(epsilon, status):
+    """The float 0.3 is less than 3/10, and 0.7 less than 7/10."""
+    card = replace(CARD, charges=(Charge("draw", Fraction(epsilon)),))
+    report = Report.of(a_tree(card), appetite=Appetite(strong_epsilon=0.3, largest_epsilon=0.7))
+    (check,) = (one for one in report.public.checks if one.key == "guarantee")
+    assert check.status == status
+
+
+def test_a_dominated_leaf_is_judged_by_the_share_of_the_risk_appetite():
+    for share, status in ((0.1, "pass"), (0.4, "fail")):
+        (check,) = (one for one in number_report(Appetite(dominance=share)).board.checks if one.key == "dominance")
+        assert check.status == status
+        assert share == 0.1 or "to within 40 %" in check.threshold

@@ -1,6 +1,7 @@
 """The risk appetite of a project: the thresholds by which checks decide, and the file that states them."""
 
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
@@ -115,6 +116,10 @@ class Appetite:
         """The thresholds that differ from the default, in the order of the fields."""
         values = ((name, default, getattr(self, name)) for name, default in _DEFAULTS.items())
         return tuple(ThresholdDifference(*entry) for entry in values if entry[1] != entry[2])
+
+    def is_strong(self, epsilon: Fraction) -> bool:
+        """Return whether a guarantee passes; ε is compared as a float, since 3/10 is above the float 0.3."""
+        return float(epsilon) <= self.strong_epsilon
 
     def stated(self) -> dict[str, Any]:
         """Return the thresholds as JSON-ready data, with those that differ from the default."""

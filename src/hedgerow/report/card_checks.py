@@ -91,9 +91,9 @@ def _promised(subject: Subject) -> Check:
 
 
 def _tier(epsilon: Fraction, appetite: Appetite) -> tuple[Status, str]:
-    if epsilon <= appetite.strong_epsilon:
+    if appetite.is_strong(epsilon):
         return "pass", "a strong guarantee"
-    if epsilon <= appetite.largest_epsilon:
+    if float(epsilon) <= appetite.largest_epsilon:
         return "review", "a guarantee that needs a reason why it is enough"
     return "fail", "by itself it protects nobody"
 

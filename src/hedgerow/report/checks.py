@@ -160,7 +160,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "dominance": Kind(
         "dominance of one row in a leaf",
-        "In no leaf can a row be told to within 10 % by the sum.",
+        "In no leaf can others tell a row by the sum.",
         ("leaves", "number", _NO_GUARANTEE),
         ("rows",),
         sheets=_BOARD,
@@ -286,7 +286,7 @@ RULES: dict[str, Rule] = {
     "small-leaves/own": Rule("leaves", "at least {least} in every leaf", _OWN),
     "small-leaves/own-noisy": Rule("leaves", f"at least {{least}} in every leaf, {_BEYOND}", _OWN),
     "counts": Rule("leaves", "the rows make the counts that the model stores; by noisy ones, at 1 - 10^-6", _HOUSE),
-    "dominance": Rule("leaves", "no row that others can tell to within 10 % by the sum of its leaf", _P_RATIO),
+    "dominance": Rule("leaves", "no row that others can tell to within {percent:g} % by the sum of its leaf", _P_RATIO),
     "pure-leaves": Rule("leaves", "no leaf of one class", _CLASSES),
     "pure-leaves/noisy": Rule("leaves", "no leaf of one class, or epsilon up to {strong:g}", _CLASSES),
     "few-of-class/noisy": Rule("leaves", "at least {least} of every class, or epsilon up to {strong:g}", _CLASSES),

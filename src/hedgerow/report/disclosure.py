@@ -67,17 +67,17 @@ def row_checks(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Chec
 
 
 def _dominated(subject: Subject, places: Index, values: Any) -> Iterator[Check]:
-    """Yield the leaves whose largest number who has the second largest can tell to within 10 % by the sum or mean."""
+    """Yield the leaves whose largest number can be told by the sum or mean and the second largest (p % rule)."""
     if subject.number is None or subject.is_private:
         return
-    found, numbers = 0, np.abs(subject.numbers(values))
+    found, share, numbers = 0, subject.appetite.dominance, np.abs(subject.numbers(values))
     for leaf in np.unique(places):
         largest, *others = sorted(numbers[places == leaf].tolist(), reverse=True)
-        found += sum(others[1:]) < 0.1 * largest
+        found += sum(others[1:]) < share * largest
     if found:
         said = f"one row has so much of the sum of {number_of(found, 'leaf', 'leaves')}"
-        what = shown_text(subject.number.name)
-        yield check("dominance", "fail", f"Of {what}, {said} that others can tell it to within 10 %.", found)
+        sentence = f"Of {shown_text(subject.number.name)}, {said} that others can tell it to within {100 * share:g} %."
+        yield check("dominance", "fail", sentence, found, limit=0, percent=100 * share)
 
 
 MOST_RULES = 200

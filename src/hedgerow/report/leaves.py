@@ -230,7 +230,7 @@ def leaf_checks(subject: Subject, risk: LeafRisk | None) -> Iterator[Check]:
     if risk is None:
         return
     is_bounded = risk.view == "noisy" and subject.is_private
-    is_strong = is_bounded and judged_epsilon(subject) <= subject.appetite.strong_epsilon
+    is_strong = is_bounded and subject.appetite.is_strong(judged_epsilon(subject))
     yield from () if is_strong else _several(subject, risk)
     yield from _noisy_leaves(subject, risk, is_strong=is_strong) if is_bounded else _exact_leaves(subject, risk)
 
@@ -258,7 +258,7 @@ def _exact_leaves(subject: Subject, risk: LeafRisk) -> Iterator[Check]:
     alone = f", and {ones:,} of them {'has' if ones == 1 else 'have'} one {risk.counted[0]} alone." if ones else "."
     sentence = f"{_small(risk)}{alone}{_not_examined(risk, risk.not_examined, 'its rows', 'their rows')}"
     safe: Status = "not_run" if risk.not_examined else "pass" if risk.has_safe_rows else "review"
-    yield check(rule, grave if small or ones else safe, sentence, small, limit=risk.threshold, least=least)
+    yield check(rule, grave if small or ones else safe, sentence, small, limit=0, least=least)
     if risk.counts is None:
         return
     open_, pure = _classes_not_examined(subject, risk), len(risk.pure)
@@ -286,7 +286,7 @@ def _noisy_leaves(subject: Subject, risk: LeafRisk, *, is_strong: bool) -> Itera
     sentence = f"{_small(risk)} by the released noisy counts{doubt}; {bound}"
     unsafe: Status = "not_run" if risk.not_examined and not risk.small else "review"
     status: Status = "pass" if risk.has_safe_rows or is_strong else unsafe
-    yield check(rule, status, sentence, len(risk.small), limit=risk.threshold, least=least, strong=strong)
+    yield check(rule, status, sentence, len(risk.small), limit=0, least=least, strong=strong)
     if risk.counts is None:
         return
     open_ = _classes_not_examined(subject, risk)

@@ -18,6 +18,7 @@ from hedgerow.report.releases import Releases
 from hedgerow.report.report import Report
 from hedgerow.report.standards import ACRO_STATUS, ACRO_VERSION, SATRE, SATRE_VERSION, risks_of
 from hedgerow.report.subject import Subject
+from hedgerow.report.units import person_bound
 
 FORMAT, VERSION = "hedgerow/airlock-record", 1
 SCHEMA = Path(__file__).with_name("airlock-record-1.schema.json")
@@ -118,7 +119,7 @@ def _is_public(report: Report) -> bool:
 
 
 def _guarantee(subject: Subject, *, private: bool) -> dict[str, Any]:
-    card = subject.card
+    card, person = subject.card, person_bound(subject)
     status, loss = "none", None
     if card.epsilon is not None:
         status = "stated" if card.is_private else "void"
@@ -128,6 +129,9 @@ def _guarantee(subject: Subject, *, private: bool) -> dict[str, Any]:
         "status": status,
         "loss": loss,
         "unit": _unit(card.unit),
+        "person": None
+        if person is None
+        else {"steps": person.steps, "loss": _loss(person.epsilon, person.delta, person.rho)},
         "neighbours": "add_remove_row" if card.unit is None else "add_remove_unit",
         "reasons": [reason.to_dict() for reason in card.no_guarantee],
         "noise": card.noise.to_dict(),
