@@ -16,11 +16,9 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from provenance import sha256
 
-SCHEMA = SchemaVersion.V1_6
+CYCLONEDX = "1.6"
 # Licences that the metadata of these packages does not state, from the licence files of their releases.
 UNDECLARED_LICENCES = {"protobuf": "BSD-3-Clause", "pyarrow-hotfix": "Apache-2.0"}
 
@@ -50,7 +48,7 @@ def installed_hashes(python: Path, requirement: str, *options: str) -> dict[str,
 
 def described(python: Path) -> dict:
     """Return what cyclonedx-bom says of an environment."""
-    command = [sys.executable, "-m", "cyclonedx_py", "environment", "--spec-version", SCHEMA.to_version(), python]
+    command = [sys.executable, "-m", "cyclonedx_py", "environment", "--spec-version", CYCLONEDX, python]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
 
@@ -63,6 +61,13 @@ def release_component(component: dict, files: list[Path]) -> dict:
     return component | {"purl": purl, "hashes": hashes[wheel], "externalReferences": references}
 
 
+def undeclared(name: str) -> list[dict]:
+    """Return the licence of a package whose metadata does not state it; ValueError if it was not looked up."""
+    if name not in UNDECLARED_LICENCES:
+        raise ValueError(f"The metadata of {name} states no licence: look it up, and add it to UNDECLARED_LICENCES.")
+    return [{"license": {"id": UNDECLARED_LICENCES[name]}}]
+
+
 def complete(bill: dict, files: list[Path], hashes: dict[str, str], required: set[str]) -> dict:
     """Return the bill with the release as its subject, and hash, scope and licence of each package."""
     components = {normal_name(component["name"]): component for component in bill["components"]}
@@ -71,7 +76,7 @@ def complete(bill: dict, files: list[Path], hashes: dict[str, str], required: se
     for name, component in sorted(components.items()):
         if name not in hashes or name == "hedgerow":  # pip, which made the environment
             continue
-        licences = component.get("licenses") or [{"license": {"id": UNDECLARED_LICENCES[name]}}]
+        licences = component.get("licenses") or undeclared(name)
         scope = "required" if name in required else "optional"
         digest = [{"alg": "SHA-256", "content": hashes[name]}]
         packages.append(component | {"licenses": licences, "scope": scope, "hashes": digest})
@@ -85,8 +90,11 @@ def complete(bill: dict, files: list[Path], hashes: dict[str, str], required: se
 
 def validate(text: str) -> None:
     """Raise ValueError if a bill does not fit CycloneDX's own schema."""
-    if error := JsonStrictValidator(SCHEMA).validate_str(text):
-        raise ValueError(f"The bill of materials does not fit CycloneDX {SCHEMA.to_version()}: {error}")
+    from cyclonedx.schema import SchemaVersion  # of `make dist` alone
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    if error := JsonStrictValidator(SchemaVersion.from_version(CYCLONEDX)).validate_str(text):
+        raise ValueError(f"The bill of materials does not fit CycloneDX {CYCLONEDX}: {error}")
 
 
 def main() -> None:
