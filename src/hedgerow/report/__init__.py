@@ -10,6 +10,7 @@ from hedgerow.report.record import airlock_record, airlock_schema, record_json
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.report import Comparison, Report
 from hedgerow.report.sacro import sacro_target
+from hedgerow.report.statement import Statement
 from hedgerow.report.subject import Subject
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Section",
     "Sheet",
     "SheetLine",
+    "Statement",
     "Status",
     "Subject",
     "ThresholdDifference",

@@ -14,6 +14,7 @@ from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.checks import STATUSES, Check, Interval, SheetKind, Status, interval_dict
 from hedgerow.text.markup import templates
 from hedgerow.text.messages import number_of
+from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -331,13 +332,20 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 @cache
 def _templates() -> "Environment":
     folder = Path(__file__).with_name("templates")
-    return templates(folder, number_of=number_of, cell_text=_cell_text, text_of=text_of, is_long=_is_long, wide=_WIDE)
+    return templates(
+        folder, number_of=number_of, cell_text=_cell_text, text_of=text_of, line=_line, is_long=_is_long, wide=_WIDE
+    )
 
 
 def _cell_text(cell: GridValue) -> str:
     if isinstance(cell, (int, float)):
         return f"{cell:,}" if isinstance(cell, int) else f"{cell:.3f}"
     return shortened(text_of(cell)) or "–"
+
+
+def _line(text: str) -> str:
+    """Return text as one printable line of a file of plain text."""
+    return printable(" ".join(text.split()))
 
 
 def shortened(text: str) -> str:

@@ -19,6 +19,7 @@ import hedgerow.report.promises as promises
 import hedgerow.report.residuals as residuals
 import hedgerow.report.units as units
 from hedgerow.audit import ExactMembership, LabelledRows, LeafRisk, Membership, Reconstruction, ShadowMembership
+from hedgerow.audit.attack_record import AttackRecord
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.overfitting import Overfit
 from hedgerow.audit.readers.columns import Features
@@ -125,6 +126,7 @@ class Report(Sheets):
 
     subject: Subject
     releases: Releases | None = None
+    attacks: tuple[AttackRecord, ...] = ()
 
     @classmethod
     def of(
@@ -202,7 +204,9 @@ class Report(Sheets):
         public = _public(subject, releases, _check_evaluation(evaluation, subject), made)
         if subject.is_private and train is None and test is None and membership is None:
             return cls(public, None, subject, releases)
-        return cls(public, _board(subject, public, releases, train, test, membership, columns), subject, releases)
+        attacks = () if membership is None or membership.subject is None else (membership.record,)
+        board = _board(subject, public, releases, train, test, membership, columns)
+        return cls(public, board, subject, releases, attacks)
 
     @property
     def deciding(self) -> Sheet:

@@ -1,0 +1,410 @@
+"""Statements of anonymity for a model: one page for the controller and the data protection officer, and a checklist.
+
+The page follows Opinion 28/2024 of the European Data Protection Board: what was learned from which data, who is assumed
+to attack with which means, how likely extraction from the parameters and by queries is, which attacks were carried out,
+and what is not covered. The checklist follows NIST SP 800-226 (2025). All numbers are those of the report.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from math import exp
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from hedgerow.boundary.arguments import check_flag
+from hedgerow.boundary.durable import write_whole
+from hedgerow.errors import ArgumentError
+from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.wording import noun, suspected
+from hedgerow.report.checks import STATUSES, Check, SheetKind, Status
+from hedgerow.report.contents import (
+    Cell,
+    Column,
+    Grid,
+    Section,
+    Sheet,
+    SheetLine,
+    rendered,
+    section,
+    shortened,
+)
+from hedgerow.report.promises import largest_belief, largest_rate, mechanism_words, percent_up
+from hedgerow.report.report import PRIVATE, Report
+from hedgerow.report.subject import Subject
+from hedgerow.text.messages import number_of
+from hedgerow.text.values import listed
+
+FORMAT, VERSION = "hedgerow/statement", 1
+_FPR = 0.01  # the false positive rate at which a bound on membership inference is printed
+_PARAMETERS = ("small-leaves", "pure-leaves", "few-of-class", "small-bins", "known-rows", "dominance", "file-rows")
+"""The checks of what the parameters store."""
+_QUERIES = ("separation",)
+"""The checks of what predictions show."""
+Answered = Literal["stated", "open", "organisation"]
+"""The status of a question of the checklist: stated by the report, open, or for the organisation to answer."""
+_ANSWERED: dict[Answered, str] = {"stated": "stated", "open": "open", "organisation": "for the organisation to answer"}
+
+
+@dataclass(frozen=True, repr=False)
+class Statement:
+    """A statement of anonymity for a model, with a checklist, made of one sheet of a report.
+
+    It draws no conclusion: the controller does, and the data protection officer advises. Of a model with a guarantee
+    the public statement has public values alone; the statement for the board, which is **private**, adds checks and
+    attacks on the rows.
+
+    Attributes
+    ----------
+    kind : {"public", "board"}
+        The sheet that it is made of.
+    title : str
+        The title of the report.
+    date : date
+        The date of the report.
+    software : str
+        The software that made it.
+    status : str
+        The status of the sheet that decides.
+    sections : tuple of Section
+        The parts of the statement.
+    checklist : Section
+        The checklist, as one table.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.report import Statement
+    >>> data = hr.datasets.load("breast_cancer")
+    >>> clf = hr.PrivateTreeClassifier(epsilon=1, max_depth=2, schema=data.schema).fit(data.frame, data.labels)
+    >>> statement = Statement.of(hr.Report.of(clf))
+    >>> {line.key: line.value for line in statement.section("parameters").facts}["largest_presence_belief"]
+    0.7310585786300049
+    """
+
+    kind: SheetKind
+    title: str
+    date: date
+    software: str
+    status: Status
+    sections: tuple[Section, ...]
+    checklist: Section
+
+    @classmethod
+    def of(cls, report: Report, *, private: bool = False) -> Self:
+        """Make the statement of the public sheet of a report, or of the sheet for the board.
+
+        ValueError if `private` is True and the report has no sheet for the board.
+        """
+        check_flag("private", private)
+        sheet, subject = report.sheet(private=private), report.subject
+        deciding = report.deciding if private else sheet  # of rows for the board alone
+        sections = (
+            _model(report, sheet.kind),
+            _data(report, sheet.kind),
+            section("attackers", template="statement/attackers", is_private=subject.is_private),
+            _parameters(subject, sheet.checks, sheet.kind),
+            _queries(subject, sheet.checks),
+            _attacks(report, sheet.kind),
+            _not_covered(report, sheet.not_examined),
+            _conclusion(subject, deciding),
+        )
+        return cls(sheet.kind, sheet.title, sheet.date, sheet.software, deciding.status, sections, _checklist(report))
+
+    @property
+    def is_private(self) -> bool:
+        """True if it has exact functions of the rows."""
+        return self.kind == "board"
+
+    def section(self, key: str) -> Section:
+        """Return the section with this key; KeyError if there is none."""
+        return {section.key: section for section in self.sections}[key]
+
+    def to_html(self) -> str:
+        """Return it as a page that needs nothing else, and that word processors open."""
+        return rendered("statement.html", statement=self)
+
+    def to_text(self) -> str:
+        """Return it as plain text with the headings and tables of Markdown."""
+        return rendered("statement.txt", statement=self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file as the ending of its name says: .html, .txt or .json. An existing file is replaced.
+
+        Raises
+        ------
+        ValueError
+            If the name ends otherwise, or says PRIVATE of a public statement, or does not of a private one.
+        OSError
+            If the file cannot be written.
+        """
+        write_whole(path, self.content(path))
+
+    def content(self, path: str | PathLike[str]) -> bytes:
+        """Return the content of a file with this name; raises ValueError as `save` does.
+
+        Plain text begins with a byte order mark, by which word processors know that it is UTF-8.
+        """
+        place = Path(path)
+        writers = {".html": self.to_html, ".json": self.to_json, ".txt": lambda: f"\ufeff{self.to_text()}"}
+        if place.suffix.lower() not in writers:
+            raise ArgumentError(f"{place}: expected a name that ends in {listed(writers)}.")
+        if (PRIVATE in place.name) != self.is_private:
+            wanted = "that says" if self.is_private else "without"
+            raise ArgumentError(f"{place}: expected the name of a {self.kind} statement, {wanted} {PRIVATE}.")
+        return writers[place.suffix.lower()]().encode()
+
+    def to_json(self) -> str:
+        """Return it as JSON text: numbers with their intervals, and text for people."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data; what people decide is null."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "sheet": self.kind,
+            "private": self.is_private,
+            "title": self.title,
+            "date": self.date.isoformat(),
+            "software": self.software,
+            "status": self.status,
+            "sections": [section.to_dict() for section in self.sections],
+            "checklist": self.checklist.to_dict(),
+            "decision": {
+                "is_insignificant": None,
+                "reasons": None,
+                "controller": {"name": None, "date": None},
+                "officer": {"name": None, "date": None, "advice": None},
+            },
+        }
+
+    def __repr__(self) -> str:
+        return f"<Statement of anonymity, {self.kind}: {self.title}>"
+
+
+def _model(report: Report, kind: SheetKind) -> Section:
+    form = report.subject.form
+    digests = [line for line in _identity(report, kind) if line.key in ("model_sha256", "content_digest", "software")]
+    facts = [SheetLine("kind", "kind of model", report.subject.kind), *digests]
+    title, purpose = shortened(report.subject.title), shortened(form.purpose)
+    return section("model", facts, template="statement/model", title=title, purpose=purpose)
+
+
+def _identity(report: Report, kind: SheetKind) -> Sequence[SheetLine]:
+    """Return the lines of a sheet that say which files the report is about."""
+    return report.sheet(private=kind == "board").section("identity").facts
+
+
+def _data(report: Report, kind: SheetKind) -> Section:
+    form = report.subject.form
+    names = {"rows": "rows", "unit": "one row is", "curator": "who answers for the table"}
+    facts = [SheetLine(key, name, shortened(getattr(form, key))) for key, name in names.items() if getattr(form, key)]
+    if form.sensitive:
+        facts.append(SheetLine("sensitive", "sensitive attributes", shortened(", ".join(form.sensitive))))
+    facts += [line for line in _identity(report, kind) if line.key in ("training_rows_sha256", "held_out_rows_sha256")]
+    missing = [name for key, name in names.items() if not getattr(form, key)]
+    return section("data", facts, template="statement/data", population=shortened(form.population), missing=missing)
+
+
+def _parameters(subject: Subject, checks: Sequence[Check], kind: SheetKind) -> Section:
+    facts, words = list[SheetLine](), dict[str, Any]()
+    if subject.bound is not None:
+        epsilon, delta = subject.bound
+        both = min(Fraction(1), delta * (1 + Fraction(exp(min(float(epsilon), _MOST)))))  # removing and adding
+        presence, attribute = largest_belief(0.5, epsilon), largest_belief(0.5, 2 * epsilon)
+        facts = [
+            SheetLine("epsilon", "ε", amount_text(epsilon), float(epsilon)),
+            SheetLine("delta", "δ", amount_text(delta), float(delta)),
+            _belief("presence", "50 % belief in presence rises to at most", presence),
+            _belief("attribute", "50 % belief in one of two values, to at most", attribute),
+        ]
+        words = {"presence": percent_up(presence), "attribute": percent_up(attribute)}
+        words |= {"suspected": suspected(subject.card.unit), "is_row": subject.card.unit is None}
+        words["delta"] = percent_up(float(both)) if delta else ""
+    facts += _checked(checks, _PARAMETERS)
+    is_hidden = not subject.is_private and kind == "public"
+    return section("parameters", facts, template="statement/parameters", is_hidden=is_hidden, bound=words)
+
+
+_MOST = 700.0  # the largest exponent whose power has a float
+
+
+def _belief(name: str, words: str, most: float) -> SheetLine:
+    return SheetLine(f"largest_{name}_belief", words, percent_up(most), most)
+
+
+def _queries(subject: Subject, checks: Sequence[Check]) -> Section:
+    facts, rate = list[SheetLine](), ""
+    if subject.bound is not None:
+        most = largest_rate(_FPR, *subject.bound)
+        rate = percent_up(most)
+        facts.append(SheetLine("largest_tpr", "true positive rate of membership inference, at most", rate, most))
+    facts += _checked(checks, _QUERIES)
+    return section("queries", facts, template="statement/queries", rate=rate)
+
+
+def _checked(checks: Sequence[Check], keys: Sequence[str]) -> Iterator[SheetLine]:
+    """Yield a line for each check that was run, with its number; of a check with several results, the gravest."""
+    gravest = {key: [check for check in checks if check.key == key and check.status in _RUN] for key in keys}
+    for key, results in gravest.items():
+        if results:
+            check = min(results, key=lambda one: STATUSES.index(one.status))
+            text = f"{check.status}. {shortened(check.sentence)}"
+            yield SheetLine(key.replace("-", "_"), check.title, text, check.value, check.interval)
+
+
+_RUN: tuple[Status, ...] = ("fail", "review", "pass")
+
+
+def _attacks(report: Report, kind: SheetKind) -> Section:
+    """Return the attacks with what they reached, which are functions of the rows."""
+    records = report.attacks if kind == "board" else ()
+    rows = tuple(
+        (
+            Cell(f"{record.kind}: {shortened(record.method)}", record.kind),
+            Cell(measure.code.replace("_", " "), measure.code),
+            measure.at,
+            measure.value,
+            measure.low,
+            measure.high,
+            measure.confidence,
+            record.repeats,
+        )
+        for record in records
+        for measure in record.measures
+    )
+    columns = (
+        Column("attack", "attack"),
+        Column("measure", "measure"),
+        Column("fpr", "false positive rate"),
+        Column("value", "value"),
+        Column("low", "from"),
+        Column("high", "to"),
+        Column("confidence", "confidence"),
+        Column("repeats", "repeats"),
+    )
+    grids = [Grid("attacks", "What the attacks reached, with intervals", columns, rows)] if rows else []
+    return section("attacks", (), grids, template="statement/attacks", is_public=kind == "public", count=len(records))
+
+
+def _not_covered(report: Report, not_examined: Sequence[str]) -> Section:
+    subject = report.subject
+    return section(
+        "not_covered",
+        template="statement/not_covered",
+        is_private=subject.is_private,
+        has_record=report.releases is not None,
+        not_examined=not_examined,
+    )
+
+
+_FIELDS = {
+    "is_insignificant": "Is the likelihood insignificant for every person? Reasons",
+    "controller": "Controller: name, date, signature",
+    "advice": "Advice of the data protection officer",
+    "officer": "Data protection officer: name, date, signature",
+}
+
+
+def _conclusion(subject: Subject, sheet: Sheet) -> Section:
+    """Return what the numbers carry: bounds, or none; whether a likelihood is insignificant is for people to decide."""
+    counts = {status: len([one for one in sheet.by_status(status) if not one.informative]) for status in _OPEN}
+    is_above = any(one.key == "guarantee" and one.status == "fail" for one in sheet.checks)
+    facts = [SheetLine("status", "status of the checks", sheet.status.replace("_", " "), sheet.status)]
+    facts += [SheetLine(key, name, "") for key, name in _FIELDS.items()]
+    scope = noun(subject.card.unit)
+    values: dict[str, Any] = {
+        "is_private": subject.is_private,
+        "is_above": is_above,
+        "status": sheet.status,
+        "scope": scope,
+    }
+    return section("conclusion", facts, template="statement/conclusion", counts=counts, **values)
+
+
+_OPEN: tuple[Status, ...] = ("fail", "review", "not_run")
+
+
+def _checklist(report: Report) -> Section:
+    rows = tuple(
+        (Cell(component, component), question, Cell(_ANSWERED[status], status), shortened(answer))
+        for component, question, status, answer in (*_promised(report), *_built(report), *_deployed(report))
+    )
+    columns = (
+        Column("component", "component"),
+        Column("question", "question", is_text=True),
+        Column("status", "status"),
+        Column("answer", "answer", is_text=True),
+    )
+    grid = Grid("checklist", "Components of the guarantee", columns, rows, len(rows))
+    return section("checklist", (), (grid,), template="statement/checklist")
+
+
+Item = tuple[str, str, Answered, str]
+
+
+def _item(component: str, question: str, answer: str, missing: str = "Not stated.") -> Item:
+    """Return a question with its answer; one without an answer is open, and says what is missing."""
+    return component, question, "stated" if answer else "open", answer or missing
+
+
+def _promised(report: Report) -> Iterator[Item]:
+    """Yield the questions about the guarantee, which a model without one leaves open."""
+    card, form, record = report.subject.card, report.subject.form, report.releases
+    bound, none = report.subject.bound, "The model has no guarantee."
+    unit = "one row" if card.unit is None else f"all rows of one {noun(card.unit)}"
+    answers = {
+        "ε and δ": "" if bound is None else f"ε = {amount_text(bound[0])}, δ = {amount_text(bound[1])}",
+        "unit of privacy": "" if bound is None else "; ".join(filter(None, (unit, form.unit))),
+        "neighbouring tables": "" if bound is None else card.neighbours,
+    }
+    for question, answer in answers.items():
+        yield _item("guarantee", question, answer, none)
+    total = "" if record is None else f"{number_of(len(record.releases), 'release')} on record"
+    yield _item("guarantee", "composition with other releases", total, "No record of releases was given.")
+
+
+def _built(report: Report) -> Iterator[Item]:
+    """Yield the questions about mechanisms, utility and bias, and about their implementation."""
+    card, form = report.subject.card, report.subject.form
+    mechanisms = dict.fromkeys(mechanism_words(charge) for charge in card.charges)
+    is_own = card.software.code == "hedgerow" and card.is_private
+    measured = [one.answer for one in report.public.sections if one.key in _UTILITY and _has_numbers(one)]
+    utility = measured[-1] if measured and card.is_private else ""
+    by_group = any(grid.key == "by_group" for section in report.public.sections for grid in section.grids)
+    yield _item("algorithms", "mechanisms", "; ".join(mechanisms), "No mechanism is on the card.")
+    yield _item("algorithms", "utility", utility, "No evaluation with a guarantee was given.")
+    yield _item("algorithms", "bias between groups", "Released by group." if by_group else "", "Not released by group.")
+    yield _item("algorithms", "choice of settings", form.tuning)
+    yield _item("algorithms", "preprocessing of the rows", form.preprocessing)
+    yield _item("implementation", "floating point", _ARITHMETIC if is_own else "", "Not known of this software.")
+    yield _item("implementation", "source of randomness", card.noise.words if card.is_private else "", "No noise.")
+    yield "implementation", "timing and other side channels", "organisation", _SIDE_CHANNELS
+
+
+def _deployed(report: Report) -> Iterator[Item]:
+    """Yield the questions about the deployment; the organisation answers those about its own premises."""
+    yield "deployment", "query model", "stated", "One release: recipients have the file, or its predictions."
+    yield _item(
+        "deployment",
+        "who sees the rows and is trusted",
+        report.subject.form.curator,
+        "Who sees the rows is not stated.",
+    )
+    yield "deployment", "security and access control", "organisation", "Who can read the rows, and how are they kept?"
+    yield "deployment", "exposure by data collection", "organisation", "Who else holds the data, and since when?"
+
+
+_UTILITY = ("accuracy", "evaluation")
+
+
+def _has_numbers(part: Section) -> bool:
+    return any(line.value is not None for line in part.facts)
+
+
+_ARITHMETIC = "Noise is added to whole numbers; draws account for rounding (docs: mathematics.md)."
+_SIDE_CHANNELS = "Run time and messages about values outside of the schema are not noised: who can observe them?"
