@@ -11,7 +11,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.report import _EXIT
 from hedgerow.privacy import FileBudget
-from hedgerow.report import Form, Releases, Report, appetite_template, empty_form, file_digests
+from hedgerow.report import Form, Releases, Report, Statement, appetite_template, empty_form, file_digests
 from hedgerow.report.checks import STATUSES
 from hedgerow.report.exports import acro_results, registry_yaml
 from tests.cli.table import FIT as WITHOUT_COUNTS
@@ -214,6 +214,25 @@ def test_a_record_that_was_cut_off_is_found_by_the_hash_that_was_kept(fitted, ru
     assert run(*call[:-1])[0] == 0  # nothing shows but by the hash
     code, out, err = run(*call, kept)
     assert (code, out, "no entry has the hash that was kept" in err) == (2, "", True)
+
+
+@pytest.mark.parametrize("ending", ["html", "txt", "json"])
+def test_statements_are_written_as_sheets_are(fitted, run, ending):
+    given = ("report", "model.json", "--statement", f"s.{ending}", "--form", "form.yaml")
+    assert run(*given)[2] == f"written to s.{ending}\n"
+    public = (fitted / f"s.{ending}").read_bytes()
+    assert not list(fitted.glob("*PRIVATE*"))
+    code, out, err = run(*given, "--data", "data.csv", "--force")
+    assert (code, out, err) == (0, "", f"written to s.{ending}\nwritten to s.PRIVATE.{ending}\n")
+    assert (fitted / f"s.{ending}").read_bytes() == public
+    report = Report.of(hr.load_model("model.json"), form=Form.load("form.yaml"), files=file_digests(model="model.json"))
+    assert public == Statement.of(report).content(f"s.{ending}")
+
+
+def test_a_statement_has_an_ending_and_no_mark_of_its_own(fitted, run):
+    for name in ("s.docx", "s.PRIVATE.html"):
+        code, _, err = run("report", "model.json", "--statement", name, "-o", "report.html")
+        assert (code, "expected" in err, (fitted / "report.html").exists()) == (2, True, False)
 
 
 FILLED_IN = "".join(f"{name}: stated\n" for name in ("purpose", "curator", "unit", "tuning")) + "rows_per_unit: 1\n"

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 import hedgerow as hr
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.charge import Charge
-from hedgerow.report import Form, PastRelease, Releases, Report
+from hedgerow.report import Form, PastRelease, Releases, Report, Statement
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, Real, Schema
 from tests.report.subjects import CARD
 
@@ -109,6 +109,7 @@ def pages_of(tmp_path):
     return count
 
 
+OTHERS = (an_overfitted_tree, a_constant_list, a_scorecard)
 SMALLER = [pytest.param(make, marks=pytest.mark.slow) for make in (a_constant_list, a_scorecard, a_tree_of_64_leaves)]
 
 
@@ -122,6 +123,21 @@ def test_reports_on_paper_are_short_whatever_the_model(make, pages_of, tmp_path)
     public, board, *_ = report.save(tmp_path / "report.html")
     pages = {"public": pages_of(public), "board": pages_of(board)}
     assert {kind: 1 <= pages[kind] <= most for kind, most in MOST.items()} == {"public": True, "board": True}, pages
+
+
+@pytest.mark.parametrize("make", [a_tree_of_64_leaves, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)])
+def test_a_statement_is_one_page_and_the_checklist_another(make, pages_of, tmp_path):
+    model, train = make(), a_table(3600)
+    if make is a_scorecard:
+        train = (train[0], train[0]["years_since_admission"])
+    schema = SCHEMA if make is an_overfitted_tree else None
+    report = Report.of(model, form=FORM, releases=RECORD, train=train, schema=schema)
+    for private in (False, True):
+        text = Statement.of(report, private=private).to_html()
+        without = re.sub('<section class="checklist">.*?</section>', "", text, flags=re.DOTALL)
+        for name, content, pages in (("both", text, 2), ("statement", without, 1)):
+            (tmp_path / f"{name}.html").write_text(content, encoding="utf-8")
+            assert pages_of(tmp_path / f"{name}.html") == pages
 
 
 def test_pages_are_counted(pages_of, tmp_path):

@@ -20,6 +20,7 @@ from hedgerow.report import (
     Form,
     Releases,
     Report,
+    Statement,
     acro_results,
     appetite_template,
     crate_zip,
@@ -46,12 +47,15 @@ class Twins:
     )
     crate: Annotated[Path | None, option("The public sheet as a Five Safes RO-Crate (.zip).")] = None
     registry: Annotated[Path | None, option("A record for the registry of deployments (.yaml).")] = None
+    statement: Annotated[
+        Path | None, option("A statement of anonymity after EDPB opinion 28/2024 (.html, .txt or .json).")
+    ] = None
 
     @property
     def files(self) -> list[Path]:
         """The files that may be written."""
-        paths = [self.acro, self.airlock, self.crate, self.registry]
-        paths += [None if path is None else private_name(path) for path in (self.acro, self.airlock)]
+        paths = [self.acro, self.airlock, self.crate, self.registry, self.statement]
+        paths += [None if path is None else private_name(path) for path in (self.acro, self.airlock, self.statement)]
         return [path for path in paths if path is not None]
 
     def made(self, found: Report, name: str) -> list[tuple[Path, str | bytes]]:
@@ -67,6 +71,11 @@ class Twins:
             made.append((self.crate, crate_zip(found)))
         if self.registry is not None:
             made.append((self.registry, registry_yaml(found)))
+        if self.statement is not None:
+            made.append((self.statement, Statement.of(found).content(self.statement)))
+            if found.board is not None:
+                private = private_name(self.statement)
+                made.append((private, Statement.of(found, private=True).content(private)))
         return made
 
 
@@ -217,9 +226,8 @@ def _check_asked(
     if output is None and not as_json and not check and not twins.files:
         raise ArgumentError("expected -o FILE, such as -o report.html, --json or --check; got none.")
     if len(models) > 1 and (twins.files or check or evaluation is not None):
-        raise ArgumentError(
-            "--evaluation, --acro, --airlock, --crate, --registry and --check are for one model, got several."
-        )
+        names = "--evaluation, --acro, --airlock, --crate, --registry, --statement and --check"
+        raise ArgumentError(f"{names} are for one model, got several.")
     if twins.acro is not None and twins.acro.absolute().parent != models[0].absolute().parent:
         raise ArgumentError(f"--acro must be in the folder of {models[0]}, since it refers to the model by name.")
 

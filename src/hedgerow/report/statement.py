@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from math import exp
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -19,6 +18,7 @@ from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.unit import group_privacy
 from hedgerow.privacy.wording import noun, suspected
 from hedgerow.report.checks import STATUSES, Check, SheetKind, Status
 from hedgerow.report.contents import (
@@ -35,6 +35,7 @@ from hedgerow.report.contents import (
 from hedgerow.report.promises import largest_belief, largest_rate, mechanism_words, percent_up
 from hedgerow.report.report import PRIVATE, Report
 from hedgerow.report.subject import Subject
+from hedgerow.report.units import person_bound
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import listed
 
@@ -210,27 +211,40 @@ def _data(report: Report, kind: SheetKind) -> Section:
     return section("data", facts, template="statement/data", population=shortened(form.population), missing=missing)
 
 
+def _bound(subject: Subject) -> tuple[Fraction, Fraction] | None:
+    """Return ε and δ for all rows of one person; for the unit of the card if their number is not stated."""
+    person = person_bound(subject)
+    return subject.bound if person is None else (person.epsilon, person.delta)
+
+
 def _parameters(subject: Subject, checks: Sequence[Check], kind: SheetKind) -> Section:
-    facts, words = list[SheetLine](), dict[str, Any]()
-    if subject.bound is not None:
-        epsilon, delta = subject.bound
-        both = min(Fraction(1), delta * (1 + Fraction(exp(min(float(epsilon), _MOST)))))  # removing and adding
-        presence, attribute = largest_belief(0.5, epsilon), largest_belief(0.5, 2 * epsilon)
+    facts, words, bound = list[SheetLine](), dict[str, Any](), _bound(subject)
+    if bound is not None:
+        twice, both, _ = group_privacy(
+            *bound, None, 2
+        )  # another version of the rows: they are removed, and others added
+        presence, attribute = largest_belief(0.5, bound[0]), largest_belief(0.5, twice)
         facts = [
-            SheetLine("epsilon", "ε", amount_text(epsilon), float(epsilon)),
-            SheetLine("delta", "δ", amount_text(delta), float(delta)),
+            SheetLine("epsilon", "ε", amount_text(bound[0]), float(bound[0])),
+            SheetLine("delta", "δ", amount_text(bound[1]), float(bound[1])),
             _belief("presence", "50 % belief in presence rises to at most", presence),
-            _belief("attribute", "50 % belief in one of two values, to at most", attribute),
+            _belief("attribute", "50 % belief in one of two versions, to at most", attribute),
         ]
         words = {"presence": percent_up(presence), "attribute": percent_up(attribute)}
-        words |= {"suspected": suspected(subject.card.unit), "is_row": subject.card.unit is None}
-        words["delta"] = percent_up(float(both)) if delta else ""
+        words["delta"] = percent_up(float(both)) if both else ""
+        words |= _protected(subject)
     facts += _checked(checks, _PARAMETERS)
     is_hidden = not subject.is_private and kind == "public"
     return section("parameters", facts, template="statement/parameters", is_hidden=is_hidden, bound=words)
 
 
-_MOST = 700.0  # the largest exponent whose power has a float
+def _protected(subject: Subject) -> dict[str, Any]:
+    """Return in words whose presence, and which rows, the bounds are about."""
+    unit = subject.card.unit
+    if person_bound(subject) is not None:
+        return {"is_person": True, "suspected": "a person is", "rows": "the person's rows"}
+    rows = "one row" if unit is None else f"the rows of one {noun(unit)}"
+    return {"is_person": False, "suspected": suspected(unit), "rows": rows}
 
 
 def _belief(name: str, words: str, most: float) -> SheetLine:
@@ -238,9 +252,9 @@ def _belief(name: str, words: str, most: float) -> SheetLine:
 
 
 def _queries(subject: Subject, checks: Sequence[Check]) -> Section:
-    facts, rate = list[SheetLine](), ""
-    if subject.bound is not None:
-        most = largest_rate(_FPR, *subject.bound)
+    facts, rate, bound = list[SheetLine](), "", _bound(subject)
+    if bound is not None:
+        most = largest_rate(_FPR, *bound)
         rate = percent_up(most)
         facts.append(SheetLine("largest_tpr", "true positive rate of membership inference, at most", rate, most))
     facts += _checked(checks, _QUERIES)
@@ -316,7 +330,7 @@ def _conclusion(subject: Subject, sheet: Sheet) -> Section:
     is_above = any(one.key == "guarantee" and one.status == "fail" for one in sheet.checks)
     facts = [SheetLine("status", "status of the checks", sheet.status.replace("_", " "), sheet.status)]
     facts += [SheetLine(key, name, "") for key, name in _FIELDS.items()]
-    scope = noun(subject.card.unit)
+    scope = noun(subject.card.unit) if person_bound(subject) is None else "person"
     values: dict[str, Any] = {
         "is_private": subject.is_private,
         "is_above": is_above,
@@ -360,10 +374,11 @@ def _promised(report: Report) -> Iterator[Item]:
     answers = {
         "ε and δ": "" if bound is None else f"ε = {amount_text(bound[0])}, δ = {amount_text(bound[1])}",
         "unit of privacy": "" if bound is None else "; ".join(filter(None, (unit, form.unit))),
+        "rows of one person": "" if bound is None or form.rows_per_unit is None else f"at most {form.rows_per_unit}",
         "neighbouring tables": "" if bound is None else card.neighbours,
     }
     for question, answer in answers.items():
-        yield _item("guarantee", question, answer, none)
+        yield _item("guarantee", question, answer, none if bound is None else "Not stated.")
     total = "" if record is None else f"{number_of(len(record.releases), 'release')} on record"
     yield _item("guarantee", "composition with other releases", total, "No record of releases was given.")
 
