@@ -1,5 +1,6 @@
 """The section on leaves, held against counts written out."""
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from sklearn.tree import DecisionTreeRegressor
 from hedgerow.audit import LeafRisk, leaf_risk
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Split, Tree, read_model
 from hedgerow.models.count_noise import CountNoise
+from hedgerow.models.readers.pmml import model_of_pmml
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.facts import Fact
@@ -23,6 +25,7 @@ from hedgerow.report import Appetite, Form, PastRelease, Releases, Report, Subje
 from hedgerow.report.contents import text_of
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, Schema
 from tests.cli.table import a_scorecard
+from tests.models.readers.test_pmml_nodes import TREE as PMML_TREE
 from tests.models.scorecards import NOISY, TWO
 from tests.models.scorecards import NONE as OPEN
 from tests.report.subjects import CARD, COUNTED, OF_COUNTS, SCHEMA, a_table, a_tree, overfitted, without_privacy
@@ -412,6 +415,29 @@ def test_deleting_counts_of_a_leaf_improves_no_verdict(counts, card, kind, kept)
         assert not exact or (after["pure-leaves"] == "fail") == any(
             sum(n > 0 for n in own) == 1 for own, keep in zip(counts, kept, strict=True) if keep
         )
+
+
+@pytest.mark.parametrize("deletions", [15, pytest.param(1500, marks=pytest.mark.slow)])
+def test_deleting_counts_of_pmml_improves_no_verdict(deletions):
+    """Numbers of rows of nodes and classes, in any combination; see the test of trees and lists."""
+    rng = np.random.default_rng(0)
+    for _ in range(deletions):
+        counts = rng.choice([0, 1, 3, 9, 10, 12, 50, 200], 4)
+        counts[[1, 3]] += counts[[0, 2]] == 0  # every leaf has rows
+        sizes = [f' recordCount="{sum(own)}"' if rng.random() < 0.5 else "" for own in (counts[:2], counts[2:])]
+        text = PMML_TREE.format(*sizes, *counts)
+        if rng.random() < 0.5:
+            text = text.replace("<Node><True/>", f'<Node recordCount="{sum(counts)}"><True/>')
+        numbers = re.findall(r' recordCount="[0-9]+"', text)
+        deleted = rng.random(len(numbers)) < 0.3
+        deleted[rng.integers(len(numbers))] = True
+        parts = re.split(r' recordCount="[0-9]+"', text)
+        kept = ["" if gone else number for number, gone in zip(numbers, deleted, strict=True)]
+        fewer = "".join(part + number for part, number in zip(parts, [*kept, ""], strict=True))
+        (before, whole), (after, part) = (statuses(model_of_pmml(one, None)) for one in (text, fewer))
+        assert all(GRAVITY[after[key]] >= min(GRAVITY[before[key]], GRAVITY["not_run"]) for key in KEYS)
+        assert part != "pass" or whole == "pass"
+        assert whole != "fail" or part in ("fail", "not_run")
 
 
 def test_the_class_of_a_pure_leaf_can_be_called_sensitive():

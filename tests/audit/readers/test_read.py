@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
 from hedgerow import GreedyRuleListClassifier
+from hedgerow.audit import leaf_risk, reconstruction
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.schema import Boolean, Label, Literal, Schema
 
@@ -38,3 +40,37 @@ def test_an_estimator_that_is_not_fitted_says_so():
 def test_anything_else_is_refused_with_the_protocol(model):
     with pytest.raises(TypeError, match=r"supported are .*STreeD.* and any object with\n    supports = \(40, 60\)"):
         paths_of(model, SCHEMA)
+
+
+class WeightedRules:
+    """What imodels stores of a rule list whose rows were weighted: rows, and the share of the second class."""
+
+    rules_ = (
+        {"index_col": 0, "cutoff": 0.5, "flip": False, "num_pts_right": 7, "val_right": 1.0},
+        {"index_col": 1, "cutoff": 0.5, "flip": False, "num_pts_right": 30, "val_right": 0.123},
+        {"num_pts": 40, "val": 0.0},
+    )
+    feature_names_, classes_ = ("a", "b"), np.array([False, True])
+
+
+WeightedRules.__module__, WeightedRules.__name__ = "imodels.lists", "GreedyRuleListClassifier"
+
+
+def test_shares_that_are_no_rows_hide_no_leaf_of_one_class():
+    paths, _ = paths_of(WeightedRules(), SCHEMA)
+    assert (paths.supports, paths.counts) == ((7, 30, 40), ((0, 7), None, (40, 0)))
+    assert (paths.complete_supports, paths.complete_counts) == ((7, 30, 40), None)
+    risk = leaf_risk(WeightedRules(), schema=SCHEMA)
+    assert (risk.pure, risk.classes_not_examined, risk.not_examined) == ((0, 2), (1,), ())
+
+
+class HalfKnown(Scorecard):
+    supports = (None, 60)
+
+
+def test_supports_of_some_regions_are_read():
+    paths, _ = paths_of(HalfKnown(), SCHEMA)
+    assert (paths.supports, paths.complete_supports) == ((None, 60), None)
+    assert leaf_risk(HalfKnown(), schema=SCHEMA).not_examined == (0,)
+    with pytest.raises(ValueError, match="got counts of 1 of 2 leaves"):
+        reconstruction(HalfKnown(), SCHEMA)
