@@ -104,6 +104,15 @@ def test_stored_counts_are_of_the_rows_that_each_tree_was_fitted_on(model, view)
         assert found.small_leaves == exact.small_leaves
 
 
+@pytest.mark.parametrize("model", ENSEMBLES, ids=lambda model: type(last(model)).__name__)
+def test_other_rows_contradict_the_stored_counts(model):
+    model.fit(X, Y)
+    others = X.sample(frac=1, replace=True, random_state=0).reset_index(drop=True)
+    right, wrong = (counted_ensemble_risk(model, rows, ([0, 1], Y), 10, None) for rows in (X, others))
+    assert right.contradicted == 0
+    assert wrong.contradicted > 0
+
+
 def test_the_worst_tree_has_the_smallest_leaf():
     model = RandomForestClassifier(5, min_samples_leaf=3, random_state=0).fit(X, Y)
     found = counted_ensemble_risk(model, X, ([0, 1], Y), THRESHOLD, None)

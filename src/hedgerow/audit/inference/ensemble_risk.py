@@ -119,6 +119,8 @@ class EnsembleRisk:
         The number of combinations of leaves, one of each tree, that rows lie in.
     alone : int, optional
         How many rows, or units, share their combination with no other: the trees together single them out.
+    contradicted : int, optional
+        How many leaves store numbers of rows that the training rows cannot have made: then other rows were given.
 
     Examples
     --------
@@ -141,6 +143,7 @@ class EnsembleRisk:
     in_pure: int | None = None
     cells: int | None = None
     alone: int | None = None
+    contradicted: int | None = None
 
     def __post_init__(self) -> None:
         if not self.members:
@@ -299,10 +302,13 @@ def counted_ensemble_risk(
     places, units = leaf_nodes(model, X), unit_numbers(schema, X)
     labels = None if by is None else (by[1].astype(np.intp), len(by[0]))
     found, in_small, in_pure = list[MemberLeaves](), np.zeros(len(X), dtype=bool), np.zeros(len(X), dtype=bool)
+    is_part, contradicted = is_bootstrapped(ensemble), 0
     for tree, nodes in zip(trees, places.T, strict=True):
         stored = MemberLeaves.stored(tree)
         leaves = np.searchsorted(stored.nodes, nodes)
-        member = stored.counted(leaves, labels, units)
+        member, held = stored.counted(leaves, labels, units), _tally(leaves, None, len(stored.nodes))
+        if _COUNTS_MISSING and not tree.has_copies_:
+            contradicted += int((held < stored.rows if is_part else held != stored.rows).sum())
         in_small |= member.small(threshold)[leaves]
         if member.pure is not None:
             in_pure |= member.pure[leaves]
@@ -322,6 +328,7 @@ def counted_ensemble_risk(
         in_pure=None if by is None else len(np.unique(whose[in_pure])),
         cells=int(cells.max()) + 1,
         alone=len(np.unique(whose[alone[cells]])),
+        contradicted=contradicted,
     )
 
 
