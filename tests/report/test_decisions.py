@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 
 from hedgerow.report import CATALOGUE, Form, PastRelease, Releases, Report
 from hedgerow.report.checks import NEEDS, RULES, STATUSES, Check
@@ -99,7 +100,8 @@ def test_the_catalogue_is_complete():
     assert {name.partition("/")[0] for name in RULES} == set(CATALOGUE)
     assert {tag for kind in CATALOGUE.values() for tag in kind.needs} <= set(NEEDS)
     applies = {tag for kind in CATALOGUE.values() for tag in (*kind.applies, *kind.essential)}
-    known = Subject(a_tree()).tags | Subject(without_privacy()).tags | Subject(overfitted()[0]).tags
+    forest = RandomForestClassifier(2).fit([[0], [1]], [0, 1])
+    known = set[str]().union(*(Subject(model).tags for model in (a_tree(), without_privacy(), overfitted()[0], forest)))
     assert applies - known <= {
         *("points", "number", "unit", "second-unit", "auc-attack", "shadow-attack", "exact-attack", "schema")
     }

@@ -171,6 +171,13 @@ CATALOGUE: dict[str, Kind] = {
     "few-of-class": Kind(
         "rows of each class in a leaf", "No leaf has few rows of a class.", ("leaves", "classes"), ("class-counts",)
     ),
+    "joint-cells": Kind(
+        "rows that all trees together single out",
+        "No row is alone in its combination of leaves.",
+        ("ensemble",),
+        ("rows", "counts"),
+        sheets=_BOARD,
+    ),
     "known-rows": Kind(
         "leaves with one possible row",
         "No row is the only one that is possible in its leaf.",
@@ -292,6 +299,7 @@ RULES: dict[str, Rule] = {
     "few-of-class/noisy": Rule("leaves", "at least {least} of every class, or epsilon up to {strong:g}", _CLASSES),
     "few-of-class": Rule("leaves", "at least {least} of every class that a leaf has", _CLASSES),
     "pure-leaves/number": Rule("leaves", "no leaf of one level", _CLASSES),
+    "joint-cells": Rule("leaves", "no row alone in its combination of the leaves of all trees", _HOUSE),
     "known-rows": Rule("reconstruction", "no leaf with one possible row", _HOUSE),
     "accuracy": Rule("accuracy", "better than the commonest class, 95 % interval above 0", _PAIRED),
     "accuracy/cost": Rule("accuracy", "less than the cost of always one class, 95 % interval above 0", _PAIRED),

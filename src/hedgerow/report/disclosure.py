@@ -13,6 +13,7 @@ import numpy as np
 from hedgerow.audit import ExactMembership, Membership, ShadowMembership
 from hedgerow.audit.entropy.measure import are_steps_read, other_rows, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
+from hedgerow.audit.inference.output_cells import number_cells
 from hedgerow.audit.inference.overfitting import CONFIDENCE, Overfit, apply_of, overfit
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
@@ -86,7 +87,7 @@ MOST_RULES = 200
 
 def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
     if subject.paths is None:
-        return "The decision paths of this model are not known."
+        return f"The decision paths of this model are not known. {subject.unread}".rstrip()
     if not subject.paths.exclusive and len(subject.paths) > MOST_RULES:
         return f"A list of more than {MOST_RULES} rules may take long to count: hedgerow audit does."
     if data is None and subject.paths.complete_supports is None:
@@ -167,9 +168,15 @@ def groups(found: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ...
 def reconstruction_checks(subject: Subject, found: Reconstruction | str) -> Iterator[Check]:
     """Yield what the reconstruction says for and against a release: a mean supports none."""
     known = 0 if isinstance(found, str) else _known(found)
-    if known:
-        said = f"The model discloses {known:,} row{'s' * (known > 1)} completely: no other row is possible in its leaf."
-        yield check("known-rows", "review" if subject.is_private else "fail", said, known)
+    if not known:
+        return
+    rows = number_of(known, "row")
+    if subject.is_ensemble:  # the model does not tell which combinations have rows
+        sentence = f"Whoever learns the combinations of leaves that rows lie in knows {rows} completely."
+        yield check("known-rows", "review", sentence, known)
+    else:
+        sentence = f"The model discloses {rows} completely: no other row is possible in its leaf."
+        yield check("known-rows", "review" if subject.is_private else "fail", sentence, known)
 
 
 Attacked = Membership | ShadowMembership | ExactMembership  # the result of an audit of membership
@@ -211,7 +218,8 @@ def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any,
     else:
         ours, others = (subject.numbers(pair[1]) for pair in (train, test))
         classes = [(numbers > np.median(ours)).astype(np.int64) for numbers in (ours, others)]
-        apply = apply_of(subject.leaf_of)
+        has_leaves = not (subject.is_ensemble or subject.is_opaque)
+        apply = apply_of(subject.leaf_of) if has_leaves else number_cells(subject.predict, [train[0], test[0]])
         model, rows = lambda X: apply(X), tuple(zip((train[0], test[0]), classes, strict=True))
     present = [set(of_set.tolist()) for of_set in classes]
     if present[0] != present[1] or len(present[0]) < 2:

@@ -174,7 +174,7 @@ def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
     if not names:
         return ()
     said = subject.paths.predictions if subject.paths is not None and len(subject.paths) == len(names) else None
-    whys = [_why_cell(dict(_why(subject, risk, i))) for i in range(len(names))]
+    whys = [why_cell(dict(_why(subject, risk, i))) for i in range(len(names))]
     columns: list[tuple[Column, Sequence[GridValue]]] = [(Column("leaf", "leaf", is_text=True), names)]
     if said:
         predicted = [value if isinstance(value, float) else shown_text(value) for value in said]
@@ -196,7 +196,7 @@ def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
     return (Grid("leaves", title, tuple(column for column, _ in columns), tuple(rows[i] for i in order), shown),)
 
 
-def _why_cell(whys: dict[str, str]) -> Cell:
+def why_cell(whys: dict[str, str]) -> Cell:
     return Cell(", ".join(whys.values()), ",".join(whys) or None)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Self
 import hedgerow.report.accuracy as accuracy
 import hedgerow.report.card_checks as card_checks
 import hedgerow.report.disclosure as disclosure
+import hedgerow.report.ensembles as ensembles
 import hedgerow.report.leaves as leaves
 import hedgerow.report.promises as promises
 import hedgerow.report.residuals as residuals
@@ -282,8 +283,8 @@ def _board(
     attack: Attacked | None,
     by: Sequence[str],
 ) -> Sheet:
-    risk, separated = subject.leaves(train), disclosure.separation(subject, train, test)
-    guessed = disclosure.reconstructed(subject, None if train is None else train[0])
+    separated = disclosure.separation(subject, train, test)
+    about_leaves, leaf_checks, guessed, counted = _of_leaves(subject, train)
     measured = accuracy.measured if subject.number is None else residuals.measured
     performance, reached = measured(subject, train, test, by)
     sections = (
@@ -292,7 +293,7 @@ def _board(
         *((promises.unprotected(subject, "board"),) if promises.is_of_rows(subject) else ()),
         *(() if subject.is_private else (promises.charges(subject, "board"),)),
         disclosure.model(subject),
-        leaves.leaves(subject, risk),
+        about_leaves,
         performance,
         disclosure.membership(subject, attack, separated),
         *_exposed(attack, train, subject, by),
@@ -303,14 +304,14 @@ def _board(
     )
     of_rows = (
         *(card_checks.delta(subject, len(train[0])) if train is not None else ()),
-        *(leaves.leaf_checks(subject, risk) if train is not None or not subject.is_private else ()),
+        *leaf_checks,
         *disclosure.row_checks(subject, train),
         *units.row_unit_checks(subject, train),
         *disclosure.reconstruction_checks(subject, guessed),
         *reached,
         *disclosure.membership_checks(subject, attack, separated),
     )
-    tags = subject.tags | _given(releases, train, test, attack, separated, by) | _counted(risk, guessed)
+    tags = subject.tags | _given(releases, train, test, attack, separated, by) | counted
     if subject.is_private:
         every = completed(of_rows, "board", tags)
         added = (replace(one, informative=True) for one in every if one in of_rows or one.key in BOARD_ONLY)
@@ -320,6 +321,21 @@ def _board(
         checks = completed(found, "board", tags)
     decides, appetite = not subject.is_private, subject.appetite
     return Sheet("board", subject.title, public.date, SOFTWARE.words, checks, sections, decides, appetite)
+
+
+def _of_leaves(
+    subject: Subject, train: Pair | None
+) -> tuple[Section, tuple[Check, ...], Reconstruction | str, set[str]]:
+    """Return the section on leaves, the checks of leaves, the reconstruction, and which numbers of rows are known."""
+    data = None if train is None else train[0]
+    if subject.is_ensemble or subject.is_opaque:
+        examined, guessed = ensembles.examined(subject, train), ensembles.reconstructed(subject, data)
+        tags = ensembles.tags(examined) | _counted(None, guessed)
+        return ensembles.leaves(subject, examined), tuple(ensembles.checks(subject, examined)), guessed, tags
+    risk, guessed = subject.leaves(train), disclosure.reconstructed(subject, data)
+    is_shown = train is not None or not subject.is_private
+    checks = tuple(leaves.leaf_checks(subject, risk)) if is_shown else ()
+    return leaves.leaves(subject, risk), checks, guessed, _counted(risk, guessed)
 
 
 def _given(

@@ -6,12 +6,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
 from hedgerow.audit.inference.leaf_risk import LeafRisk, counted_risk, leaf_risk, stored_risk
-from hedgerow.audit.readers.columns import Features
+from hedgerow.audit.readers.columns import Features, fitted_columns
+from hedgerow.audit.readers.ensembles import PREDICTORS, WITHOUT_TREES, final_model, members
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.audit.readers.stored import stored_contents
@@ -38,10 +40,12 @@ class Subject:
     """A model with its card, its schema and what people state about it in a form; takes what `Report.of` takes of it.
 
     `released` is the model, if it is hedgerow's. A model of another library has the card of one without privacy; its
-    schema is None if it came without one, and `features` is the meaning of its columns. Decision paths are None for a
-    scorecard, or without a schema. `appetite` has the thresholds of checks, and `files` the digests of the files that
-    were given; a model file whose content is not the model's is refused. `cost_matrix` has what it
-    costs to decide for the class of a column where the row is of that of a line, where somebody said it.
+    schema is None if it came without one, and `features` is the meaning of its columns. `last` is the model, or the
+    last step of a pipeline. Decision paths are None for a scorecard, an ensemble, or without a schema; `unread` is the
+    reason why the paths of a tree in a pipeline could not be read with one. `appetite` has the thresholds of checks,
+    and `files` the digests of the files that were given; a model file whose content is not the model's is refused.
+    `cost_matrix` has what it costs to decide for the class of a column where the row is of that of a line, where
+    somebody said it.
     """
 
     model: Any
@@ -56,6 +60,8 @@ class Subject:
     released: Model | None = field(init=False)
     card: PrivacyCard = field(init=False)
     paths: Paths | None = field(init=False)
+    unread: str = field(init=False)
+    last: Any = field(init=False)
     cost_matrix: Floats | None = field(init=False)
 
     def __post_init__(self, costs: Costs | None, class_weight: ClassWeight | None) -> None:
@@ -65,16 +71,16 @@ class Subject:
         check_optional(self.form, Form, "a Form", "form")
         released = released_model(model)
         known = schema if schema is not None or released is None else released.schema
-        paths = None
-        if known is not None and (released is None or released.leaves):
-            paths, known = paths_of(model if released is None else released, known, self.features)
-        elif released is None and not (callable(getattr(model, "apply", None)) or isinstance(model, HasRegions)):
-            expected = "a model of hedgerow, one that reconstruction audits read (with schema=), or one with apply(X)"
-            raise ArgumentTypeError(f"expected {expected}, got {type(model).__name__}.")
-        maker = f"{type(model).__module__.partition('.')[0]} ({type(model).__name__})"
+        last = model if released is not None else final_model(model)[1]
+        paths, unread = None, ""
+        if released is not None or not isinstance(last, (*PREDICTORS, *WITHOUT_TREES)):
+            paths, known, unread = _paths(model, released, known, self.features)
+        else:
+            _check_ensemble(last)
+        maker = f"{type(last).__module__.partition('.')[0]} ({type(last).__name__})"
         unprotected = PrivacyCard.none(Fact("learned_by", library=maker), software=Fact("library", name=maker))
         card = unprotected if released is None else released.privacy
-        found = {"released": released, "card": card, "schema": known, "paths": paths}
+        found = {"released": released, "card": card, "schema": known, "paths": paths, "unread": unread, "last": last}
         _check_files(self.files, released)
         for name, value in {**found, "cost_matrix": _costs(model, known, costs, class_weight)}.items():
             object.__setattr__(self, name, value)
@@ -96,7 +102,8 @@ class Subject:
     @property
     def kind(self) -> str:
         """The kind of model, in words."""
-        return type(self.model).__name__ if self.released is None else self.released.kind
+        where = "" if self.last is self.model else " in a pipeline"
+        return f"{type(self.last).__name__}{where}" if self.released is None else self.released.kind
 
     @property
     def title(self) -> str:
@@ -157,6 +164,16 @@ class Subject:
         """True if it routes each row to a leaf, as all models of other libraries do that can be reported on."""
         return self.released is None or bool(self.released.leaves)
 
+    @property
+    def is_ensemble(self) -> bool:
+        """True if it is an ensemble whose trees are examined together."""
+        return self.released is None and isinstance(self.last, PREDICTORS)
+
+    @property
+    def is_opaque(self) -> bool:
+        """True if it is an ensemble whose library publishes no structure of its trees: no leaf can be examined."""
+        return self.released is None and isinstance(self.last, WITHOUT_TREES)
+
     @cached_property
     def tags(self) -> set[str]:
         """What the model is and has, as checks name what they apply to."""
@@ -164,6 +181,7 @@ class Subject:
             "guarantee": self.is_private,
             "no-guarantee": not self.is_private,
             "leaves": self.has_leaves,
+            "ensemble": self.is_ensemble or self.is_opaque,
             "points": not self.has_leaves,
             "classes": self.number is None,
             "number": self.number is not None,
@@ -244,7 +262,7 @@ class Subject:
         if self.released is not None:
             return self.released.predict(X)
         problem = ArgumentError("expected a model that predicts one value for each row of X; it failed, or has others.")
-        found = guarded(lambda: np.asarray(self.model.predict(X)), problem)
+        found = guarded(lambda: np.asarray(self.model.predict(fitted_columns(self.model, X))), problem)
         if found.shape != (len(X),):
             raise problem
         return found
@@ -282,6 +300,50 @@ class Subject:
             return ()
         asked = set(self.sensitive_attributes)
         return tuple(i for i, path in enumerate(self.paths.paths) if any(x.attribute in asked for x, _ in path))
+
+
+def _paths(
+    model: Any, released: Model | None, schema: Schema | None, features: Features | None
+) -> tuple[Paths | None, Schema | None, str]:
+    """Return the decision paths of a single model, its schema, and why the paths of a tree in a pipeline are not read.
+
+    The leaves of such a tree can be counted all the same, by the rows.
+    """
+    last = final_model(model)[1]
+    _refuse_other_ensembles(last)
+    can_apply = callable(getattr(last, "apply", None))
+    if released is not None and not released.leaves:
+        return None, schema, ""
+    if schema is not None:
+        try:
+            return *paths_of(model if released is None else released, schema, features), ""
+        except ArgumentTypeError as error:
+            if last is model or not can_apply:
+                raise
+            return None, schema, f"{error}"
+    if not (can_apply or isinstance(model, HasRegions)):
+        expected = "a model of hedgerow, one that reconstruction audits read (with schema=), or one with apply(X)"
+        raise ArgumentTypeError(f"expected {expected}, got {type(last).__name__}.")
+    return None, schema, ""
+
+
+def _refuse_other_ensembles(model: Any) -> None:
+    if members(model) and not (is_classifier(model) or is_regressor(model)):
+        problem = "expected a model that predicts a class or a number"
+        raise ArgumentTypeError(f"{problem}, got a {type(model).__name__}, which predicts neither.")
+    if members(model):
+        problem = "expected a model, or an ensemble of trees that predicts by nothing else"
+        raise ArgumentTypeError(f"{problem}, got a {type(model).__name__}; report on each of its models.")
+
+
+def _check_ensemble(ensemble: Any) -> None:
+    """Check that an ensemble is fitted, has one output, and consists of trees if its trees can be read."""
+    check_is_fitted(ensemble)
+    if getattr(ensemble, "n_outputs_", 1) != 1:
+        raise ArgumentError(f"expected a model with one output, got {ensemble.n_outputs_} outputs.")
+    if not isinstance(ensemble, WITHOUT_TREES) and not members(ensemble):
+        problem = f"expected an ensemble of decision trees, got a {type(ensemble).__name__} of other models"
+        raise ArgumentTypeError(f"{problem}; report on each of them.")
 
 
 def check_optional(given: object, kind: Any, what: str, name: str) -> None:

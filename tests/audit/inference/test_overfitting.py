@@ -233,8 +233,8 @@ def test_labels_that_the_model_does_not_know(fitted):
     tree = DecisionTreeClassifier().fit(X, y)
     with pytest.raises(DomainError, match=r"among the model's classes \(0, 1\)"):
         overfit(tree, (X, y), (X, y + 1))
-    with pytest.raises(ValueError, match="one leaf a row"):
-        overfit(RandomForestClassifier(3).fit(X, y), (X, y), (X, y))
+    with pytest.raises(DomainError, match=r"among the model's classes \(0, 1\)"):
+        overfit(RandomForestClassifier(3).fit(X, y), (X, y), (X, y + 1))
 
 
 def test_classes_may_be_whole_numbers_as_floats():

@@ -11,10 +11,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.stats import hypergeom
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import make_pipeline
 
 from hedgerow.audit.inference.labelled import NO_CLASSES, Clusters, LabelledRows, distinct, predicts_numbers
+from hedgerow.audit.inference.output_cells import class_cells
 from hedgerow.audit.plot import overfit_bars
+from hedgerow.audit.readers.columns import fitted_columns
+from hedgerow.audit.readers.ensembles import PREDICTORS, WITHOUT_TREES, final_model
 from hedgerow.boundary.arrays import Array, Floats, Index, Integers
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
@@ -49,8 +52,11 @@ class Leaves(Protocol):
 def apply_of(model: Any) -> Callable[[Any], Array]:
     released = released_leaf_model(model)
     apply = getattr(released or model, "apply", model)
-    if isinstance(model, Pipeline) and callable(getattr(model[-1], "apply", None)):
-        apply = partial(_apply_last, model)
+    before, last = final_model(model)
+    if isinstance(last, (*PREDICTORS, *WITHOUT_TREES)) and hasattr(last, "classes_"):
+        apply = class_cells(model)  # a row has a leaf in each tree, or in none that can be read
+    elif last is not model and callable(getattr(last, "apply", None)):
+        apply = partial(_apply_last, before, last)
     is_unfitted = released is None and isinstance(model, FittedModelMixin)
     if isinstance(model, type) or is_unfitted or not callable(apply):
         raise ArgumentTypeError(
@@ -60,7 +66,11 @@ def apply_of(model: Any) -> Callable[[Any], Array]:
 
     def checked(X: Any) -> Array:
         problem = ArgumentError("expected a model that returns one leaf a row of X; it failed, or returned others.")
-        leaves = guarded(lambda: np.asarray(apply(X)), problem) if released is None else released.apply(X)
+        leaves = (
+            guarded(lambda: np.asarray(apply(fitted_columns(model, X))), problem)
+            if released is None
+            else released.apply(X)
+        )
         if leaves.shape != (len(X),):
             raise problem
         return leaves
@@ -68,8 +78,8 @@ def apply_of(model: Any) -> Callable[[Any], Array]:
     return checked
 
 
-def _apply_last(model: Any, X: Any) -> Any:
-    return model[-1].apply(model[:-1].transform(X) if len(model) > 1 else X)
+def _apply_last(before: Sequence[Any], last: Any, X: Any) -> Any:
+    return last.apply(make_pipeline(*before).transform(X) if before else X)
 
 
 def leaf_numbers(model: Any, found: Sequence[Array]) -> tuple[tuple[str, ...], list[Index]]:
@@ -345,7 +355,8 @@ def overfit(
     ----------
     model : RuleList, Tree, fitted estimator, or function
         The assignment of rows to leaves: anything with ``apply(X)`` (hedgerow's models, scikit-learn's trees), a fitted
-        hedgerow estimator, or a function that returns the leaf of each row of a table.
+        hedgerow estimator, or a function that returns the leaf of each row of a table. Of scikit-learn's ensembles of
+        trees, the predicted class and the tenth of its probability take the place of the leaf.
     train, test : tuple of (X, y)
         The training rows, and held-out rows of the same kind.
     schema : Schema, optional

@@ -15,6 +15,8 @@ from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -35,6 +37,9 @@ _BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 _WITH_APPLY = (*_FORESTS, *_BOOSTED)
 PREDICTORS = (*_WITH_APPLY, BaggingClassifier, BaggingRegressor, AdaBoostClassifier, AdaBoostRegressor)
 """The types of ensembles that predict a class or a number from their trees, and from nothing else."""
+
+WITHOUT_TREES = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+"""The types of ensembles whose trees have no public structure."""
 
 
 def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> tuple[tuple[Any, Features], ...]:
@@ -118,6 +123,19 @@ def leaf_nodes(model: Any, X: Any) -> Index:
     if nodes.shape != (len(X), len(members(ensemble))):
         raise problem
     return nodes
+
+
+def leaf_order(tree: Any) -> list[int]:
+    """Return the leaves of a tree from left to right, as the numbers of nodes."""
+    below, found, waiting = tree.tree_, list[int](), [0]
+    while waiting:
+        node = waiting.pop()
+        left, right = int(below.children_left[node]), int(below.children_right[node])
+        if left == right:  # a leaf has -1 for both
+            found.append(node)
+        else:
+            waiting += [right, left]
+    return found
 
 
 def _applied(ensemble: Any, X: Any) -> Index:
