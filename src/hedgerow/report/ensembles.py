@@ -23,7 +23,7 @@ from hedgerow.report.contents import MOST_SHOWN, Column, Grid, GridValue, Sectio
 from hedgerow.report.leaves import why_cell
 from hedgerow.report.subject import Subject
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import shown_text
+from hedgerow.text.values import quoted_text, shown_text
 
 MOST_LEAVES, MOST_PLACES = 1_500, 500_000
 """The most leaves of all trees, and the most rows times trees, whose possible rows are counted for a report."""
@@ -42,7 +42,8 @@ def examined(subject: Subject, train: tuple[Any, Any] | None) -> EnsembleRisk | 
             return f"{error}".rstrip(".")
     rows = train if subject.number is None else (train[0], subject.levels(train[1]))
     by = distinct(LabelledRows.of(*rows).values)
-    return counted_ensemble_risk(subject.model, train[0], by, least, subject.schema)
+    unit = subject.form.unit_column or None
+    return counted_ensemble_risk(subject.model, train[0], by, least, subject.schema, unit)
 
 
 def leaves(subject: Subject, risk: EnsembleRisk | str) -> Section:
@@ -197,6 +198,10 @@ def checks(subject: Subject, risk: EnsembleRisk | str) -> Iterator[Check]:
         few = sum(risk.few_leaves)
         sentence = f"{few:,} of {risk.leaves:,} leaves have fewer than {least} of a class found there."
         yield check("few-of-class", "review" if few else "pass", sentence, few, least=least)
+    if subject.person_unit is not None and risk.view != "units":
+        whose = quoted_text(subject.person_unit)
+        sentence = f"Rows are counted, of which one {whose} may have several. A leaf of {least} may have fewer units."
+        yield check("units", "review", sentence, risk.fewest)
     if risk.alone is not None:
         status: Status = "review" if risk.alone else "pass"
         yield check("joint-cells", status, f"{_alone(risk)}.", risk.alone, limit=0)

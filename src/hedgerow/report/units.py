@@ -10,6 +10,7 @@ import numpy as np
 
 from hedgerow.audit.inference.labelled import unit_numbers
 from hedgerow.audit.inference.overfitting import apply_of
+from hedgerow.audit.readers.ensembles import leaf_nodes
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import DomainError
 from hedgerow.privacy.amounts import amount_text
@@ -198,16 +199,23 @@ def second_units(subject: Subject, X: Any) -> SecondUnits | None:
     if column is None or second is None or not subject.has_leaves:
         return None
     persons = unit_numbers(subject.schema, X, subject.person_unit)
-    leaves = leaf_places(subject, X)
-    rows = np.column_stack([leaves, second, np.arange(len(second)) if persons is None else persons])
-    places, held = np.unique(np.unique(rows, axis=0)[:, :2], axis=0, return_counts=True)
-    by_leaf = [held[places[:, 0] == leaf] for leaf in np.unique(places[:, 0])]
-    return SecondUnits(column, tuple(map(len, by_leaf)), tuple(float(own.max() / own.sum()) for own in by_leaf))
+    persons = np.arange(len(second)) if persons is None else persons
+    numbers, largest = list[int](), list[float]()
+    for leaves in leaf_places(subject, X):
+        pairs = np.unique(np.column_stack([leaves, second, persons]), axis=0)[:, :2]
+        places, held = np.unique(pairs, axis=0, return_counts=True)
+        starts = np.flatnonzero(np.diff(places[:, 0], prepend=-1))
+        numbers += np.diff(starts, append=len(places)).tolist()
+        largest += np.divide(np.maximum.reduceat(held, starts), np.add.reduceat(held, starts)).tolist()
+    return SecondUnits(column, tuple(numbers), tuple(largest)) if numbers else None
 
 
-def leaf_places(subject: Subject, X: Any) -> Index:
-    """Return a number of the leaf of each row."""
-    if subject.paths is None:
-        return np.unique(np.asarray(apply_of(subject.leaf_of)(X)), return_inverse=True)[1]
-    paths, _, domain = subject.refined
-    return paths.apply(X, domain.schema)
+def leaf_places(subject: Subject, X: Any) -> Iterator[Index]:
+    """Yield a number of the leaf of each row: once for each tree of an ensemble, and never if no leaf is known."""
+    if subject.is_ensemble:
+        yield from leaf_nodes(subject.model, X).T
+    elif subject.paths is None and not subject.is_opaque:
+        yield np.unique(np.asarray(apply_of(subject.leaf_of)(X)), return_inverse=True)[1]
+    elif subject.paths is not None:
+        paths, _, domain = subject.refined
+        yield paths.apply(X, domain.schema)

@@ -119,6 +119,8 @@ class EnsembleRisk:
         The number of combinations of leaves, one of each tree, that rows lie in.
     alone : int, optional
         How many rows, or units, share their combination with no other: the trees together single them out.
+    unit : str, optional
+        The column of units, if they are not units of the schema.
     contradicted : int, optional
         How many leaves store numbers of rows that the training rows cannot have made: then other rows were given.
 
@@ -144,6 +146,7 @@ class EnsembleRisk:
     cells: int | None = None
     alone: int | None = None
     contradicted: int | None = None
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         if not self.members:
@@ -152,9 +155,11 @@ class EnsembleRisk:
     @property
     def counted(self) -> tuple[str, str]:
         """What is counted, one and many in words: rows, or units of the column that says whose a row is."""
-        unit = self.schema.unit if self.schema is not None and self.view == "units" else None
-        whose = f" ({quoted_text(unit.column)})" if unit else ""
-        return (f"unit{whose}", f"units{whose}") if whose else ("row", "rows")
+        if self.view != "units":
+            return "row", "rows"
+        declared = None if self.schema is None or self.schema.unit is None else self.schema.unit.column
+        whose = f"({quoted_text(self.unit or declared or '')})"
+        return f"unit {whose}", f"units {whose}"
 
     @property
     def leaves(self) -> int:
@@ -295,11 +300,19 @@ def stored_ensemble_risk(model: Any, threshold: int, schema: Schema | None) -> E
 
 
 def counted_ensemble_risk(
-    model: Any, X: Any, by: tuple[Sequence[Any], Index] | None, threshold: int, schema: Schema | None
+    model: Any,
+    X: Any,
+    by: tuple[Sequence[Any], Index] | None,
+    threshold: int,
+    schema: Schema | None,
+    unit: str | None = None,
 ) -> EnsembleRisk:
-    """Return the risk of the leaves of an ensemble by the training rows, and by the class of each row, if any."""
+    """Return the risk of the leaves of an ensemble by the training rows, and by the class of each row, if any.
+
+    `unit` is the column of units; by default, the unit that the schema declares.
+    """
     ensemble, trees = members_as_in(model)
-    places, units = leaf_nodes(model, X), unit_numbers(schema, X)
+    places, units = leaf_nodes(model, X), unit_numbers(schema, X, unit)
     labels = None if by is None else (by[1].astype(np.intp), len(by[0]))
     found, in_small, in_pure = list[MemberLeaves](), np.zeros(len(X), dtype=bool), np.zeros(len(X), dtype=bool)
     is_part, contradicted = is_bootstrapped(ensemble), 0
@@ -329,6 +342,7 @@ def counted_ensemble_risk(
         cells=int(cells.max()) + 1,
         alone=len(np.unique(whose[alone[cells]])),
         contradicted=contradicted,
+        unit=unit,
     )
 
 

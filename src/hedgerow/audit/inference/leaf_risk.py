@@ -235,7 +235,8 @@ class LeafRisk:
     @property
     def classes_not_examined(self) -> tuple[int, ...]:
         """The leaves whose rows by class are not known, and which may be pure, counted from 0."""
-        return tuple(i for i in range(len(self.leaves)) if i not in self.known_counts and self.rows[i] != 0)
+        known = self.known_counts
+        return tuple(i for i in range(len(self.leaves)) if i not in known and self.rows[i] != 0)
 
     @property
     def small(self) -> tuple[int, ...]:
