@@ -20,6 +20,7 @@ from hedgerow.report.files import file_digests
 from hedgerow.report.form import Form
 from hedgerow.report.record import record_json
 from hedgerow.report.releases import Releases
+from hedgerow.report.statement import Statement
 
 SCHEMA = hr.Schema({f"a{i}": hr.Integer(0, 99, [20, 40, 60, 80]) for i in range(10)}, hr.Label("y", (0, 1)))
 FEW = hr.Schema({name: SCHEMA[name] for name in ("a0", "a1")}, SCHEMA.label)
@@ -81,7 +82,8 @@ def public(model, record, files):
     digests = (*(file.sha256 for file in files), record.head)
     assert not [digest for digest in digests if digest in airlock]
     assert all(digest in record_json(report, private=True) for digest in digests)
-    return report.to_json(), report.to_html(), airlock, in_crate
+    statement = Statement.of(report)
+    return report.to_json(), report.to_html(), airlock, in_crate, statement.to_json(), statement.to_html()
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -386,12 +386,13 @@ def _promised(report: Report) -> Iterator[Item]:
 def _built(report: Report) -> Iterator[Item]:
     """Yield the questions about mechanisms, utility and bias, and about their implementation."""
     card, form = report.subject.card, report.subject.form
-    mechanisms = dict.fromkeys(mechanism_words(charge) for charge in card.charges)
+    charges = card.charges if card.is_private else ()  # without a guarantee their list is a function of the rows
+    mechanisms = dict.fromkeys(mechanism_words(charge) for charge in charges)
     is_own = card.software.code == "hedgerow" and card.is_private
     measured = [one.answer for one in report.public.sections if one.key in _UTILITY and _has_numbers(one)]
     utility = measured[-1] if measured and card.is_private else ""
     by_group = any(grid.key == "by_group" for section in report.public.sections for grid in section.grids)
-    yield _item("algorithms", "mechanisms", "; ".join(mechanisms), "No mechanism is on the card.")
+    yield _item("algorithms", "mechanisms", "; ".join(mechanisms), "The model has no guarantee.")
     yield _item("algorithms", "utility", utility, "No evaluation with a guarantee was given.")
     yield _item("algorithms", "bias between groups", "Released by group." if by_group else "", "Not released by group.")
     yield _item("algorithms", "choice of settings", form.tuning)
