@@ -99,12 +99,13 @@ docs: $(VENV)/.docs  ## build the documentation site in build/docs; a link or re
 
 # What is built is the last commit. build/evidence/ stays beside dist/, of which every file is uploaded to the package index.
 EVIDENCE := build/evidence
-dist: $(VENV)/.dist  ## build sdist and wheel twice, compare and check them, write SBOM and provenance, run the README with them on each Python
+dist: $(VENV)/.dist  ## build sdist and wheel twice, compare and check them, write SBOM and provenance, run the README on each Python, build the container
 	rm -rf dist $(EVIDENCE)
 	$(BIN)/python .ci/rebuild.py dist --provenance $(EVIDENCE)/provenance.json
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/python .ci/sbom.py dist $(EVIDENCE)/sbom.cdx.json
 	.ci/versions $(BIN)/uv
+	@if [ "$$(id -u)" = 0 ]; then .ci/container; else echo "Not built: the container, which needs root (sudo make container)."; fi
 
 container:  ## build the image of the Containerfile from the last commit, start it and ask it (needs root and Debian's buildah)
 	.ci/container

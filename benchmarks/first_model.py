@@ -5,11 +5,9 @@ after the other while the machine's two cores had other work, too:
 
 {first_model}
 
-Before plots and engines became extras, `pip install hedgerow` took 161 s and 1,059 MB, 76 s after on that machine. What
-it brings, with the megabytes that each had there: OpenDP (265) draws the noise, pyarrow (170) holds and reads columns,
-SciPy (143) solves and has the distributions of intervals, pandas (84) is what data sets and audits return, NumPy (73),
-scikit-learn (51) is the contract of estimators, sqlglot (9) writes SQL; narwhals, PyYAML, Jinja, typer and rich are
-small. Left to extras: matplotlib with what it brings (98, `plots`), DuckDB and Ibis (89, `engines`).
+Before plots and engines became extras, `pip install hedgerow` took 161 s and 1,059 MB, 76 s after on that machine.
+[What takes up the space](install_size.py) has the megabytes by package. Left to extras: matplotlib with what it brings
+(98 MB, `plots`), DuckDB and Ibis (89 MB, `engines`).
 
 Needs the package index; a peer that does not install is left out, with the reason.
 """
