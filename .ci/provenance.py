@@ -26,6 +26,11 @@ def digests(statement: dict) -> dict[str, str]:
     return {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]}
 
 
+def commit_of(statement: dict) -> str:
+    """Return the Git commit that a statement names as the source."""
+    return statement["predicate"]["buildDefinition"]["externalParameters"]["commit"]
+
+
 def requirements(locked: str) -> list[tuple[str, str]]:
     """Return name and version of each package of a file of requirements with hashes."""
     return re.findall(r"^([A-Za-z0-9._-]+)==(\S+)", locked, re.MULTILINE)

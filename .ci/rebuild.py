@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -20,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from provenance import digests, sha256, statement
+from provenance import commit_of, digests, sha256, statement
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD_REQUIREMENTS = Path(__file__).with_name("build.txt")
@@ -54,7 +55,7 @@ TWO = (
 
 
 class NotReproducibleError(Exception):
-    """Two builds of one source differ."""
+    """Two builds differ, or are not of one source."""
 
 
 def git(*arguments: str) -> bytes:
@@ -124,43 +125,56 @@ def compare(expected: dict[str, str], received: dict[str, str]) -> None:
         raise NotReproducibleError("\n".join([*lines, "diffoscope shows in which part two files differ."]))
 
 
-def main() -> None:
-    """Build HEAD into a folder, and compare."""
+def released(provenance: Path, commit: str) -> dict[str, str]:
+    """Return the digests of a release's files; NotReproducibleError if it was built from another commit."""
+    record = json.loads(provenance.read_text(encoding="utf-8"))
+    if commit_of(record) != commit:
+        raise NotReproducibleError(
+            f"The provenance is about commit {commit_of(record)}, this clone is at {commit}. "
+            f"Run: git checkout {commit_of(record)}"
+        )
+    return digests(record)
+
+
+def options() -> argparse.Namespace:
+    """Return the options of the command line; the program ends if the build could not be that of HEAD alone."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="folder for the sdist and the wheel; it must be empty, or not exist")
     parser.add_argument("--provenance", type=Path, help="file for the provenance of this build")
     parser.add_argument("--expect", type=Path, help="provenance of a release; any other digest is an error")
-    options = parser.parse_args()
-    if options.out.exists() and any(options.out.iterdir()):
-        sys.exit(f"{options.out} is not empty. Remove its files, or name another folder.")
+    given = parser.parse_args()
+    if given.out.exists() and any(given.out.iterdir()):
+        sys.exit(f"{given.out} is not empty. Remove its files, or name another folder.")
     if git("status", "--porcelain").strip():
         sys.exit(
             "The working tree has uncommitted changes, which the build of HEAD would leave out. Commit them first."
         )
+    return given
+
+
+def main() -> None:
+    """Build HEAD into a folder, and compare."""
+    given = options()
     started, commit = datetime.now(UTC), git("rev-parse", "HEAD").decode().strip()
     epoch = int(git("log", "-1", "--format=%ct"))
+    expected = released(given.expect, commit) if given.expect else None
     with TemporaryDirectory() as work:
         python = build_environment(Path(work, "environment"))
         files = build_twice(python, git("archive", commit), Path(work), epoch)
-        if options.expect:
-            compare(
-                digests(json.loads(options.expect.read_text(encoding="utf-8"))),
-                {name: sha256(file) for name, file in files.items()},
-            )
-        options.out.mkdir(parents=True, exist_ok=True)
-        copies = [options.out / name for name in files]
-        for copy, file in zip(copies, files.values(), strict=True):
-            copy.write_bytes(file.read_bytes())
-    if options.provenance:
-        options.provenance.parent.mkdir(parents=True, exist_ok=True)
+        if expected is not None:
+            compare(expected, {name: sha256(file) for name, file in files.items()})
+        given.out.mkdir(parents=True, exist_ok=True)
+        copies = [Path(shutil.copyfile(file, given.out / name)) for name, file in files.items()]
+    if given.provenance:
+        given.provenance.parent.mkdir(parents=True, exist_ok=True)
         record = statement(copies, commit, epoch, BUILD_REQUIREMENTS, started, datetime.now(UTC))
-        options.provenance.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        given.provenance.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     sys.stdout.write("".join(f"{sha256(copy)}  {copy}\n" for copy in copies))
-    sys.stdout.write(f"Built twice from {commit}, with the same bytes{' as the release' if options.expect else ''}.\n")
+    sys.stdout.write(f"Built twice from {commit}, with the same bytes{' as the release' if given.expect else ''}.\n")
 
 
 if __name__ == "__main__":
     try:
         main()
     except NotReproducibleError as error:
-        sys.exit(f"The builds differ:\n{error}")
+        sys.exit(f"Not reproduced:\n{error}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 import subprocess
 import sys
@@ -101,6 +102,14 @@ def test_the_provenance_names_files_source_and_build_packages(statement):
     assert lock["digest"] == {"sha256": provenance.sha256(ROOT / ".ci" / "build.txt")}
     assert any(package["uri"].startswith("pkg:pypi/hatchling@") for package in packages)
     assert definition["internalParameters"] == {"SOURCE_DATE_EPOCH": str(EPOCH)}
+
+
+def test_a_release_of_another_commit_is_refused(statement, tmp_path):
+    file = tmp_path / "provenance.json"
+    file.write_text(json.dumps(statement), encoding="utf-8")
+    assert rebuild.released(file, "1" * 40) == provenance.digests(statement)
+    with pytest.raises(rebuild.NotReproducibleError, match=f"git checkout {'1' * 40}"):
+        rebuild.released(file, "2" * 40)
 
 
 def test_every_package_of_the_build_is_locked_by_hashes():
