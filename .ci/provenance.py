@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
+PREDICATE_TYPE = "https://slsa.dev/provenance/v1"
 # Where a reader finds what this kind of build does: a page of the sdist.
 BUILD_TYPE = "pkg:pypi/hedgerow#docs/verify-release.md"
 LOCAL_BUILDER = "pkg:pypi/hedgerow#.ci/rebuild.py"
@@ -26,9 +27,11 @@ def digests(statement: dict) -> dict[str, str]:
     return {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]}
 
 
-def commit_of(statement: dict) -> str:
-    """Return the Git commit that a statement names as the source."""
-    return statement["predicate"]["buildDefinition"]["externalParameters"]["commit"]
+def commit_of(statement: dict) -> str | None:
+    """Return the Git commit that a statement names as the source, or None."""
+    materials = statement["predicate"]["buildDefinition"]["resolvedDependencies"]
+    commits = (material.get("digest", {}).get("gitCommit") for material in materials)
+    return next(filter(None, commits), None)
 
 
 def requirements(locked: str) -> list[tuple[str, str]]:
@@ -76,6 +79,6 @@ def statement(
     return {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": file.name, "digest": {"sha256": sha256(file)}} for file in sorted(files)],
-        "predicateType": "https://slsa.dev/provenance/v1",
+        "predicateType": PREDICATE_TYPE,
         "predicate": {"buildDefinition": definition, "runDetails": details},
     }

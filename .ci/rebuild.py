@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from provenance import commit_of, digests, sha256, statement
+from provenance import PREDICATE_TYPE, commit_of, digests, sha256, statement
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD_REQUIREMENTS = Path(__file__).with_name("build.txt")
@@ -128,6 +128,8 @@ def compare(expected: dict[str, str], received: dict[str, str]) -> None:
 def released(provenance: Path, commit: str) -> dict[str, str]:
     """Return the digests of a release's files; NotReproducibleError if it was built from another commit."""
     record = json.loads(provenance.read_text(encoding="utf-8"))
+    if record.get("predicateType") != PREDICATE_TYPE:
+        raise NotReproducibleError(f"Expected a statement with the predicate {PREDICATE_TYPE} in {provenance}.")
     if commit_of(record) != commit:
         raise NotReproducibleError(
             f"The provenance is about commit {commit_of(record)}, this clone is at {commit}. "

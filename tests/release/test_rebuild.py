@@ -110,6 +110,9 @@ def test_a_release_of_another_commit_is_refused(statement, tmp_path):
     assert rebuild.released(file, "1" * 40) == provenance.digests(statement)
     with pytest.raises(rebuild.NotReproducibleError, match=f"git checkout {'1' * 40}"):
         rebuild.released(file, "2" * 40)
+    file.write_text(json.dumps({"bomFormat": "CycloneDX"}), encoding="utf-8")
+    with pytest.raises(rebuild.NotReproducibleError, match="slsa"):
+        rebuild.released(file, "1" * 40)
 
 
 def test_every_package_of_the_build_is_locked_by_hashes():
