@@ -1,7 +1,7 @@
 """Accuracy of a model of classes on rows, by group, beside the baseline of always one class. **Private**."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -106,8 +106,9 @@ def measured(
     if known is not None:
         common, penalties = commonest(subject, known[1]), penalties_of(subject, known[1])
         found = [measure(subject, *own, common, by, penalties) for own in pairs_of(train, test)]
+        found[0] = replace(found[0], constants=len(set(subject.class_words(known[1]).tolist())))
     are_missing = subject.loss == "cost" and subject.cost_matrix is None
-    reached = checks(found[-1], penalties, has_test=test is not None) if found else ()
+    reached = checks(found[-1], penalties) if found else ()
     return measured_accuracy(found, penalties, costs_missing=are_missing), tuple(reached)
 
 
@@ -159,7 +160,7 @@ def _grid(one: Performance, place: int, penalties: Sequence[Penalty]) -> Grid:
     return Grid(f"by_{place + 1}_{one.role}", f"By {name}, on {one.of}", columns, tuple(rows))
 
 
-def checks(measured: Performance, penalties: Sequence[Penalty] = (), *, has_test: bool = True) -> Iterator[Check]:
+def checks(measured: Performance, penalties: Sequence[Penalty] = ()) -> Iterator[Check]:
     """Yield whether the model is better than a constant by more than chance explains, and whether a group is not."""
     overall, cost = measured.overall, next((i for i, one in enumerate(penalties) if one.name == COST), None)
     if cost is None:
@@ -172,8 +173,8 @@ def checks(measured: Performance, penalties: Sequence[Penalty] = (), *, has_test
         place, rule, what, words = 1 + cost, "accuracy/cost", "always one class", PLAIN
         share, base = overall.means[place]
         sentence = f"On {measured.of} a row costs {share:.4g} on average; always saying one class, {base:.4g}."
-    yield gain_check(rule, sentence, overall.gains[place], words, has_test=has_test)
-    yield from group_checks(measured, place, what, words, has_test=has_test)
+    yield gain_check(rule, sentence, measured, place, words)
+    yield from group_checks(measured, place, what, words)
 
 
 def released_accuracy(subject: Subject) -> Section:

@@ -193,6 +193,7 @@ class Performance:
     overall: Part
     groups: tuple[tuple[str, tuple[Part, ...]], ...]  # for each column, its groups, the largest first loss first
     limits: tuple[float, ...]  # the largest deficit in each loss that a group may have
+    constants: int = 1  # of which these same rows chose the best
 
     @classmethod
     def measure(cls, subject: Subject, X: Any, role: Role, losses: Sequence[Losses], by: Sequence[str]) -> Self:
@@ -227,50 +228,46 @@ def _filled(names: Sequence[Any], codes: Any) -> list[tuple[str, Mask]]:
     return [(name, inside) for name, inside in groups if inside.any()]
 
 
-def gain_check(rule: str, sentence: str, gain: Gain, words: Words, *, has_test: bool) -> Check:
-    """Return whether the model is better than a constant by more than chance explains.
+def gain_check(rule: str, sentence: str, measured: Performance, place: int, words: Words) -> Check:
+    """Return whether the model is better than a constant by more than chance explains, in the loss at a place.
 
     On the rows that the model was learned from, being better supports nothing. Differential privacy does not change
     that: learned from labels that are noise alone, trees of ε = 0.3 are better than the commonest class by a test on
     their own rows in a quarter of the fits.
     """
+    gain, is_held_out = measured.overall.gains[place], measured.role == "held_out"
     is_better = gain.verdict == "better"
-    status: Status = "pass" if is_better and has_test else "review"
-    advice = ON_ITS_OWN_ROWS if is_better and not has_test else ""
+    status: Status = "pass" if is_better and is_held_out else "review"
+    advice = ON_ITS_OWN_ROWS if is_better and not is_held_out else ""
     return check(rule, status, f"{sentence} {gain.text(words)}{advice}", gain.value, interval=gain.ends, limit=0)
 
 
-def group_checks(measured: Performance, place: int, what: str, words: Words, *, has_test: bool) -> Iterator[Check]:
+def group_checks(measured: Performance, place: int, what: str, words: Words) -> Iterator[Check]:
     """Yield whether a group is served worse than by a constant, by more than chance explains for all groups together.
 
-    `place` is the place of the loss. If no group is shown to be worse, the check passes if it excludes a deficit beyond
-    the limit for every group; else the groups are too small, and it is not run. Its value is the gain of the worst
-    group.
+    If no group is shown to be worse, the check passes if it excludes a deficit beyond the limit for every group; else
+    the groups are too small, and it is not run. Its value is the gain of the group whose interval ends lowest.
     """
     named = [(f"{name} = {part.group}", part.rows, part.gains[place]) for name, own in measured.groups for part in own]
     if not named:
         return
     limit, constant = measured.limits[place], f"served worse than by always saying {what}"
-    worse = [
-        one for one, is_worse in zip(named, holm([one[2].p_worse for one in named], _GROUPS), strict=True) if is_worse
-    ]
-    name, rows, gain = min(worse or named, key=lambda one: one[2].low)
+    rejected = holm([gain.p_worse for *_, gain in named], alarm_share("groups") / measured.constants)
+    worse = [one for one, is_worse in zip(named, rejected, strict=True) if is_worse]
     few = [one for one in named if one[2].low < -limit]
+    name, rows, gain = min(worse or named, key=lambda one: one[2].low)
+    most = f"{words.number(limit)}{words.unit}"
     if worse:
         status, are = "review", "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
         sentence = f"{are} {constant}, such as {name} (gain {gain.interval(words)}, all groups together)."
     elif few:
         needed = f"; about {ceil(rows * (gain.low / limit) ** 2):,} would do" if limit else ""
         are = f"{len(few)} of {number_of(len(named), 'group')} {'has' if len(few) == 1 else 'have'} too few rows"
-        amount = f"a deficit of {words.number(limit)}{words.unit}, such as {name} with {number_of(rows, 'row')}"
+        amount = f"a deficit of {most}, such as {name} with {number_of(rows, 'row')}"
         status, sentence = "not_run", f"No group is shown to be {constant}, but {are} to exclude {amount}{needed}."
     else:
-        status = "pass" if has_test else "not_run"
+        status = "pass" if measured.role == "held_out" else "not_run"
         amount = f"a deficit of more than {words.number(max(-gain.low, 0.0))}{words.unit} is excluded"
         sentence = f"No group is shown to be {constant}; {amount} (95 % for all groups together)."
-        sentence += "" if has_test else ON_ITS_OWN_ROWS
-    most = f"{words.number(limit)}{words.unit}"
+        sentence += "" if status == "pass" else ON_ITS_OWN_ROWS
     yield check("groups", status, sentence, gain.value, interval=gain.ends, limit=-limit, most=most)
-
-
-_GROUPS = alarm_share("groups")

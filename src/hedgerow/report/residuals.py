@@ -85,7 +85,7 @@ def measured(
         shown = {name: f"{value:.4g}" for name, value in last.sizes(whole).items()}
         values |= {"of": last.performance.of, "shown": shown, "r2": last.r2(whole)}
     values |= {"has_groups": bool(grids), "has_test": len(found) > 1}
-    reached = _checks(subject.loss, found[-1].performance, has_test=test is not None) if found else ()
+    reached = _checks(subject.loss, found[-1].performance) if found else ()
     return section("accuracy", facts, grids, template="residuals", **values), tuple(reached)
 
 
@@ -125,7 +125,7 @@ def _grid(one: Error, place: int) -> Grid:
     return Grid(f"by_{place + 1}_{measured.role}", f"By {name}, on {measured.of}", columns, tuple(rows))
 
 
-def _checks(loss: str, measured: Performance, *, has_test: bool) -> Iterator[Check]:
+def _checks(loss: str, measured: Performance) -> Iterator[Check]:
     """Yield whether the model is better than a constant; nothing of a quantile, whose error is not its aim.
 
     The loss is the absolute error if that was minimised, and else the squared one.
@@ -137,8 +137,8 @@ def _checks(loss: str, measured: Performance, *, has_test: bool) -> Iterator[Che
     ours, base = measured.overall.means[place] if place == 0 else map(sqrt, measured.overall.means[place])
     sentence = f"On {measured.of} the {what} error is {ours:.4g}; always saying the {constant}, {base:.4g}."
     words = Words(unit=f" in {unit} error")
-    yield gain_check("accuracy/number", sentence, measured.overall.gains[place], words, has_test=has_test)
-    yield from group_checks(measured, place, f"the {constant}", words, has_test=has_test)
+    yield gain_check("accuracy/number", sentence, measured, place, words)
+    yield from group_checks(measured, place, f"the {constant}", words)
 
 
 _JUDGED = (("mean absolute", "median", "mean absolute"), ("root mean squared", "mean", "mean squared"))
