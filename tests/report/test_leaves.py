@@ -25,7 +25,7 @@ from hedgerow.report import Appetite, Form, PastRelease, Releases, Report, Subje
 from hedgerow.report.contents import text_of
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, Schema
 from tests.cli.table import a_scorecard
-from tests.models.readers.test_pmml_nodes import TREE as PMML_TREE
+from tests.models.pmml_files import COUNTED as PMML_TREE
 from tests.models.scorecards import NOISY, TWO
 from tests.models.scorecards import NONE as OPEN
 from tests.report.subjects import CARD, COUNTED, OF_COUNTS, SCHEMA, a_table, a_tree, overfitted, without_privacy

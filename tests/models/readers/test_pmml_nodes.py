@@ -6,18 +6,9 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.models.readers.pmml import model_of_pmml
+from tests.models.pmml_files import COUNTED as TREE
 
 GOLDEN = Path(__file__).parents[1] / "pmml"
-TREE = """<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>
-<DataField name="w" optype="continuous" dataType="double"/>
-<DataField name="kind" optype="categorical" dataType="string"><Value value="a"/><Value value="b"/></DataField>
-</DataDictionary><TreeModel functionName="classification" missingValueStrategy="nullPrediction"><MiningSchema>
-<MiningField name="kind" usageType="target"/><MiningField name="w"/></MiningSchema><Node><True/>
-<Node score="a"{0}><SimplePredicate field="w" operator="lessOrEqual" value="1"/>
-<ScoreDistribution value="a" recordCount="{2}"/><ScoreDistribution value="b" recordCount="{3}"/></Node>
-<Node score="b"{1}><SimplePredicate field="w" operator="greaterThan" value="1"/>
-<ScoreDistribution value="a" recordCount="{4}"/><ScoreDistribution value="b" recordCount="{5}"/></Node>
-</Node></TreeModel></PMML>"""
 OF_50 = ' recordCount="50.0"'
 ONE = ' recordCount="1"'
 
