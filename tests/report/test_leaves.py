@@ -147,7 +147,7 @@ def test_a_threshold_of_ones_own_is_not_that_of_others_and_one_row_is_never_safe
         of(without_privacy(), appetite=Appetite(fewest_rows=threshold)) for threshold in (10, 3)
     )
     assert ten["small-leaves"].source.startswith("safe_threshold of ACRO, 10; the rule of 10")
-    assert own["small-leaves"].source == "who made this report; ACRO's is 10"
+    assert own["small-leaves"].source == "the project's risk appetite; ACRO's threshold is 10"
     _, _, found = of(without_privacy(counts=((0, 1), (30, 20), (9, 9))), appetite=Appetite(fewest_rows=1))
     assert found["small-leaves"].status == "fail"
 

@@ -14,7 +14,7 @@ import pytest
 
 from hedgerow.privacy.charge import Charge
 from hedgerow.report import Appetite, Form, PastRelease, Releases, Report, airlock_record, airlock_schema
-from hedgerow.report.checks import CATALOGUE, STATUSES
+from hedgerow.report.checks import CATALOGUE, STATUSES, rule_text
 from hedgerow.report.files import FileDigest
 from hedgerow.report.record import SCHEMA, record_json
 from hedgerow.report.standards import ACRO_STATUS, RISKS, SATRE, SATRE_VERSION
@@ -213,6 +213,17 @@ def test_the_guarantee_of_a_person_is_in_the_record():
         person = record["guarantee"]["person"]
         assert (person and person["loss"]["epsilon"]) == epsilon
         assert record["guarantee"]["loss"]["epsilon"] == 1
+
+
+def test_every_check_has_its_rule_with_the_thresholds_of_the_risk_appetite():
+    appetite = Appetite(fewest_rows=23, strong_epsilon=0.25, largest_epsilon=7, dominance=0.13, most_guessed=0.61)
+    rules = {key: rule_text(key, appetite) for key in CATALOGUE}
+    assert all(rules.values())
+    assert "23 rows" in rules["small-leaves"]
+    assert "13 %" in rules["dominance"]
+    assert "61 %" in rules["separation"]
+    for report in REPORTS.values():
+        assert all(one["threshold"] for record in records(report) for one in record["checks"])
 
 
 def test_thresholds_of_a_risk_appetite_are_in_the_record():

@@ -4,6 +4,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+from hedgerow.report.appetite import Appetite
+from hedgerow.text.messages import number_of
+
 SheetKind = Literal["public", "board"]  # of which sheet something is: of the public one, or of that for the board
 Interval = tuple[float, float]
 Status = Literal["fail", "not_run", "review", "pass", "not_applicable"]
@@ -256,7 +259,7 @@ _TIER = "epsilon up to {strong:g} passes; up to {largest:g}: review; above: fail
 _DATA = "a model is released as a file; ACRO: least and largest values are values of single rows"
 
 _BEYOND = "beyond the noise (95 % for all leaves together), or epsilon up to {strong:g}"
-_OWN = "who made this report; ACRO's is 10"
+_OWN = "the project's risk appetite; ACRO's threshold is 10"
 
 
 class Rule(NamedTuple):
@@ -353,6 +356,23 @@ def check(
     return Check(key, CATALOGUE[key].version, section, status, sentence, text, source, value, interval, limit)
 
 
+def rule_text(key: str, appetite: Appetite) -> str:
+    """Return the rule of a check that found nothing, with the thresholds of a risk appetite."""
+    most = {"groups": f"{100 * appetite.largest_deficit:g} %", "separation": 100 * appetite.most_guessed}
+    numbers = {
+        "least": number_of(appetite.fewest_rows, "row"),
+        "strong": appetite.strong_epsilon,
+        "largest": appetite.largest_epsilon,
+        "percent": 100 * appetite.dominance,
+        "most": most.get(key, appetite.most_guessed),
+    }
+    return RULES[_first_rule(key)].threshold.format(**numbers)
+
+
+def _first_rule(key: str) -> str:
+    return next(name for name in RULES if name.partition("/")[0] == key)
+
+
 def completed(checks: Iterable[Check], kind: SheetKind, present: Collection[str]) -> tuple[Check, ...]:
     """Return all checks of a sheet: those given, and the others of the catalogue with the status that follows.
 
@@ -372,7 +392,7 @@ def _without_findings(kind: SheetKind, present: Collection[str], found: Collecti
     for key, own in CATALOGUE.items():
         if key in found or kind not in own.sheets:
             continue
-        rule = next(name for name in RULES if name.partition("/")[0] == key)
+        rule = _first_rule(key)
         status, sentence = _status(own, present)
         yield Check(key, own.version, RULES[rule].section, status, sentence, "", RULES[rule].source)
 

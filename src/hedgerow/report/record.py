@@ -11,7 +11,8 @@ from typing import Any
 from hedgerow._version import __version__
 from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.unit import Unit
-from hedgerow.report.checks import CATALOGUE, Check, interval_dict
+from hedgerow.report.appetite import Appetite
+from hedgerow.report.checks import CATALOGUE, Check, interval_dict, rule_text
 from hedgerow.report.files import PRIVATE_ROLES, FileDigest, sha256_of
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
@@ -67,7 +68,7 @@ def airlock_record(report: Report, *, private: bool = False) -> dict[str, Any]:
         "appetite": sheet.appetite.stated(),
         "status": sheet.status,
         "decides": sheet.decides,
-        "checks": [_check(check) for check in sheet.checks],
+        "checks": [_check(check, sheet.appetite) for check in sheet.checks],
         "attacks": [],
         "not_examined": [
             {"check": one.key, "essential": one.essential, "needs": list(CATALOGUE[one.key].needs)} for one in not_run
@@ -164,7 +165,7 @@ def _ledger(releases: Releases, *, is_shown: bool) -> dict[str, Any]:
     }
 
 
-def _check(check: Check) -> dict[str, Any]:
+def _check(check: Check, appetite: Appetite) -> dict[str, Any]:
     return {
         "id": check.key,
         "version": check.version,
@@ -173,7 +174,7 @@ def _check(check: Check) -> dict[str, Any]:
         "value": check.value,
         "interval": interval_dict(check.interval),
         "limit": check.limit,
-        "threshold": check.threshold,
+        "threshold": check.threshold or rule_text(check.key, appetite),
         "source": check.source,
         "text": check.sentence,
         "informative": check.informative,
