@@ -238,20 +238,23 @@ def test_a_statement_has_an_ending_and_no_mark_of_its_own(fitted, run):
 FILLED_IN = "".join(f"{name}: stated\n" for name in ("purpose", "curator", "unit", "tuning")) + "rows_per_unit: 1\n"
 
 
-def test_the_exit_status_of_a_check_is_that_of_the_deciding_sheet(folder, run):
+def test_a_check_prints_the_record_and_exits_with_the_decision(folder, run):
     run("budget", "new", "budget.json", "--epsilon", "9")
     assert run(*WITHOUT_COUNTS, "--budget", "budget.json")[0] == 0
     (folder / "form.yaml").write_text(FILLED_IN)
-    given = ("model.json", "--form", "form.yaml", "--json", "--check")
-    code, out, err = run("report", *given, "--ledger", "budget.json")
-    sheet = json.loads(out)
-    assert (code, err) == ({"pass": 0, "review": 3}[sheet["status"]], sheet["verdict"] + "\n")
-    assert (run("report", *given)[0], json.loads(run("report", *given)[1])["status"]) == (3, "not_run")
+    given = ("report", "model.json", "--form", "form.yaml")
+    code, out, err = run(*given, "--ledger", "budget.json", "--check")
+    assert run(*given, "--ledger", "budget.json", "--airlock", "record.json", "--json")[0] == 0
+    assert out == (folder / "record.json").read_text("utf-8")
+    status = json.loads(out)["status"]
+    assert (code, "No check fails" in err or "pass" in err) == ({"pass": 0, "review": 3}[status], True)
+    code, out, _ = run(*given, "--check")
+    assert (code, json.loads(out)["status"]) == (3, "not_run")
     a_tree(folder, old={"counts": (5, 200)}, young={"label": "no", "counts": (300, 0)})
     code, out, err = run("report", "tree.json", "--check")
-    assert (code, out) == (4, "")
-    assert "A check fails" in err
+    assert (code, json.loads(out)["sheet"], "A check fails" in err) == (4, "public", True)
     assert run("report", "model.json", "--check", "--by", "sex")[0] == 2
+    assert "leave one of them out" in run("report", "model.json", "--check", "--json")[2]
     assert "are for one model" in run("report", "model.json", "tree.json", "--check")[2]
 
 

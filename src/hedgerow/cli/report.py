@@ -109,7 +109,7 @@ def report(
     new_appetite: Annotated[Path | None, option("Write the default thresholds to this file, and stop.")] = None,
     force: Force = False,
     as_json: Annotated[bool, option("Print the public sheet as JSON.", "--json")] = False,
-    check: Annotated[bool, option("Exit with 0 if checks pass, 3 for a review, 4 if one fails.", "--check")] = False,
+    check: Annotated[bool, option("Print the record, and exit with the decision: 0, 3 or 4.", "--check")] = False,
 ) -> None:
     """Report on a model for a review board: a public sheet, and one for the board.
 
@@ -118,8 +118,9 @@ def report(
     as do the names of its --airlock record, and of the --acro file if it has such findings. Pages load and run nothing.
     Where a model has more than ten leaves, a CSV file beside the sheet has all.
 
-    With --check the exit status is that of the sheet that decides: 0 if its checks pass, 3 if a person has to review
-    some or essential ones were not run, 4 if one fails. Without a guarantee it is a function of the rows.
+    With --check the record of the public sheet is printed, as --airlock writes it, and the exit status is that of the
+    sheet that decides: 0 if its checks pass, 3 if a person has to review some or essential ones were not run, 4 if one
+    fails. Without a guarantee the status is a function of the rows.
 
     [bold]Examples[/bold]:
 
@@ -135,7 +136,7 @@ def report(
 
     hedgerow report model.json --ledger budget.json --data train.csv --appetite appetite.yaml --airlock record.json
 
-    hedgerow report model.json --ledger budget.json --json --check
+    hedgerow report model.json --ledger budget.json --check
     """
     if new_form is not None or new_appetite is not None:
         _write_template(new_form, new_appetite, context, force=force)
@@ -185,6 +186,7 @@ def report(
     if as_json:
         say(found.to_json(), newline=False)
     if check:
+        say(record_json(first), newline=False)
         say(first.deciding.verdict, err=True)
         raise typer.Exit(_EXIT[first.deciding.status])
 
@@ -225,6 +227,8 @@ def _check_asked(
         raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")
     if output is None and not as_json and not check and not twins.files:
         raise ArgumentError("expected -o FILE, such as -o report.html, --json or --check; got none.")
+    if as_json and check:
+        raise ArgumentError("--check prints the record, and --json the public sheet: leave one of them out.")
     if len(models) > 1 and (twins.files or check or evaluation is not None):
         names = "--evaluation, --acro, --airlock, --crate, --registry, --statement and --check"
         raise ArgumentError(f"{names} are for one model, got several.")
