@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,32 @@ def test_two_builds_under_different_conditions_are_equal(source, tmp_path):
     other = rebuild.build(Path(sys.executable), source, tmp_path / "later", EPOCH + 86_400, rebuild.TWO[0])
     for name, file in files.items():  # the comparison sees a single time that differs
         assert file.read_bytes() != other[name].read_bytes()
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """Return a clone with one commit, in which two files of rows were left lying: one is ignored, one is not."""
+    run = partial(subprocess.run, cwd=tmp_path, check=True)
+    run(["git", "init", "--quiet"])
+    (tmp_path / ".gitignore").write_text("*.parquet\n", encoding="utf-8")
+    run(["git", "add", "."])
+    author = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    run(["git", *author, "commit", "--quiet", "--message", "first"])
+    (tmp_path / "patients.parquet").touch()
+    monkeypatch.setattr(rebuild, "ROOT", tmp_path)
+    return tmp_path
+
+
+@needs_git
+def test_files_that_are_not_committed_are_in_no_release(clone, monkeypatch):
+    monkeypatch.chdir(clone)
+    with tarfile.open(fileobj=io.BytesIO(rebuild.git("archive", "HEAD"))) as source:
+        assert source.getnames() == [".gitignore"]
+    monkeypatch.setattr(sys, "argv", ["rebuild.py", "dist"])
+    assert rebuild.options().out == Path("dist")
+    (clone / "patients.csv").touch()
+    with pytest.raises(SystemExit, match="uncommitted changes"):
+        rebuild.options()
 
 
 def test_the_two_builds_differ_in_every_condition():
