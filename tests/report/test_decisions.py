@@ -1,6 +1,7 @@
 """Which sheet decides, which checks a decision may use, and what was not examined."""
 
 from datetime import date
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
+from hedgerow.audit.attack_record import AttackKind
 from hedgerow.report import CATALOGUE, Form, PastRelease, Releases, Report
 from hedgerow.report.checks import NEEDS, RULES, STATUSES, Check
 from hedgerow.report.contents import Sheet
@@ -102,6 +104,5 @@ def test_the_catalogue_is_complete():
     applies = {tag for kind in CATALOGUE.values() for tag in (*kind.applies, *kind.essential)}
     forest = RandomForestClassifier(2).fit([[0], [1]], [0, 1])
     known = set[str]().union(*(Subject(model).tags for model in (a_tree(), without_privacy(), overfitted()[0], forest)))
-    assert applies - known <= {
-        *("points", "number", "unit", "second-unit", "auc-attack", "shadow-attack", "exact-attack", "schema")
-    }
+    attacks = {"attached", *(f"{kind}-attack" for kind in get_args(AttackKind))}
+    assert applies - known <= {"points", "number", "unit", "second-unit", "schema"} | attacks

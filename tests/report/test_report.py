@@ -166,8 +166,8 @@ def test_all_of_a_board_sheet_with_rows():
     report = Report.of(a_tree(), form=form, train=(X, y), test=(X, y), on=ON)
     keys = [section.key for section in report.board.sections]
     assert keys == [
-        "identity", "guarantee", "model", "leaves", "accuracy", "membership", "reconstruction", "groups",
-        "statements", "decision",
+        "identity", "guarantee", "model", "leaves", "accuracy", "membership", "attacks", "reconstruction",
+        "groups", "statements", "decision",
     ]  # fmt: skip
     assert report.board.section("accuracy").grids[0].title == "By smoker, on training rows"
     assert {one.section for one in report.board.checks if one.informative} <= set(keys)
@@ -228,7 +228,7 @@ def test_no_file_is_replaced_and_no_half_report_is_written(tmp_path):
         ),
         ({"on": "today"}, "expected a date or None as on, got str"),
         ({"by": "age"}, "expected a sequence of names of columns as by"),
-        ({"membership": 3}, "expected a result of audit.membership"),
+        ({"attacks": 3}, "expected results of hedgerow.audit"),
         ({"train": 3}, "train must be a pair"),
     ],
 )

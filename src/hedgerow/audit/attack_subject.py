@@ -219,6 +219,22 @@ def table_digests(rows: LabelledRows, schema: Schema | None, candidates: Labelle
     return tuple(dict.fromkeys(_digest([*own, *more]) for more in ([], *([one] for one in others[: MOST_TABLES - 1]))))
 
 
+def tables_digest(parts: Sequence[LabelledRows], schema: Schema | None) -> str | None:
+    """Return the digest of tables put together; None if a column cannot be compared."""
+    try:
+        return _digest([line for part in parts for line in _lines(part, schema)])
+    except HedgerowError:
+        return None
+
+
+def order_digest(rows: LabelledRows, schema: Schema | None) -> str | None:
+    """Return a digest of the rows in their order; None if a column cannot be compared."""
+    try:
+        return hashlib.sha256("\n".join(_lines(rows, schema)).encode()).hexdigest()
+    except HedgerowError:
+        return None
+
+
 def _digest(lines: Sequence[str]) -> str:
     return hashlib.sha256("\n".join([f"hedgerow table {len(lines)}", *sorted(lines)]).encode()).hexdigest()
 

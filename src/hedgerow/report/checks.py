@@ -110,7 +110,7 @@ NEEDS: dict[str, str] = {
     "second-unit-rows": "the training rows with the column of the second unit (--data)",
     "held-out": "held-out rows (--test)",
     "groups": "columns whose groups are compared (--by, or the form's sensitive attributes)",
-    "attack": "the result of a membership attack, or training rows and held-out rows",
+    "attack": "the result of a membership attack (--attack), or training rows and held-out rows",
 }
 """What checks need, and how it is given; a check that lacks it is not run and says so."""
 
@@ -211,11 +211,36 @@ CATALOGUE: dict[str, Kind] = {
         _ESSENTIAL,
         _BOARD,
     ),
-    "auc": Kind("AUC of the attack", "The attack is no better than guessing.", ("auc-attack",), sheets=_BOARD),
-    "rows": Kind("rows that fits tell apart", "No row is told apart.", ("shadow-attack",), sheets=_BOARD),
-    "loss": Kind("largest privacy loss of a row", "No loss is above epsilon.", ("exact-attack",), sheets=_BOARD),
-    "claim": Kind(
-        "attacks beside the claimed epsilon", "No attack exceeds epsilon.", ("shadow-attack", _GUARANTEE), sheets=_BOARD
+    "attack-membership": Kind(
+        "membership inference over random splits",
+        "The attack is no better than guessing.",
+        ("membership-attack",),
+        sheets=_BOARD,
+    ),
+    "attack-lira": Kind(
+        "membership inference by refits", "The attack is no better than guessing.", ("lira-attack",), sheets=_BOARD
+    ),
+    "attack-lira-rows": Kind("rows that refits tell apart", "No row is told apart.", ("lira-attack",), sheets=_BOARD),
+    "attack-exact-membership": Kind(
+        "the best membership inference", "No loss is above epsilon.", ("exact-membership-attack",), sheets=_BOARD
+    ),
+    "attack-exact-inference": Kind(
+        "the best inference among candidates",
+        "The chance to guess right is no larger than epsilon permits.",
+        ("exact-inference-attack",),
+        sheets=_BOARD,
+    ),
+    "attack-one-run": Kind(
+        "the privacy loss shown by one run", "No loss is above epsilon.", ("one-run-attack",), sheets=_BOARD
+    ),
+    "attack-empirical": Kind(
+        "the privacy loss shown by many runs", "No loss is above epsilon.", ("empirical-attack",), sheets=_BOARD
+    ),
+    "attack-refutation": Kind(
+        "attacks and the claimed guarantee",
+        "No attack reached more than epsilon permits.",
+        ("attached", _GUARANTEE),
+        sheets=_BOARD,
     ),
     "file-rows": Kind("rows of data in the model", "No row of data is in the model."),
     "file-extremes": Kind("least and largest values in the model", "No least or largest value is in the model."),
@@ -243,7 +268,9 @@ _ENTITIES = (
 _GROUP_PRIVACY = "group privacy: Vadhan, The Complexity of Differential Privacy (2017), Lemma 2.2"
 _P_RATIO = "the p % rule: safe_pratio_p of ACRO, 0.1; Hundepool et al., Statistical Disclosure Control (2012)"
 _CLASSES = "class disclosure: Hundepool et al., Statistical Disclosure Control (2012); SACRO-ML's structural attack"
-_HOLM = "Holm (1979): sign tests of all rows, false alarms of 5 % together"
+_HOLM = "Holm (1979): sign tests of all rows; false alarms of 1 % for all attacks together"
+_STEINKE = "Steinke, Nasr and Jagielski, Privacy Auditing with One (1) Training Run (NeurIPS 2023)"
+_JAGIELSKI = "Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning (NeurIPS 2020)"
 _DEFINITION = "the definition of differential privacy"
 _HOUSE = "this report; no threshold is published"
 _PAIRED = (
@@ -251,6 +278,11 @@ _PAIRED = (
     "if a unit has several rows; on held-out rows"
 )
 _PERMUTED = "permutation of units; normal bound on V; 55 % is what epsilon = 0.2 permits, a threshold of this report"
+_AUC_RULE = (
+    "an AUC above {most:g} is excluded with 95 % confidence; otherwise an AUC beyond chance (1 % for all attacks "
+    "together) needs review"
+)
+_LOSS_RULE = "no lower bound above epsilon; without a guarantee above {strong:g}"
 _AUC = "Hanley and McNeil (1982), or Student's t over splits; 0.55 is a threshold of this report"
 _NOISE = "the noise on the released counts, by the card"
 _GROUPS = "Holm (1979) over the paired tests of all groups; the limit of a deficit is a threshold of this report"
@@ -323,10 +355,16 @@ RULES: dict[str, Rule] = {
         "membership", "at most {most:g} % right guesses with 95 % confidence; if more, p > 0.005", _PERMUTED
     ),
     "membership": Rule("membership", "an attack was measured", _HOUSE),
-    "auc": Rule("membership", "the 95 % interval of the AUC has 0.5, and ends at 0.55 or below", _AUC),
-    "rows": Rule("membership", "no such row", _HOLM),
-    "loss": Rule("membership", "no more than epsilon", _DEFINITION),
-    "claim": Rule("membership", "e^epsilon times the rate, plus delta; 95 % for all rates together", _DEFINITION),
+    "attack-membership": Rule("attacks", _AUC_RULE, _AUC),
+    "attack-lira": Rule("attacks", _AUC_RULE, _AUC),
+    "attack-lira-rows": Rule("attacks", "no such row", _HOLM),
+    "attack-exact-membership": Rule("attacks", "no more than epsilon", _DEFINITION),
+    "attack-exact-inference": Rule("attacks", "no more than epsilon permits from the best guess on", _DEFINITION),
+    "attack-one-run": Rule("attacks", "no lower bound above epsilon; without a guarantee above {strong:g}", _STEINKE),
+    "attack-empirical": Rule(
+        "attacks", "no lower bound above epsilon; without a guarantee above {strong:g}", _JAGIELSKI
+    ),
+    "attack-refutation": Rule("attacks", "no attack beyond what epsilon permits", _DEFINITION),
     "file-rows": Rule("model", "no row of data in the file", _DATA),
     "file-extremes": Rule("model", "no least or largest value of rows in the file", _DATA),
     "file-statistics": Rule("model", "no statistics of rows in the file", _HOUSE),

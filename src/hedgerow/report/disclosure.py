@@ -4,27 +4,22 @@ Without a guarantee, what a model says and stores is for the board; with one, it
 """
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from hedgerow.audit import ExactMembership, Membership, ShadowMembership
 from hedgerow.audit.entropy.measure import are_steps_read, other_rows, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.inference.output_cells import number_cells
-from hedgerow.audit.inference.overfitting import CONFIDENCE, Overfit, apply_of, overfit
+from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
 from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.comparisons import alarm_share
 from hedgerow.report.contents import (
-    Cell,
     Column,
     Grid,
-    GridValue,
     Section,
     SheetLine,
     section,
@@ -179,29 +174,20 @@ def reconstruction_checks(subject: Subject, found: Reconstruction | str) -> Iter
         yield check("known-rows", "review" if subject.is_private else "fail", sentence, known)
 
 
-Attacked = Membership | ShadowMembership | ExactMembership  # the result of an audit of membership
-_NORMAL = 1.96
 RATES = (0.001, 0.01, 0.1)  # the false positive rates at which the largest true positive rate is printed
 
 
-def membership_bounds(subject: Subject) -> Section:
-    """Return what ε permits any attack on a person, which follows from the card and the form alone."""
+def membership(subject: Subject, leaves: Overfit | None = None) -> Section:
+    """Return what ε permits any attack on a person, and what leaves show of membership, which is **private**."""
     of_person, rates = group_bound(subject), RATES if subject.bound is not None else ()
     bound = subject.bound if of_person is None else (of_person.epsilon, of_person.delta)
-    facts = [
-        SheetLine(f"largest_tpr_at_{fpr:g}", f"TPR at an FPR of {100 * fpr:g} %, at most", *_permitted(bound, fpr))
-        for fpr in rates
-    ]
+    facts = list[SheetLine]()
+    for fpr, rate in ((fpr, largest_rate(fpr, *bound)) for fpr in rates if bound is not None):
+        name = f"TPR at an FPR of {100 * fpr:g} %, at most"
+        facts.append(SheetLine(f"largest_tpr_at_{fpr:g}", name, percent_up(rate), rate))
     best = facts[1].text if facts else None
-    return section("membership", facts, is_bound=True, best=best, leaves=None, found=None, exact=None)
-
-
-def _permitted(bound: tuple[Fraction, Fraction] | None, fpr: float) -> tuple[str, float | None]:
-    """Return the largest TPR that a guarantee permits at an FPR, in words and as a number."""
-    if bound is None:
-        return "no bound", None
-    rate = largest_rate(fpr, *bound)
-    return percent_up(rate), rate
+    facts += [] if leaves is None else separation_facts(subject, leaves)
+    return section("membership", facts, best=best, leaves=leaves, known=_of(subject))
 
 
 def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, Any] | None) -> Overfit | None:
@@ -231,64 +217,21 @@ def _of(subject: Subject) -> str:  # what somebody who knows a row knows of it b
     return "class" if subject.number is None else "side of the median of the training rows"
 
 
-def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Section:
-    facts, grids = list[SheetLine](), list[Grid]()
-    if leaves is not None:
-        v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, leaves.upper_bound()
-        name, p_value = f"right guesses from {_of(subject)} and leaf", leaves.p_value
-        facts.append(SheetLine("right_guesses", name, f"{100 * v:.1f} %", v))
-        facts.append(SheetLine("right_guesses_by_chance", "right guesses by chance", f"{100 * chance:.1f} %", chance))
-        facts.append(SheetLine("p_value", "p-value of so many right guesses", f"{p_value:.3f}", p_value))
-        name = "right guesses on new rows, at most (95 % confidence)"
-        facts.append(SheetLine("right_guesses_at_most", name, f"{100 * most:.1f} %", most))
-    exact, worst = None, 0.0
-    if isinstance(found, ExactMembership):
-        exact, worst, loss = found, float(found.advantage.max()), float(found.realised_loss.max())
-        facts.append(
-            SheetLine("largest_advantage", "largest advantage of the best attack on any row", f"{worst:.4f}", worst)
-        )
-        facts.append(SheetLine("largest_loss", "largest privacy loss of any row", f"{loss:.4f}", loss))
-    elif found is not None:
-        low, high = found.auc_interval
-        is_shadow = isinstance(found, ShadowMembership)
-        interval, confidence = ("95 % confidence", 0.95) if is_shadow else ("90 % of splits", 0.9)
-        text = f"{found.auc:.3f} ({interval}: {low:.3f} to {high:.3f})"
-        facts.append(SheetLine("attack", "attack", f"{found.attack}, on {found.target}"))
-        facts.append(SheetLine("auc", "AUC", text, found.auc, (low, high), confidence))
-        grids.append(_beside(subject, found))
-    values: dict[str, Any] = {"leaves": leaves, "found": found, "exact": exact, "worst": worst, "known": _of(subject)}
-    return section("membership", facts, grids, is_bound=False, **values)
+def separation_facts(subject: Subject, leaves: Overfit) -> list[SheetLine]:
+    facts = list[SheetLine]()
+    v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, leaves.upper_bound()
+    name, p_value = f"right guesses from {_of(subject)} and leaf", leaves.p_value
+    facts.append(SheetLine("right_guesses", name, f"{100 * v:.1f} %", v))
+    facts.append(SheetLine("right_guesses_by_chance", "right guesses by chance", f"{100 * chance:.1f} %", chance))
+    facts.append(SheetLine("p_value", "p-value of so many right guesses", f"{p_value:.3f}", p_value))
+    name = "right guesses on new rows, at most (95 % confidence)"
+    facts.append(SheetLine("right_guesses_at_most", name, f"{100 * most:.1f} %", most))
+    return facts
 
 
-def _beside(subject: Subject, found: Membership | ShadowMembership) -> Grid:
-    rows = list[tuple[GridValue, ...]]()
-    for fpr in RATES:
-        reached, ends = Cell("too few rows to measure"), (Cell(""), Cell(""))
-        if fpr >= found.finest_fpr:
-            tpr = found.tpr_at(fpr)
-            between = found.tpr_interval(fpr) if isinstance(found, ShadowMembership) else None
-            reached = Cell(f"{100 * tpr:.2g} %", tpr, between)
-            ends = tuple(Cell(f"{100 * end:.2g} %", end) for end in between) if between else (Cell("not known"),) * 2
-        rows.append((Cell(f"{100 * fpr:g} %", fpr), reached, *ends, Cell(*_permitted(subject.bound, fpr))))
-    columns = (
-        Column("fpr", "false positive rate"),
-        Column("tpr", "true positive rate"),
-        Column("tpr_low", "interval, 95 %: from"),
-        Column("tpr_high", "to"),
-        Column("permitted", "epsilon permits at most"),
-    )
-    return Grid("rates", "Members found at few false alarms, beside what epsilon permits", columns, tuple(rows))
-
-
-def membership_checks(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Iterator[Check]:
+def separation_checks(subject: Subject, leaves: Overfit | None) -> Iterator[Check]:
     if leaves is not None:
         yield _separated(subject, leaves)
-    if isinstance(found, ExactMembership):
-        loss = float(found.realised_loss.max())
-        sentence = f"The largest exact privacy loss of a row is {loss:.4f}; epsilon allows {found.epsilon:g}."
-        yield check("loss", "pass" if loss <= found.epsilon * (1 + 1e-9) else "fail", sentence, loss)
-    elif found is not None:
-        yield from _tried(subject, found)
 
 
 def _separated(subject: Subject, leaves: Overfit) -> Check:
@@ -312,47 +255,3 @@ def _separated(subject: Subject, leaves: Overfit) -> Check:
     elif status == "not_run":
         sentence += f" With these training rows, no number of held-out rows can exclude more than {100 * limit:g} %."
     return check("separation", status, sentence, v, interval=(0.5, most), limit=limit, most=100 * limit)
-
-
-def _tried(subject: Subject, found: Membership | ShadowMembership) -> Iterator[Check]:
-    low, high = _auc_interval(found)
-    is_above, is_close = low > 0.5, high <= subject.appetite.most_guessed
-    words = "better than guessing" if is_above else "not shown to be better than guessing"
-    interval = f"95 % interval {low:.3f} to {high:.3f}"
-    sentence = f"The AUC of the attack is {found.auc:.3f} ({interval}): {words}, which has 0.5."
-    yield check("auc", "pass" if is_close and not is_above else "review", sentence, found.auc)
-    if isinstance(found, ShadowMembership):
-        yield from _violated(subject, found)
-        rows, grave = len(found.significant_rows()), "review" if subject.is_private else "fail"
-        none: Status = "pass"
-        sentence = f"Fits with and without the row differ significantly (Holm) for {number_of(rows, 'row')}."
-        if found.repeats < found.fewest_repeats:
-            none, few = (
-                "review",
-                f"{number_of(found.repeats, 'split')} can show it of no row; {found.fewest_repeats} can",
-            )
-            sentence = f"Whether fits with and without a row differ is not known: {few}."
-        yield check("rows", grave if rows else none, sentence, rows)
-
-
-def _auc_interval(found: Membership | ShadowMembership) -> tuple[float, float]:
-    """Return a 95 % interval of the AUC: over splits, or over rows if one model is attacked, by Hanley and McNeil."""
-    if isinstance(found, ShadowMembership):
-        return found.auc_interval
-    auc, (_, _, members, others) = found.auc, found.sizes  # of one split: on average over several, it is off by less
-    both, pairs = auc / (2 - auc), 2 * auc**2 / (1 + auc)
-    squared = auc * (1 - auc) + (members - 1) * (both - auc**2) + (others - 1) * (pairs - auc**2)
-    half = _NORMAL * sqrt(squared / (members * others))
-    return max(auc - half, 0.0), min(auc + half, 1.0)
-
-
-def _violated(subject: Subject, found: ShadowMembership) -> Iterator[Check]:
-    """Yield the lowest rate at which an attack does what the claimed guarantee rules out, at 95 % for all rates."""
-    confidence = 1 - (1 - CONFIDENCE) / len(RATES)
-    for fpr in RATES if subject.bound is not None else ():
-        low, _ = found.tpr_interval(fpr, confidence) if fpr >= found.finest_fpr else (0.0, 1.0)
-        if subject.bound is not None and low > largest_rate(fpr, *subject.bound):
-            found_at = f"At a false positive rate of {100 * fpr:g} %, the attack finds at least {100 * low:.2g} %"
-            permitted = f"of the members; the claimed epsilon permits {_permitted(subject.bound, fpr)[0]}."
-            yield check("claim", "fail", f"{found_at} {permitted}", low)
-            return

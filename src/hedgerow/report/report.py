@@ -19,9 +19,8 @@ import hedgerow.report.leaves as leaves
 import hedgerow.report.promises as promises
 import hedgerow.report.residuals as residuals
 import hedgerow.report.units as units
-from hedgerow.audit import ExactMembership, LabelledRows, LeafRisk, Membership, Reconstruction, ShadowMembership
-from hedgerow.audit.attack_record import AttackRecord
-from hedgerow.audit.entropy.result import groups_of
+from hedgerow.audit import AttackRecord, LeafRisk, Reconstruction
+from hedgerow.audit.attack_record import AttackResult
 from hedgerow.audit.inference.overfitting import Overfit
 from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_flag
@@ -33,16 +32,17 @@ from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import SOFTWARE
 from hedgerow.report.appetite import DEFAULT, Appetite
+from hedgerow.report.attack_binding import Attached, attached
+from hedgerow.report.attacks import attack_checks, attack_section, attack_tags, exposure
 from hedgerow.report.checks import BOARD_ONLY, Check, completed
 from hedgerow.report.comparisons import Pair
 from hedgerow.report.contents import Cell, Column, Grid, Section, Sheet, SheetLine, json_text, page, section, text_of
-from hedgerow.report.disclosure import Attacked
 from hedgerow.report.files import FileDigest
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, check_optional
 from hedgerow.schema.schema import Schema
-from hedgerow.text.values import inert, shown_text
+from hedgerow.text.values import inert
 
 PRIVATE = "PRIVATE"  # the mark in the name of every file that has exact functions of the rows
 _ENDINGS = (".html", ".json")
@@ -138,7 +138,7 @@ class Report(Sheets):
         releases: Releases | None = None,
         train: Pair | None = None,
         test: Pair | None = None,
-        membership: Attacked | None = None,
+        attacks: AttackResult | AttackRecord | Sequence[AttackResult | AttackRecord] | None = None,
         evaluation: Evaluation | None = None,
         by: Sequence[str] | None = None,
         schema: Schema | None = None,
@@ -161,8 +161,10 @@ class Report(Sheets):
             The record of all releases of the table.
         train, test : tuple of (X, y), optional
             The training rows, and held-out rows of the same kind, for the board's sheet.
-        membership : Membership, ShadowMembership or ExactMembership, optional
-            What a membership attack on the learner reached, for the board's sheet; by group, if it is exact.
+        attacks : result of an attack, AttackRecord, or sequence of them, optional
+            What attacks on the learner reached, for the board's sheet: results of `hedgerow.audit.membership`, `lira`,
+            `exact_membership` (by group, too), `exact_inference`, `one_run_epsilon` and `empirical_epsilon`, or records
+            of them (`hedgerow.audit.AttackRecord.load`).
         evaluation : Evaluation, optional
             What `hedgerow.evaluate` released about the model, for the public sheet.
         by : sequence of str, optional
@@ -182,7 +184,8 @@ class Report(Sheets):
         Raises
         ------
         ValueError
-            If rows do not fit the model, or an argument is out of range.
+            If rows do not fit the model, an attack is on another learner, for another ε or on other rows, or an
+            argument is out of range.
         TypeError
             If the model is none that can be read, or an argument has another type.
         """
@@ -198,16 +201,14 @@ class Report(Sheets):
             class_weight=class_weight,
             files=files,
         )
-        audits = "a result of audit.membership, audit.lira or audit.exact_membership"
-        check_optional(membership, Attacked, audits, "membership")
+        found = attached(attacks, subject, train, test)
         columns = _columns(by, subject.sensitive_attributes)
         made = on or datetime.now(UTC).date()
         public = _public(subject, releases, _check_evaluation(evaluation, subject), made)
-        if subject.is_private and train is None and test is None and membership is None:
+        if subject.is_private and train is None and test is None and not found:
             return cls(public, None, subject, releases)
-        attacks = () if membership is None or membership.subject is None else (membership.record,)
-        board = _board(subject, public, releases, train, test, membership, columns)
-        return cls(public, board, subject, releases, attacks)
+        board = _board(subject, public, releases, train, test, found, columns)
+        return cls(public, board, subject, releases, tuple(one.record for one in found))
 
     @property
     def deciding(self) -> Sheet:
@@ -265,7 +266,7 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
         *((promises.noise(subject),) if subject.card.charges else ()),
         *about_model,
         *_evaluated(evaluation),
-        disclosure.membership_bounds(subject),
+        disclosure.membership(subject),
         *((promises.decision("public"),) if subject.is_private else ()),
     )
     tags = subject.tags | _given(releases=releases) | _counted(risk, guessed)
@@ -280,7 +281,7 @@ def _board(
     releases: Releases | None,
     train: Pair | None,
     test: Pair | None,
-    attack: Attacked | None,
+    attacks: Sequence[Attached],
     by: Sequence[str],
 ) -> Sheet:
     separated = disclosure.separation(subject, train, test)
@@ -295,8 +296,9 @@ def _board(
         disclosure.model(subject),
         about_leaves,
         performance,
-        disclosure.membership(subject, attack, separated),
-        *_exposed(attack, train, subject, by),
+        disclosure.membership(subject, separated),
+        attack_section(subject, attacks),
+        *exposure(subject, attacks, train, by),
         disclosure.reconstruction_section(subject, guessed),
         *disclosure.groups(guessed, by if train is not None else ()),
         promises.stated(subject, "board"),
@@ -309,9 +311,10 @@ def _board(
         *units.row_unit_checks(subject, train),
         *disclosure.reconstruction_checks(subject, guessed),
         *reached,
-        *disclosure.membership_checks(subject, attack, separated),
+        *disclosure.separation_checks(subject, separated),
+        *attack_checks(subject, attacks),
     )
-    tags = subject.tags | _given(releases, train, test, attack, separated, by) | counted
+    tags = subject.tags | _given(releases, train, test, attacks, separated, by) | counted
     if subject.is_private:
         every = completed(of_rows, "board", tags)
         added = (replace(one, informative=True) for one in every if one in of_rows or one.key in BOARD_ONLY)
@@ -342,7 +345,7 @@ def _given(
     releases: Releases | None = None,
     train: Pair | None = None,
     test: Pair | None = None,
-    attack: Attacked | None = None,
+    attacks: Sequence[Attached] = (),
     separated: Overfit | None = None,
     by: Sequence[str] = (),
 ) -> set[str]:
@@ -353,12 +356,9 @@ def _given(
         "labelled": train is not None or test is not None,
         "both": separated is not None,
         "groups": bool(by),
-        "attack": attack is not None or separated is not None,
-        "auc-attack": isinstance(attack, (Membership, ShadowMembership)),
-        "shadow-attack": isinstance(attack, ShadowMembership),
-        "exact-attack": isinstance(attack, ExactMembership),
+        "attack": separated is not None,
     }
-    return {name for name, holds in given.items() if holds}
+    return {name for name, holds in given.items() if holds} | attack_tags(attacks)
 
 
 def _counted(risk: LeafRisk | None, guessed: Reconstruction | str) -> set[str]:
@@ -427,32 +427,7 @@ def _measured(estimate: Estimate) -> tuple[float | None, tuple[float, float] | N
     return (estimate.value, estimate.on_rows) if estimate.says_something else (None, None)
 
 
-def _exposed(found: Any, train: Pair | None, subject: Subject, by: Sequence[str]) -> tuple[Section, ...]:
-    """Return the largest advantage of any attack in each group of the training rows. **Private**."""
-    if not isinstance(found, ExactMembership) or train is None or not by:
-        return ()
-    rows = LabelledRows.of(*train)
-    if len(found.advantage) < len(rows):
-        raise ArgumentError("expected exact_membership of the training rows, got that of fewer rows.")
-    grids, worst = list[Grid](), list[tuple[float, str]]()
-    for name in by:
-        names, codes = groups_of(rows.table, subject.schema, name)
-        own = [(shown_text(one), found.advantage[: len(rows)][codes == code]) for code, one in enumerate(names)]
-        lines = [(group, len(each), float(each.max()), float(each.mean())) for group, each in own if len(each)]
-        lines.sort(key=lambda line: -line[2])
-        columns = (
-            Column("group", name, True),
-            Column("rows", "rows"),
-            Column("worst_advantage", "worst advantage"),
-            Column("mean_advantage", "mean advantage"),
-        )
-        grids.append(Grid(f"by_{len(grids) + 1}", f"By {name}", columns, tuple(lines)))
-        worst += [(line[2], f"{name} = {line[0]}") for line in lines[:1]]
-    advantage, group = max(worst, default=(0.0, ""))
-    return (section("exposure", grids=grids, group=group, advantage=advantage),)
-
-
-_COMPARED = ("guarantee", "length", "accuracy", "evaluation", "leaves", "membership", "reconstruction")
+_COMPARED = ("guarantee", "length", "accuracy", "evaluation", "leaves", "membership", "attacks", "reconstruction")
 """The keys of the sections that are compared; the length is of comparisons alone."""
 _MOST, _LONGEST_NAME = 6, 40  # models on a page, and characters of what one is called
 

@@ -1,7 +1,7 @@
 """Exact membership risk of a draw: the most powerful attack on each row, and trade-off curves, without shadow fits."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from numbers import Real
 from typing import Any, Self
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.audit.attack_record import AttackMeasure, AttackResult
-from hedgerow.audit.attack_subject import AttackSubject
+from hedgerow.audit.attack_subject import AttackSubject, order_digest
 from hedgerow.audit.exact.outcomes import Cells, DrawOutcomes, repeated
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
@@ -138,8 +138,10 @@ def exact_membership(estimator: Drawn, X: Any, y: Any, *, others: tuple[Any, Any
     """
     learner = drawn_learner(estimator)
     cells = cells_of(learner, X, y, None if others is None else LabelledRows.of_pair("others", others))
-    subject = AttackSubject.of(estimator, LabelledRows.of(X, y), uses_seed=False)
-    return _measured(estimator, draw_probabilities(learner, cells.tally), cells, subject)
+    rows = LabelledRows.of(X, y)
+    found = _measured(estimator, draw_probabilities(learner, cells.tally), cells)
+    order = order_digest(rows, learner.schema if isinstance(learner.schema, Schema) else None)
+    return replace(found, subject=AttackSubject.of(estimator, rows, uses_seed=False), order=order)
 
 
 def drawn_learner(estimator: object) -> SearchSpecification:
@@ -160,7 +162,7 @@ def cells_of(learner: SearchSpecification, X: Any, y: Any, others: LabelledRows 
     return Cells.of(rows, others, _declared_schema(learner, rows))
 
 
-def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells, subject: AttackSubject) -> "ExactMembership":
+def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells) -> "ExactMembership":
     levels, target = cells.levels, cells.tally.schema.target
     is_member = np.arange(len(levels)) < cells.n_members
     outcomes = DrawOutcomes.of(draw, cells.patterns, levels, is_member, cells.steps)
@@ -188,7 +190,6 @@ def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells, subject: 
         expected_loss=float(lost.sum(axis=1).mean()) if cells.n_members else nan,
         first_options=first.sort_values(ascending=False, kind="stable"),
         mean_uses=uses.sort_values(ascending=False, kind="stable"),
-        subject=subject,
     )
 
 
@@ -252,6 +253,8 @@ class ExactMembership(AttackResult):
     first_options, mean_uses : Series
         The exact chance of each rule or test to be the first one ("none": a model without any), and how often each is
         in a model that is drawn, on average, before those that decide nothing are left out; the largest first.
+    order : str or None
+        A digest of the table's rows in their order, by which reports find the groups of rows.
     """
 
     kind = "exact-membership"
@@ -270,6 +273,7 @@ class ExactMembership(AttackResult):
     expected_loss: float
     first_options: pd.Series
     mean_uses: pd.Series
+    order: str | None = None
 
     def __len__(self) -> int:
         return len(self.advantage)

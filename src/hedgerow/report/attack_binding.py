@@ -1,0 +1,140 @@
+"""Attacks attached to a report, each bound to the learner of the model and to the rows. **Private**."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+from hedgerow.audit import AttackRecord, AttackSubject
+from hedgerow.audit.attack_record import AttackKind, record_of
+from hedgerow.audit.attack_subject import learner_facts, tables_digest
+from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.boundary.canonical import canonical
+from hedgerow.errors import ArgumentError
+from hedgerow.privacy.amounts import total
+from hedgerow.report.subject import Subject
+from hedgerow.text.messages import number_of
+from hedgerow.text.values import printable
+
+Pair = tuple[Any, Any]
+TableMatch = Literal["training", "all", "made", "not_compared"]
+_MOST_ATTACKS = 20
+_IN_WORDS = ("text", "as_stated")  # mechanisms of cards that were not made by a fit
+
+
+@dataclass(frozen=True)
+class Attached:
+    """An attack whose learner is the one of the model, and the table that it was carried out on. **Private**."""
+
+    record: AttackRecord
+    table: TableMatch
+    result: object = None  # what was given
+
+    @property
+    def kind(self) -> AttackKind:
+        return self.record.kind
+
+    def value(self, code: Any) -> float:
+        """Return the value of a measure; 0 if the record does not have it."""
+        measure = self.record.measure(code)
+        return 0.0 if measure is None else float(measure.value)
+
+
+def attached(attacks: object, subject: Subject, train: Pair | None, test: Pair | None) -> tuple[Attached, ...]:
+    """Return the attacks, each checked to be on the learner of the model and on the rows.
+
+    Raises
+    ------
+    ValueError
+        If an attack is on another learner, for another ε, or on other rows.
+    TypeError
+        If one is no result of an attack.
+    """
+    given: Sequence[object] = () if attacks is None else attacks if isinstance(attacks, list | tuple) else (attacks,)
+    if len(given) > _MOST_ATTACKS:
+        raise ArgumentError(f"expected at most {_MOST_ATTACKS} attacks, got {len(given)}.")
+    records = tuple(map(record_of, given))
+    for record in records:
+        _check_learner(record.subject, subject)
+    return tuple(
+        Attached(record, _table(record, subject, train, test), result)
+        for record, result in zip(records, given, strict=True)
+    )
+
+
+class _Fact(NamedTuple):
+    name: str
+    of_model: str
+    of_attack: str
+
+
+def _check_learner(attacked: AttackSubject, subject: Subject) -> None:
+    """Raise ArgumentError if what is known of the model contradicts the learner of an attack."""
+    facts = [*_card_facts(attacked, subject), *_estimator_facts(attacked, subject)]
+    for fact in facts:
+        if fact.of_model != fact.of_attack:
+            wanted = f"expected attacks on the learner of this model, with {fact.name} = {fact.of_model}"
+            raise ArgumentError(f"{wanted}; got an attack with {fact.name} = {printable(fact.of_attack)}.")
+
+
+def _card_facts(attacked: AttackSubject, subject: Subject) -> Iterator[_Fact]:
+    """Yield what the card and the content of a model state about its learner."""
+    card, released = subject.card, subject.released
+    epsilon, delta = (_own_amount(subject, name) for name in ("epsilon", "delta"))
+    if card.is_private or attacked.epsilon is not None:
+        yield _Fact("epsilon", _amount(epsilon), _amount(attacked.epsilon))
+        yield _Fact("delta", _amount(delta), _amount(attacked.delta))
+    if released is None:
+        return
+    if attacked.kind is not None:
+        yield _Fact("kind of model", released.kind, attacked.kind)
+    if attacked.schema is not None:
+        yield _Fact("schema", released.schema.digest, attacked.schema)
+    own = [charge.mechanism for charge in card.charges[len(released.schema.charges) :]][:1]
+    for mechanism in own:
+        if attacked.mechanism is not None and mechanism is not None and mechanism.code not in _IN_WORDS:
+            yield _Fact("mechanism", canonical(mechanism.to_dict()), attacked.mechanism)
+
+
+def _own_amount(subject: Subject, name: Literal["epsilon", "delta"]) -> Fraction | None:
+    """Return the ε or δ of the fit alone, without the charges of the schema."""
+    whole: Fraction | None = getattr(subject.card, name)
+    if whole is None or subject.released is None:
+        return whole
+    return whole - total(getattr(charge, name) for charge in subject.released.schema.charges)
+
+
+def _amount(amount: Fraction | None) -> str:
+    return "none" if amount is None else str(amount)
+
+
+def _estimator_facts(attacked: AttackSubject, subject: Subject) -> Iterator[_Fact]:
+    """Yield the class and the parameters of the estimator, if the report is given one and no file."""
+    if not callable(getattr(subject.model, "get_params", None)):
+        return
+    own = learner_facts(subject.model)
+    yield _Fact("estimator", own["learner"], attacked.learner)
+    ours, theirs = dict(own["parameters"]), dict(attacked.parameters)
+    for name in sorted({*ours, *theirs}):
+        yield _Fact(name, ours.get(name, "none"), theirs.get(name, "none"))
+    if own["schema"] is not None or attacked.schema is not None:
+        yield _Fact("schema", own["schema"] or "none", attacked.schema or "none")
+
+
+def _table(record: AttackRecord, subject: Subject, train: Pair | None, test: Pair | None) -> TableMatch:
+    """Return which rows were attacked; ArgumentError if they are others than those of the report."""
+    if record.kind == "empirical":
+        return "made"
+    schema = None if record.subject.schema is None else subject.schema
+    if train is None or not record.subject.tables:
+        return "not_compared"
+    pairs = [LabelledRows.of(*pair) for pair in (train, test) if pair is not None]
+    own = tables_digest(pairs[:1], schema)
+    if own is None:
+        return "not_compared"
+    if own in record.subject.tables:
+        return "training"
+    if len(pairs) > 1 and tables_digest(pairs, schema) in record.subject.tables:
+        return "all"
+    expected = "expected an attack on the training rows, or on training rows and held-out rows together"
+    raise ArgumentError(f"{expected}; got one on {number_of(record.subject.rows, 'row')} of another table.")
