@@ -108,7 +108,7 @@ def test_the_guarantee_for_a_person_is_stated_beside_that_for_a_row():
     assert "epsilon for all rows of one person" not in texts(unknown)
     single = promises.guarantee(Subject(a_tree(), Form(rows_per_unit=1)))
     assert "One person has one row." in single.notes[0]
-    rate = texts(disclosure.membership_bounds(Subject(a_tree(), form)))["TPR at an FPR of 0.1 %, at most"]
+    rate = texts(disclosure.membership(Subject(a_tree(), form)))["TPR at an FPR of 0.1 %, at most"]
     assert rate == "40.4 %"  # e^6 / 1,000
 
 

@@ -108,7 +108,7 @@ def test_attacks_are_on_the_private_statement_with_their_intervals():
     X, y = a_table()
     clf = hr.OptimalTreeClassifier(max_depth=1, schema=SCHEMA).fit(X, y)
     attack = hr.audit.lira(clf, X, y, repeats=5, random_state=0)
-    report = Report.of(clf, train=(X, y), membership=attack)
+    report = Report.of(clf, train=(X, y), attacks=attack)
     (grid,) = Statement.of(report, private=True).to_dict()["sections"][5]["tables"]
     columns = [column["id"] for column in grid["columns"]]
     auc = dict(zip(columns, grid["rows"][0], strict=True))
