@@ -19,7 +19,7 @@ import hedgerow.report.leaves as leaves
 import hedgerow.report.promises as promises
 import hedgerow.report.residuals as residuals
 import hedgerow.report.units as units
-from hedgerow.audit import AttackRecord, LeafRisk, Reconstruction
+from hedgerow.audit import AttackRecord, LabelledRows, LeafRisk, Reconstruction
 from hedgerow.audit.attack_record import AttackResult
 from hedgerow.audit.inference.overfitting import Overfit
 from hedgerow.audit.readers.columns import Features
@@ -191,6 +191,9 @@ class Report(Sheets):
         """
         check_optional(releases, Releases, "a record of releases (report.Releases)", "releases")
         check_optional(on, date, "a date", "on")
+        for name, pair in (("train", train), ("test", test)):
+            if pair is not None:
+                LabelledRows.of_pair(name, pair)
         subject = Subject(
             model,
             Form() if form is None else form,
