@@ -10,8 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import fastjsonschema
+import numpy as np
 import pytest
 
+import hedgerow as hr
+from hedgerow.audit.attack_record import AttackMeasure
 from hedgerow.privacy.charge import Charge
 from hedgerow.report import Appetite, Form, PastRelease, Releases, Report, airlock_record, airlock_schema
 from hedgerow.report.checks import CATALOGUE, STATUSES, rule_text
@@ -24,7 +27,7 @@ jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
 ROOT = Path(__file__).parents[2]
 VALIDATOR = jsonschema.Draft202012Validator(airlock_schema())
 SECOND = fastjsonschema.compile(airlock_schema())  # an independent implementation
-FROZEN = "8fde3c5e42404fd2e9c7369a5c05e175b04f229dcc6ffe0a730154d174c75594"
+FROZEN = "f2ffc616d9e85e12d5ad72ea195edbf7bfb1a2ac8cb4f441ce1448378f8fd6ac"
 """The SHA-256 of the published schema: another form of records has another version."""
 STATEMENTS = json.loads((Path(__file__).with_name("satre-2.0.1.json")).read_text(encoding="utf-8"))
 ACRO_RISKS = {  # the keys of acro/risks.json, version 1.0.1, https://github.com/AI-SDC/ACRO
@@ -97,9 +100,10 @@ def test_records_are_valid(name):
         assert not faults(record)
 
 
-def test_the_schema_has_every_entry_of_the_form_and_every_status():
+def test_the_schema_has_every_entry_of_forms_and_measures_and_every_status():
     schema = airlock_schema()
     assert set(schema["properties"]["request"]["properties"]) == {entry.name for entry in fields(Form)}
+    assert set(schema["$defs"]["measure"]["properties"]) == {entry.name for entry in fields(AttackMeasure)}
     assert set(schema["$defs"]["status"]["enum"]) == set(STATUSES)
 
 
@@ -256,3 +260,20 @@ def test_statuses_and_risks_are_those_of_acro():
     assert set(ACRO_STATUS.values()) == {"pass", "review", "fail"}
     assert set(RISKS) <= set(CATALOGUE)
     assert {risk for risks in RISKS.values() for risk in risks} <= ACRO_RISKS
+
+
+def test_attacks_are_in_the_private_record_alone():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (40, 2)), rng.integers(0, 2, 40)
+    learner = hr.PrivateTreeClassifier(epsilon=0.5, max_depth=1)
+    attacks = (
+        hr.audit.exact_membership(learner, X, y).record,
+        hr.audit.lira(learner, X, y, repeats=5, random_state=0).record,
+    )
+    report = replace(REPORTS["private, rows"], attacks=attacks)
+    public, board = records(report)
+    assert not faults(public)
+    assert not faults(board)
+    assert public["attacks"] == []
+    assert board["attacks"] == [json.loads(attack.to_json()) for attack in attacks]
+    assert [attack["attack"]["kind"] for attack in board["attacks"]] == ["exact-membership", "lira"]

@@ -69,7 +69,7 @@ def airlock_record(report: Report, *, private: bool = False) -> dict[str, Any]:
         "status": sheet.status,
         "decides": sheet.decides,
         "checks": [_check(check, sheet.appetite) for check in sheet.checks],
-        "attacks": [],
+        "attacks": [attack.to_dict() for attack in report.attacks] if private else [],
         "not_examined": [
             {"check": one.key, "essential": one.essential, "needs": list(CATALOGUE[one.key].needs)} for one in not_run
         ],
