@@ -25,6 +25,7 @@ CONFIDENCE = 0.95  # how often an interval contains the exact number
 _NORMAL = 1.96  # the quantile of a normal distribution for that
 _LARGEST = Fraction(2**62)  # of a scale: counts are less than 2^63
 _NONE = 1e-3  # a scale below which noise is never drawn
+_SLOPES = 1 - np.geomspace(1e-4, 1, 400)[:-1]  # the λ of Chernoff's bounds, in inverse scales
 _POINTS, _DEVIATION = 2**17, 4096  # 16 standard deviations to each side: beyond them there is less than 10^-9
 
 
@@ -70,6 +71,33 @@ class CountNoise:
     def spread(self, number: int, confidence: float = CONFIDENCE) -> int:
         """Return the least w such that a sum of so many counts is off by at most w with this confidence."""
         return _spread(self.scale, number, confidence)
+
+    def bound(self, number: int, chance: float) -> float:
+        """Return a w such that a sum of counts is off by more than w with at most this chance, however small it is.
+
+        This is Chernoff's bound of both tails. The noise X on a count of variance v has ``E exp(λX) = 1/(1 − 2v·sinh²(
+        λ/2))``. This bounds the same expectation of a sum of noises of the total variance v, each times a number of at
+        most 1 in size, since ``sinh(aλ/2) ≤ a·sinh(λ/2)``, and of discrete Gaussian noise.
+        """
+        if self.is_exact or not number:
+            return 0.0
+        ratios = np.sinh(_SLOPES / (2 * self.scale)) / math.sinh(1 / (2 * self.scale))
+        log_moments = -np.log1p(-(ratios**2))
+        return float(((math.log(2 / chance) + number * log_moments) * self.scale / _SLOPES).min())
+
+    def size_tail(self, number: int, off: float) -> float:
+        """Return the probability that the sizes of the noise on so many counts sum to `off` or more.
+
+        Each size is 0, or else a geometric variable: that of k of them is a negative binomial one, plus k.
+        """
+        if off <= 0 or self.is_exact or not number:
+            return float(off <= 0)
+        from scipy.stats import binom, nbinom  # takes long to import
+
+        stay, stop = math.exp(-1 / self.scale), -math.expm1(-1 / self.scale)
+        drawn = np.arange(1, number + 1)
+        chances = binom.pmf(drawn, number, 2 * stay / (1 + stay)) * nbinom.sf(float(off) - drawn - 1, drawn, stop)
+        return min(1.0, float(chances.sum()))
 
     def weighted_spread(self, squares: Floats) -> Floats:
         """Return how far weighted sums of counts are off at most, at 95 %, by the sums of their squared weights.

@@ -123,7 +123,12 @@ def test_a_constant_tells_nothing_and_all_splits_tell_everything():
 
 
 def usual(case):
-    """Leave out bounds that mean "missing" and that numbers beyond them are clipped to: such a bin has no value."""
+    """Leave out bounds that mean "missing" and that numbers beyond them are clipped to: such a bin has no value.
+
+    Leave out counts of as many rows, too, which are those of other rows.
+    """
+    if sum(rows or 0 for rows in case.model.leaf_release.rows) == len(case.rows):
+        return False
     return not any(
         getattr(attribute, "outside", None) == "clip"
         and {str(n) for n in attribute.missing_values} & {str(attribute.low), str(attribute.high)}
@@ -422,7 +427,7 @@ def test_a_tally_of_another_schema_is_refused():
 def test_more_or_fewer_rows_than_a_model_stores_are_told(more, said):
     frame = pd.DataFrame({"a1": [True] * (15 + more) + [False] * 5, "a2": False, "a3": True})
     found = reconstruction(stump("a1", BITS), data=frame)
-    told = "The rows that were given do not make the counts of leaves that the model stores: they are others than"
+    told = "The rows do not have the counts of leaves that the model stores."
     assert (told in " ".join(str(found).split())) == said
     assert (told in found.to_dict()["summary"]) == bool(found.note) == said
     assert not reconstruction(stump("a1", BITS), data=frame, supports=(15 + more, 5)).note

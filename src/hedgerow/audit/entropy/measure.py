@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import chain
@@ -18,6 +18,7 @@ from hedgerow.audit.counting.bin_values import Resolution, bin_weights
 from hedgerow.audit.counting.regions import Region, count_rows_each
 from hedgerow.audit.entropy.domain import AttributeMarginals, Domain, RowPrior, normalised
 from hedgerow.audit.entropy.result import Reconstruction, count_text
+from hedgerow.audit.inference.count_comparison import CountComparison, compare_counts
 from hedgerow.audit.inference.labelled import predicts_numbers
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.ensembles import final_model, members, trees_of
@@ -106,8 +107,9 @@ def reconstruction(
     domain = Domain.of(schema, paths.literals, independent_bits=independent_bits, resolution=resolution)
     refined = normalised(paths, domain.schema)
     steps = are_steps_read(model, features)
-    found = reconstruction_of(refined, schema, domain, supports=supports, data=data, prior=prior, steps=steps)
-    return replace(found, note=other_rows(model, paths, found.supports)) if found.view == "data" else found
+    return reconstruction_of(
+        refined, schema, domain, supports=supports, data=data, prior=prior, steps=steps, compared=model
+    )
 
 
 def reconstruction_of(
@@ -119,8 +121,12 @@ def reconstruction_of(
     data: Any = None,
     prior: AttributeMarginals | None = None,
     steps: bool | None,
+    compared: Any = None,
 ) -> Reconstruction:
-    """Measure as `reconstruction` does, of paths in a domain; `steps` is as `are_steps_read` says of their model."""
+    """Measure as `reconstruction` does, of paths in a domain; `steps` is as `are_steps_read` says of their model.
+
+    A note says if the rows are not those whose counts a `compared` model stores.
+    """
     regions = domain.regions(paths)
     possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
     if sum(possible) != domain.possible_rows:
@@ -132,8 +138,11 @@ def reconstruction_of(
     if places is not None:
         _check_counts(paths, places, counts, steps)
     found, view = _supports(paths, supports, places, counts, bits)
-    words = paths.conditions(domain.schema)
-    return Reconstruction(schema, domain, words, regions, possible, bits, found, view, prior_bits, places, data, counts)
+    note = ""
+    if places is not None and view == "data" and compared is not None:
+        note = _mismatch(compare_counts(compared, paths, places, data))
+    words, given = paths.conditions(domain.schema), (places, data, counts)
+    return Reconstruction(schema, domain, words, regions, possible, bits, found, view, prior_bits, *given, note=note)
 
 
 def joint_reconstruction(
@@ -171,16 +180,18 @@ def joint_reconstruction(
     """
     several = guarded(lambda: list(models), ArgumentTypeError("expected a sequence of models, got no sequence."))
     read = [(*own, are_steps_read(model)) for model in several for own in _each_paths(model, schema)]
-    if not read or any(own != read[0][1] for _, own, _ in read):
+    if not read or any(own != read[0][2] for _, _, own, _ in read):
         raise ArgumentError("expected one or more models on one schema; pass `schema` if their own schemas differ.")
-    schema = read[0][1]
-    literals = chain.from_iterable(paths.literals for paths, _, _ in read)
+    schema = read[0][2]
+    literals = chain.from_iterable(paths.literals for _, paths, _, _ in read)
     domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
-    comparable = [normalised(paths, domain.schema) for paths, _, _ in read]
+    comparable = [normalised(paths, domain.schema) for _, paths, _, _ in read]
     leaves = np.column_stack([paths.apply(data, domain.schema) for paths in comparable])
     rows = data.rows() if isinstance(data, Tally) else None
-    for (_, _, steps), paths, places in zip(read, comparable, leaves.T, strict=True):
+    note = ""
+    for (model, _, _, steps), paths, places in zip(read, comparable, leaves.T, strict=True):
         _check_counts(paths, places, rows, steps)
+        note = note or _mismatch(compare_counts(model, paths, places, data))
     met, places = np.unique(leaves, axis=0, return_inverse=True)
     places = places.reshape(-1)
     found = tuple(map(int, np.bincount(places, rows)))
@@ -189,16 +200,21 @@ def joint_reconstruction(
     each = [paths.conditions(domain.schema) for paths in comparable]
     words = tuple("; ".join(one[j] for one, j in zip(each, leaf, strict=True)) for leaf in met.tolist())
     possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
-    return Reconstruction(schema, domain, words, regions, possible, bits, found, "data", prior_bits, places, data, rows)
+    given = places, data, rows
+    return Reconstruction(schema, domain, words, regions, possible, bits, found, "data", prior_bits, *given, note=note)
 
 
-def _each_paths(model: Any, schema: Schema | None) -> Iterator[tuple[Paths, Schema]]:
-    """Yield the decision paths of a model, or of each tree of an ensemble, and their schema."""
+def _mismatch(compared: CountComparison) -> str:
+    return compared.sentence if compared.is_mismatch else ""
+
+
+def _each_paths(model: Any, schema: Schema | None) -> Iterator[tuple[Any, Paths, Schema]]:
+    """Yield a model, or each tree of an ensemble, with its decision paths and its schema."""
     if schema is None or not members(final_model(model)[1]):
-        yield paths_of(model, schema)
+        yield model, *paths_of(model, schema)
         return
     for tree, features in trees_of(model, schema):
-        yield paths_of(tree, schema, features)
+        yield tree, *paths_of(tree, schema, features)
 
 
 def _intersection(regions: Sequence[Region]) -> Region:
