@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.audit.entropy.measure import are_steps_read, other_rows, reconstruction_of, totals
+from hedgerow.audit import LabelledRows
+from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
+from hedgerow.audit.inference.count_comparison import CountComparison, compare_bins, compare_counts
 from hedgerow.audit.inference.output_cells import number_cells
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
-from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
+from hedgerow.models.scorecard import Scorecard
 from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.comparisons import alarm_share
 from hedgerow.report.contents import (
@@ -52,21 +54,35 @@ def _listing(subject: Subject, place: int, one: Listing) -> Grid:
     return Grid(f"model_{place}", one.title, columns, tuple((name, *row[1:]) for name, row in rows))
 
 
-def row_checks(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Check]:
+def compared_rows(subject: Subject, train: tuple[Any, Any] | None) -> CountComparison | None:
+    """Compare the numbers of rows that the model stores with the training rows; None without rows. **Private**."""
+    if train is None:
+        return None
+    LabelledRows.of_pair("train", train)
+    if isinstance(subject.released, Scorecard):
+        return compare_bins(subject.released, train[0])
+    if subject.paths is None:
+        return CountComparison(obstacle="draws" if subject.is_ensemble else "no_paths")
+    refined, _, domain = subject.refined
+    return compare_counts(subject.own, refined, refined.apply(train[0], domain.schema), *train)
+
+
+def row_checks(subject: Subject, train: tuple[Any, Any] | None, compared: CountComparison | None) -> Iterator[Check]:
     """Yield what the training rows say of the counts and the numbers of the leaves. **Private**."""
+    if compared is not None:
+        status: Status = "fail" if compared.is_mismatch else "not_run" if compared.obstacle else "pass"
+        yield check("counts", status, compared.sentence)
     if train is not None and subject.paths is not None:
-        refined, _, domain = subject.refined
-        places = refined.apply(train[0], domain.schema)
-        if said := other_rows(subject.own, refined, np.bincount(places, minlength=len(refined)).tolist()):
-            yield check("counts", "fail", said)
-        yield from _dominated(subject, places, train[1])
+        yield from _dominated(subject, train)
 
 
-def _dominated(subject: Subject, places: Index, values: Any) -> Iterator[Check]:
+def _dominated(subject: Subject, train: tuple[Any, Any]) -> Iterator[Check]:
     """Yield the leaves whose largest number can be told by the sum or mean and the second largest (p % rule)."""
     if subject.number is None or subject.is_private:
         return
-    found, share, numbers = 0, subject.appetite.dominance, np.abs(subject.numbers(values))
+    refined, _, domain = subject.refined
+    places = refined.apply(train[0], domain.schema)
+    found, share, numbers = 0, subject.appetite.dominance, np.abs(subject.numbers(train[1]))
     for leaf in np.unique(places):
         largest, *others = sorted(numbers[places == leaf].tolist(), reverse=True)
         found += sum(others[1:]) < share * largest

@@ -287,8 +287,9 @@ def _board(
     attacks: Sequence[Attached],
     by: Sequence[str],
 ) -> Sheet:
-    separated = disclosure.separation(subject, train, test)
-    about_leaves, leaf_checks, guessed, counted = _of_leaves(subject, train)
+    separated, compared = disclosure.separation(subject, train, test), disclosure.compared_rows(subject, train)
+    are_others = compared is not None and compared.is_mismatch
+    about_leaves, leaf_checks, guessed, counted = _of_leaves(subject, train, are_others=are_others)
     measured = accuracy.measured if subject.number is None else residuals.measured
     performance, reached = measured(subject, train, test, by)
     sections = (
@@ -310,7 +311,7 @@ def _board(
     of_rows = (
         *(card_checks.delta(subject, len(train[0])) if train is not None else ()),
         *leaf_checks,
-        *disclosure.row_checks(subject, train),
+        *disclosure.row_checks(subject, train, compared),
         *units.row_unit_checks(subject, train),
         *disclosure.reconstruction_checks(subject, guessed),
         *reached,
@@ -330,10 +331,13 @@ def _board(
 
 
 def _of_leaves(
-    subject: Subject, train: Pair | None
+    subject: Subject, train: Pair | None, *, are_others: bool
 ) -> tuple[Section, tuple[Check, ...], Reconstruction | str, set[str]]:
-    """Return the section on leaves, the checks of leaves, the reconstruction, and which numbers of rows are known."""
-    data = None if train is None else train[0]
+    """Return the section on leaves, the checks of leaves, the reconstruction, and which numbers of rows are known.
+
+    The reconstruction of other rows than the training rows would say nothing: it is that of the stored counts.
+    """
+    data = None if train is None or are_others else train[0]
     if subject.is_ensemble or subject.is_opaque:
         examined, guessed = ensembles.examined(subject, train), ensembles.reconstructed(subject, data)
         tags = ensembles.tags(examined) | _counted(None, guessed)

@@ -190,7 +190,6 @@ class Subject:
             "unit": self.person_unit is not None,
             "second-unit": self.second_unit is not None,
             "own-thresholds": self.has_own_thresholds,
-            "stored-counts": self.stored_leaves is not None,
         }
         return {name for name, holds in applies.items() if holds}
 

@@ -19,7 +19,6 @@ from hedgerow.audit.counting.regions import Region, count_rows_each
 from hedgerow.audit.entropy.domain import AttributeMarginals, Domain, RowPrior, normalised
 from hedgerow.audit.entropy.result import Reconstruction, count_text
 from hedgerow.audit.inference.count_comparison import CountComparison, compare_counts
-from hedgerow.audit.inference.labelled import predicts_numbers
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.ensembles import final_model, members, trees_of
 from hedgerow.audit.readers.paths import HasRegions, Paths
@@ -283,27 +282,6 @@ def _check_counts(paths: Paths, places: Index, counts: Integers | None, steps: b
         problem = "expected the training rows, got as many rows, but with other leaf counts than the model stores"
         advice = "If they are other rows, pass their leaf counts as `supports=` and leave out `data`."
         raise ArgumentError(f"{problem}. If the rows are right, {cause}. {advice}")
-
-
-def other_rows(model: Any, paths: Paths, counted: Sequence[int]) -> str:
-    """Return that rows cannot have made the counts that a model stores, but for one chance in a million; else ""."""
-    released, most = released_model(model), 0 if paths.exact else None
-    if (
-        paths.view == "noisy"
-        and paths.counts
-        and released
-        and not released.privacy.unit
-        and not predicts_numbers(model)
-    ):
-        release = released.leaf_release
-        most = release.noise and release.noise.spread(release.width, 1 - 1e-6 / len(paths))
-    stored = [(n, rows) for n, rows in zip(counted, paths.supports or counted, strict=True) if rows is not None]
-    if most is None or all(abs(n - rows) <= most for n, rows in stored):
-        return ""
-    said = "The rows that were given do not make the counts of leaves that the model stores"
-    return (
-        f"{said}: they are others than it was learned from, or its file was edited, or has noise that it does not name."
-    )
 
 
 def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """Comparison of the numbers of rows that a model stores with the rows that are given as its training rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -21,7 +22,7 @@ from hedgerow.tally import Tally
 
 FALSE_ALARM = 1e-6
 """The largest probability that the training rows themselves are reported as other rows."""
-Obstacle = Literal["", "no_counts", "unknown_noise", "large_noise", "weights", "units", "draws"]
+Obstacle = Literal["", "no_counts", "unknown_noise", "large_noise", "weights", "units", "draws", "no_paths"]
 """The reason why rows could not be compared with counts; empty if they were."""
 _OBSTACLES: dict[Obstacle, str] = {
     "no_counts": "the model stores no numbers of rows",
@@ -29,6 +30,7 @@ _OBSTACLES: dict[Obstacle, str] = {
     "large_noise": "the noise on the counts is so large that it can make all of them",
     "weights": "the model stores sums of weights, or counts some rows more than once",
     "units": "at most {most} rows of each unit were drawn at random; give the rows with the column {column}",
+    "no_paths": "the leaves of the rows are not known; give a schema (schema=, --schema)",
     "draws": "the model was learned from rows that were drawn at random from the training rows",
 }
 _TESTS = 4  # of the counts of leaves: each count, their sizes together, each leaf, and the total
@@ -94,6 +96,14 @@ class _Counts:
     terms: int = 1  # the noise terms in each number
     per_row: int = 1  # what a row adds to all numbers of a part
     total: float | None = None
+
+    @classmethod
+    def exact(cls, stored: Sequence[tuple[int, ...] | None], places: Index, rows: Floats) -> Self:
+        """Return the exact numbers of the leaves that have some, with those of rows."""
+        known = [place for place, numbers in enumerate(stored) if numbers is not None]
+        counted = _by_leaf(places, rows, len(stored))[known]
+        numbers = np.array([own for own in stored if own is not None], dtype=np.float64).reshape(counted.shape)
+        return cls(numbers, counted, counted, CountNoise(0.0))
 
     @property
     def differences(self) -> Floats:
@@ -192,18 +202,20 @@ def compare_counts(model: Any, paths: Paths, places: Index, X: Any, labels: Any 
     released = released_model(model)
     if isinstance(released, LeafModel):
         return _of_release(released, places, X, labels)
-    levels = _class_places(paths, labels)
-    stored = paths.counts if levels is not None else paths.supports and tuple((rows,) for rows in paths.supports)
-    if not stored or paths.view != "exact":
-        return CountComparison(obstacle="weights" if stored else "no_counts")
-    counts = np.array(stored, dtype=np.float64)
-    rows = _rows_of(X, levels, len(places), counts.shape[1])
-    counted = _by_leaf(places, rows, len(paths))
+    if paths.supports is None or paths.view != "exact":
+        return CountComparison(obstacle="weights" if paths.supports else "no_counts")
+    levels, width = _class_places(paths, labels), len(paths.classes or ())
+    supports: Sequence[int | None] = paths.supports
+    compared = [_Counts.exact([None if rows is None else (rows,) for rows in supports], places, _rows_of(X))]
+    if levels is not None and paths.counts is not None:
+        compared.append(_Counts.exact(paths.counts, places, _rows_of(X, levels, width)))
     # The trees of a forest are copies, marked with this attribute. Their own rows may have been drawn.
-    is_drawn = hasattr(model, "has_copies_")
-    compared = _Counts(counts, np.zeros_like(counted) if is_drawn else counted, counted, CountNoise(0.0))
-    is_mismatch, is_equal = compared.is_mismatch(), bool((counted == counts).all())
-    return CountComparison(is_mismatch, "draws" if is_drawn and not is_mismatch and not is_equal else "")
+    if hasattr(model, "has_copies_"):
+        drawn = [replace(one, least=np.zeros_like(one.least)) for one in compared]
+        is_mismatch = any(one.is_mismatch() for one in drawn)
+        is_unknown = not is_mismatch and any(one.is_mismatch() for one in compared)
+        return CountComparison(is_mismatch, "draws" if is_unknown else "")
+    return CountComparison(any(one.is_mismatch() for one in compared))
 
 
 def _class_places(paths: Paths, labels: Any) -> Index | None:
@@ -215,11 +227,11 @@ def _class_places(paths: Paths, labels: Any) -> Index | None:
     return None if -1 in found else np.array(found, dtype=np.intp)
 
 
-def _rows_of(X: Any, levels: Index | None, n_rows: int, width: int) -> Floats:
+def _rows_of(X: Any, levels: Index | None = None, width: int = 1) -> Floats:
     """Return what each row, or pattern of a tally, adds to the counts by class, or without classes to the rows."""
     if isinstance(X, Tally):
         return (X.bins_and_counts()[1] if width > 1 else X.rows()[:, np.newaxis]).astype(np.float64)
-    return np.ones((n_rows, 1)) if levels is None else np.eye(width)[levels]
+    return np.ones((len(Table.of(X)), 1)) if levels is None else np.eye(width)[levels]
 
 
 def _by_leaf(places: Index, rows: Floats, n_leaves: int) -> Floats:
@@ -237,7 +249,7 @@ def _of_release(model: LeafModel, places: Index, X: Any, labels: Any) -> CountCo
     per_row = int(by_level[0].sum())
     has_levels = X.schema.target == target if isinstance(X, Tally) else labels is not None
     levels = target.encode(column_of(labels, target.name)).astype(np.intp) if labels is not None else None
-    rows = _rows_of(X, levels, len(places), target.n_levels if has_levels else 1)
+    rows = _rows_of(X, levels, target.n_levels if has_levels else 1)
     rows = rows @ by_level if has_levels else per_row * rows
     least, most = (_by_leaf(places, used[:, np.newaxis] * rows, len(model)) for used in (drawn.always, drawn.ever))
     known = [place for place, numbers in enumerate(release.numbers) if numbers is not None]
@@ -246,7 +258,7 @@ def _of_release(model: LeafModel, places: Index, X: Any, labels: Any) -> CountCo
         stored if has_levels else stored.sum(axis=1, keepdims=True),
         least[known],
         most[known],
-        noise,
+        CountNoise(noise.scale * per_row),  # a row adds as much to both sums of a number
         terms=1 if has_levels else release.width,
         per_row=per_row,
         total=None if drawn.rows is None or not release.is_complete else float(per_row * drawn.rows),

@@ -1,0 +1,147 @@
+"""The check of stored counts: a report on other rows than the training rows says so, and never of the training rows."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from hedgerow import read_model
+from hedgerow.models import AttributePoints
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.facts import Fact
+from hedgerow.report import Report, Subject, disclosure
+from hedgerow.schema import Integer, Label, Real, Schema
+from tests.models.scorecards import NONE as OPEN
+from tests.models.scorecards import TWO
+from tests.report.subjects import CARD, COUNTED, a_table, a_tree, overfitted, without_privacy
+from tests.report.test_leaves import rows_of
+
+COUNTS = ((30, 30), (40, 12), (25, 9))
+OTHERS = ((30, 112), (40, 12), (25, 9))
+
+
+def counts_check(model, train, **given):
+    report = Report.of(model, train=train, **given)
+    (found,) = [one for one in report.board.checks if one.key == "counts"]
+    return report, found
+
+
+def test_other_rows_than_those_of_exact_counts_fail():
+    model = without_privacy(COUNTS)
+    _, found = counts_check(model, rows_of(COUNTS))
+    assert (found.status, found.informative) == ("pass", False)
+    for counts in (OTHERS, ((30, 30), (12, 40), (25, 9)), ((30, 30), (40, 12), (26, 8)), ((30, 30), (40, 12), (0, 0))):
+        report, found = counts_check(model, rows_of(counts))
+        assert (found.status, report.board.status) == ("fail", "fail")
+
+
+def test_other_rows_do_not_decide_on_a_private_model_but_head_the_boards_sheet():
+    model = a_tree(COUNTED, counts=COUNTS)
+    right, found = counts_check(model, rows_of(COUNTS))
+    assert (found.status, found.informative) == ("pass", True)
+    assert "noise hides a difference of up to" in found.sentence
+    assert "The rows given are not" not in right.board.verdict
+    wrong, found = counts_check(model, rows_of(OTHERS))
+    assert (found.status, found.informative) == ("fail", True)
+    assert wrong.board.verdict.startswith("The rows given are not those that the model was learned from")
+    assert wrong.deciding.status == right.deciding.status
+
+
+def test_without_rows_or_counts_or_their_noise_nothing_is_compared():
+    report = Report.of(without_privacy(COUNTS))
+    assert [one.status for one in report.board.checks if one.key == "counts"] == ["not_run"]
+    unstated = replace(CARD, charges=(CARD.charges[0], Charge(Fact("leaf_counts", of="leaves"), Fraction(1, 2))))
+    for model in (a_tree(unstated, counts=COUNTS), a_tree(CARD, counts=COUNTS)):
+        _, found = counts_check(model, rows_of(OTHERS))
+        assert (found.status, "does not state the noise" in found.sentence) == ("not_run", True)
+    tree, _ = overfitted()
+    _, found = counts_check(tree, (np.arange(86).reshape(-1, 1), np.arange(86) % 2))
+    assert (found.status, "give a schema" in found.sentence) == ("not_run", True)
+
+
+def test_rows_by_bin_of_a_scorecard_are_compared():
+    part = AttributePoints("smoker", ((0,), (2,), (1,)), rows=(40, 9, 0), rows_error=0)
+    model = replace(TWO, parts=(part,), privacy=OPEN)
+    frame = pd.DataFrame({"age": 40, "ward": "surgery", "smoker": [False] * 40 + [True] * 9, "dose": 0.5})
+    labels = pd.Series(["no", "yes"] * 24 + ["no"], name="ill")
+    assert counts_check(model, (frame, labels))[1].status == "pass"
+    report, found = counts_check(model, (frame[1:], labels[1:]))
+    assert (found.status, report.board.status) == ("fail", "fail")
+
+
+PMML = """<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>
+<DataField name="age" optype="continuous" dataType="double"/>
+<DataField name="ill" optype="categorical" dataType="string"><Value value="no"/><Value value="yes"/></DataField>
+</DataDictionary><TreeModel functionName="classification"><MiningSchema><MiningField name="ill" usageType="target"/>
+<MiningField name="age"/></MiningSchema><Node score="no"><True/>
+<Node score="no"><SimplePredicate field="age" operator="lessOrEqual" value="50"/>
+<ScoreDistribution value="no" recordCount="40"/><ScoreDistribution value="yes" recordCount="12"/></Node>
+<Node score="yes"><SimplePredicate field="age" operator="greaterThan" value="50"/>
+<ScoreDistribution value="no" recordCount="20"/><ScoreDistribution value="yes" recordCount="28"/></Node></Node>
+</TreeModel></PMML>"""
+TEXT = "if age <= 50 then no (no 40, yes 12)\nelse yes (no 20, yes 28)\n"
+AGES = Schema({"age": Integer(0, 120)}, Label("ill", ("no", "yes")))
+
+
+def people(counts):
+    rows = [(age, k) for age, own in zip((30, 70), counts, strict=True) for k, n in enumerate(own) for _ in range(n)]
+    frame = pd.DataFrame(rows, columns=["age", "ill"])
+    return frame[["age"]], frame["ill"].map({0: "no", 1: "yes"})
+
+
+@pytest.mark.parametrize(("name", "content"), [("tree.pmml", PMML), ("rules.txt", TEXT)])
+def test_the_file_of_somebody_else_with_and_without_its_rows(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_text(content)
+    model = read_model(path, AGES)
+    alone = Report.of(model)
+    assert [one.status for one in alone.board.checks if one.key == "counts"] == ["not_run"]
+    assert counts_check(model, people(((40, 12), (20, 28))))[1].status == "pass"
+    for others in (((40, 12), (20, 27)), ((39, 13), (20, 28)), ((28, 20), (12, 40)), ((52, 0), (48, 0))):
+        report, found = counts_check(model, people(others))
+        assert (found.status, report.deciding.status) == ("fail", "fail")
+
+
+def test_the_file_of_an_exporter_of_pmml_is_compared_by_rows_and_classes():
+    """Nyoka 5.5.0 wrote shares, with the rows of each leaf: 8, 50, 44, 70 and 28 of them."""
+    model = read_model(Path(__file__).parents[1] / "models" / "pmml" / "nyoka.pmml")
+    rng, counts = np.random.default_rng(0), [leaf.counts for leaf in model.leaves]
+    every = pd.DataFrame({"w": rng.uniform(0, 1, 5_000), "age": rng.uniform(20, 90, 5_000)})
+    places = model.apply(every)
+    frame = pd.concat([every[places == leaf][: sum(own)] for leaf, own in enumerate(counts)])
+    kinds = pd.Series(
+        [kind for own in counts for kind, n in zip("ab", own, strict=True) for _ in range(n)], frame.index
+    )
+    assert counts_check(model, (frame, kinds))[1].status == "pass"
+    assert counts_check(model, (frame, kinds.sample(frac=1, random_state=0).set_axis(frame.index)))[1].status == "fail"
+    assert counts_check(model, (frame[1:], kinds[1:]))[1].status == "fail"
+
+
+def test_a_file_of_a_private_model_in_another_format_does_not_state_its_noise(tmp_path):
+    (tmp_path / "tree.pmml").write_text(a_tree(COUNTED, counts=COUNTS).to_pmml())
+    model = read_model(tmp_path / "tree.pmml")
+    _, found = counts_check(model, rows_of(OTHERS))
+    assert (found.status, "(.json)" in found.sentence) == ("not_run", True)
+
+
+def test_a_tree_of_scikit_learn_with_its_rows_and_with_others():
+    X, y = pd.DataFrame({"w": np.linspace(0, 10, 200)}), pd.Series(np.arange(200) // 70 % 2, name="kind")
+    schema = Schema({"w": Real(0, 10)}, Label("kind", (0, 1)))
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[::2], y[::2])
+    assert counts_check(tree, (X[::2], y[::2]), schema=schema)[1].status == "pass"
+    assert counts_check(tree, (X[:100], y[:100]), schema=schema)[1].status == "fail"
+    assert counts_check(tree, (X[::2], 1 - y[::2]), schema=schema)[1].status == "fail"
+
+
+def test_reconstruction_is_that_of_the_stored_counts_if_the_rows_are_others():
+    X, y = a_table()
+    model = without_privacy(((30, 0), (10, 10), (20, 20)))
+    report, found = counts_check(model, (X, y))
+    assert found.status == "fail"
+    expected = disclosure.reconstructed(Subject(model))
+    section = report.board.section("reconstruction")
+    assert {fact.value for fact in section.facts} >= {expected.uncertainty}
