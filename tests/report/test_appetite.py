@@ -9,7 +9,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from hedgerow.privacy.charge import Charge
-from hedgerow.report import Report
+from hedgerow.report import Form, Report
 from hedgerow.report.appetite import DEFAULT, THRESHOLDS, Appetite, ThresholdDifference, appetite_template
 from hedgerow.schema import Integer, Number, Schema
 from tests.report.subjects import CARD, a_table, a_tree, without_privacy
@@ -91,6 +91,7 @@ CHANGED = {
     "strong_epsilon": 0.5,
     "largest_epsilon": 0.75,
     "dominance": 0.5,
+    "largest_unit": 0.6,
     "most_guessed": 0.7,
     "largest_deficit": 0.3,
 }
@@ -109,9 +110,11 @@ def statuses(appetite):
     """Return the status, the limit and the rule of all checks of three reports."""
     rows = a_table()
     both = {"train": rows, "test": rows, "by": ["smoker"]}
+    households = rows[0].assign(hh=[*range(60), *[100] * 16, *range(200, 214)]), rows[1]  # 16 of the 30 old
     reports = (
         Report.of(a_tree(), appetite=appetite),
         Report.of(without_privacy(), appetite=appetite, **both),
+        Report.of(without_privacy(), appetite=appetite, form=Form(second_unit="hh"), train=households),
         number_report(appetite),
     )
     sheets = [sheet for report in reports for sheet in (report.public, report.board) if sheet is not None]

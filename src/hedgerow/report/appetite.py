@@ -52,6 +52,8 @@ class Appetite:
         Up to the first ε a guarantee passes; up to the second it needs review; above it fails.
     dominance : float, default=0.1
         The share to within which nobody may be able to tell the number of one row by the sum of its leaf.
+    largest_unit : float, default=0.5
+        The largest share of the persons of a leaf that one household or institution may have.
     most_guessed : float, default=0.55
         The largest share of right guesses of membership, or AUC, that passes; guessing has 0.5.
     largest_deficit : float, default=0.1
@@ -85,6 +87,13 @@ class Appetite:
         0.1,
         "dominance of one row",
         "p % rule, as a share: others may not be able to tell a row's number to within this share of it.",
+        0,
+        1,
+    )
+    largest_unit: float = _threshold(
+        0.5,
+        "share of one household or institution",
+        "Largest share of the persons of a leaf that one household or institution may have.",
         0,
         1,
     )

@@ -320,7 +320,7 @@ RULES: dict[str, Rule] = {
     "small-leaves/noisy": Rule("leaves", f"at least {{least}} in every leaf, {_BEYOND}", _RULE_OF_TEN),
     "units": Rule("leaves", "units are counted, or leaves have as many rows as that many units may have", _HOUSE),
     "second-units": Rule(
-        "leaves", "at least {least} in every leaf, none with more than half of its persons", _ENTITIES
+        "leaves", "at least {fewest} in every leaf, none with more than {share:g} % of its persons", _ENTITIES
     ),
     "identifiers": Rule("leaves", "the form or the schema names the column that identifies persons", _HOUSE),
     "small-bins": Rule("leaves", "at least {least} in every bin whose rows are in the file", _RULE_OF_TEN),
@@ -398,6 +398,8 @@ def rule_text(key: str, appetite: Appetite) -> str:
     most = {"groups": f"{100 * appetite.largest_deficit:g} %", "separation": 100 * appetite.most_guessed}
     numbers = {
         "least": number_of(appetite.fewest_rows, "row"),
+        "fewest": appetite.fewest_rows,
+        "share": 100 * appetite.largest_unit,
         "strong": appetite.strong_epsilon,
         "largest": appetite.largest_epsilon,
         "percent": 100 * appetite.dominance,

@@ -131,21 +131,22 @@ def _identifiers(subject: Subject, X: Any) -> Iterator[Check]:
 
 
 def _second(subject: Subject, found: "SecondUnits") -> Check:
-    name, least = quoted_text(found.column), subject.appetite.fewest_rows
+    """Return the check of second units: fail if a leaf is of one unit, and review if it has few or a dominant one."""
+    fewest, most = subject.appetite.fewest_rows, subject.appetite.largest_unit
+    units, percent = f"{fewest} units ({quoted_text(found.column)})", 100 * most
     alone = sum(number == 1 for number in found.numbers)
-    few = sum(number < least or share > _MAJORITY for number, share in zip(found.numbers, found.largest, strict=True))
+    few = sum(number < fewest or share > most for number, share in zip(found.numbers, found.largest, strict=True))
     whole = number_of(len(found.numbers), "leaf", "leaves")
     if alone:
         status: Status = "review" if subject.is_private else "fail"
-        sentence = f"{alone:,} of {whole}: all persons are of one {name}."
+        sentence = f"{alone:,} of {whole}: all persons are of one unit ({quoted_text(found.column)})."
     elif few:
-        status, sentence = "review", f"{few:,} of {whole}: fewer than {least} {name}, or one has more than half."
+        status = "review"
+        sentence = f"{few:,} of {whole}: fewer than {units}, or one has more than {percent:g} % of the persons."
     else:
-        status, sentence = "pass", f"Every leaf has persons of at least {least} {name}, none with more than half."
-    return check("second-units", status, sentence, min(found.numbers), limit=least, least=f"{least} of them")
-
-
-_MAJORITY = 0.5
+        status = "pass"
+        sentence = f"Every leaf has persons of at least {units}, and none has more than {percent:g} % of them."
+    return check("second-units", status, sentence, min(found.numbers), limit=fewest, fewest=fewest, share=percent)
 
 
 def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]]:
