@@ -65,14 +65,6 @@ def test_the_coded_model_predicts_what_the_model_does():
     np.testing.assert_array_equal(classifier.predict_proba(codes), model.predict_proba(X))
 
 
-@pytest.mark.parametrize("model", [without_privacy(), a_tree(no_guarantee_reason())])
-def test_a_model_without_a_guarantee_has_no_epsilon(model):
-    assert model.privacy.is_private is False
-    assert coded(model).epsilon is None
-    assert coded(model).delta is None
-    assert (coded(a_tree()).epsilon, coded(a_tree()).delta) == (1, 0)
-
-
 def test_other_programs_read_from_a_file_that_a_seed_voids_the_guarantee():
     for seed, guarantee in ((None, "pure"), (0, "none")):
         clf = learned(random_state=seed)
@@ -89,7 +81,7 @@ def test_a_copy_is_not_fitted_until_it_has_learned_its_own_model():
     copy.set_params(random_state=3).fit(classifier.coding.encode(X), (y == "yes").to_numpy().astype(np.int64))
     expected = learned(random_state=3).tree_
     assert copy.model_.to_dict() == expected.to_dict()
-    assert copy.epsilon is None  # a seed was given
+    assert clone(classifier).get_params(deep=False).keys() == classifier.get_params(deep=False).keys()
 
 
 def test_a_model_from_a_file_learns_no_shadow_models():
@@ -139,8 +131,17 @@ def test_the_attacks_of_sacro_run_on_a_model_and_report_its_epsilon(tmp_path):
     assert target.model.model.epsilon == 1
     for name, attack in attacks(tmp_path).items():
         metadata = attack.attack(target)["metadata"]
-        assert metadata["target_train_params"] == {"epsilon": 1.0, "delta": 0.0}, name
+        stated = metadata["target_model_params"]
+        assert (stated["epsilon"], stated["delta"], "learner__epsilon" in stated) == (1.0, 0.0, False), name
     assert budget.spent == 1  # by the fit, and not by shadow models
+
+
+@pytest.mark.peers("sacroml")
+@pytest.mark.parametrize("model", [without_privacy(), a_tree(no_guarantee_reason())])
+def test_a_model_without_a_guarantee_has_no_epsilon(model):
+    target = sacro_target(model, a_table(), a_table())
+    assert (target.model.model.epsilon, target.model.model.delta) == (None, None)
+    assert target.model.model_params["epsilon"] is None
 
 
 @pytest.mark.peers("sacroml")
@@ -189,6 +190,6 @@ def test_a_target_is_saved_and_loaded_by_sacro(tmp_path):
     sacro_target(learned(), (X, y), (X, y)).save(str(tmp_path / "target"))
     loaded = peer("sacroml.attacks.target").Target()
     loaded.load(str(tmp_path / "target"))
-    assert loaded.model.model.epsilon == 1
+    assert loaded.model.model.epsilon == loaded.model.model_params["epsilon"] == 1
     np.testing.assert_array_equal(loaded.X_train, ColumnCoding.of(X).encode(X))
     assert loaded.get_generalisation_gap() == 0

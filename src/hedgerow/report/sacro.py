@@ -30,7 +30,7 @@ def sacro_target(model: Any, train: Pair, test: Pair, *, name: str = "") -> "Tar
     ``sacroml run``. Text columns are coded as whole numbers and classes as their places. Attacks that learn shadow
     models, such as LiRA, need a fitted estimator; its shadow models are charged to no budget, since none is released.
     ``target.model.model`` has the attributes `epsilon` and `delta`, and reports of attacks have both among
-    ``target_train_params``: they are those of the privacy card, and None without a guarantee.
+    ``target_model_params``: they are those of the privacy card, and None without a guarantee.
 
     Parameters
     ----------
@@ -71,14 +71,15 @@ def sacro_target(model: Any, train: Pair, test: Pair, *, name: str = "") -> "Tar
     schema, pairs = released.schema, {"train": train, "test": test}
     rows = {part: LabelledRows.of_pair(part, pair) for part, pair in pairs.items()}
     frames = {part: _frame(labelled.table, schema) for part, labelled in rows.items()}
-    classifier = CodedClassifier(_learner(model), ColumnCoding.of(pd.concat(frames.values())))
+    card = released.privacy
+    epsilon, delta = (float(card.epsilon or 0), float(card.delta or 0)) if card.is_private else (None, None)
+    classifier = CodedClassifier(_learner(model), ColumnCoding.of(pd.concat(frames.values())), epsilon, delta)
     classifier.model_ = released
     arrays = dict[str, Any]()
     for part, labelled in rows.items():
         arrays[f"X_{part}"] = arrays[f"X_{part}_orig"] = classifier.coding.encode(frames[part])
         arrays[f"y_{part}"] = arrays[f"y_{part}_orig"] = _class_places(labelled, schema)
-    guarantee = {"epsilon": classifier.epsilon, "delta": classifier.delta}
-    target = Target(model=classifier, dataset_name=name, train_params=guarantee, **arrays)
+    target = Target(model=classifier, dataset_name=name, model_params=classifier.get_params(), **arrays)
     for place, column in enumerate(schema.columns()):
         target.add_feature(column, [place], "float" if classifier.coding.values[place] is None else "int")
     return target
@@ -162,6 +163,8 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         What learns shadow models; None for a model without its estimator.
     coding : ColumnCoding
         The meaning of the columns.
+    epsilon, delta : float or None
+        The guarantee of the model that is attacked; None without one. Shadow models have none.
     random_state : int, optional
         The seed of a shadow model.
 
@@ -173,30 +176,35 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     model_: Model
 
-    def __init__(self, learner: Any, coding: ColumnCoding, random_state: int | None = None) -> None:
+    def __init__(
+        self,
+        learner: Any,
+        coding: ColumnCoding,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        random_state: int | None = None,
+    ) -> None:
         self.learner = learner
         self.coding = coding
+        self.epsilon = epsilon
+        self.delta = delta
         self.random_state = random_state
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; if `deep`, those that a YAML file can hold, since `Target.save` writes these."""
+        """Return the parameters; if `deep`, those that a YAML file can hold, since `Target.save` writes these.
+
+        The parameter ε of the learner is left out: it is what was asked for, which is no guarantee if a seed was given.
+        """
         params = super().get_params(deep)
-        return {name: value for name, value in params.items() if isinstance(value, _PLAIN)} if deep else params
+        if not deep:
+            return params
+        plain = {name: value for name, value in params.items() if isinstance(value, _PLAIN)}
+        return {name: value for name, value in plain.items() if name != "learner__epsilon"}
 
     @property
     def classes_(self) -> Whole:
         """The places of the classes, from 0."""
         return np.arange(len(self.model_.schema.classes))
-
-    @property
-    def epsilon(self) -> float | None:
-        """The ε of the privacy card; None without a guarantee."""
-        return float(self.model_.privacy.epsilon or 0) if self.model_.privacy.is_private else None
-
-    @property
-    def delta(self) -> float | None:
-        """The δ of the privacy card; None without a guarantee."""
-        return float(self.model_.privacy.delta or 0) if self.model_.privacy.is_private else None
 
     def fit(self, X: Floats, y: Whole) -> Self:
         """Learn a shadow model, which is never released; ValueError without an estimator."""
