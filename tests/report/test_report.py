@@ -241,3 +241,10 @@ def test_the_date_is_that_of_the_day():
     assert abs((date.today() - Report.of(a_tree()).public.date).days) <= 1
     assert Report.of(a_tree()).public.software == module.SOFTWARE.words
     assert SCHEMA.digest in Report.of(a_tree()).to_json()
+
+
+def test_groups_of_rows_that_the_model_was_not_learned_from_are_not_reported_on():
+    """The counts of the model are not those of the rows, so that nothing is known of the groups of its own rows."""
+    board = Report.of(without_privacy(), train=a_table(), by=["smoker"]).board
+    assert [one.status for one in board.checks if one.key == "counts"] == ["fail"]
+    assert "groups" not in {section.key for section in board.sections}

@@ -304,7 +304,7 @@ def _board(
         attack_section(subject, attacks),
         *exposure(subject, attacks, train, by),
         disclosure.reconstruction_section(subject, guessed),
-        *disclosure.groups(guessed, by if train is not None else ()),
+        *disclosure.groups(guessed, by if train is not None and not are_others else ()),
         promises.stated(subject, "board"),
         promises.decision("board"),
     )
