@@ -190,6 +190,22 @@ def test_a_row_that_has_most_of_the_sum_of_its_leaf_is_found(numbers):
     )
 
 
+def test_all_rows_of_a_person_count_for_dominance():
+    """Of 40 equal rows of a leaf one person has 36: without the second largest, the others have 3, less than 3.6."""
+    schema = Schema({"old": Boolean()}, Number("income", 0, 100))
+    frame = pd.DataFrame({"old": [False] * 12 + [True] * 40, "person": [*range(12), *[50] * 36, *range(60, 64)]})
+    income = pd.Series([10.0] * 12 + [2.0] * 40, name="income")
+    grown = DecisionTreeRegressor(random_state=0).fit(frame[["old"]].astype(float), income)
+
+    def dominance(form):
+        found = disclosure.row_checks(Subject(grown, form, schema=schema), (frame, income), None)
+        return [(one.status, one.sentence) for one in found if one.key == "dominance"]
+
+    assert dominance(Form()) == []
+    ((status, sentence),) = dominance(Form(unit_column="person"))
+    assert (status, "one person has so much of the sum of 1 leaf" in sentence) == ("fail", True)
+
+
 def test_exact_rows_of_a_private_model_need_a_look():
     _, values, found = of(a_tree(), a_table())
     assert values["leaves with fewer than 10 rows"] == 0

@@ -112,6 +112,12 @@ def test_the_guarantee_for_a_person_is_stated_beside_that_for_a_row():
     assert rate == "40.4 %"  # e^6 / 1,000
 
 
+def test_the_total_of_all_releases_is_stated_for_a_person():
+    record = Releases(tuple(map(PastRelease, CARD.charges)), None)
+    values = {fact.key: fact.value for fact in promises.earlier(Subject(a_tree(), Form(rows_per_unit=6)), record).facts}
+    assert (values["epsilon"], values["epsilon_person"]) == (1, 6)
+
+
 def test_every_charge_is_listed():
     found = promises.charges(Subject(a_tree()), "public")
     assert found.answer.startswith("2 releases of the rows")
@@ -128,10 +134,10 @@ def test_every_charge_is_listed():
 
 
 def test_earlier_releases_add_up_and_are_not_measured_without_a_record():
-    assert promises.earlier(None).answer.startswith("Not measured.")
-    assert "--ledger" in promises.earlier(None).measure
+    assert promises.earlier(Subject(a_tree()), None).answer.startswith("Not measured.")
+    assert "--ledger" in promises.earlier(Subject(a_tree()), None).measure
     record = Releases((PastRelease(CARD.charges[0], "2026-01-02T03:04:05Z"), PastRelease(CARD.charges[1])), None)
-    found = promises.earlier(record)
+    found = promises.earlier(Subject(a_tree()), record)
     assert texts(found)["epsilon of all, by addition"] == "1"
     assert [row[1].text for row in found.grids[0].rows] == ["2026-01-02 03:04:05", "not recorded"]
 
@@ -139,7 +145,7 @@ def test_earlier_releases_add_up_and_are_not_measured_without_a_record():
 def test_losses_of_different_units_are_told_apart():
     persons = Charge("counts", Fraction(2), unit=Unit("who", 1))
     record = Releases((*map(PastRelease, (*CARD.charges, persons)),), None)
-    found = promises.earlier(record)
+    found = promises.earlier(Subject(a_tree()), record)
     assert "those of different ones do not" in found.answer
     assert texts(found)["epsilon of all, by addition, for one row that fits the schema"] == "1"
     assert texts(found)[f"epsilon of all, by addition, for {persons.unit.name}"] == "2"

@@ -12,6 +12,7 @@ from hedgerow.audit import LabelledRows
 from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.inference.count_comparison import CountComparison, compare_bins, compare_counts
+from hedgerow.audit.inference.labelled import unit_numbers
 from hedgerow.audit.inference.output_cells import number_cells
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
 from hedgerow.errors import HedgerowError
@@ -83,11 +84,15 @@ def _dominated(subject: Subject, train: tuple[Any, Any]) -> Iterator[Check]:
     refined, _, domain = subject.refined
     places = refined.apply(train[0], domain.schema)
     found, share, numbers = 0, subject.appetite.dominance, np.abs(subject.numbers(train[1]))
+    persons = unit_numbers(subject.schema, train[0], subject.person_unit)
+    whose = np.arange(len(places)) if persons is None else persons
     for leaf in np.unique(places):
-        largest, *others = sorted(numbers[places == leaf].tolist(), reverse=True)
+        of_person = np.bincount(whose[places == leaf], numbers[places == leaf])
+        largest, *others = sorted(of_person.tolist(), reverse=True)
         found += sum(others[1:]) < share * largest
     if found:
-        said = f"one row has so much of the sum of {number_of(found, 'leaf', 'leaves')}"
+        largest_of = "row" if persons is None else "person"
+        said = f"one {largest_of} has so much of the sum of {number_of(found, 'leaf', 'leaves')}"
         sentence = f"Of {shown_text(subject.number.name)}, {said} that others can tell it to within {100 * share:g} %."
         yield check("dominance", "fail", sentence, found, limit=0, percent=100 * share)
 
@@ -157,7 +162,7 @@ def _known(found: Reconstruction) -> int:
 
 def groups(found: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ...]:
     """Return the residual entropy group by group, and the group of the lowest. **Private**."""
-    if isinstance(found, str) or not by:
+    if isinstance(found, str) or found.view != "data" or not by:
         return ()
     tables = [(name, found.by_group(name)) for name in by]
     name, worst = min(((name, groups[0]) for name, groups in tables), key=lambda one: one[1]["uncertainty"])

@@ -9,6 +9,7 @@ from scipy.special import expit, logit
 
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import Charge, total_rho
+from hedgerow.privacy.unit import group_privacy
 from hedgerow.privacy.wording import noun, of_reasons, of_unit, suspected
 from hedgerow.report.contents import (
     Cell,
@@ -26,7 +27,7 @@ from hedgerow.report.contents import (
 from hedgerow.report.files import FileRole, sha256_of
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
-from hedgerow.report.units import PersonBound, group_bound
+from hedgerow.report.units import PersonBound, group_bound, steps_of
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
@@ -176,12 +177,12 @@ def _remark(charge: Charge, state: str = "") -> Cell:
     )
 
 
-def earlier(releases: Releases | None) -> Section:
+def earlier(subject: Subject, releases: Releases | None) -> Section:
     if releases is None:
         return section("releases", count=None)
     facts = [SheetLine("record", "record", releases.record, releases.kind)]
     facts += [SheetLine("dataset", "dataset", releases.dataset)] if releases.dataset else []
-    facts += _losses(releases)
+    facts += _losses(subject, releases)
     if releases.cap is not None:
         facts.append(SheetLine("cap_epsilon", "cap on epsilon", amount_text(releases.cap), float(releases.cap)))
     rows = list[tuple[Cell, ...]]()
@@ -200,7 +201,7 @@ def earlier(releases: Releases | None) -> Section:
     return section("releases", facts, [grid] if rows else [], count=len(rows), units=len(releases.by_unit))
 
 
-def _losses(releases: Releases) -> Iterator[SheetLine]:
+def _losses(subject: Subject, releases: Releases) -> Iterator[SheetLine]:
     units = releases.by_unit
     for place, (unit, one) in enumerate(units.items(), 1):
         whose, end = (f", for {of_unit(unit)}", f"_unit_{place}") if len(units) > 1 else ("", "")
@@ -209,6 +210,10 @@ def _losses(releases: Releases) -> Iterator[SheetLine]:
         yield SheetLine(f"delta{end}", f"delta of all, by addition{whose}", delta, float(one.delta))
         if one.rho is not None:
             yield SheetLine(f"rho{end}", f"rho of all so far, a running figure{whose}", rho, float(one.rho))
+        total, _, _ = group_privacy(one.epsilon, one.delta, one.rho, steps_of(subject, unit) or 1)
+        if total > one.epsilon:
+            name = f"epsilon of all, for all rows of one person{whose}"
+            yield SheetLine(f"epsilon_person{end}", name, amount_text(total), float(total))
 
 
 def noise(subject: Subject) -> Section:

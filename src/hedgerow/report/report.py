@@ -265,7 +265,7 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
         promises.guarantee(subject),
         promises.unprotected(subject, "public"),
         promises.charges(subject, "public"),
-        promises.earlier(releases),
+        promises.earlier(subject, releases),
         *((promises.noise(subject),) if subject.card.charges else ()),
         *about_model,
         *_evaluated(evaluation),
