@@ -5,17 +5,35 @@ import re
 from datetime import date
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 import hedgerow as hr
-from hedgerow.report import Comparison, Form, PastRelease, Releases, Report
+from hedgerow.report import Comparison, Form, PastRelease, Releases, Report, Statement
 from tests.evaluation.models import ATTRIBUTES, fitted, rows
-from tests.report.subjects import CARD, COUNTED, a_table, a_tree, no_guarantee_reason, overfitted, without_privacy
+from tests.report.subjects import (
+    CARD,
+    COUNTED,
+    SCHEMA,
+    a_table,
+    a_tree,
+    no_guarantee_reason,
+    overfitted,
+    without_privacy,
+)
 
 ID = re.compile("[a-z][a-z0-9_.]*")
 VALUE = re.compile("[A-Za-z0-9_.,:/+-]+")  # codes, ISO dates and digests have no spaces
 FORM = Form(title="The wards", purpose="To show values.", sensitive=("smoker",))
 RECORD = Releases((PastRelease(CARD.charges[0], "2026-01-02T03:04:05Z"), PastRelease(CARD.charges[1])), None)
+
+
+def forests():
+    """Yield a forest, and a boosted model whose leaves are not known, by name."""
+    X, y = a_table()
+    yield "forest", RandomForestClassifier(5, random_state=0).fit(X, y)
+    yield "boosted", HistGradientBoostingClassifier(max_iter=2, random_state=0).fit(X, y)
 
 
 def reports():
@@ -32,6 +50,16 @@ def reports():
     yield "exact", Report.of(without_privacy(), form=FORM, **pairs)
     model, schema = overfitted()
     yield "another library", Report.of(model, schema=schema)
+    for name, forest in forests():
+        yield name, Report.of(forest, schema=SCHEMA, form=FORM, **pairs)
+    X, y = train
+    private = hr.PrivateTreeClassifier(epsilon=1, max_depth=1, schema=SCHEMA, release_counts=True)
+    results = hr.audit.exact_membership(private, X, y), hr.audit.lira(private, X, y, repeats=5, random_state=0)
+    attacks = [result.record for result in results]
+    households = Form(title="Wards", rows_per_unit=2, unit_column="person", second_unit="house", sensitive=("smoker",))
+    named = X.assign(person=np.arange(90) // 2, house=np.arange(90) // 6)
+    yield "attacks", Report.of(private.fit(X, y), train=(X, y), attacks=attacks, form=FORM)
+    yield "households", Report.of(private.fit(X, y), train=(named, y), form=households)
     for target in ("classes", "number"):
         learner, frame = fitted(target, "scorecard"), rows(400, target)
         evaluated = hr.evaluate(learner, frame, epsilon=1, by="sex")
@@ -48,6 +76,11 @@ SHEETS = {
     if sheet is not None
 }
 _COMPARED = Comparison.of({"A tree": REPORTS["private"], "An exact tree": REPORTS["exact"]})
+SHEETS |= {
+    f"statement, {name}, {'board' if private else 'public'}": Statement.of(report, private=private).to_dict()
+    for name, report in REPORTS.items()
+    for private in ((False,) if report.board is None else (False, True))
+}
 SHEETS |= {"compared, public": _COMPARED.public.to_dict(), "compared, board": _COMPARED.board.to_dict()}
 
 
@@ -96,7 +129,7 @@ def test_a_column_of_text_is_a_name_or_the_listing_of_the_model():
         for column in table["columns"]
         if column["type"] == "text"
     }
-    names = {"group", "leaf", "predicts", "attribute", "domain"}
+    names = {"group", "leaf", "predicts", "attribute", "domain", "attack", "method", "learner"}
     assert {column for _, column in texts if not column.startswith("column_")} <= names
     assert {section for section, column in texts if column.startswith("column_")} == {"model"}
 
@@ -105,7 +138,8 @@ def test_most_facts_have_a_value():
     """Those without are texts of people, or names of the schema."""
     missing = {
         fact["id"]
-        for sheet in SHEETS.values()
+        for name, sheet in SHEETS.items()
+        if not name.startswith("statement")
         for section in sheet["sections"]
         if section["id"] not in ("statements", "decision")
         for fact in section["facts"]

@@ -30,6 +30,8 @@ RISKS: dict[str, tuple[str, ...]] = {
     "small-leaves": ("LowCount",),
     "small-bins": ("LowCount",),
     "units": ("LowCount",),
+    "second-units": ("LowCount", "Dominance"),
+    "joint-cells": ("LowCount",),
     "known-rows": ("LowCount",),
     "pure-leaves": ("ClassDisclosure",),
     "few-of-class": ("ClassDisclosure", "LowCount"),
