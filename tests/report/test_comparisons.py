@@ -9,7 +9,7 @@ from scipy import stats
 
 import hedgerow as hr
 from hedgerow.models import Leaf, Split, Tree
-from hedgerow.report import Report
+from hedgerow.report import Form, Report
 from hedgerow.report.accuracy import measured
 from hedgerow.report.comparisons import (
     ALARM_SHARES,
@@ -174,6 +174,18 @@ def test_units_of_the_schema_widen_the_interval_of_a_report(has_column):
         next(one.status for one in report.board.checks if one.key == "accuracy") for report in (of_rows, of_units)
     ]
     assert statuses == ["pass", "review"]
+
+
+@pytest.mark.parametrize("has_column", [True, False])
+def test_persons_of_the_form_widen_the_interval_of_a_report(has_column):
+    """A schema without a unit, and a form that states how many rows one person can have."""
+    X, y = rows_of((10, True, "yes"), (2, True, "no"), (20, False, "yes"), (68, False, "no"))
+    X, y = X.loc[X.index.repeat(9)].reset_index(drop=True), y.repeat(9).reset_index(drop=True)
+    X["who"] = np.arange(900) // 9
+    form = Form(unit_column="who", rows_per_unit=9)
+    report = Report.of(SAYS_SMOKERS, form=form, test=(X if has_column else X[["smoker"]], y))
+    (found,) = [one for one in report.board.checks if one.key == "accuracy"]
+    assert found.status == "review"
 
 
 def by_group(gains: list[np.ndarray], schema: Schema = SCHEMA, **columns: np.ndarray) -> Performance:

@@ -197,7 +197,7 @@ class Performance:
 
     @classmethod
     def measure(cls, subject: Subject, X: Any, role: Role, losses: Sequence[Losses], by: Sequence[str]) -> Self:
-        table, clusters = Table.of(X), Clusters.of(subject.schema, X)
+        table, clusters = Table.of(X), subject.clusters(X)
 
         def part(group: str, inside: Mask, confidence: float) -> Part:
             own, means, gains = clusters.inside(inside), list[tuple[float, float]](), list[Gain]()

@@ -14,7 +14,7 @@ from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.inference.count_comparison import CountComparison, compare_bins, compare_counts
 from hedgerow.audit.inference.labelled import unit_numbers
 from hedgerow.audit.inference.output_cells import number_cells
-from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
+from hedgerow.audit.inference.overfitting import Overfit, apply_of, leaf_overfit
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
 from hedgerow.models.scorecard import Scorecard
@@ -231,7 +231,7 @@ def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any,
     present = [set(of_set.tolist()) for of_set in classes]
     if present[0] != present[1] or len(present[0]) < 2:
         return None
-    return overfit(model, *rows, schema=subject.schema)
+    return leaf_overfit(model, rows[0], rows[1], subject.clusters)
 
 
 def _of(subject: Subject) -> str:  # what somebody who knows a row knows of it besides its leaf

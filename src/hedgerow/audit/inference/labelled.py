@@ -130,15 +130,19 @@ def once_a_unit(schema: Schema | None, X: Any, *keys: Index, column: str | None 
 
 @dataclass(frozen=True)
 class Clusters:
-    """The rows that are not independent of each other: those of one unit of the schema."""
+    """The rows that are not independent of each other: those of one unit."""
 
     numbers: Index | None  # the unit of each row; None if rows are independent, or the table lacks the unit's column
     most: int = 1  # rows that one unit may have if the table does not say which
 
     @classmethod
-    def of(cls, schema: Schema | None, X: Any) -> Self:
-        unit, numbers = None if schema is None else schema.unit, unit_numbers(schema, X)
-        return cls(numbers, 1 if unit is None or numbers is not None else unit.max_rows)
+    def of(cls, schema: Schema | None, X: Any, column: str | None = None, rows: int = 1) -> Self:
+        """Return the units of rows, by a column or else by the unit of the schema.
+
+        Without the column, a unit may have as many rows as the schema counts of it, or `rows` if that is more.
+        """
+        unit, numbers = None if schema is None else schema.unit, unit_numbers(schema, X, column)
+        return cls(numbers, 1 if numbers is not None else max(rows, 1 if unit is None else unit.max_rows))
 
     def inside(self, rows: Any) -> "Clusters":
         return Clusters(None if self.numbers is None else self.numbers[rows], self.most)

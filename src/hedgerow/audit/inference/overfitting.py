@@ -389,9 +389,21 @@ def overfit(
     Given a row's class and leaf, the best guess whether it is a training row is correct in
     ...
     """
-    apply, released = apply_of(model), released_model(model)
+    released = released_model(model)
     known = released.schema if schema is None and released is not None else schema
-    clusters = [Clusters.of(known, pair[0]) for pair in (train, test)]
+    return leaf_overfit(model, train, test, partial(Clusters.of, known), as_released_code=bool(as_released_code))
+
+
+def leaf_overfit(
+    model: Any,
+    train: tuple[Any, Any],
+    test: tuple[Any, Any],
+    units: Callable[[Any], Clusters],
+    *,
+    as_released_code: bool = False,
+) -> Overfit:
+    """Measure as `overfit` does, by the units that a function returns for a table."""
+    apply = apply_of(model)
     ours, others = LabelledRows.of_pair("train", train), LabelledRows.of_pair("test", test)
     classes, codes = _classes(model, ours, others)
     for name, numbers in zip(("train", "test"), codes, strict=True):
@@ -399,7 +411,8 @@ def overfit(
         if absent:
             raise ArgumentError(f"expected rows of every class in {name}, got none of {', '.join(absent)}.")
     names, leaves = leaf_numbers(model, [apply(train[0]), apply(test[0])])
-    return overfit_of_cells(names, leaves, classes, codes, clusters, as_released_code=bool(as_released_code))
+    clusters = [units(pair[0]) for pair in (train, test)]
+    return overfit_of_cells(names, leaves, classes, codes, clusters, as_released_code=as_released_code)
 
 
 def overfit_of_cells(
