@@ -48,6 +48,19 @@ def a_table() -> tuple[pd.DataFrame, pd.Series]:
     return pd.DataFrame({"age": age, "smoker": smoker}), pd.Series(ill, name="ill")
 
 
+def rows_of(counts: tuple[tuple[int, int], ...]) -> tuple[pd.DataFrame, pd.Series]:
+    """Return rows that fill the leaves of the tree: those over 60, then smokers, then the others, by class."""
+    ages, smokers = (80, 20, 20), (False, True, False)
+    rows = [
+        (age, smoker, label)
+        for age, smoker, both in zip(ages, smokers, counts, strict=True)
+        for label, n in zip(("no", "yes"), both, strict=True)
+        for _ in range(n)
+    ]
+    frame = pd.DataFrame(rows, columns=["age", "smoker", "ill"])
+    return frame.drop(columns="ill"), frame["ill"]
+
+
 def overfitted() -> tuple[DecisionTreeClassifier, Schema]:
     """Return a tree of 86 leaves, 31 of them of one row, grown by scikit-learn, with its schema."""
     values = np.repeat(np.arange(86), np.where(np.arange(86) < 31, 1, 3)).reshape(-1, 1)

@@ -17,8 +17,7 @@ from hedgerow.report import Report, Subject, disclosure
 from hedgerow.schema import Integer, Label, Real, Schema
 from tests.models.scorecards import NONE as OPEN
 from tests.models.scorecards import TWO
-from tests.report.subjects import CARD, COUNTED, a_table, a_tree, overfitted, without_privacy
-from tests.report.test_leaves import rows_of
+from tests.report.subjects import CARD, COUNTED, a_table, a_tree, overfitted, rows_of, without_privacy
 
 COUNTS = ((30, 30), (40, 12), (25, 9))
 OTHERS = ((30, 112), (40, 12), (25, 9))

@@ -26,7 +26,17 @@ from tests.cli.table import a_scorecard
 from tests.models.pmml_files import COUNTED as PMML_TREE
 from tests.models.scorecards import NOISY, TWO
 from tests.models.scorecards import NONE as OPEN
-from tests.report.subjects import CARD, COUNTED, OF_COUNTS, SCHEMA, a_table, a_tree, overfitted, without_privacy
+from tests.report.subjects import (
+    CARD,
+    COUNTED,
+    OF_COUNTS,
+    SCHEMA,
+    a_table,
+    a_tree,
+    overfitted,
+    rows_of,
+    without_privacy,
+)
 
 
 def of(model, train=None, form=None, **more):
@@ -148,19 +158,6 @@ def test_a_threshold_of_ones_own_is_not_that_of_others_and_one_row_is_never_safe
     assert own["small-leaves"].source == "the project's risk appetite; ACRO's threshold is 10"
     _, _, found = of(without_privacy(counts=((0, 1), (30, 20), (9, 9))), appetite=Appetite(fewest_rows=1))
     assert found["small-leaves"].status == "fail"
-
-
-def rows_of(counts):
-    """Return rows that fill the leaves of the tree: those over 60, then smokers, then the others, by class."""
-    ages, smokers = (80, 20, 20), (False, True, False)
-    rows = [
-        (age, smoker, label)
-        for age, smoker, both in zip(ages, smokers, counts, strict=True)
-        for label, n in zip(("no", "yes"), both, strict=True)
-        for _ in range(n)
-    ]
-    frame = pd.DataFrame(rows, columns=["age", "smoker", "ill"])
-    return frame.drop(columns="ill"), frame["ill"]
 
 
 def board_checks(subject, train):

@@ -17,7 +17,7 @@ from hedgerow.audit.inference.output_cells import number_cells
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, leaf_overfit
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
-from hedgerow.models.scorecard import Scorecard
+from hedgerow.models.released import released_scorecard
 from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.comparisons import alarm_share
 from hedgerow.report.contents import (
@@ -60,8 +60,8 @@ def compared_rows(subject: Subject, train: tuple[Any, Any] | None) -> CountCompa
     if train is None:
         return None
     LabelledRows.of_pair("train", train)
-    if isinstance(subject.released, Scorecard):
-        return compare_bins(subject.released, train[0])
+    if subject.released is not None and subject.released.has_points:
+        return compare_bins(released_scorecard(subject.released), train[0])
     if subject.paths is None:
         return CountComparison(obstacle="draws" if subject.is_ensemble else "no_paths")
     refined, _, domain = subject.refined

@@ -246,6 +246,16 @@ def test_trees_of_another_library_have_the_rows_that_they_were_grown_on():
         assert outcome(compared(member, X[:500], y[:500], SCHEMA, features)) == "other rows"
 
 
+def test_audits_of_other_rows_say_so():
+    X, y = table(COUNTS)
+    model = tree(COUNTS, EXACT)
+    for rows, is_noted in (((X, y), False), ((X[1:], y[1:]), True), ((X, y[::-1].set_axis(y.index)), True)):
+        risk = hr.audit.leaf_risk(model, rows)
+        assert bool(risk.note) == ("do not have the counts" in str(risk)) == is_noted
+    assert not hr.audit.joint_reconstruction([model, model], X).note
+    assert hr.audit.joint_reconstruction([model, model], X[1:]).note
+
+
 def test_the_sizes_of_noise_have_an_exact_distribution():
     """Against the convolution of the probabilities, and the bounds of sums against simulated noise."""
     noise, number = CountNoise(2.0), 3

@@ -13,12 +13,11 @@ from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.leaf_release import row_numbers
 from hedgerow.models.model import Model
-from hedgerow.models.released import released_model
+from hedgerow.models.released import released_leaf_model
 from hedgerow.models.scorecard import Scorecard
-from hedgerow.privacy.card import SOFTWARE
-from hedgerow.privacy.unit import Unit
 from hedgerow.tables.frames import Table, column_of
 from hedgerow.tally import Tally
+from hedgerow.text.values import quoted_text
 
 FALSE_ALARM = 1e-6
 """The largest probability that the training rows themselves are reported as other rows."""
@@ -29,7 +28,7 @@ _OBSTACLES: dict[Obstacle, str] = {
     "unknown_noise": "the file does not state the noise on its counts; use the file that hedgerow saved (.json)",
     "large_noise": "the noise on the counts is so large that it can make all of them",
     "weights": "the model stores sums of weights, or counts some rows more than once",
-    "units": "at most {most} rows of each unit were drawn at random; give the rows with the column {column}",
+    "units": "at most {most} rows of each unit were drawn at random; the rows need the column of units, {column}",
     "no_paths": "the leaves of the rows are not known; give a schema (schema=, --schema)",
     "draws": "the model was learned from rows that were drawn at random from the training rows",
 }
@@ -53,23 +52,23 @@ class CountComparison:
         The largest difference of one leaf, or bin, that alone is not noticed, in rows: 0 if the numbers are exact.
     part : str
         The part of the model whose rows are counted: "leaf" or "bin".
-    unit : Unit, optional
-        The unit of which rows were drawn when the model was learned.
+    drawn : tuple of (int, str), optional
+        The most rows of a unit that were used when the model was learned, and the column of units, if the rows lack it.
     """
 
     is_mismatch: bool = False
     obstacle: Obstacle = ""
     hidden: int = 0
     part: Literal["leaf", "bin"] = "leaf"
-    unit: Unit | None = None
+    drawn: tuple[int, str] | None = None
 
     @property
     def sentence(self) -> str:
         """The result in words."""
         parts = {"leaf": "leaves", "bin": "bins"}[self.part]
         if self.obstacle:
-            drawn = {} if self.unit is None else {"most": self.unit.max_rows, "column": self.unit.column}
-            reason = _OBSTACLES[self.obstacle].format(**drawn)
+            most, column = self.drawn or (0, "")
+            reason = _OBSTACLES[self.obstacle].format(most=most, column=quoted_text(column))
             return f"The rows were not compared with the stored counts: {reason}."
         if self.is_mismatch:
             cause = "They are not its training rows, or its counts were edited, weighted or made noisy"
@@ -164,13 +163,13 @@ class _Counts:
             or self.whole > _largest(self.noise, n_terms, chance)
         )
 
-    def result(self, unknown_unit: Unit | None) -> CountComparison:
+    def result(self, unnamed: tuple[int, str] | None) -> CountComparison:
         """Return the comparison; of rows that do not name their unit, that they are other rows alone can be known."""
         if self.is_mismatch():
             return CountComparison(True, "", self.hidden)
         is_hidden = not self.noise.is_exact and not self.without_rows.is_mismatch()
-        obstacle: Obstacle = "units" if unknown_unit else "large_noise" if is_hidden else ""
-        return CountComparison(False, obstacle, self.hidden, unit=unknown_unit)
+        obstacle: Obstacle = "units" if unnamed else "large_noise" if is_hidden else ""
+        return CountComparison(False, obstacle, self.hidden, drawn=unnamed)
 
 
 def _largest(noise: CountNoise, terms: int, chance: float) -> float:
@@ -199,8 +198,8 @@ def compare_counts(model: Any, paths: Paths, places: Index, X: Any, labels: Any 
     DomainError
         If labels are missing, or are not in the schema of a model of hedgerow.
     """
-    released = released_model(model)
-    if isinstance(released, LeafModel):
+    released = released_leaf_model(model)
+    if released is not None:
         return _of_release(released, places, X, labels)
     if paths.supports is None or paths.view != "exact":
         return CountComparison(obstacle="weights" if paths.supports else "no_counts")
@@ -244,7 +243,7 @@ def _of_release(model: LeafModel, places: Index, X: Any, labels: Any) -> CountCo
     noise = _noise_of(model, release.noise)
     obstacle = _obstacle(model, X, drawn.unit) or ("" if release.has_rows else "no_counts")
     if obstacle or noise is None:
-        return CountComparison(obstacle=obstacle or "unknown_noise", unit=drawn.unit)
+        return CountComparison(obstacle=obstacle or "unknown_noise", drawn=drawn.unit)
     by_level = row_numbers(release.kind, target.n_levels)
     per_row = int(by_level[0].sum())
     has_levels = X.schema.target == target if isinstance(X, Tally) else labels is not None
@@ -266,11 +265,11 @@ def _of_release(model: LeafModel, places: Index, X: Any, labels: Any) -> CountCo
     return compared.result(drawn.unit)
 
 
-def _obstacle(model: Model, X: Any, unknown_unit: Unit | None) -> Obstacle:
+def _obstacle(model: Model, X: Any, unnamed: tuple[int, str] | None) -> Obstacle:
     if model.schema.weight is not None:
         return "weights"
     # The rows of a tally were drawn from each unit already, and may be other rows than those of the fit.
-    return "units" if unknown_unit is not None and isinstance(X, Tally) else ""
+    return "units" if unnamed is not None and isinstance(X, Tally) else ""
 
 
 def _noise_of(model: Model, noise: CountNoise | None) -> CountNoise | None:
@@ -289,16 +288,16 @@ class _Draw:
     always: Floats  # 1 for the rows that were certainly used
     ever: Floats  # 1 for the rows that may have been used
     rows: int | None = None  # how many rows were used in all; None if it is unknown, or all are used
-    unit: Unit | None = None  # the unit of rows that do not name it
+    unit: tuple[int, str] | None = None  # the most rows of a unit, and its column, which the rows lack
 
     @classmethod
     def of(cls, model: Model, X: Any, n_rows: int) -> Self:
         every, unit = np.ones(n_rows), model.schema.unit
-        if unit is None or model.privacy.software.code != SOFTWARE.code:  # other software uses all rows
+        if unit is None or model.privacy.software.code != "hedgerow":  # other software uses all rows
             return cls(every, every)
         numbers = unit_numbers(model.schema, X)
         if numbers is None:
-            return cls(np.zeros(n_rows), every, unit=unit)
+            return cls(np.zeros(n_rows), every, unit=(unit.max_rows, unit.column))
         sizes = np.bincount(numbers)
         always = (sizes[numbers] <= unit.max_rows).astype(np.float64)
         return cls(always, every, int(np.minimum(sizes, unit.max_rows).sum()))
@@ -325,7 +324,7 @@ def compare_bins(model: Scorecard, X: Any) -> CountComparison:
     rows = X.rows() if isinstance(X, Tally) else np.ones(len(bins[names[0]]))
     drawn = _Draw.of(model, X, len(rows))
     if obstacle := _obstacle(model, X, drawn.unit):
-        return CountComparison(obstacle=obstacle, unit=drawn.unit, part="bin")
+        return CountComparison(obstacle=obstacle, drawn=drawn.unit, part="bin")
     hidden, is_mismatch, are_all_hidden = 0, False, True
     for part in parts:
         noise = CountNoise.of_deviation(_THREE_DIGITS * (part.rows_error or 0.0))

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.audit.entropy.domain import Domain, normalised
+from hedgerow.audit.inference.count_comparison import compare_counts
 from hedgerow.audit.inference.labelled import LabelledRows, distinct, once_a_unit, predicts_numbers
 from hedgerow.audit.inference.overfitting import apply_of, leaf_counts, leaf_numbers
 from hedgerow.audit.readers.columns import Features
@@ -100,16 +101,19 @@ def leaf_risk(
         release = None if released is None else released.leaf_release
         return replace(stored_risk(paths, conditions, least, declared, release), unit=unit)
     rows = LabelledRows.of_pair("train", train)
-    names, (leaves, *_) = leaf_numbers(model, [apply_of(model)(train[0])])
-    released = released_model(model)
+    places = apply_of(model)(train[0])
+    names, (leaves, *_) = leaf_numbers(model, [places])
+    released, note = released_model(model), ""
     declared = schema if schema is not None or released is None else released.schema
     if released is not None:
         target = released.schema.target
         levels = target.encode(column_of(rows.labels, target.name)).astype(np.intp)
         by = (target.values, levels) if target.as_number is not None else distinct(np.array(target.values)[levels])
+        compared = compare_counts(released, paths_of(released)[0], places, *train)
+        note = compared.sentence if compared.is_mismatch else ""
     else:
         by = None if predicts_numbers(model) else distinct(rows.values)
-    return counted_risk(names, leaves, by, train[0], declared, least, unit)
+    return replace(counted_risk(names, leaves, by, train[0], declared, least, unit), note=note)
 
 
 def counted_risk(
@@ -173,6 +177,8 @@ class LeafRisk:
         It may declare a unit.
     unit : str, optional
         The column of units, if they are not units of the schema.
+    note : str
+        A note if the rows are not those whose counts a model of hedgerow, or a file that it read, stores.
     release : LeafRelease, optional
         The release of noisy counts with its noise, which decides whether a leaf may have no rows, or rows of one class.
     """
@@ -186,6 +192,7 @@ class LeafRisk:
     schema: Schema | None = None
     release: LeafRelease | None = field(default=None, compare=False)
     unit: str | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         if any(len(part) != len(self.leaves) for part in (self.rows, self.counts) if part is not None):
@@ -319,7 +326,7 @@ class LeafRisk:
             lines.append(f"  {self.leaves[i]}: {number_of(self.known_rows[i], *self.counted)} ({', '.join(words)})")
         if len(flagged) > _SHOWN:
             lines.append(f"  and {len(flagged) - _SHOWN} more")
-        return "\n".join(filter(None, [*lines, self.several, _VIEWS[self.view]]))
+        return "\n".join(filter(None, [*lines, self.several, _VIEWS[self.view], self.note]))
 
     def __repr__(self) -> str:
         return f"<LeafRisk of {len(self.leaves)} leaves: {len(self.small)} small, {len(self.pure)} pure>"
