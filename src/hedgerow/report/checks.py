@@ -44,6 +44,8 @@ class Check:
         True for an exact function of the rows of a model with a guarantee, which no decision may depend on.
     model : str
         On a sheet that compares several models, what the model is called there.
+    rule : str
+        The id of the rule, if the check has several: the key, or the key with a suffix, such as ``caveat/empty``.
     """
 
     key: str
@@ -59,6 +61,7 @@ class Check:
     essential: bool = False
     informative: bool = False
     model: str = ""
+    rule: str = ""
 
     @property
     def title(self) -> str:
@@ -390,7 +393,8 @@ def check(
     section, threshold, source = RULES[rule]
     key, _, _ = rule.partition("/")
     text = threshold.format(**numbers)
-    return Check(key, CATALOGUE[key].version, section, status, sentence, text, source, value, interval, limit)
+    version = CATALOGUE[key].version
+    return Check(key, version, section, status, sentence, text, source, value, interval, limit, rule=rule)
 
 
 def rule_text(key: str, appetite: Appetite) -> str:
@@ -433,7 +437,7 @@ def _without_findings(kind: SheetKind, present: Collection[str], found: Collecti
             continue
         rule = _first_rule(key)
         status, sentence = _status(own, present)
-        yield Check(key, own.version, RULES[rule].section, status, sentence, "", RULES[rule].source)
+        yield Check(key, own.version, RULES[rule].section, status, sentence, "", RULES[rule].source, rule=rule)
 
 
 def _status(own: Kind, present: Collection[str]) -> tuple[Status, str]:

@@ -168,6 +168,7 @@ def _ledger(releases: Releases, *, is_shown: bool) -> dict[str, Any]:
 def _check(check: Check, appetite: Appetite) -> dict[str, Any]:
     return {
         "id": check.key,
+        "rule": check.rule,
         "version": check.version,
         "section": check.section,
         "status": check.status,
