@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -125,13 +126,20 @@ def test_reports_on_paper_are_short_whatever_the_model(make, pages_of, tmp_path)
     assert {kind: 1 <= pages[kind] <= most for kind, most in MOST.items()} == {"public": True, "board": True}, pages
 
 
+def an_attack():
+    learner, (X, y) = DecisionTreeClassifier(), (np.arange(100).reshape(-1, 1) % 7, np.arange(100) % 2)
+    return hr.audit.lira(learner, X, y, repeats=5, random_state=0).record
+
+
 @pytest.mark.parametrize("make", [a_tree_of_64_leaves, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)])
 def test_a_statement_is_one_page_and_the_checklist_another(make, pages_of, tmp_path):
     model, train = make(), a_table(3600)
     if make is a_scorecard:
         train = (train[0], train[0]["years_since_admission"])
     schema = SCHEMA if make is an_overfitted_tree else None
-    report = Report.of(model, form=FORM, releases=RECORD, train=train, schema=schema)
+    report = replace(
+        Report.of(model, form=FORM, releases=RECORD, train=train, schema=schema), attacks=(an_attack(),) * 3
+    )
     for private in (False, True):
         text = Statement.of(report, private=private).to_html()
         without = re.sub('<section class="checklist">.*?</section>', "", text, flags=re.DOTALL)

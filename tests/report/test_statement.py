@@ -114,6 +114,9 @@ def test_attacks_are_on_the_private_statement_with_their_intervals():
     auc = dict(zip(columns, grid["rows"][0], strict=True))
     assert (auc["attack"], auc["measure"], auc["value"], auc["repeats"]) == ("lira", "auc", attack.auc, 5)
     assert (auc["low"], auc["high"], auc["confidence"]) == (*attack.auc_interval, 0.95)
+    statuses = values(Statement.of(report, private=True).section("attacks"))
+    assert statuses["attack_lira"] in ("pass", "review", "fail", "not_run")
+    assert statuses == {key: status for key, status in statuses.items() if key.startswith("attack_")}
     public = Statement.of(report).section("attacks")
     assert (public.grids, "PRIVATE" in public.answer) == ((), True)
 

@@ -41,7 +41,10 @@ from hedgerow.text.values import listed
 
 FORMAT, VERSION = "hedgerow/statement", 1
 _FPR = 0.01  # the false positive rate at which a bound on membership inference is printed
-_PARAMETERS = ("small-leaves", "pure-leaves", "few-of-class", "small-bins", "known-rows", "dominance", "file-rows")
+_PARAMETERS = (
+    *("small-leaves", "second-units", "pure-leaves", "few-of-class", "joint-cells", "small-bins", "known-rows"),
+    *("dominance", "file-rows", "file-extremes"),
+)
 """The checks of what the parameters store."""
 _QUERIES = ("separation",)
 """The checks of what predictions show."""
@@ -109,7 +112,7 @@ class Statement:
             section("attackers", template="statement/attackers", is_private=subject.is_private),
             _parameters(subject, sheet.checks, sheet.kind),
             _queries(subject, sheet.checks),
-            _attacks(report, sheet.kind),
+            _attacks(report, sheet.checks, sheet.kind),
             _not_covered(report, sheet.not_examined),
             _conclusion(subject, deciding),
         )
@@ -267,14 +270,15 @@ def _checked(checks: Sequence[Check], keys: Sequence[str]) -> Iterator[SheetLine
     for key, results in gravest.items():
         if results:
             check = min(results, key=lambda one: STATUSES.index(one.status))
-            text = f"{check.status}. {shortened(check.sentence)}"
+            is_plain = check.status == "pass" and check.value is None
+            text = check.status if is_plain else f"{check.status}. {shortened(check.sentence)}"
             yield SheetLine(key.replace("-", "_"), check.title, text, check.value, check.interval)
 
 
 _RUN: tuple[Status, ...] = ("fail", "review", "pass")
 
 
-def _attacks(report: Report, kind: SheetKind) -> Section:
+def _attacks(report: Report, checks: Sequence[Check], kind: SheetKind) -> Section:
     """Return the attacks with what they reached, which are functions of the rows."""
     records = report.attacks if kind == "board" else ()
     rows = tuple(
@@ -291,6 +295,7 @@ def _attacks(report: Report, kind: SheetKind) -> Section:
         for record in records
         for measure in record.measures
     )
+    rows = (*(row for row in rows if row[1].value in _FIRST), *(row for row in rows if row[1].value not in _FIRST))
     columns = (
         Column("attack", "attack"),
         Column("measure", "measure"),
@@ -301,19 +306,33 @@ def _attacks(report: Report, kind: SheetKind) -> Section:
         Column("confidence", "confidence"),
         Column("repeats", "repeats"),
     )
-    grids = [Grid("attacks", "What the attacks reached, with intervals", columns, rows)] if rows else []
-    return section("attacks", (), grids, template="statement/attacks", is_public=kind == "public", count=len(records))
+    facts = [
+        SheetLine(check.key.replace("-", "_"), check.title, check.status.replace("_", " "), check.status)
+        for check in (checks if records else ())
+        if check.key.startswith("attack-") and check.status != "not_applicable"
+    ]
+    grids = [Grid("attacks", "What the attacks reached, with intervals", columns, rows, _MOST_REACHED)] if rows else []
+    values = {"is_public": kind == "public", "count": len(records)}
+    return section("attacks", facts, grids, template="statement/attacks", **values)
+
+
+_FIRST = ("auc", "privacy_loss", "label_advantage", "epsilon")  # the numbers of attacks that a page shows first
+_MOST_REACHED = 6  # numbers of attacks on a page
 
 
 def _not_covered(report: Report, not_examined: Sequence[str]) -> Section:
-    subject = report.subject
+    subject, more = report.subject, len(not_examined) - _MOST_NAMED
+    named = [*not_examined[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
     return section(
         "not_covered",
         template="statement/not_covered",
         is_private=subject.is_private,
         has_record=report.releases is not None,
-        not_examined=not_examined,
+        not_examined=named,
     )
+
+
+_MOST_NAMED = 8  # checks that were not run, on a page
 
 
 _FIELDS = {
