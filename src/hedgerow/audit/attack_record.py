@@ -193,9 +193,7 @@ class AttackRecord(SealedFile):
             If the file cannot be written.
         """
         place = Path(path)
-        if MARK not in place.name:
-            problem = f"expected a file name that says {MARK}, since the file has functions of the rows"
-            raise ArgumentError(f"{problem}; use {place.stem}.{MARK}.json.")
+        check_private_name(place)
         write_whole(place, self.to_json(), mode=0o600)
 
     def __str__(self) -> str:
@@ -208,6 +206,13 @@ class AttackRecord(SealedFile):
 
     def __repr__(self) -> str:
         return f"<AttackRecord: {self.kind} on {printable(self.subject.learner)}; private>"
+
+
+def check_private_name(path: Path) -> None:
+    """Raise ArgumentError for a file name that does not state that the file has functions of the rows."""
+    if MARK not in path.name:
+        problem = f"expected a file name that says {MARK}, since the file has functions of the rows"
+        raise ArgumentError(f"{problem}; use {path.stem}.{MARK}.json.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

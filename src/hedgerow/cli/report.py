@@ -1,12 +1,14 @@
 """`hedgerow report`: a model for a review board."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hedgerow.audit import AttackRecord
 from hedgerow.cli.options import FILE, MODEL, Force, OthersSchema, TextOptions, any_model, option, with_groups
 from hedgerow.cli.output import check_output, check_outputs, say, stage, write_said
 from hedgerow.cli.predictions import class_weights, costs_in
@@ -96,6 +98,7 @@ def report(
     test: Annotated[Path | None, option("Held-out rows of the same kind, for the board's sheet.")] = None,
     by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None,
     evaluation: Annotated[Path | None, option("What `hedgerow evaluate` released, for the public sheet.")] = None,
+    attack: Annotated[list[Path] | None, option("What `hedgerow attack` wrote, for the board. Repeatable.")] = None,
     schema: OthersSchema = None,
     appetite: Annotated[Path | None, option("YAML file with the thresholds of checks; see --new-appetite.")] = None,
     threshold: Annotated[
@@ -113,10 +116,10 @@ def report(
 ) -> None:
     """Report on a model for a review board: a public sheet, and one for the board.
 
-    The public sheet uses the model, --form, --ledger and --evaluation alone. With --data or --test, or a model without
-    a guarantee, the board gets a second sheet with exact numbers about the rows. Its name and each section say PRIVATE,
-    as do the names of its --airlock record, and of the --acro file if it has such findings. Pages load and run nothing.
-    Where a model has more than ten leaves, a CSV file beside the sheet has all.
+    The public sheet uses the model, --form, --ledger and --evaluation alone. With --data, --test or --attack, or a
+    model without a guarantee, the board gets a second sheet with exact numbers about the rows. Its name and each
+    section say PRIVATE, as do the names of its --airlock record, and of the --acro file if it has such findings. Pages
+    load and run nothing. Where a model has more than ten leaves, a CSV file beside the sheet has all.
 
     With --check the record of the public sheet is printed, as --airlock writes it, and the exit status is that of the
     sheet that decides: 0 if its checks pass, 3 if a person has to review some or essential ones were not run, 4 if one
@@ -132,6 +135,8 @@ def report(
 
     hedgerow report model.json --form form.yaml --data train.csv --test test.csv -o report.html
 
+    hedgerow report model.json --data train.csv --attack attack.PRIVATE.json -o report.html
+
     hedgerow report list.json tree.json scorecard.json --data train.csv --test test.csv -o side-by-side.html
 
     hedgerow report model.json --ledger budget.json --data train.csv --appetite appetite.yaml --airlock record.json
@@ -142,10 +147,11 @@ def report(
         _write_template(new_form, new_appetite, context, force=force)
         return
     models = models or []
-    _check_asked(models, output, twins, evaluation, as_json=as_json, check=check)
+    _check_asked(models, output, twins, (evaluation, *(attack or ())), as_json=as_json, check=check)
     _check_record(ledger, dataset=dataset, head=head)
     outputs = (*_sheets(output), *twins.files)
-    check_outputs(outputs, *models, form, appetite, ledger, data, test, costs, evaluation, schema, force=force)
+    inputs = (form, appetite, ledger, data, test, costs, evaluation, schema, *(attack or ()))
+    check_outputs(outputs, *models, *inputs, force=force)
     _check_rows(data, test, by)
     thresholds = _thresholds(appetite, threshold)
     text.check_used("--data or --test", used=(data, test) != (None, None))
@@ -158,6 +164,7 @@ def report(
             releases=None if ledger is None else Releases.load(ledger, dataset=dataset),
             train=read_labelled(data, text.text_format, released.schema),
             test=read_labelled(test, text.text_format, released.schema),
+            attacks=[AttackRecord.load(one) for one in attack or ()],
             evaluation=None if evaluation is None else Evaluation.load(evaluation),
             by=by or None,
             appetite=thresholds,
@@ -171,6 +178,7 @@ def report(
                 evaluation=evaluation,
                 form=form,
                 appetite=appetite,
+                attack=attack or None,
             ),
         )
 
@@ -221,7 +229,7 @@ def _write_template(form: Path | None, appetite: Path | None, context: typer.Con
 
 
 def _check_asked(
-    models: list[Path], output: Path | None, twins: Twins, evaluation: Path | None, *, as_json: bool, check: bool
+    models: list[Path], output: Path | None, twins: Twins, of_one: Sequence[Path | None], *, as_json: bool, check: bool
 ) -> None:
     if not models:
         raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")
@@ -229,8 +237,8 @@ def _check_asked(
         raise ArgumentError("expected -o FILE, such as -o report.html, --json or --check; got none.")
     if as_json and check:
         raise ArgumentError("--check prints the record, and --json the public sheet: leave one of them out.")
-    if len(models) > 1 and (twins.files or check or evaluation is not None):
-        names = "--evaluation, --acro, --airlock, --crate, --registry, --statement and --check"
+    if len(models) > 1 and (twins.files or check or any(of_one)):
+        names = "--attack, --evaluation, --acro, --airlock, --crate, --registry, --statement and --check"
         raise ArgumentError(f"{names} are for one model, got several.")
     if twins.acro is not None and twins.acro.absolute().parent != models[0].absolute().parent:
         raise ArgumentError(f"--acro must be in the folder of {models[0]}, since it refers to the model by name.")
