@@ -37,7 +37,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Report": {
         "evaluate": "Release accuracy, mean cost, AUROC and calibration on private rows, with noise, by group.",
         "audit": "Measure how much a model discloses about its training rows, by counting possible rows.",
-        "attack": "Attack a private learner by membership inference, and keep the result for a report.",
+        "attack": "Attack a private learner, and write what the attack reached, to be attached to a report.",
         "report": "Report on a model for a review board: a public sheet, and one for the board.",
     },
     "Serve": {
