@@ -44,14 +44,10 @@ class Twins:
     """Options for machine-readable twins of a report's sheets."""
 
     acro: Annotated[Path | None, option("The findings as ACRO's results.json, beside the model.")] = None
-    airlock: Annotated[Path | None, option("The record of the public sheet, for an airlock; the board's beside.")] = (
-        None
-    )
+    airlock: Annotated[Path | None, option("A record for an airlock; the board's is beside it.")] = None
     crate: Annotated[Path | None, option("The public sheet as a Five Safes RO-Crate (.zip).")] = None
     registry: Annotated[Path | None, option("A record for the registry of deployments (.yaml).")] = None
-    statement: Annotated[
-        Path | None, option("A statement of anonymity after EDPB opinion 28/2024 (.html, .txt or .json).")
-    ] = None
+    statement: Annotated[Path | None, option("Statement of anonymity by EDPB 28/2024: .html, .txt, .json.")] = None
 
     @property
     def files(self) -> list[Path]:
@@ -100,9 +96,9 @@ def report(
     evaluation: Annotated[Path | None, option("What `hedgerow evaluate` released, for the public sheet.")] = None,
     attack: Annotated[list[Path] | None, option("What `hedgerow attack` wrote, for the board. Repeatable.")] = None,
     schema: OthersSchema = None,
-    appetite: Annotated[Path | None, option("YAML file with the thresholds of checks; see --new-appetite.")] = None,
+    appetite: Annotated[Path | None, option("YAML file of checks' thresholds; see --new-appetite.")] = None,
     threshold: Annotated[
-        int | None, option(f"The fewest rows of a leaf that pass, without --appetite.  \\[{DEFAULT.fewest_rows}]")
+        int | None, option(f"Fewest rows of a leaf, without --appetite.  \\[{DEFAULT.fewest_rows}]")
     ] = None,
     costs: Annotated[Path | None, option("What errors cost, as `hedgerow fit` takes it: YAML or JSON.")] = None,
     class_weight: Annotated[list[str] | None, option("The same, by class. Repeatable.", metavar="LABEL=WEIGHT")] = None,
