@@ -113,3 +113,22 @@ def test_the_sheet_for_the_board_has_every_charge():
     (grid,) = report.board.section("charges").grids
     assert [row[0].text for row in grid.rows] == [charge.purpose for charge in clf.privacy_.charges]
     assert "epsilon = 1, delta = 0" in report.public.section("charges").answer
+
+
+def test_the_public_record_of_a_private_model_is_the_same_with_rows_and_without(tmp_path):
+    """Neither rows, nor their files, nor attacks on them change it; nor do the rows of a neighbouring table."""
+    X, y = rows(600)
+    learner = hr.PrivateTreeClassifier(1, schema=FEW, max_depth=1, release_counts=False)
+    attack, clf = hr.audit.exact_membership(learner, X, y), learner.fit(X, y)
+    released_model(clf).save(tmp_path / "model.json")
+    X.to_csv(tmp_path / "rows.csv")
+    public_files = file_digests(model=tmp_path / "model.json")
+    given = (
+        {"files": public_files},
+        {"train": (X, y), "files": (*public_files, *file_digests(training_rows=tmp_path / "rows.csv"))},
+        {"train": rows(599), "test": (X[:300], y[:300]), "files": public_files},
+        {"train": (X, y), "attacks": attack, "files": public_files},
+    )
+    reports = [hr.Report.of(clf, form=FORM, on=date(2026, 11, 23), **one) for one in given]
+    assert len({record_json(report) for report in reports}) == 1
+    assert len({record_json(report, private=True) for report in reports[1:]}) == len(reports) - 1
