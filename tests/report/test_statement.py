@@ -14,7 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.models import Tree
 from hedgerow.privacy.charge import Charge
-from hedgerow.report import Form, Releases, Report, Statement, file_digests
+from hedgerow.report import Appetite, Form, Releases, Report, Statement, file_digests
 from hedgerow.report.contents import Section
 from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, no_guarantee_reason, without_privacy
 
@@ -75,10 +75,16 @@ def test_no_statement_concludes_that_a_model_is_anonymous(model, private):
 
 
 def test_weak_bounds_and_no_bounds_are_said_to_show_nothing():
-    for model, words in ((without_privacy(), "do not show"), (charged(20), "too weak to show")):
-        answer = Statement.of(Report.of(model, train=a_table()), private=True).section("conclusion").answer
-        assert f"{words} that the likelihood of extraction is insignificant" in answer
-    assert "show" not in Statement.of(Report.of(a_tree())).section("conclusion").answer
+    def conclusion(model, **given):
+        return Statement.of(Report.of(model, **given)).section("conclusion").answer
+
+    assert "do not show that the likelihood of extraction is insignificant" in conclusion(without_privacy())
+    for epsilon, is_weak in ((1, False), (3, True), (20, True)):
+        assert ("these bounds alone do not show it" in conclusion(charged(epsilon))) == is_weak
+    lenient = Appetite(strong_epsilon=5)
+    assert "do not show" not in conclusion(charged(3), appetite=lenient, form=FILLED_IN)
+    many = replace(FILLED_IN, rows_per_unit=4)
+    assert "these bounds alone do not show it" in conclusion(charged(1), form=many)  # four times epsilon
 
 
 def test_the_public_statement_of_a_model_with_a_guarantee_is_the_same_with_rows_and_without():

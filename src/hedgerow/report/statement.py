@@ -346,13 +346,13 @@ _FIELDS = {
 def _conclusion(subject: Subject, sheet: Sheet) -> Section:
     """Return what the numbers carry: bounds, or none; whether a likelihood is insignificant is for people to decide."""
     counts = {status: len([one for one in sheet.by_status(status) if not one.informative]) for status in _OPEN}
-    is_above = any(one.key == "guarantee" and one.status == "fail" for one in sheet.checks)
+    is_weak = any(one.key == "guarantee" and one.status in ("fail", "review") for one in sheet.checks)
     facts = [SheetLine("status", "status of the checks", sheet.status.replace("_", " "), sheet.status)]
     facts += [SheetLine(key, name, "") for key, name in _FIELDS.items()]
     scope = noun(subject.card.unit) if person_bound(subject) is None else "person"
     values: dict[str, Any] = {
         "is_private": subject.is_private,
-        "is_above": is_above,
+        "is_weak": is_weak,
         "status": sheet.status,
         "scope": scope,
     }
