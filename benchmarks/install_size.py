@@ -1,8 +1,10 @@
 """What takes up the space of an installation.
 
 A wheel of hedgerow is installed by pip, without extras, in an environment made anew; megabytes on disk, by package.
-*Tests* are files in folders of this name, with their bytecode. *Bytecode* is that of all other modules, which pip
-compiles when it installs. *Symbols* are names inside of compiled libraries, which only debuggers read.
+*Tests* are files in folders `tests` and `test`, with their bytecode. *Bytecode* is that of all other modules, which pip
+compiles when it installs. *Symbols* are names inside of compiled libraries, which only debuggers read; libraries that
+wheels bring from elsewhere (in folders `*.libs`) cannot be stripped of theirs. A tree is then learned and audited
+without all three.
 
 {install_size}
 
@@ -15,7 +17,6 @@ Needs the package index, and binutils to measure symbols.
 """
 
 import json
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -34,34 +35,35 @@ packages = {d.name: [str(f.locate()) for f in d.files or ()] for d in metadata.d
 print(json.dumps(packages))
 """
 
+FIRST_MODEL = """
+import hedgerow as hr
+data = hr.datasets.load("breast_cancer")
+tree = hr.PrivateTreeClassifier(epsilon=1, max_depth=2, schema=data.schema).fit(data.frame, data.labels).tree_
+tree.to_sql()
+hr.audit.reconstruction(tree, data=data.frame)
+"""
+
 
 def on_disk(file):
     """Return the megabytes that a file takes up on disk."""
     return file.stat().st_blocks * 512 / 2**20
 
 
-def symbols(file, folder):
-    """Return the megabytes that a compiled library loses without its symbols."""
-    copy = folder / "stripped"
-    shutil.copy(file, copy)
-    subprocess.run(["strip", "--strip-unneeded", copy], check=True)
-    return on_disk(file) - on_disk(copy)
-
-
-def parts(files, folder):
-    """Return the megabytes of a package's files: in all, and of its tests, bytecode and symbols."""
+def trim(files):
+    """Remove what a fit does without from a package's files; return its megabytes before, and of each part removed."""
     sizes = Counter()
     for file in {Path(name) for name in files}:
         if not file.is_file():
             continue
         size = on_disk(file)
         sizes["MB"] += size
-        if {"tests", "test"} & set(file.parts):
-            sizes["tests"] += size
-        elif file.suffix == ".pyc":
-            sizes["bytecode"] += size
-        elif ".so" in file.suffixes and size > 1:
-            sizes["symbols"] += symbols(file, folder)
+        in_tests = not {"tests", "test"}.isdisjoint(file.parts)
+        if in_tests or file.suffix == ".pyc":
+            sizes["tests" if in_tests else "bytecode"] += size
+            file.unlink()
+        elif ".so" in file.suffixes and size > 1 and not file.parent.name.endswith(".libs"):
+            subprocess.run(["strip", "--strip-unneeded", file], check=True)
+            sizes["symbols"] += size - on_disk(file)
     return sizes
 
 
@@ -79,7 +81,9 @@ def main() -> None:
     use_all_cores()
     with TemporaryDirectory() as place:
         folder = Path(place)
-        packages = {name: parts(files, folder) for name, files in installed(folder).items()}
+        packages = {name: trim(files) for name, files in installed(folder).items()}
+        python = folder / "venv" / "bin" / "python"
+        subprocess.run([python, "-B", "-I", "-W", "ignore", "-c", FIRST_MODEL], check=True, cwd=folder)
     small = [name for name, sizes in packages.items() if sizes["MB"] < LEAST]
     rows = sorted(((name, packages[name]) for name in packages.keys() - small), key=lambda row: -row[1]["MB"])
     rows.append((f"{len(small)} smaller ones", sum((packages[name] for name in small), Counter())))
