@@ -33,7 +33,7 @@ def test_rows_in_the_comments_of_a_file_are_named_by_audit_and_report(folder, ru
     assert found == [{"kind": "rows", "place": "comment", "amount": 2, "line": 1}]
     code, out, error = run("report", "rules.txt", "--schema", "schema.yaml", "--json", "-o", "r.html")
     assert code == 0, error
-    assert [one["status"] for one in json.loads(out)["checks"] if one["key"] == "file-rows"] == ["fail"]
+    assert [one["status"] for one in json.loads(out)["checks"] if one["id"] == "file-rows"] == ["fail"]
     assert "The file holds 2 rows of data" in (folder / "r.PRIVATE.html").read_text()
 
 
