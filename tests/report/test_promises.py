@@ -1,12 +1,14 @@
 """Sections on privacy, of cards."""
 
 import hashlib
+import re
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
@@ -36,7 +38,9 @@ def test_the_guarantee_is_said_in_odds_before_any_number():
 
 def test_a_delta_is_said_to_be_an_exception():
     card = replace(CARD, charges=(Charge("draw", Fraction(1), Fraction(1, 1000)),))
-    assert "apart from a chance of at most 0.001." in promises.guarantee(Subject(a_tree(card))).answer
+    assert (
+        "discloses everything with a probability of 0.001 and else" in promises.guarantee(Subject(a_tree(card))).answer
+    )
 
 
 def test_without_a_guarantee_nothing_is_promised():
@@ -154,6 +158,17 @@ def test_losses_of_different_units_are_told_apart():
 def test_the_noise_and_why_there_is_no_guarantee():
     assert texts(promises.noise(Subject(a_tree())))["noise"] == "OpenDP"
     assert texts(promises.noise(Subject(a_tree(no_guarantee_reason()))))["no guarantee because"] == "seeded noise"
+
+
+def test_a_loss_above_epsilon_is_more_likely_than_delta_says():
+    """Of Gaussian noise, the largest belief is exceeded more often than with a probability of δ: no sheet says so."""
+    epsilon, mu = 1.0, 0.3
+    exceeded = norm.cdf(-epsilon / mu + mu / 2)
+    delta = exceeded - np.exp(epsilon) * norm.cdf(-epsilon / mu - mu / 2)  # Balle and Wang, 2018, Theorem 5
+    assert exceeded > 4 * delta
+    card = replace(CARD, charges=(Charge("all", 1, Fraction(1, 1000)),))
+    section = promises.guarantee(Subject(a_tree(card)))
+    assert not re.search("may fail|chance of at most", " ".join((section.answer, *section.notes, *section.words)))
 
 
 def identified(model, kind, /, **files):
