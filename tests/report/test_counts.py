@@ -121,10 +121,15 @@ def test_the_file_of_an_exporter_of_pmml_is_compared_by_rows_and_classes():
 
 
 def test_a_file_of_a_private_model_in_another_format_does_not_state_its_noise(tmp_path):
-    (tmp_path / "tree.pmml").write_text(a_tree(COUNTED, counts=COUNTS).to_pmml())
-    model = read_model(tmp_path / "tree.pmml")
-    _, found = counts_check(model, rows_of(OTHERS))
-    assert (found.status, "(.json)" in found.sentence) == ("not_run", True)
+    for card in (COUNTED, replace(COUNTED, no_guarantee="seeded noise")):
+        (tmp_path / "tree.pmml").write_text(a_tree(card, counts=COUNTS).to_pmml())
+        model = read_model(tmp_path / "tree.pmml")
+        assert {one.kind for one in model.contents} == {"bounds"}
+        _, found = counts_check(model, rows_of(OTHERS))
+        assert (found.status, "(.json)" in found.sentence) == ("not_run", True)
+    (tmp_path / "tree.pmml").write_text(without_privacy(COUNTS).to_pmml())
+    assert counts_check(read_model(tmp_path / "tree.pmml"), rows_of(COUNTS))[1].status == "pass"
+    assert counts_check(read_model(tmp_path / "tree.pmml"), rows_of(OTHERS))[1].status == "fail"
 
 
 def test_a_tree_of_scikit_learn_with_its_rows_and_with_others():

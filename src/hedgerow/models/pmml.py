@@ -40,6 +40,7 @@ _CELL_TYPES: Mapping[Cell, str] = {Cell.TRUTH: "boolean", Cell.NUMBER: "double",
 # losses with the same code, so each has the number of the characteristic; its name would be read as a reason.
 WITHIN_NOISE, TOO_FEW_ROWS = "(within the noise, {})", "(too few rows, {})"
 EXTENDER = "hedgerow"  # of the extensions with ε and δ
+NOISE = {"extender": EXTENDER, "name": "noise", "value": "unstated"}  # of a model without a guarantee
 _SUM, _TOTAL = "sum of points", "total points"  # of a scorecard: the target, and its output, to which others refer
 
 
@@ -81,13 +82,14 @@ def pmml_document(model: Element, schema: Schema, used: Sequence[str], card: Pri
 
 
 def _header(card: PrivacyCard) -> Element:
-    """Return the header: a guarantee as data, which readers of ours use, and in words for people."""
+    """Return the header: a guarantee, or noise without one, as data for readers of ours, and in words for people."""
     stated = {} if card.no_guarantee else {"epsilon": card.epsilon, "delta": card.delta}
     facts = [
         _made("Extension", extender=EXTENDER, name=name, value=amount_text(amount))
         for name, amount in stated.items()
         if amount is not None
     ]
+    facts += [_made("Extension", **NOISE)] if card.no_guarantee and card.has_noise else []
     application = _made("Application", name=EXTENDER, version=__version__)
     return _made("Header", *facts, application, description=guarantee_line(card.headline))
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from hedgerow.models.extra_contents import Content, comments_content, is_amount, text_content
-from hedgerow.models.pmml import EXTENDER
+from hedgerow.models.pmml import EXTENDER, NOISE
 from hedgerow.models.readers.documents import ADDRESS, Document, Element
 from hedgerow.models.readers.pmml_forms import FORMS, TEXT
 from hedgerow.schema import Schema
@@ -34,12 +34,14 @@ def contents_of(
 
 
 def guarantee_facts(root: Element) -> tuple[Element, ...]:
-    """Return the elements in which a document of ours states ε and δ as data, at most one of each."""
+    """Return the elements in which a document of ours states ε, δ or noise as data, at most one of each."""
     facts = dict[str, Element]()
     for one in (extension for header in root.all("Header") for extension in header.all("Extension")):
         name, is_data = one.given.get("name", ""), not one.children and not one.text.strip()
         is_ours = one.given.keys() == {"extender", "name", "value"} and one.given["extender"] == EXTENDER
-        if is_ours and is_data and name in ("epsilon", "delta") and is_amount(one.given["value"]):
+        if not is_ours or not is_data:
+            continue
+        if (name in ("epsilon", "delta") and is_amount(one.given["value"])) or one.given == NOISE:
             facts.setdefault(name, one)
     return tuple(facts.values())
 
