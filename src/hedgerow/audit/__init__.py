@@ -1,6 +1,6 @@
 """Audits of what a model discloses about its training rows, for those who hold the rows."""
 
-from hedgerow.audit.attack_record import AttackMeasure, AttackRecord
+from hedgerow.audit.attack_record import AttackMeasure, AttackRecord, AttackResult
 from hedgerow.audit.attack_subject import AttackSubject
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.empirical.epsilon import EmpiricalEpsilon, empirical_epsilon
@@ -28,10 +28,10 @@ from hedgerow.audit.readers.stored import stored_contents
 from hedgerow.models.extra_contents import Content
 
 __all__ = [
-    "Attack", "AttackMeasure", "AttackRecord", "AttackSubject", "Attempt", "Content", "Domain", "EmpiricalEpsilon",
-    "ExactInference", "ExactMembership", "HasRegions", "LabelOnlyAttack", "LabelledRows", "LeafRisk", "Leaves",
-    "Membership", "OfflineLira", "OfflineRmia", "OneRunEpsilon", "OnlineLira", "Overfit", "Paths",
-    "ProbabilisticDataset", "RandomForestAttack", "Reconstruction", "Region", "Rmia", "RowDistribution",
+    "Attack", "AttackMeasure", "AttackRecord", "AttackResult", "AttackSubject", "Attempt", "Content", "Domain",
+    "EmpiricalEpsilon", "ExactInference", "ExactMembership", "HasRegions", "LabelOnlyAttack", "LabelledRows",
+    "LeafRisk", "Leaves", "Membership", "OfflineLira", "OfflineRmia", "OneRunEpsilon", "OnlineLira", "Overfit",
+    "Paths", "ProbabilisticDataset", "RandomForestAttack", "Reconstruction", "Region", "Rmia", "RowDistribution",
     "ShadowAttack", "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff", "Values", "align", "empirical_epsilon",
     "exact_inference", "exact_membership", "joint_reconstruction", "leaf_risk", "lira", "membership",
     "one_run_epsilon", "overfit", "reconstruction", "stored_contents", "totals", "trees_of", "worst_neighbours",

@@ -19,8 +19,7 @@ import hedgerow.report.leaves as leaves
 import hedgerow.report.promises as promises
 import hedgerow.report.residuals as residuals
 import hedgerow.report.units as units
-from hedgerow.audit import AttackRecord, LabelledRows, LeafRisk, Reconstruction
-from hedgerow.audit.attack_record import AttackResult
+from hedgerow.audit import AttackRecord, AttackResult, LabelledRows, LeafRisk, Reconstruction
 from hedgerow.audit.inference.overfitting import Overfit
 from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_flag
