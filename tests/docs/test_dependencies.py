@@ -20,7 +20,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def test_the_table_has_the_packages_of_pyproject():
-    assert [(row["extra"], row["package"], row["requirement"]) for row in TABLE] == dependencies.declared()
+    rows = [(row["extra"], row["package"], row["requirement"]) for row in TABLE]
+    assert rows == dependencies.declared(), "run `python .ci/dependencies.py` and `make numbers`"
 
 
 def test_every_row_has_a_licence_and_a_use():
