@@ -112,6 +112,12 @@ def test_rows_count_once_whatever_they_weigh():
     assert (parts.supports, parts.counts) == ((2, 1), (None, (0, 1)))
 
 
+def test_negative_weights_make_no_leaf_pure():
+    X, y, weights = [[0]] * 4 + [[1]] * 4, [0, 0, 0, 1] * 2, [2.5, 2.5, 2.5, -0.5, 2.5, 2.5, 2.5, 1.0]
+    paths, _ = paths_of(DecisionTreeClassifier(max_depth=1).fit(X, y, sample_weight=weights), Schema({"a": Boolean()}))
+    assert paths.counts is None
+
+
 def test_weights_that_sum_to_a_whole_number_are_no_rows():
     tree = DecisionTreeClassifier().fit([[0]] * 4, [0, 1, 1, 1], sample_weight=[0.25] * 4)
     assert paths_of(tree, Schema({"a": Boolean()}))[0].supports == (4,)

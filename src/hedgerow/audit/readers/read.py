@@ -136,7 +136,8 @@ def _counts(model: Any, leaves: list[int]) -> tuple[tuple[int, ...] | None, ...]
 
 def _pure_counts(shares: Sequence[float], rows: int) -> tuple[int, ...] | None:
     """Return the rows of each class if all rows are of one class, whatever their weights; None for other leaves."""
-    return tuple(rows * (share > 0) for share in shares) if sum(share > 0 for share in shares) == 1 else None
+    is_present = [share != 0 for share in shares]  # weights may be negative
+    return tuple(rows * present for present in is_present) if sum(is_present) == 1 else None
 
 
 def _predictions(model: Any, leaves: list[int]) -> tuple[Any, ...] | None:
