@@ -16,6 +16,7 @@ from hedgerow.models import Tree
 from hedgerow.privacy.charge import Charge
 from hedgerow.report import Appetite, Form, Releases, Report, Statement, file_digests
 from hedgerow.report.contents import Section
+from hedgerow.report.statement import QUESTIONS
 from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, no_guarantee_reason, without_privacy
 
 FILLED_IN = Form(**dict.fromkeys(("purpose", "curator", "unit", "tuning"), "stated"), rows_per_unit=1)
@@ -152,18 +153,24 @@ def test_programs_read_numbers_and_codes_and_the_same_ids(private):
 
 
 def answered(report):
-    rows = Statement.of(report).checklist.grids[0].rows
-    return {question: status.value for _, question, status, _ in rows}
+    rows = Statement.of(report).to_dict()["checklist"]["tables"][0]["rows"]
+    return {question: status for _, question, status, _ in rows}
 
 
 def test_the_checklist_leaves_open_what_is_not_stated():
     known = answered(Report.of(a_tree(), form=FILLED_IN, releases=RECORD))
     unknown = answered(Report.of(without_privacy()))
-    assert known["ε and δ"] == known["rows of one person"] == known["composition with other releases"] == "stated"
-    assert {status for status in unknown.values() if status != "organisation"} == {"open", "stated"}
-    assert unknown["ε and δ"] == unknown["floating point"] == unknown["source of randomness"] == "open"
-    for question in ("security and access control", "exposure by data collection"):
-        assert known[question] == unknown[question] == "organisation"
+    assert tuple(known) == tuple(unknown) == tuple(QUESTIONS)
+    organisation = {"side-channels", "access", "collection"}
+    for statuses, is_stated in (
+        (known, {"loss", "unit", "rows-per-person", "neighbours", "composition", "mechanisms"}),
+        (unknown, set()),
+    ):
+        assert {key for key, status in statuses.items() if status == "organisation"} == organisation
+        assert is_stated <= {key for key, status in statuses.items() if status == "stated"}
+    assert {key for key, status in unknown.items() if status == "stated"} == {"query-model"}
+    assert known["bias"] == known["preprocessing"] == "open"
+    assert "[stated] guarantee, ε and δ: ε = 1, δ = 0\n" in Statement.of(Report.of(a_tree())).to_text()
 
 
 def test_text_from_files_stays_text():

@@ -362,14 +362,44 @@ def _conclusion(subject: Subject, sheet: Sheet) -> Section:
 _OPEN: tuple[Status, ...] = ("fail", "review", "not_run")
 
 
+QUESTIONS: dict[str, tuple[str, str]] = {
+    "loss": ("guarantee", "ε and δ"),
+    "unit": ("guarantee", "unit of privacy"),
+    "rows-per-person": ("guarantee", "rows of one person"),
+    "neighbours": ("guarantee", "neighbouring tables"),
+    "composition": ("guarantee", "composition with other releases"),
+    "mechanisms": ("algorithms", "mechanisms"),
+    "utility": ("algorithms", "utility"),
+    "bias": ("algorithms", "bias between groups"),
+    "tuning": ("algorithms", "choice of settings"),
+    "preprocessing": ("algorithms", "preprocessing of the rows"),
+    "floating-point": ("implementation", "floating point"),
+    "randomness": ("implementation", "source of randomness"),
+    "side-channels": ("implementation", "timing and other side channels"),
+    "query-model": ("deployment", "query model"),
+    "trust": ("deployment", "who sees the rows and is trusted"),
+    "access": ("deployment", "security and access control"),
+    "collection": ("deployment", "exposure by data collection"),
+}
+"""The questions of the checklist by their stable id, each with its component."""
+_ORGANISATION = {
+    "side-channels": "Run time and messages about values outside of the schema are not noised: who can observe them?",
+    "access": "Who can read the rows, and how are they kept?",
+    "collection": "Who else holds the data, and since when?",
+}
+"""What only the organisation can answer."""
+_NO_GUARANTEE = "The model has no guarantee."
+
+
 def _checklist(report: Report) -> Section:
+    answers = {**_of_guarantee(report), **_of_card_and_form(report)}
     rows = tuple(
-        (Cell(component, component), question, Cell(_ANSWERED[status], status), shortened(answer))
-        for component, question, status, answer in (*_promised(report), *_built(report), *_deployed(report))
+        (Cell(component, component), Cell(question, key), *_answered(key, *answers.get(key, ("", ""))))
+        for key, (component, question) in QUESTIONS.items()
     )
     columns = (
         Column("component", "component"),
-        Column("question", "question", is_text=True),
+        Column("question", "question"),
         Column("status", "status"),
         Column("answer", "answer", is_text=True),
     )
@@ -377,69 +407,46 @@ def _checklist(report: Report) -> Section:
     return section("checklist", (), (grid,), template="statement/checklist")
 
 
-Item = tuple[str, str, Answered, str]
+def _answered(key: str, answer: str, missing: str) -> tuple[Cell, str]:
+    """Return the status of a question and its answer; one without an answer is open, and says what is missing."""
+    status: Answered = "organisation" if key in _ORGANISATION else "stated" if answer else "open"
+    return Cell(_ANSWERED[status], status), shortened(answer or missing or _ORGANISATION.get(key, "Not stated."))
 
 
-def _item(component: str, question: str, answer: str, missing: str = "Not stated.") -> Item:
-    """Return a question with its answer; one without an answer is open, and says what is missing."""
-    return component, question, "stated" if answer else "open", answer or missing
-
-
-def _promised(report: Report) -> Iterator[Item]:
-    """Yield the questions about the guarantee, which a model without one leaves open."""
-    card, form, record = report.subject.card, report.subject.form, report.releases
-    bound, none = report.subject.bound, "The model has no guarantee."
-    unit = "one row" if card.unit is None else f"all rows of one {noun(card.unit)}"
-    answers = {
-        "ε and δ": "" if bound is None else f"ε = {amount_text(bound[0])}, δ = {amount_text(bound[1])}",
-        "unit of privacy": "" if bound is None else "; ".join(filter(None, (unit, form.unit))),
-        "rows of one person": "" if bound is None or form.rows_per_unit is None else f"at most {form.rows_per_unit}",
-        "neighbouring tables": "" if bound is None else card.neighbours,
-    }
-    for question, answer in answers.items():
-        yield _item("guarantee", question, answer, none if bound is None else "Not stated.")
+def _of_guarantee(report: Report) -> dict[str, tuple[str, str]]:
+    """Return the answers about the guarantee, and what is missing; a model without one leaves them open."""
+    card, form, bound, record = report.subject.card, report.subject.form, report.subject.bound, report.releases
     total = "" if record is None else f"{number_of(len(record.releases), 'release')} on record"
-    yield _item("guarantee", "composition with other releases", total, "No record of releases was given.")
+    composition = {"composition": (total, "No record of releases was given.")}
+    if bound is None:
+        return composition | dict.fromkeys(("loss", "unit", "rows-per-person", "neighbours"), ("", _NO_GUARANTEE))
+    unit = "one row" if card.unit is None else f"all rows of one {noun(card.unit)}"
+    return composition | {
+        "loss": (f"ε = {amount_text(bound[0])}, δ = {amount_text(bound[1])}", ""),
+        "unit": ("; ".join(filter(None, (unit, form.unit))), ""),
+        "rows-per-person": ("" if form.rows_per_unit is None else f"at most {form.rows_per_unit}", "Not stated."),
+        "neighbours": (card.neighbours, ""),
+    }
 
 
-def _built(report: Report) -> Iterator[Item]:
-    """Yield the questions about mechanisms, utility and bias, and about their implementation."""
-    card, form = report.subject.card, report.subject.form
+def _of_card_and_form(report: Report) -> dict[str, tuple[str, str]]:
+    """Return the answers about mechanisms, their use and their deployment, and what is missing."""
+    card, form, sections = report.subject.card, report.subject.form, report.public.sections
     charges = card.charges if card.is_private else ()  # without a guarantee their list is a function of the rows
-    mechanisms = dict.fromkeys(mechanism_words(charge) for charge in charges)
-    is_own = card.software.code == "hedgerow" and card.is_private
-    measured = [one.answer for one in report.public.sections if one.key in _UTILITY and _has_numbers(one)]
-    utility = measured[-1] if measured and card.is_private else ""
-    by_group = any(grid.key == "by_group" for section in report.public.sections for grid in section.grids)
-    yield _item("algorithms", "mechanisms", "; ".join(mechanisms), "The model has no guarantee.")
-    yield _item("algorithms", "utility", utility, "No evaluation with a guarantee was given.")
-    yield _item("algorithms", "bias between groups", "Released by group." if by_group else "", "Not released by group.")
-    yield _item("algorithms", "choice of settings", form.tuning)
-    yield _item("algorithms", "preprocessing of the rows", form.preprocessing)
-    yield _item("implementation", "floating point", _ARITHMETIC if is_own else "", "Not known of this software.")
-    yield _item("implementation", "source of randomness", card.noise.words if card.is_private else "", "No noise.")
-    yield "implementation", "timing and other side channels", "organisation", _SIDE_CHANNELS
-
-
-def _deployed(report: Report) -> Iterator[Item]:
-    """Yield the questions about the deployment; the organisation answers those about its own premises."""
-    yield "deployment", "query model", "stated", "One release: recipients have the file, or its predictions."
-    yield _item(
-        "deployment",
-        "who sees the rows and is trusted",
-        report.subject.form.curator,
-        "Who sees the rows is not stated.",
-    )
-    yield "deployment", "security and access control", "organisation", "Who can read the rows, and how are they kept?"
-    yield "deployment", "exposure by data collection", "organisation", "Who else holds the data, and since when?"
+    measured = [one.answer for one in sections if one.key in _UTILITY and any(x.value is not None for x in one.facts)]
+    by_group = any(grid.key == "by_group" for one in sections for grid in one.grids)
+    return {
+        "mechanisms": ("; ".join(dict.fromkeys(map(mechanism_words, charges))), _NO_GUARANTEE),
+        "utility": (measured[-1] if measured and card.is_private else "", "No evaluation with a guarantee was given."),
+        "bias": ("Released by group." if by_group else "", "Not released by group."),
+        "tuning": (form.tuning, "Not stated."),
+        "preprocessing": (form.preprocessing, "Not stated."),
+        "floating-point": (_ARITHMETIC if card.is_private and card.software.code == "hedgerow" else "", _NO_GUARANTEE),
+        "randomness": (card.noise.words if card.is_private else "", _NO_GUARANTEE),
+        "query-model": ("One release: recipients have the file, or its predictions.", ""),
+        "trust": (form.curator, "Not stated."),
+    }
 
 
 _UTILITY = ("accuracy", "evaluation")
-
-
-def _has_numbers(part: Section) -> bool:
-    return any(line.value is not None for line in part.facts)
-
-
-_ARITHMETIC = "Noise is added to whole numbers; draws account for rounding (docs: mathematics.md)."
-_SIDE_CHANNELS = "Run time and messages about values outside of the schema are not noised: who can observe them?"
+_ARITHMETIC = "How rounding is accounted for is in the documentation of hedgerow (mathematics.md)."
