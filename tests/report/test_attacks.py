@@ -144,6 +144,17 @@ def test_an_attack_on_a_private_learner_says_nothing_of_a_model_without_a_guaran
     assert attached(replace(record, subject=PLAIN), Subject(a_tree(no_guarantee_reason())), None, None)
 
 
+def test_numbers_of_a_model_whose_noise_is_known_are_held_against_no_epsilon():
+    subject, one = (
+        Subject(a_tree(no_guarantee_reason())),
+        Attached(a_record("exact-membership", privacy_loss=2.0), "made"),
+    )
+    (check,) = attack_checks(subject, [one])
+    assert (check.status, "an attacker may do better" in check.sentence) == ("review", True)
+    section = attack_section(subject, [one])
+    assert (section.grids[1].rows[0][5].value, "refutes" in section.answer) == (None, False)
+
+
 # The binding to the rows
 
 

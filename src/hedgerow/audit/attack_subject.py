@@ -43,7 +43,7 @@ class AttackSubject:
         The parameters by name, as canonical JSON, sorted; without those that only seed, run or show a fit. ε and δ are
         fields of their own.
     epsilon, delta : Fraction or None
-        The guarantee of a fit, for a unit of privacy; None for a learner without a guarantee, or with seeded noise.
+        The guarantee that a fit claims, for a unit of privacy; None for a learner without one, or with seeded noise.
     schema : str or None
         The digest of the schema; None if the estimator has none.
     kind : str or None

@@ -93,10 +93,10 @@ def _of_rows(bound: tuple[Fraction, Fraction], rows: int) -> tuple[Fraction, Fra
 
 
 def attack_section(subject: Subject, attacks: Sequence[Attached]) -> Section:
-    refuted = [found for one in attacks for found in refutations(one)]
+    refuted = _refuted(subject, attacks)
     facts = [SheetLine("attacks", "attacks that were carried out", f"{len(attacks)}", len(attacks))]
     refutation = refuted[0].sentence if refuted else ""
-    grids = [_list(attacks), _measures(attacks)] if attacks else []
+    grids = [_list(attacks), _measures(subject, attacks)] if attacks else []
     bound = None if subject.bound is None else amount_text(subject.bound[0])
     return section(
         "attacks", facts if attacks else [], grids, attacks=attacks, refutation=refutation, epsilon=bound, names=_NAMES
@@ -139,7 +139,7 @@ _MEASURES: dict[str, str] = {
 _SHARES = ("tpr", "advantage", "label_advantage", "success", "baseline")
 
 
-def _measures(attacks: Sequence[Attached]) -> Grid:
+def _measures(subject: Subject, attacks: Sequence[Attached]) -> Grid:
     columns = (
         Column("attack", "attack", is_text=True),
         Column("measure", "measure"),
@@ -153,7 +153,7 @@ def _measures(attacks: Sequence[Attached]) -> Grid:
         for measure in one.record.measures:
             at = "" if measure.at is None else f"{100 * measure.at:g} %"
             name = _MEASURES[measure.code].format(at=at)
-            most = permitted(one, measure)
+            most = permitted(one, measure) if subject.is_private else None
             cells = (
                 Cell(name, measure.code),
                 Cell("", measure.at),
@@ -202,6 +202,11 @@ def refutations(attack: Attached) -> Iterator[Refutation]:
         yield Refutation(least, most, f"{what[0].upper()}{what[1:]}; {limit}.")
 
 
+def _refuted(subject: Subject, attacks: Sequence[Attached]) -> list[Refutation]:
+    """Return what attacks reached beyond the guarantee of a model that has one."""
+    return [found for one in attacks for found in refutations(one)] if subject.is_private else []
+
+
 def attack_checks(subject: Subject, attacks: Sequence[Attached]) -> Iterator[Check]:
     """Yield the checks of all attacks, of each kind the one that reached most."""
     tests = sum(measure.p_value is not None for one in attacks for measure in one.record.measures)
@@ -220,7 +225,7 @@ def attack_checks(subject: Subject, attacks: Sequence[Attached]) -> Iterator[Che
             yield from _CHECKS[kind](subject, max(own, key=size), alarm)
             if kind == "lira":
                 yield from _rows(subject, own, alarm)
-    refuted = [found for one in attacks for found in refutations(one)]
+    refuted = _refuted(subject, attacks)
     if refuted:
         advice = "This is a fault of the software: report it to its maintainers"
         worst = refuted[0]
