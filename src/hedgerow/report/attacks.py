@@ -36,6 +36,7 @@ _NAMES: dict[AttackKind, str] = {
     "empirical": "runs on neighbouring tables",
 }
 _ROUNDING = 1 + 1e-9
+_LEAST_SHARE = 1e-6  # that is printed; a smaller one is printed as 0
 _SHOWN = 24  # measures on a page
 
 
@@ -167,7 +168,7 @@ def _measures(subject: Subject, attacks: Sequence[Attached]) -> Grid:
 
 def _shown(code: str, value: float) -> str:
     if code in _SHARES:
-        return f"{100 * value:.3g} %"
+        return f"{100 * value:.3g} %" if value >= _LEAST_SHARE else "0 %"
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
 
 
