@@ -72,7 +72,7 @@ def audit(
     text = "\n\n".join([*parts, "\n".join(held)] if held else parts)
     if as_json:
         more = {"groups": groups} if groups else {}
-        more |= {"contents": [vars(one) for one in released.contents]} if held else {}
+        more |= {"contents": [one.to_dict() for one in released.contents]} if held else {}
         text = json.dumps(found.to_dict() | more, indent=2, ensure_ascii=False)
     print_or_write(text, output)
     draw(found.plot, plot)

@@ -30,6 +30,8 @@ class Content:
         How many: rows, numbers, attributes, values, counts, characters or objects.
     line : int
         The line of the file; 0 if it has none.
+    smallest : int, optional
+        The smallest of numbers of rows of leaves, if the file shows that the numbers are rows.
 
     Examples
     --------
@@ -41,9 +43,14 @@ class Content:
     place: str
     amount: int
     line: int = 0
+    smallest: int | None = None
 
     def __str__(self) -> str:
         return f"{content_text(self.kind, self.amount)} ({self.where})"
+
+    def to_dict(self) -> dict[str, str | int]:
+        """Return the content as JSON-ready data, without what is not known."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     @property
     def where(self) -> str:

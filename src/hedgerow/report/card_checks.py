@@ -157,6 +157,9 @@ def stored(subject: Subject, kind: SheetKind) -> Iterator[Check]:
         where = list(dict.fromkeys(one.where for one in contents))
         more = f"; and {number_of(len(where) - _PLACES, 'more place')}" if len(where) > _PLACES else ""
         status, advice = _STORED[what]
+        smallest = min((one.smallest for one in contents if one.smallest is not None), default=None)
+        if kind == "board" and smallest is not None and smallest < subject.appetite.fewest_rows:
+            status, advice = "fail", f"the smallest leaf has {number_of(smallest, 'row')}"
         sentence = f"The {whole} holds {counted} ({'; '.join(where[:_PLACES])}{more}): {advice}."
         yield check(f"file-{what}", status, sentence, None if kind == "public" else amount)
 

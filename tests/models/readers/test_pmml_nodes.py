@@ -1,11 +1,13 @@
 """Counts of leaves: rows, or shares of rows, as exporters write them."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 import hedgerow as hr
 from hedgerow.models.readers.pmml import model_of_pmml
+from hedgerow.report import Report
 from tests.models.pmml_files import COUNTED as TREE
 
 GOLDEN = Path(__file__).parents[1] / "pmml"
@@ -73,3 +75,48 @@ def test_shares_without_numbers_of_rows_are_no_counts_and_are_reported():
 def test_counts_of_files_of_exporters(name, counts):
     """Made from the same 200 rows, by Nyoka 5.5.0 and sklearn2pmml 0.133.1."""
     assert [leaf.counts for leaf in hr.read_model(GOLDEN / name).leaves] == counts
+
+
+CLASSES = '"categorical" dataType="string"><Value value="a"/><Value value="b"/></DataField>'
+
+
+def number_tree(root, left, right):
+    """Return a tree of a number, whose nodes state their rows."""
+    text = TREE.replace('functionName="classification"', 'functionName="regression"')
+    text = text.replace(CLASSES, '"continuous" dataType="double"/>')
+    text = re.sub(
+        "<ScoreDistribution[^>]*>", "", text.replace('score="a"', 'score="1"').replace('score="b"', 'score="2"')
+    )
+    sizes = [f' recordCount="{size}"' if size else "" for size in (root, left, right)]
+    return text.format(*sizes[1:]).replace("<Node><True/>", f"<Node{sizes[0]}><True/>")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "smallest"),
+    [
+        (("43", "3", "40"), 3),
+        (("50", "30", "20"), 20),
+        (("44", "3", "40"), None),  # no sums
+        (("", "3", "40"), None),
+        (("1", "0.25", "0.75"), None),  # shares
+        (("100", "25", "75"), None),  # rows, or percentages
+        (("1", "1", "1"), None),
+        (("2", "1", "1"), 1),
+        (("40.5", "20", "20.5"), None),
+    ],
+)
+def test_the_smallest_leaf_of_a_tree_of_a_number_is_known_if_nodes_have_sums(sizes, smallest):
+    (content,) = model_of_pmml(number_tree(*sizes), None).contents
+    assert (content.kind, content.amount, content.smallest) == ("counts", len([x for x in sizes if x]), smallest)
+    board = Report.of(model_of_pmml(number_tree(*sizes), None)).board
+    (check,) = [one for one in board.checks if one.key == "file-counts"]
+    assert check.status == ("fail" if smallest is not None and smallest < 10 else "review")
+    assert board.status == ("fail" if check.status == "fail" else "not_run")
+
+
+def test_rows_without_classes_of_one_leaf_are_compared_with_the_whole():
+    text = TREE.format("", ' recordCount="7"', 30, 10, 0, 2).replace("<Node><True/>", '<Node recordCount="47"><True/>')
+    alone = '<ScoreDistribution value="a" recordCount="0"/><ScoreDistribution value="b" recordCount="2"/>'
+    model = model_of_pmml(text.replace(alone, ""), None)
+    assert [leaf.counts for leaf in model.leaves] == [(30, 10), None]
+    assert [(one.amount, one.smallest) for one in model.contents] == [(2, 7)]  # of the whole, and of this leaf

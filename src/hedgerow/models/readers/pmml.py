@@ -1,6 +1,6 @@
 """PMML: decision trees, those of R's rpart too, rule sets and scorecards. What else changes the meaning is refused."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -53,7 +53,7 @@ def model_of_pmml(text: str, schema: Schema | None) -> Model:
     for _ in listed(found.root):  # everything that is not listed is refused before anything is read
         pass
     reader = _Pmml(found, models[0], schema)
-    return reader.read().with_contents(contents_of(found, models[0], schema, counted=reader.counted))
+    return reader.read().with_contents(contents_of(found, models[0], schema, counts=reader.counts))
 
 
 @dataclass
@@ -63,7 +63,7 @@ class _Pmml:
     document: Document
     model: Element
     given: Schema | None
-    counted: Collection[Element] = ()  # the leaves whose rows by class are read
+    counts: Mapping[Element, Mapping[str, int]] = field(default_factory=dict[Element, dict[str, int]])  # of leaves
 
     @cached_property
     def fields(self) -> Mapping[str, PmmlField]:
@@ -178,7 +178,7 @@ class _Pmml:
         classes = [self.score(x.need("value"), x) for one in nodes for x in one.all("ScoreDistribution")]
         asked = self.asked(nodes, scores if self.is_number else [*scores, *classes])
         counts = {} if self.is_number else leaf_counts(nodes, self.score)
-        self.counted = counts.keys()
+        self.counts = counts
         growth = _Growth(asked, self, counts)
         found = asking.model_of(asked, growth.grown(root), card)
         _check_used(found, growth.tested)

@@ -1,7 +1,8 @@
 """Data of rows in a PMML document that its predictions do not show."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from fractions import Fraction
 
 from hedgerow.models.extra_contents import Content, comments_content, is_amount, text_content
 from hedgerow.models.pmml import EXTENDER, NOISE
@@ -20,15 +21,15 @@ _UNREAD = ("recordCount", "nbCorrect", "probability")
 
 
 def contents_of(
-    document: Document, model: Element, schema: Schema | None, *, counted: Collection[Element]
+    document: Document, model: Element, schema: Schema | None, *, counts: Mapping[Element, Mapping[str, int]]
 ) -> tuple[Content, ...]:
     """Return what a document holds apart from the model, by kind, in the order of the document.
 
-    `counted` has the leaves whose rows by class are read as counts of the model.
+    `counts` has the leaves whose rows by class are read as counts of the model.
     """
     root = document.root
     found = [*_rows(root), *_statistics(root), *_declared(root, schema, _target(model))]
-    found += _counts(model, counted)
+    found += _counts(model, counts)
     found += [one for one in _texts(root) if one is not None]
     return (*found, *comments_content(document.comments))
 
@@ -116,13 +117,38 @@ def _unlisted(field: Element, schema: Schema, target: str | None) -> int:
     return sum(value not in known for value in values)
 
 
-def _counts(model: Element, counted: Collection[Element]) -> Iterator[Content]:
+def _counts(model: Element, counts: Mapping[Element, Mapping[str, int]]) -> Iterator[Content]:
     """Yield numbers of rows that are not read as the counts of leaves, nor are sums of counts that are read."""
     parts = [x for x in model.walk() if x.tag in ("Node", "ScoreDistribution", "RuleSet", "SimpleRule")]
     given = [one for one in parts if any(name in one.given for name in _UNREAD)]
-    held = [one for one in given if not _is_counted(one, counted)]
+    held = [one for one in given if not _is_counted(one, counts)]
     if held:
-        yield Content("counts", held[0].path, len(held), held[0].line)
+        yield Content("counts", held[0].path, len(held), held[0].line, _smallest_leaf(model, counts))
+
+
+def _smallest_leaf(model: Element, counts: Mapping[Element, Mapping[str, int]]) -> int | None:
+    """Return the smallest number of rows of the leaves whose rows by class are not read.
+
+    None unless the numbers are known to be rows: whole numbers of which every node has the sum of its children.
+    """
+    nodes, sums = [one for one in model.walk() if one.tag == "Node"], 0
+    sizes: dict[Element, Fraction | None] = {}
+    for node in reversed(nodes):  # children come after their parents
+        below = [sizes[child] for child in node.all("Node")]
+        known = [size for size in below if size is not None]
+        total = sum(known) if below and len(known) == len(below) else None
+        own = Fraction(node.given["recordCount"]) if "recordCount" in node.given else total
+        own = Fraction(sum(counts[node].values())) if node in counts else own
+        if own is not None and total is not None and "recordCount" in node.given:
+            if own != total:
+                return None
+            sums += 1
+        sizes[node] = None if own is None else Fraction(own)
+    leaves = [sizes[node] for node in nodes if not node.all("Node") and node not in counts]
+    rows = [size for size in leaves if size is not None]
+    is_share = bool(nodes) and sizes[nodes[0]] in (1, 100)  # perhaps
+    is_known = bool(sums and rows) and not is_share and all(size.denominator == 1 for size in rows)
+    return int(min(rows)) if is_known else None
 
 
 def _is_counted(one: Element, counted: Collection[Element]) -> bool:
