@@ -137,6 +137,14 @@ def test_the_attacks_of_sacro_run_on_a_model_and_report_its_epsilon(tmp_path):
 
 
 @pytest.mark.peers("sacroml")
+def test_shadow_models_of_other_noise_are_refused():
+    clf = learned(budget=hr.Budget(rho=1))
+    with pytest.raises(ValueError, match="got a budget in rho"):
+        sacro_target(clf, a_table(), a_table())
+    assert sacro_target(clf.tree_, a_table(), a_table()).model.model.epsilon == 1
+
+
+@pytest.mark.peers("sacroml")
 @pytest.mark.parametrize("model", [without_privacy(), a_tree(no_guarantee_reason())])
 def test_a_model_without_a_guarantee_has_no_epsilon(model):
     target = sacro_target(model, a_table(), a_table())

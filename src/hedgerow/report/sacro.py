@@ -48,7 +48,8 @@ def sacro_target(model: Any, train: Pair, test: Pair, *, name: str = "") -> "Tar
     TypeError
         If the model is not hedgerow's, is not fitted, or predicts a number.
     ValueError
-        If rows and labels do not belong together, columns are absent, or a label is not a class of the model.
+        If rows and labels do not belong together, columns are absent, a label is not a class of the model, or the
+        estimator has a budget in ρ, with which other noise is drawn.
 
     Examples
     --------
@@ -90,7 +91,12 @@ def _learner(model: Any) -> Any:
     if is_model(model):
         return None
     learner: Any = clone(model)
-    return learner.set_params(budget=None) if "budget" in learner.get_params() else learner
+    if "budget" not in learner.get_params():
+        return learner
+    if learner.budget is not None and learner.budget.remaining_rho is not None:  # choices are made by other noise then
+        problem = "expected an estimator without a budget, or with a budget in epsilon, got a budget in rho"
+        raise ArgumentError(f"{problem}; pass the fitted model, on which attacks without shadow models run.")
+    return learner.set_params(budget=None)
 
 
 def _frame(table: Table, schema: Schema) -> pd.DataFrame:
