@@ -78,6 +78,13 @@ def test_each_candidate_makes_a_table():
     assert table_digests(rows, SCHEMA, others) == (digest(FRAME.iloc[:3], LABELS.iloc[:3]), whole)
 
 
+def test_too_many_candidates_leave_the_table_open():
+    """Some digests alone would make a report refuse the attack if another candidate was in the table."""
+    rows, others = LabelledRows.of(FRAME, LABELS), FRAME.iloc[[0] * 100].reset_index(drop=True)
+    many = LabelledRows.of(others, pd.Series([True] * 100, name="ill"))
+    assert table_digests(rows, SCHEMA, many) == ()
+
+
 @pytest.mark.parametrize("epsilon", [0.1, "1/10", "0.1", Fraction(1, 10)])
 def test_a_private_learner_has_its_exact_epsilon_and_first_mechanism(epsilon):
     found = AttackSubject.of(hr.PrivateTreeClassifier(epsilon, schema=SCHEMA, max_depth=1), None)

@@ -26,7 +26,7 @@ from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import column_of
 
 LONGEST_TEXT = 2_000  # characters of a parameter; a longer text is replaced by its digest
-MOST_PARAMETERS, MOST_TABLES = 1_000, 1_000
+MOST_PARAMETERS, MOST_TABLES = 1_000, 100
 _NO_PARAMETERS = ("budget", "memory", "n_jobs", "random_state", "verbose")  # none changes the distribution of models
 _KINDS = ("tree", "rule list", "scorecard")
 
@@ -207,7 +207,7 @@ def _type_name(value: Any) -> str:
 
 
 def table_digests(rows: LabelledRows, schema: Schema | None, candidates: LabelledRows | None = None) -> tuple[str, ...]:
-    """Return the digests of the tables that can be the attacked one; none if a column cannot be compared.
+    """Return the digests of the tables that can be the attacked one; none if they are too many or not comparable.
 
     Rows are compared in the columns of the schema, or else in all columns.
     """
@@ -216,7 +216,10 @@ def table_digests(rows: LabelledRows, schema: Schema | None, candidates: Labelle
         others = [] if candidates is None else _lines(candidates, schema)
     except HedgerowError:  # what a learner takes, an audit of it takes; only the comparison of tables is lost
         return ()
-    return tuple(dict.fromkeys(_digest([*own, *more]) for more in ([], *([one] for one in others[: MOST_TABLES - 1]))))
+    if len(others) >= MOST_TABLES:
+        return ()
+    own.sort()  # once: sorting sorted lines with one more is quick
+    return tuple(dict.fromkeys(_digest([*own, *more]) for more in ([], *([one] for one in others))))
 
 
 def tables_digest(parts: Sequence[LabelledRows], schema: Schema | None) -> str | None:
