@@ -23,6 +23,7 @@ from hedgerow.report.attacks import (
     largest_advantage,
     largest_auc,
     largest_success,
+    permitted,
     refutations,
 )
 from hedgerow.report.promises import largest_rate
@@ -200,6 +201,15 @@ def test_what_attacks_reached_stands_beside_what_epsilon_permits():
     section = attack_section(Subject(without_privacy()), [plain])
     assert {row[5].value for row in section.grids[1].rows} == {None}
     assert "not compared with the rows" in {row[4].text for row in section.grids[0].rows}
+
+
+def test_the_limit_of_splits_of_a_fixed_size_is_the_one_for_replacing_a_row():
+    """0.2.0 printed the limit for adding or removing a row, which a private learner can exceed."""
+    subject = replace(PRIVATE, rows=40)
+    record = AttackRecord("membership", "m", subject, 1, (AttackMeasure("tpr", 0.2, at=0.1), AttackMeasure("auc", 0.6)))
+    one = Attached(record, "training")
+    bounds = [permitted(one, measure) for measure in record.measures]
+    assert bounds == [largest_rate(0.1, Fraction(2), Fraction(0)), largest_auc(Fraction(2), Fraction(0))]
 
 
 def test_without_an_attack_the_bound_is_stated_or_nothing_was_examined():
