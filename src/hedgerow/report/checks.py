@@ -95,10 +95,12 @@ class Kind(NamedTuple):
     essential: Sequence[str] = ()  # models for which a sheet without this check supports no release
     sheets: Sequence[SheetKind] = ("public", "board")
     version: int = 2
+    absent: str = "not applicable to this model"  # why a check whose `applies` is not met says nothing
 
 
 _NO_GUARANTEE, _GUARANTEE = "no-guarantee", "guarantee"
 _BOARD: Sequence[SheetKind] = ("board",)
+_NO_ATTACK = "no such attack was given, or there is no guarantee to compare it with"
 _ESSENTIAL = (_NO_GUARANTEE,)
 NEEDS: dict[str, str] = {
     "record": "the record of all releases of the table (--ledger)",
@@ -218,31 +220,52 @@ CATALOGUE: dict[str, Kind] = {
         "The attack is no better than guessing.",
         ("membership-attack",),
         sheets=_BOARD,
+        absent=_NO_ATTACK,
     ),
     "attack-lira": Kind(
-        "membership inference by refits", "The attack is no better than guessing.", ("lira-attack",), sheets=_BOARD
+        "membership inference by refits",
+        "The attack is no better than guessing.",
+        ("lira-attack",),
+        sheets=_BOARD,
+        absent=_NO_ATTACK,
     ),
-    "attack-lira-rows": Kind("rows that refits tell apart", "No row is told apart.", ("lira-attack",), sheets=_BOARD),
+    "attack-lira-rows": Kind(
+        "rows that refits tell apart", "No row is told apart.", ("lira-attack",), sheets=_BOARD, absent=_NO_ATTACK
+    ),
     "attack-exact-membership": Kind(
-        "the best membership inference", "No loss is above epsilon.", ("exact-membership-attack",), sheets=_BOARD
+        "the best membership inference",
+        "No loss is above epsilon.",
+        ("exact-membership-attack",),
+        sheets=_BOARD,
+        absent=_NO_ATTACK,
     ),
     "attack-exact-inference": Kind(
         "the best inference among candidates",
         "The chance to guess right is no larger than epsilon permits.",
         ("exact-inference-attack",),
         sheets=_BOARD,
+        absent=_NO_ATTACK,
     ),
     "attack-one-run": Kind(
-        "the privacy loss shown by one run", "No loss is above epsilon.", ("one-run-attack",), sheets=_BOARD
+        "the privacy loss shown by one run",
+        "No loss is above epsilon.",
+        ("one-run-attack",),
+        sheets=_BOARD,
+        absent=_NO_ATTACK,
     ),
     "attack-empirical": Kind(
-        "the privacy loss shown by many runs", "No loss is above epsilon.", ("empirical-attack",), sheets=_BOARD
+        "the privacy loss shown by many runs",
+        "No loss is above epsilon.",
+        ("empirical-attack",),
+        sheets=_BOARD,
+        absent=_NO_ATTACK,
     ),
     "attack-refutation": Kind(
         "attacks and the claimed guarantee",
         "No attack reached more than epsilon permits.",
         ("attached", _GUARANTEE),
         sheets=_BOARD,
+        absent=_NO_ATTACK,
     ),
     "file-rows": Kind("rows of data in the model", "No row of data is in the model."),
     "file-extremes": Kind("least and largest values in the model", "No least or largest value is in the model."),
@@ -442,7 +465,7 @@ def _without_findings(kind: SheetKind, present: Collection[str], found: Collecti
 
 def _status(own: Kind, present: Collection[str]) -> tuple[Status, str]:
     if any(tag not in present for tag in own.applies):
-        return "not_applicable", f"{own.title[0].upper()}{own.title[1:]}: not applicable to this model."
+        return "not_applicable", f"{own.title[0].upper()}{own.title[1:]}: {own.absent}."
     missing = [NEEDS[tag] for tag in own.needs if tag not in present]
     if missing and "hidden" in present:
         return "not_run", f"{own.title[0].upper()}{own.title[1:]}: examined on the sheet for the board alone."
