@@ -87,7 +87,7 @@ def test_an_overfitted_ensemble_is_rejected_whatever_is_given(kind, rows, schema
 
 
 @pytest.mark.parametrize("schema", [None, SCHEMA], ids=["no schema", "schema"])
-@pytest.mark.parametrize("rows", [{"train": TRAIN}, {"train": TRAIN, "test": TEST}], ids=["train", "both"])
+@pytest.mark.parametrize("rows", [{}, {"train": TRAIN}, {"train": TRAIN, "test": TEST}], ids=["none", "train", "both"])
 @pytest.mark.parametrize("first", [(), (SimpleImputer(strategy="most_frequent").set_output(transform="pandas"),)])
 def test_an_overfitted_pipeline_is_rejected_whether_its_steps_can_be_read_or_not(first, rows, schema):
     model = steps(DecisionTreeClassifier(random_state=0), *first).fit(*TRAIN)
@@ -187,7 +187,7 @@ def test_rows_may_have_columns_that_the_model_does_not_use():
     [
         (IsolationForest(n_estimators=3), "a class or a number, got a IsolationForest, which predicts neither"),
         (RandomTreesEmbedding(3), "got a RandomTreesEmbedding, which predicts neither"),
-        (VotingClassifier([("a", DecisionTreeClassifier())]), "got a VotingClassifier; report on each of its models"),
+        (VotingClassifier([("a", DecisionTreeClassifier())]), "got a VotingClassifier; examine each of its models"),
         (BaggingClassifier(LogisticRegression()), "expected an ensemble of decision trees, got a BaggingClassifier"),
         (make_pipeline(StandardScaler(), LogisticRegression()), "got LogisticRegression"),
     ],

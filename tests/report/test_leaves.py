@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -221,7 +222,7 @@ def test_leaves_that_ask_for_a_sensitive_attribute_are_counted():
 
 def test_where_nothing_is_known_it_says_how_to_measure(tmp_path):
     tree, _ = overfitted()
-    section, values, found = of(tree)
+    section, values, found = of(SimpleNamespace(apply=tree.apply, predict=tree.predict))
     assert section.answer.startswith("Not measured.")
     assert "--data" in section.measure
     assert (values, found) == ({"leaves whose rule asks for a sensitive attribute": None}, {})

@@ -38,10 +38,11 @@ def test_a_tree_of_another_library_has_words_with_a_schema():
 
 def test_stored_counts_of_another_library_are_taken_before_rows():
     tree, schema = overfitted()
-    values = np.zeros((5, 1), dtype=int)
-    assert Subject(tree, schema=schema).leaves((values, [0] * 5)).leaves[0].endswith("code <= 0")
-    assert sum(Subject(tree).leaves((values, [0] * 5)).rows) == 5  # no words, and rows counted
-    assert Subject(tree).leaves() is None
+    rows = np.zeros((5, 1), dtype=int), [0] * 5
+    assert Subject(tree, schema=schema).leaves(rows).leaves[0].endswith("code <= 0")
+    unnamed = Subject(tree)
+    assert sum(unnamed.leaves(rows).rows) == sum(unnamed.leaves().rows) == tree.tree_.n_node_samples[0]
+    assert unnamed.leaves().leaves[0].startswith("leaf ")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.exact.inference import ExactInference, exact_inference
 from hedgerow.audit.exact.membership import ExactMembership, TradeOff, exact_membership
 from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack
+from hedgerow.audit.inference.ensemble_risk import EnsembleRisk, MemberLeaves
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
 from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, OnlineLira, Rmia
@@ -29,8 +30,8 @@ from hedgerow.models.extra_contents import Content
 
 __all__ = [
     "Attack", "AttackMeasure", "AttackRecord", "AttackResult", "AttackSubject", "Attempt", "Content", "Domain",
-    "EmpiricalEpsilon", "ExactInference", "ExactMembership", "HasRegions", "LabelOnlyAttack", "LabelledRows",
-    "LeafRisk", "Leaves", "Membership", "OfflineLira", "OfflineRmia", "OneRunEpsilon", "OnlineLira", "Overfit",
+    "EmpiricalEpsilon", "EnsembleRisk", "ExactInference", "ExactMembership", "HasRegions", "LabelOnlyAttack", "LabelledRows",
+    "LeafRisk", "Leaves", "MemberLeaves", "Membership", "OfflineLira", "OfflineRmia", "OneRunEpsilon", "OnlineLira", "Overfit",
     "Paths", "ProbabilisticDataset", "RandomForestAttack", "Reconstruction", "Region", "Rmia", "RowDistribution",
     "ShadowAttack", "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff", "Values", "align", "empirical_epsilon",
     "exact_inference", "exact_membership", "joint_reconstruction", "leaf_risk", "lira", "membership",

@@ -6,14 +6,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, is_regressor
 
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import Clusters, LabelledRows, distinct, label_values
-from hedgerow.audit.inference.leaf_risk import LeafRisk, counted_risk, leaf_risk, stored_risk
+from hedgerow.audit.inference.leaf_risk import LeafRisk, counted_risk, single_risk, stored_risk, unnamed_risk
 from hedgerow.audit.readers.columns import Features, fitted_columns
-from hedgerow.audit.readers.ensembles import PREDICTORS, WITHOUT_TREES, final_model, members
+from hedgerow.audit.readers.ensembles import PREDICTORS, WITHOUT_TREES, final_model, is_ensemble
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.audit.readers.stored import stored_contents
@@ -73,10 +72,8 @@ class Subject:
         known = schema if schema is not None or released is None else released.schema
         last = model if released is not None else final_model(model)[1]
         paths, unread = None, ""
-        if released is not None or not isinstance(last, (*PREDICTORS, *WITHOUT_TREES)):
+        if released is not None or not is_ensemble(last):
             paths, known, unread = _paths(model, released, known, self.features)
-        else:
-            _check_ensemble(last)
         maker = f"{type(last).__module__.partition('.')[0]} ({type(last).__name__})"
         unprotected = PrivacyCard.none(Fact("learned_by", library=maker), software=Fact("library", name=maker))
         card = unprotected if released is None else released.privacy
@@ -235,30 +232,33 @@ class Subject:
     @cached_property
     def stored_leaves(self) -> LeafRisk | None:
         """The rows of the leaves by the counts that the model stores; None without leaves or counts."""
-        if not self.has_leaves or self.paths is None or self.paths.supports is None:
+        least, unit = self.appetite.fewest_rows, self.form.unit_column or None
+        if self.paths is None:
+            found = None if self.released is not None else unnamed_risk(self.last, least, self.schema)
+            return None if found is None else replace(found, unit=unit)
+        if not self.has_leaves or self.paths.supports is None:
             return None
         release = None if self.released is None else self.released.leaf_release
-        found = stored_risk(self.paths, self.conditions, self.appetite.fewest_rows, self.schema, release)
-        return replace(found, unit=self.form.unit_column or None)
+        return replace(stored_risk(self.paths, self.conditions, least, self.schema, release), unit=unit)
 
     def leaves(self, train: tuple[Any, Any] | None = None) -> LeafRisk | None:
         """Return the rows of the leaves, from the training rows if given; None without leaves or counts.
 
         Persons are counted instead of rows if the rows have the column that identifies them. The counts that another
-        library's model stores are counts of its training rows, and have the leaves in words.
+        library's model stores are counts of its training rows, if it stores all of them.
         """
         stored = self.stored_leaves
-        is_exact = self.released is None and stored is not None and stored.view == "exact" and not stored.several
-        if train is None or (is_exact and stored is not None and not stored.not_examined) or not self.has_leaves:
+        is_exact = self.released is None and stored is not None and stored.is_complete and not stored.several
+        if train is None or is_exact or not self.has_leaves:
             return stored
         rows = train if self.number is None else (train[0], self.levels(train[1]))
-        unit = self.form.unit_column or None
+        least, unit = self.appetite.fewest_rows, self.form.unit_column or None
         if self.paths is None or self.released is not None:
-            return leaf_risk(self.leaf_of, rows, schema=self.schema, threshold=self.appetite.fewest_rows, unit=unit)
+            return single_risk(self.leaf_of, rows, schema=self.schema, threshold=least, unit=unit)
         paths, schema, domain = self.refined  # those without rows too, which the leaves of rows have not
         classes, places = distinct(LabelledRows.of(*rows).values), paths.apply(rows[0], domain.schema)
         names = tuple(f"{i}. {text}" for i, text in enumerate(self.conditions, 1))
-        return counted_risk(names, places, classes, rows[0], schema, self.appetite.fewest_rows, unit)
+        return counted_risk(names, places, classes, rows[0], schema, least, unit)
 
     def predict(self, X: Any) -> Array:
         """Return the predicted class, or number, of each row."""
@@ -313,7 +313,6 @@ def _paths(
     The leaves of such a tree can be counted all the same, by the rows.
     """
     last = final_model(model)[1]
-    _refuse_other_ensembles(last)
     can_apply = callable(getattr(last, "apply", None))
     if released is not None and not released.leaves:
         return None, schema, ""
@@ -328,25 +327,6 @@ def _paths(
         expected = "a model of hedgerow, one that reconstruction audits read (with schema=), or one with apply(X)"
         raise ArgumentTypeError(f"expected {expected}, got {type(last).__name__}.")
     return None, schema, ""
-
-
-def _refuse_other_ensembles(model: Any) -> None:
-    if members(model) and not (is_classifier(model) or is_regressor(model)):
-        problem = "expected a model that predicts a class or a number"
-        raise ArgumentTypeError(f"{problem}, got a {type(model).__name__}, which predicts neither.")
-    if members(model):
-        problem = "expected a model, or an ensemble of trees that predicts by nothing else"
-        raise ArgumentTypeError(f"{problem}, got a {type(model).__name__}; report on each of its models.")
-
-
-def _check_ensemble(ensemble: Any) -> None:
-    """Check that an ensemble is fitted, has one output, and consists of trees if its trees can be read."""
-    check_is_fitted(ensemble)
-    if getattr(ensemble, "n_outputs_", 1) != 1:
-        raise ArgumentError(f"expected a model with one output, got {ensemble.n_outputs_} outputs.")
-    if not isinstance(ensemble, WITHOUT_TREES) and not members(ensemble):
-        problem = f"expected an ensemble of decision trees, got a {type(ensemble).__name__} of other models"
-        raise ArgumentTypeError(f"{problem}; report on each of them.")
 
 
 def check_optional(given: object, kind: Any, what: str, name: str) -> None:

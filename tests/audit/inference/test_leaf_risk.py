@@ -5,12 +5,19 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import hedgerow as hr
-from hedgerow.audit import LeafRisk, leaf_risk
+from hedgerow.audit import EnsembleRisk, LeafRisk, leaf_risk
+from hedgerow.audit.readers import read
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_release import LeafRelease
@@ -52,6 +59,53 @@ def test_what_a_model_stores_and_what_is_counted_agree(tree):
     assert "1 of 4 leaves have fewer than 10 rows, 4 together" in str(stored)
     optimal = hr.OptimalTreeClassifier(max_depth=2, schema=SCHEMA).fit(X, Y)
     assert leaf_risk(optimal).table.equals(leaf_risk(optimal, (X, Y)).table)
+
+
+def test_stored_counts_of_a_tree_need_no_schema(tree):
+    found, counted = leaf_risk(tree), leaf_risk(tree, (X, Y))
+    assert dict(zip(found.leaves, found.counts, strict=True)) == dict(zip(counted.leaves, counted.counts, strict=True))
+    piped = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0)).fit(X, Y)
+    assert set(leaf_risk(piped).counts) == COUNTS
+    number = DecisionTreeRegressor(random_state=0).fit(X, Y)
+    assert leaf_risk(number).counts is None
+    assert sorted(leaf_risk(number).rows) == sorted(leaf_risk(number, (X, Y)).rows)
+
+
+def test_stored_counts_that_missing_values_may_have_made_wrong_are_not_used(tree, monkeypatch):
+    monkeypatch.setattr(read, "_COUNTS_MISSING", False)
+    with pytest.raises(ValueError, match="expected a schema, as the model has none of its own"):
+        leaf_risk(tree)
+
+
+@pytest.mark.parametrize("rows", [None, (X, Y)], ids=["stored", "rows"])
+def test_the_trees_of_an_ensemble_are_examined_together(rows):
+    forest = make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)).fit(X, Y)
+    found = leaf_risk(forest, rows, threshold=7)
+    assert isinstance(found, EnsembleRisk)
+    assert len(found.members) == 5
+    assert (found.rows, found.view) == ((None, "drawn") if rows is None else (69, "exact"))
+    assert found.fewest < 7
+    assert len(found.small) > 0
+    with pytest.raises(ValueError, match="threshold must be a whole number >= 1"):
+        leaf_risk(forest, rows, threshold=0)
+
+
+def test_ensembles_whose_leaves_cannot_be_examined_are_refused():
+    for model, message in (
+        (HistGradientBoostingClassifier(), "scikit-learn publishes no structure of its trees"),
+        (IsolationForest(n_estimators=2), "expected a model that predicts a class or a number"),
+    ):
+        for rows in (None, (X, Y)):
+            with pytest.raises(TypeError, match=message):
+                leaf_risk(model.fit(X, Y), rows)
+
+
+def test_levels_of_a_number_take_the_place_of_classes_in_a_forest():
+    forest = RandomForestRegressor(3, random_state=0).fit(X, Y.astype(float))
+    found = leaf_risk(forest, (X, Y.astype(float)), schema=NUMBER)
+    assert found.classes == tuple(NUMBER.label.as_number.values)
+    assert found.pure
+    assert leaf_risk(forest, (X, Y.astype(float))).pure_leaves is None
 
 
 def test_the_smallest_leaves_are_told_first():
@@ -196,7 +250,7 @@ class Silent:
     [
         (lambda tree: leaf_risk(tree, (X, Y), threshold=0), ValueError, "threshold must be a whole number >= 1, got 0"),
         (lambda tree: leaf_risk(tree, X), TypeError, r"train must be a pair of rows and labels, \(X, y\), got ndarray"),
-        (lambda tree: leaf_risk(tree), ValueError, "expected a schema, as the model has none of its own"),
+        (lambda _: leaf_risk(Silent()), ValueError, "expected a schema, as the model has none of its own"),
         (lambda _: leaf_risk(Silent(), schema=SCHEMA), ValueError, "expected a model that stores the rows of its"),
         (lambda _: LeafRisk(("a",), (1, 2), None, None, "exact"), ValueError, "expected one number of rows"),
     ],

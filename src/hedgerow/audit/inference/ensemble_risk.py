@@ -127,9 +127,10 @@ class EnsembleRisk:
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import hedgerow as hr
     >>> X, y = np.array([[0, 0], [0, 1], [1, 0]]).repeat([20, 4, 30], axis=0), np.arange(54) % 2
     >>> forest = RandomForestClassifier(5, random_state=0).fit(X, y)
-    >>> found = counted_ensemble_risk(forest, X, ((0, 1), y), 10, None)
+    >>> found = hr.audit.leaf_risk(forest, (X, y))
     >>> found.rows, found.in_small, found.cells, found.alone
     (54, 4, 3, 0)
     """

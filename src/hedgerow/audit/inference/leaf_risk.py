@@ -9,14 +9,16 @@ import pandas as pd
 
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.count_comparison import compare_counts
+from hedgerow.audit.inference.ensemble_risk import EnsembleRisk, counted_ensemble_risk, stored_ensemble_risk
 from hedgerow.audit.inference.labelled import LabelledRows, distinct, once_a_unit, predicts_numbers
 from hedgerow.audit.inference.overfitting import apply_of, leaf_counts, leaf_numbers
 from hedgerow.audit.readers.columns import Features
+from hedgerow.audit.readers.ensembles import WITHOUT_TREES, final_model, is_ensemble
 from hedgerow.audit.readers.paths import Paths
-from hedgerow.audit.readers.read import paths_of
+from hedgerow.audit.readers.read import paths_of, unnamed_leaves
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Index
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.released import released_model
@@ -44,7 +46,7 @@ def leaf_risk(
     features: Features | None = None,
     threshold: int = FEWEST_SAFE_ROWS,
     unit: str | None = None,
-) -> "LeafRisk":
+) -> "LeafRisk | EnsembleRisk":
     """Check the leaves of a model as output checkers check the cells of a table, before the model is released.
 
     A leaf with fewer rows than a threshold describes few persons; in a pure one, whoever is known to be there has the
@@ -56,7 +58,8 @@ def leaf_risk(
     Parameters
     ----------
     model : RuleList, Tree, fitted estimator, function, or anything that reconstruction audits read
-        The model: a list or a tree of any supported library.
+        The model: a list or a tree of any supported library, one of scikit-learn's forests, baggings or boostings of
+        trees, or a fitted ``Pipeline`` that ends in one of them.
     train : tuple of (X, y), optional
         The training rows, counted in each leaf by the model's `apply` (a function of X serves too). Default: the counts
         that the model stores, `ValueError` if it stores none.
@@ -68,6 +71,11 @@ def leaf_risk(
     unit : str, optional
         The column of X that identifies a person, or a household or institution, if it is not the schema's unit.
         Units are then counted instead of rows.
+
+    Returns
+    -------
+    LeafRisk or EnsembleRisk
+        The leaves of a single model; or those of each tree of an ensemble, and of all trees together.
 
     Raises
     ------
@@ -94,12 +102,49 @@ def leaf_risk(
     [[20, False, False, False], [4, True, False, True], [30, False, True, False]]
     """
     least = check_integer("threshold", threshold, 1)
+    if is_ensemble(model):
+        return _ensemble_risk(model, train, schema, least, unit)
+    return single_risk(model, train, schema=schema, features=features, threshold=least, unit=unit)
+
+
+def _ensemble_risk(
+    model: Any, train: tuple[Any, Any] | None, schema: Schema | None, threshold: int, unit: str | None
+) -> EnsembleRisk:
+    last = final_model(model)[1]
+    if isinstance(last, WITHOUT_TREES):
+        problem = f"expected a model whose leaves can be examined, got a {type(last).__name__}"
+        raise ArgumentTypeError(f"{problem}: scikit-learn publishes no structure of its trees.")
     if train is None:
+        return stored_ensemble_risk(model, threshold, schema)
+    rows = LabelledRows.of_pair("train", train)
+    number = None if schema is None or schema.label is None else schema.label.as_number
+    by = distinct(rows.values)
+    if number is not None:
+        by = number.values, number.encode(column_of(rows.labels, number.name)).astype(np.intp)
+    elif predicts_numbers(last):
+        by = None
+    return counted_ensemble_risk(model, train[0], by, threshold, schema, unit)
+
+
+def single_risk(
+    model: Any,
+    train: tuple[Any, Any] | None = None,
+    *,
+    schema: Schema | None = None,
+    features: Features | None = None,
+    threshold: int = FEWEST_SAFE_ROWS,
+    unit: str | None = None,
+) -> "LeafRisk":
+    """Check the leaves of a single model, as `leaf_risk` does."""
+    if train is None:
+        found = None if schema is not None else unnamed_risk(final_model(model)[1], threshold, None)
+        if found is not None:
+            return found
         paths, declared = paths_of(model, schema, features)
         domain = Domain.of(declared, paths.literals)  # with the numbers that the model compares with
         conditions, released = normalised(paths, domain.schema).conditions(domain.schema), released_model(model)
         release = None if released is None else released.leaf_release
-        return replace(stored_risk(paths, conditions, least, declared, release), unit=unit)
+        return replace(stored_risk(paths, conditions, threshold, declared, release), unit=unit)
     rows = LabelledRows.of_pair("train", train)
     places = apply_of(model)(train[0])
     names, (leaves, *_) = leaf_numbers(model, [places])
@@ -113,7 +158,7 @@ def leaf_risk(
         note = compared.sentence if compared.is_mismatch else ""
     else:
         by = None if predicts_numbers(model) else distinct(rows.values)
-    return replace(counted_risk(names, leaves, by, train[0], declared, least, unit), note=note)
+    return replace(counted_risk(names, leaves, by, train[0], declared, threshold, unit), note=note)
 
 
 def counted_risk(
@@ -138,6 +183,15 @@ def counted_risk(
         counts = leaf_counts(*each, shape=(len(names), len(classes)))
     view = "exact" if held is None else "units"
     return LeafRisk(names, totals, counts, classes, view, least, schema, unit=unit)
+
+
+def unnamed_risk(model: Any, threshold: int, schema: Schema | None) -> "LeafRisk | None":
+    """Return the risk of the leaves of scikit-learn's trees by stored counts, without conditions; None for others."""
+    found = unnamed_leaves(model)
+    if found is None:
+        return None
+    names = tuple(f"leaf {node}" for node in found.nodes)
+    return LeafRisk(names, found.supports, found.counts, found.classes, found.view, threshold, schema)
 
 
 def stored_risk(
@@ -244,6 +298,12 @@ class LeafRisk:
         """The leaves whose rows by class are not known, and which may be pure, counted from 0."""
         known = self.known_counts
         return tuple(i for i in range(len(self.leaves)) if i not in known and self.rows[i] != 0)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the rows of each leaf are known exactly, and the classes of all rows."""
+        is_known = self.counts is not None and not self.not_examined and not self.classes_not_examined
+        return is_known and self.view in ("exact", "units")
 
     @property
     def small(self) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -22,6 +23,7 @@ from sklearn.ensemble import (
 )
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import BaseDecisionTree
+from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.readers.columns import Columns, Features, fitted_columns
 from hedgerow.audit.readers.encoders import last_step
@@ -40,6 +42,35 @@ PREDICTORS = (*_WITH_APPLY, BaggingClassifier, BaggingRegressor, AdaBoostClassif
 
 WITHOUT_TREES = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 """The types of ensembles whose trees have no public structure."""
+
+
+def is_ensemble(model: Any) -> bool:
+    """Return whether a model, or the last step of a pipeline, is an ensemble of trees, or one without public trees.
+
+    Raises
+    ------
+    ValueError
+        If it is not fitted, or has several outputs.
+    TypeError
+        If it is an ensemble that predicts neither a class nor a number, or of models other than trees.
+    """
+    last = final_model(model)[1]
+    if isinstance(last, (*PREDICTORS, *WITHOUT_TREES)):
+        check_is_fitted(last)
+        outputs = getattr(last, "n_outputs_", 1)
+        if outputs != 1:
+            raise ArgumentError(f"expected a model with one output, got {outputs} outputs.")
+        if not isinstance(last, WITHOUT_TREES) and not members(last):
+            problem = f"expected an ensemble of decision trees, got a {type(last).__name__} of other models"
+            raise ArgumentTypeError(f"{problem}; examine each of them.")
+        return True
+    if members(last) and not (is_classifier(last) or is_regressor(last)):
+        problem = "expected a model that predicts a class or a number"
+        raise ArgumentTypeError(f"{problem}, got a {type(last).__name__}, which predicts neither.")
+    if members(last):
+        problem = "expected a model, or an ensemble that predicts by its trees alone"
+        raise ArgumentTypeError(f"{problem}, got a {type(last).__name__}; examine each of its models.")
+    return False
 
 
 def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> tuple[tuple[Any, Features], ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.readers.columns import Columns, Features
 from hedgerow.audit.readers.encoders import last_step
-from hedgerow.audit.readers.ensembles import members
+from hedgerow.audit.readers.ensembles import WITHOUT_TREES, leaf_order, members
 from hedgerow.audit.readers.paths import HasRegions, Paths, leaf_paths
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.conditions import Path
@@ -64,6 +64,11 @@ def _released_paths(model: LeafModel) -> Paths:
 
 def _unsupported(model: Any) -> str:
     names = ["hedgerow's RuleList, Tree and fitted estimators", "scikit-learn's trees", *LIBRARIES]
+    if isinstance(model, WITHOUT_TREES):
+        return (
+            f"cannot extract decision paths from a {type(model).__name__}, of whose trees scikit-learn publishes no "
+            "structure; hedgerow.audit.overfit and membership examine its predictions."
+        )
     return (
         f"cannot extract decision paths from a {type(model).__name__}; supported are {', '.join(names)}, and any "
         "object with\n"
@@ -95,9 +100,37 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     classes, said = _classes(model), _predictions(model, list(leaves))
     if not _COUNTS_MISSING and _splits_on_missing(model.tree_, columns):
         return Paths(paths, classes=classes, exclusive=True, predictions=said)
-    supports = tuple(map(int, model.tree_.n_node_samples[list(leaves)]))
-    view = "weighted" if getattr(model, "has_copies_", False) else "exact"
-    return Paths(paths, supports, _counts(model, list(leaves)), classes, view, exclusive=True, predictions=said)
+    supports, counts, view = _stored(model, list(leaves))
+    return Paths(paths, supports, counts, classes, view, exclusive=True, predictions=said)
+
+
+class UnnamedLeaves(NamedTuple):
+    """The leaves of a tree without their conditions, by the numbers of their nodes, and what the tree stores."""
+
+    nodes: tuple[int, ...]
+    supports: tuple[int, ...]
+    counts: tuple[tuple[int, ...] | None, ...] | None
+    classes: tuple[Any, ...] | None
+    view: str
+
+
+def unnamed_leaves(model: Any) -> UnnamedLeaves | None:
+    """Return the leaves that a fitted tree of scikit-learn stores, for which no schema is needed; None for others.
+
+    Before scikit-learn 1.8, it is not known without a schema whether the stored counts are right: None.
+    """
+    if not isinstance(model, BaseDecisionTree) or not _COUNTS_MISSING:
+        return None
+    check_is_fitted(model)
+    nodes = leaf_order(model)
+    supports, counts, view = _stored(model, nodes)
+    return UnnamedLeaves(tuple(nodes), supports, counts, _classes(model), view)
+
+
+def _stored(model: Any, leaves: list[int]) -> tuple[Any, Any, str]:
+    """Return the rows, and the rows of each class, that a tree stores of its leaves, and what they are."""
+    supports = tuple(map(int, model.tree_.n_node_samples[leaves]))
+    return supports, _counts(model, leaves), "weighted" if getattr(model, "has_copies_", False) else "exact"
 
 
 def _leaf_paths(tree: Any, columns: Columns) -> Iterator[tuple[int, Path]]:
