@@ -3,10 +3,14 @@
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow import read_model
@@ -58,8 +62,18 @@ def test_without_rows_or_counts_or_their_noise_nothing_is_compared():
         _, found = counts_check(model, rows_of(OTHERS))
         assert (found.status, "does not state the noise" in found.sentence) == ("not_run", True)
     tree, _ = overfitted()
-    _, found = counts_check(tree, (np.arange(86).reshape(-1, 1), np.arange(86) % 2))
+    unnamed = SimpleNamespace(apply=tree.apply, predict=tree.predict)
+    _, found = counts_check(unnamed, (np.arange(86).reshape(-1, 1), np.arange(86) % 2))
     assert (found.status, "give a schema" in found.sentence) == ("not_run", True)
+
+
+@pytest.mark.parametrize("steps", [[], [StandardScaler()]], ids=["tree", "pipeline"])
+def test_counts_of_trees_of_scikit_learn_are_compared_without_a_schema(steps):
+    tree, _ = overfitted()
+    values = np.repeat(np.arange(86), np.where(np.arange(86) < 31, 1, 3)).reshape(-1, 1)
+    model = make_pipeline(*steps, clone(tree)).fit(values, values[:, 0] % 2)
+    assert counts_check(model, (values, values[:, 0] % 2))[1].status == "pass"
+    assert counts_check(model, (values[1:], values[1:, 0] % 2))[1].status == "fail"
 
 
 def test_rows_by_bin_of_a_scorecard_are_compared():

@@ -30,10 +30,11 @@ from hedgerow.models.extra_contents import Content
 
 __all__ = [
     "Attack", "AttackMeasure", "AttackRecord", "AttackResult", "AttackSubject", "Attempt", "Content", "Domain",
-    "EmpiricalEpsilon", "EnsembleRisk", "ExactInference", "ExactMembership", "HasRegions", "LabelOnlyAttack", "LabelledRows",
-    "LeafRisk", "Leaves", "MemberLeaves", "Membership", "OfflineLira", "OfflineRmia", "OneRunEpsilon", "OnlineLira", "Overfit",
-    "Paths", "ProbabilisticDataset", "RandomForestAttack", "Reconstruction", "Region", "Rmia", "RowDistribution",
-    "ShadowAttack", "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff", "Values", "align", "empirical_epsilon",
-    "exact_inference", "exact_membership", "joint_reconstruction", "leaf_risk", "lira", "membership",
-    "one_run_epsilon", "overfit", "reconstruction", "stored_contents", "totals", "trees_of", "worst_neighbours",
+    "EmpiricalEpsilon", "EnsembleRisk", "ExactInference", "ExactMembership", "HasRegions", "LabelOnlyAttack",
+    "LabelledRows", "LeafRisk", "Leaves", "MemberLeaves", "Membership", "OfflineLira", "OfflineRmia", "OneRunEpsilon",
+    "OnlineLira", "Overfit", "Paths", "ProbabilisticDataset", "RandomForestAttack", "Reconstruction", "Region",
+    "Rmia", "RowDistribution", "ShadowAttack", "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff", "Values",
+    "align", "empirical_epsilon", "exact_inference", "exact_membership", "joint_reconstruction", "leaf_risk", "lira",
+    "membership", "one_run_epsilon", "overfit", "reconstruction", "stored_contents", "totals", "trees_of",
+    "worst_neighbours",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from hedgerow.audit.inference.count_comparison import CountComparison, compare_b
 from hedgerow.audit.inference.labelled import unit_numbers
 from hedgerow.audit.inference.output_cells import number_cells
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, leaf_overfit
+from hedgerow.audit.readers.read import unnamed_leaves
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
 from hedgerow.models.released import released_scorecard
@@ -62,8 +63,15 @@ def compared_rows(subject: Subject, train: tuple[Any, Any] | None) -> CountCompa
     LabelledRows.of_pair("train", train)
     if subject.released is not None and subject.released.has_points:
         return compare_bins(released_scorecard(subject.released), train[0])
+    if subject.is_ensemble or subject.is_opaque:
+        return None  # `ensembles.checks` compares the rows with all trees
     if subject.paths is None:
-        return CountComparison(obstacle="draws" if subject.is_ensemble else "no_paths")
+        stored = unnamed_leaves(subject.last)
+        if stored is None:
+            return CountComparison(obstacle="no_paths")
+        place = {node: i for i, node in enumerate(stored.nodes)}
+        nodes = np.asarray(apply_of(subject.leaf_of)(train[0])).tolist()
+        return compare_counts(subject.last, stored, np.array([place[node] for node in nodes]), *train)
     refined, _, domain = subject.refined
     return compare_counts(subject.own, refined, refined.apply(train[0], domain.schema), *train)
 

@@ -222,11 +222,11 @@ def tags(risk: EnsembleRisk | str) -> set[str]:
     return {name for name, holds in known.items() if holds}
 
 
-def reconstructed(subject: Subject, data: Any) -> Reconstruction | str:
+def reconstructed(subject: Subject, risk: EnsembleRisk | str, data: Any) -> Reconstruction | str:
     """Return what all trees of an ensemble together leave uncertain of each row, or the reason why it is not known."""
     if subject.is_opaque or subject.schema is None:
         return "The decision paths of this model are not known."
-    if data is None:
+    if data is None or isinstance(risk, str) or risk.contradicted:
         return "It depends on the training rows which combinations of leaves have rows."
     leaves = sum(tree.get_n_leaves() for tree in members(subject.last))
     if leaves > MOST_LEAVES or len(data) * len(members(subject.last)) > MOST_PLACES:

@@ -338,7 +338,8 @@ def _of_leaves(
     """
     data = None if train is None or are_others else train[0]
     if subject.is_ensemble or subject.is_opaque:
-        examined, guessed = ensembles.examined(subject, train), ensembles.reconstructed(subject, data)
+        examined = ensembles.examined(subject, train)
+        guessed = ensembles.reconstructed(subject, examined, data)
         tags = ensembles.tags(examined) | _counted(None, guessed)
         return ensembles.leaves(subject, examined), tuple(ensembles.checks(subject, examined)), guessed, tags
     risk, guessed = subject.leaves(train), disclosure.reconstructed(subject, data)

@@ -8,6 +8,7 @@ import numpy as np
 
 from hedgerow.audit.inference.labelled import label_values, unit_numbers
 from hedgerow.audit.readers.paths import Paths
+from hedgerow.audit.readers.read import UnnamedLeaves
 from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_model import LeafModel
@@ -177,15 +178,17 @@ def _largest(noise: CountNoise, terms: int, chance: float) -> float:
     return noise.spread(terms, 1 - chance) if chance >= _SMALLEST_CHANCE else noise.bound(terms, chance)
 
 
-def compare_counts(model: Any, paths: Paths, places: Index, X: Any, labels: Any = None) -> CountComparison:
+def compare_counts(
+    model: Any, paths: Paths | UnnamedLeaves, places: Index, X: Any, labels: Any = None
+) -> CountComparison:
     """Compare the counts of leaves that a model stores with rows.
 
     Parameters
     ----------
     model : Any
         The model, or its estimator, of any supported library.
-    paths : Paths
-        Its decision paths.
+    paths : Paths or UnnamedLeaves
+        Its decision paths, or its leaves by the numbers of nodes, with what the model stores of them.
     places : array of int
         The leaf of each row, or of each pattern of a tally.
     X : frame, array or Tally
@@ -217,7 +220,7 @@ def compare_counts(model: Any, paths: Paths, places: Index, X: Any, labels: Any 
     return CountComparison(any(one.is_mismatch() for one in compared))
 
 
-def _class_places(paths: Paths, labels: Any) -> Index | None:
+def _class_places(paths: Paths | UnnamedLeaves, labels: Any) -> Index | None:
     """Return the place of each label among the classes of stored counts; None if there are none, or some do not fit."""
     if paths.counts is None or paths.classes is None or labels is None:
         return None
