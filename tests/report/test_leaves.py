@@ -518,3 +518,18 @@ def test_identifiers_that_repeat_need_a_declared_unit(form, status, private):
     (found,) = [one for one in report.board.checks if one.key == "identifiers"]
     assert (found.status, found.informative) == (status, private)
     assert not any(one.key == "identifiers" for one in report.public.checks)
+
+
+def test_identifiers_that_cannot_be_looked_at_are_not_examined():
+    counts = ((15, 15), (20, 20), (15, 15))
+    frame, labels = rows_of(counts)
+    for form, extra, status in (
+        (Form(unit_column="person"), {}, "not_run"),
+        (Form(unit_column="person"), {"patient_id": np.arange(100) // 3}, "review"),
+    ):
+        report = Report.of(without_privacy(counts), form=form, train=(frame.assign(**extra), labels))
+        assert status in [one.status for one in report.board.checks if one.key == "identifiers"]
+    tree, _ = overfitted()
+    rows = pd.DataFrame({"code": np.arange(86)}), pd.Series(np.arange(86) % 2)
+    (found,) = [one for one in Report.of(tree, train=rows).board.checks if one.key == "identifiers"]
+    assert (found.status, "needs the schema" in found.sentence) == ("not_run", True)

@@ -112,22 +112,32 @@ def row_unit_checks(subject: Subject, train: tuple[Any, Any] | None) -> Iterator
 
 
 def _identifiers(subject: Subject, X: Any) -> Iterator[Check]:
-    stated, named = subject.form.rows_per_unit, subject.person_unit
-    table = Table.of(X)
-    if named is not None and named in (table.names or ()) and subject.form.unit_column:
-        most = most_rows(table.exact_column(named))
-        words = f"One value of {quoted_text(named)} has {number_of(most, 'row')}"
-        if stated is not None and most > stated:
-            sentence = f"{words}; the form states at most {number_of(stated, 'row')} a person."
-            yield check("identifiers", "fail", sentence, most, limit=stated)
-        elif stated is None and most > 1 and subject.card.unit is None:
-            sentence = f"{words}; the form does not state how many rows one person can have (rows_per_unit)."
-            yield check("identifiers", "review", sentence, most)
+    stated, named, columns = subject.form.rows_per_unit, subject.form.unit_column, Table.of(X).names or ()
+    if named and named in columns:
+        yield from _rows_of_persons(subject, most_rows(Table.of(X).exact_column(named)))
+    elif named:
+        sentence = f"The rows do not have the column {quoted_text(named)}, which identifies persons by the form."
+        yield check("identifiers", "not_run", sentence)
+    elif subject.schema is None and columns:
+        sentence = "Identifiers of persons among the columns: not examined. It needs the schema of the model."
+        yield check("identifiers", "not_run", sentence)
     for name, most in undeclared_identifiers(subject, X):
         if most > (stated or 1):
             looks = f"The column {quoted_text(name)} looks like an identifier of persons, of whom one has {most:,} rows"
             advice = "name it as unit_column in the form, with rows_per_unit, or leave it out of the rows"
             yield check("identifiers", "review", f"{looks}: {advice}.", most, limit=stated or 1)
+
+
+def _rows_of_persons(subject: Subject, most: int) -> Iterator[Check]:
+    """Yield whether the most rows of a person are more than stated, or are several and not stated."""
+    stated = subject.form.rows_per_unit
+    words = f"One value of {quoted_text(subject.form.unit_column)} has {number_of(most, 'row')}"
+    if stated is not None and most > stated:
+        sentence = f"{words}; the form states at most {number_of(stated, 'row')} a person."
+        yield check("identifiers", "fail", sentence, most, limit=stated)
+    elif stated is None and most > 1 and subject.card.unit is None:
+        sentence = f"{words}; the form does not state how many rows one person can have (rows_per_unit)."
+        yield check("identifiers", "review", sentence, most)
 
 
 def _second(subject: Subject, found: "SecondUnits") -> Check:
@@ -152,13 +162,13 @@ def _second(subject: Subject, found: "SecondUnits") -> Check:
 def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]]:
     """Yield columns of rows that look like identifiers of persons with several rows, and their most rows. **Private**.
 
-    Only columns outside of the schema are looked at, if neither form nor schema names the column of persons: columns
-    whose name is that of an identifier of persons, and columns whose values repeat as those of persons do
+    Only columns outside of the schema are looked at, if the rows do not have a column of persons that form or schema
+    names: columns with the name of an identifier of persons, and columns whose values repeat as identifiers do
     (`schema.contributions.repeats`: at least 20 values of text or 200 whole numbers, one in 20 rows at least, of which
     half repeat, none more than 10 times the mean). Dates, real numbers, ages and years are not taken for identifiers.
     """
     table = Table.of(X)
-    if subject.person_unit is not None or subject.schema is None or table.names is None:
+    if subject.schema is None or table.names is None or subject.person_unit in table.names:
         return
     known = {*subject.schema.columns(), *subject.schema.beside, subject.second_unit}
     for name in (name for name in table.names if name not in known):
