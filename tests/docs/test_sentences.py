@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import product
 from math import hypot
 
+from scipy.stats import binom
+
 from hedgerow.schema import Boolean, Label, Schema, count_candidates
 from tests.docs.page import writer
 
@@ -219,3 +221,16 @@ def test_a_set_gives_away_up_to_hundreds_of_times_more_and_less_on_other_tables(
     assert 200 < max(small) < 1000
     assert min(others) < 0.7
     assert {int(row["rows"]) for row in rows("random")} <= set(range(2, 20))
+
+
+def test_chance_flags_at_most_5_percent_of_sheets_and_supports_no_leaves_that_differ():
+    """By case to within 10^-4, and on the mean of all cases; leaves of 55 % or more pass in at most 5 %."""
+    found = records("chance.csv")
+    nulls = [row for row in found if row["false alarm"]]
+    for row in nulls:
+        draws = int(row["draws"])
+        assert float(row["false alarm"]) * draws <= binom.ppf(1 - 1e-4, draws, 0.05), row["name"]
+    assert sum(float(row["false alarm"]) for row in nulls) / len(nulls) < 0.05
+    apart = [row for row in found if float(row["guesses"]) >= 0.55]
+    assert apart
+    assert all(float(row["separation pass"]) <= 0.05 for row in apart)
