@@ -242,14 +242,16 @@ def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any,
     return leaf_overfit(model, rows[0], rows[1], subject.clusters)
 
 
-def _of(subject: Subject) -> str:  # what somebody who knows a row knows of it besides its leaf
-    return "class" if subject.number is None else "side of the median of the training rows"
+def _of(subject: Subject) -> str:
+    """Return what the attacker knows of a row: its class, and its leaf or what the model predicts for it."""
+    own = "class" if subject.number is None else "side of the median of the training rows"
+    return f"{own} and {'prediction' if subject.is_ensemble or subject.is_opaque else 'leaf'}"
 
 
 def separation_facts(subject: Subject, leaves: Overfit) -> list[SheetLine]:
     facts = list[SheetLine]()
     v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, leaves.upper_bound()
-    name, p_value = f"right guesses from {_of(subject)} and leaf", leaves.p_value
+    name, p_value = f"right guesses from {_of(subject)}", leaves.p_value
     facts.append(SheetLine("right_guesses", name, f"{100 * v:.1f} %", v))
     facts.append(SheetLine("right_guesses_by_chance", "right guesses by chance", f"{100 * chance:.1f} %", chance))
     facts.append(SheetLine("p_value", "p-value of so many right guesses", f"{p_value:.3f}", p_value))
@@ -274,7 +276,7 @@ def _separated(subject: Subject, leaves: Overfit) -> Check:
     status: Status = "pass" if most <= limit else "review" if is_beyond else "not_run"
     needed = leaves.test_rows_needed(limit) if status == "not_run" else None
     sentence = (
-        f"Knowing {_of(subject)} and leaf, an attacker guesses membership right in {100 * v:.1f} % of cases "
+        f"Knowing {_of(subject)}, an attacker guesses membership right in {100 * v:.1f} % of cases "
         f"({100 * chance:.1f} % by chance; p = {leaves.p_value:.3f}), "
         f"{'beyond chance' if is_beyond else 'which chance can explain'}. "
         f"On new rows it is at most {100 * most:.1f} % with 95 % confidence."
