@@ -26,6 +26,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.report import Report
+from hedgerow.report.disclosure import dominated_leaves
 from hedgerow.report.ensembles import MOST_LEAVES
 from hedgerow.report.subject import Subject
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Number, Schema
@@ -169,7 +170,7 @@ def test_ensembles_of_numbers_are_examined_by_levels(kind):
     board = Report.of(model, schema=schema, on=ON, **pairs).board
     found = statuses(board)
     assert (found["small-leaves"], found["pure-leaves"]) == ("fail", "fail")
-    assert found["few-of-class"] == "not_applicable"
+    assert (found["few-of-class"], found["dominance"]) == ("not_applicable", "fail")
     assert found["separation"] in ("review", "not_run", "pass")
     with pytest.raises(ValueError, match="expected a schema whose label is a number for a regressor"):
         Report.of(model)
@@ -223,6 +224,18 @@ def test_a_report_on_a_boolean_forest_knows_the_only_possible_rows():
     found = {one.key: one for one in Report.of(model, schema=schema, train=(bits, labels), on=ON).board.checks}
     assert found["known-rows"].value == 300
     assert found["known-rows"].status == "review"
+
+
+@pytest.mark.parametrize("persons", [60, 9])
+def test_dominated_leaves_are_those_of_the_definition(persons):
+    places, whose = RNG.integers(8, size=60), RNG.permutation(60) % persons
+    numbers = RNG.exponential(size=60) ** 3
+    for share in (0.05, 0.3, 1.0):
+        expected = 0
+        for leaf in np.unique(places):
+            sums = sorted((numbers[(places == leaf) & (whose == one)].sum() for one in range(persons)), reverse=True)
+            expected += sum(sums[2:]) < share * sums[0]
+        assert dominated_leaves(places, whose, numbers, share) == expected
 
 
 def _numbers(pair):

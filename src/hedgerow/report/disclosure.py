@@ -16,6 +16,7 @@ from hedgerow.audit.inference.labelled import unit_numbers
 from hedgerow.audit.inference.output_cells import number_cells
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, leaf_overfit
 from hedgerow.audit.readers.read import unnamed_leaves
+from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
 from hedgerow.models.released import released_scorecard
@@ -32,7 +33,7 @@ from hedgerow.report.contents import (
 from hedgerow.report.leaves import leaf_names
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
-from hedgerow.report.units import group_bound
+from hedgerow.report.units import group_bound, leaf_places
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import shown_text
 
@@ -81,28 +82,34 @@ def row_checks(subject: Subject, train: tuple[Any, Any] | None, compared: CountC
     if compared is not None:
         status: Status = "fail" if compared.is_mismatch else "not_run" if compared.obstacle else "pass"
         yield check("counts", status, compared.sentence)
-    if train is not None and subject.paths is not None:
+    if train is not None and subject.number is not None and not subject.is_private and subject.has_leaves:
         yield from _dominated(subject, train)
 
 
 def _dominated(subject: Subject, train: tuple[Any, Any]) -> Iterator[Check]:
     """Yield the leaves whose largest number can be told by the sum or mean and the second largest (p % rule)."""
-    if subject.number is None or subject.is_private:
-        return
-    refined, _, domain = subject.refined
-    places = refined.apply(train[0], domain.schema)
+    assert subject.number is not None
     found, share, numbers = 0, subject.appetite.dominance, np.abs(subject.numbers(train[1]))
     persons = unit_numbers(subject.schema, train[0], subject.person_unit)
-    whose = np.arange(len(places)) if persons is None else persons
-    for leaf in np.unique(places):
-        of_person = np.bincount(whose[places == leaf], numbers[places == leaf])
-        largest, *others = sorted(of_person.tolist(), reverse=True)
-        found += sum(others[1:]) < share * largest
+    whose = np.arange(len(numbers)) if persons is None else persons
+    for places in leaf_places(subject, train[0]):
+        found += dominated_leaves(places, whose, numbers, share)
     if found:
         largest_of = "row" if persons is None else "person"
         said = f"one {largest_of} has so much of the sum of {number_of(found, 'leaf', 'leaves')}"
         sentence = f"Of {shown_text(subject.number.name)}, {said} that others can tell it to within {100 * share:g} %."
         yield check("dominance", "fail", sentence, found, limit=0, percent=100 * share)
+
+
+def dominated_leaves(places: Index, whose: Index, numbers: Floats, share: float) -> int:
+    """Return the number of leaves in which all but the two largest persons have less than a share of the largest."""
+    held, inverse = np.unique(np.column_stack([places, whose]), axis=0, return_inverse=True)
+    sums, leaves = np.bincount(inverse.reshape(-1), numbers), held[:, 0]
+    order = np.lexsort((-sums, leaves))
+    ranked, starts = sums[order], np.flatnonzero(np.diff(leaves[order], prepend=-1))
+    rank = np.arange(len(ranked)) - np.repeat(starts, np.diff(starts, append=len(ranked)))
+    others = np.add.reduceat(np.where(rank > 1, ranked, 0.0), starts)
+    return int((others < share * ranked[starts]).sum())
 
 
 MOST_RULES = 200
@@ -142,6 +149,7 @@ def reconstruction_section(subject: Subject, found: Reconstruction | str) -> Sec
         return section("reconstruction", totals=None, problem=found, view="")
     possible = count_text(found.domain.possible_rows)
     values: dict[str, Any] = {"possible": possible, "mean": found.uncertainty, "least": found.curve()[0][0]}
+    values["place"] = "its leaves in all trees are" if subject.is_ensemble else "its leaf is"
     return section("reconstruction", _entropy_facts(found), totals=None, problem="", view=VIEWS[found.view], **values)
 
 

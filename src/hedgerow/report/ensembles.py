@@ -176,11 +176,17 @@ def _conditions(subject: Subject, tree: int, nodes: Sequence[int]) -> list[str]:
 
 
 def checks(subject: Subject, risk: EnsembleRisk | str) -> Iterator[Check]:
-    if isinstance(risk, str):
-        sentence = f"{risk[0].upper()}{risk[1:]}."
-        for rule in ("small-leaves", "pure-leaves", "few-of-class", "joint-cells", "counts"):
-            yield check(rule, "not_run", sentence, least=number_of(subject.appetite.fewest_rows, "row"))
-        return
+    yield from _not_examined(subject, risk) if isinstance(risk, str) else _examined(subject, risk)
+
+
+def _not_examined(subject: Subject, problem: str) -> Iterator[Check]:
+    least, percent = number_of(subject.appetite.fewest_rows, "row"), 100 * subject.appetite.dominance
+    by_kind = "few-of-class" if subject.number is None else "dominance"
+    for rule in ("small-leaves", "pure-leaves", "joint-cells", "counts", by_kind):
+        yield check(rule, "not_run", f"{problem[0].upper()}{problem[1:]}.", least=least, percent=percent)
+
+
+def _examined(subject: Subject, risk: EnsembleRisk) -> Iterator[Check]:
     least, small = number_of(risk.threshold, *risk.counted), sum(risk.small_leaves)
     rule = "small-leaves" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own"
     if small or risk.view != "weighted":
