@@ -89,7 +89,8 @@ def empirical_epsilon(
     Raises
     ------
     ValueError
-        If a parameter is out of range, or the file holds something else. Errors of `fit` are passed on.
+        If a parameter is out of range, the file holds something else, or runs would share a budget. Errors of `fit` are
+        passed on.
     TypeError
         If `fit` is neither an estimator nor a function, or a table is no pair.
 

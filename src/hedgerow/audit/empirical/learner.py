@@ -17,7 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from hedgerow.audit.attack_record import AttackMeasure, AttackResult
 from hedgerow.audit.counting.bin_values import Unspecified, values_of_bins
-from hedgerow.audit.inference.targets import unset_seeds
+from hedgerow.audit.inference.targets import check_own_budgets, unset_seeds
 from hedgerow.boundary.arguments import check_integer, check_probability, check_share
 from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning
@@ -36,6 +36,7 @@ def check_settings(fit: Any, claim: Any, delta: float, confidence: float) -> Non
         raise ArgumentError(f"claim must be a number > 0 or None, got {describe_argument(claim)}.")
     if isinstance(fit, type) or not (callable(fit) or hasattr(fit, "fit")):
         raise ArgumentTypeError(f"expected an estimator or a function of (X, y) as fit, got {type(fit).__name__}.")
+    check_own_budgets(fit, fit)
 
 
 def learner_name(fit: Any) -> str:

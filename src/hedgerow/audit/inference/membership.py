@@ -51,8 +51,8 @@ def membership(
     These are the splits of SSRL's Figure 5, whose shares are in the released code only. An attack that fails proves
     nothing: differential privacy bounds all of them.
 
-    **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted meanwhile;
-    they are not released, so pass the target no shared `Budget`.
+    **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted meanwhile.
+    They are not released, and a target that would charge each fit to the same `Budget` is refused.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def membership(
     ------
     ValueError
         If a parameter is out of range, lengths disagree, labels are missing, of one class, or never predicted by the
-        target, or there are too few rows to split. Errors of `fit` are passed on.
+        target, there are too few rows to split, or fits would share a budget. Errors of `fit` are passed on.
     TypeError
         If the target has no `fit` and `predict`, or the attack no `scores`.
 

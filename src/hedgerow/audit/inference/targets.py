@@ -32,6 +32,7 @@ class AttackTarget:
     def of(cls, target: Any, X: Any, y: Any, *, seeded: bool) -> Self:
         """Check the learner, and that the rows have labels of two or more classes, or two or more numbers."""
         make = _factory(target)
+        check_own_budgets(make(), make())
         rows = LabelledRows.of(X, y).typed(getattr(make(), "schema", None))
         if len(np.unique(rows.values)) < 2:
             raise ArgumentError("expected two or more classes, or numbers, in y, got one.")
@@ -85,6 +86,22 @@ def _factory(target: Any) -> Callable[[], Any]:
 
 def _copied(estimator: Any) -> Any:
     return clone(estimator) if isinstance(estimator, BaseEstimator) else copy.deepcopy(estimator)
+
+
+def check_own_budgets(first: Any, second: Any) -> None:
+    """Check that two fits of an audit do not charge the same budget: their models are not released."""
+    if _budgets(first) & _budgets(second):
+        problem = "expected a learner without a shared budget, got one whose budget each fit of the audit would charge"
+        advice = "these fits are not released: pass budget=None, or a function that creates a new Budget each time"
+        raise ArgumentError(f"{problem}; {advice}.")
+
+
+def _budgets(estimator: Any) -> set[int]:
+    """Return the identities of the budgets of an estimator and its parts."""
+    if isinstance(estimator, type) or not callable(getattr(estimator, "get_params", None)):
+        return set()
+    parameters = estimator.get_params().items()
+    return {id(value) for name, value in parameters if name.split("__")[-1] == "budget" and value is not None}
 
 
 def check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
