@@ -197,7 +197,7 @@ class Performance:
 
     @classmethod
     def measure(cls, subject: Subject, X: Any, role: Role, losses: Sequence[Losses], by: Sequence[str]) -> Self:
-        table, clusters = Table.of(X), subject.clusters(X)
+        table, clusters = Table.of(X), clusters_of(subject, X)
 
         def part(group: str, inside: Mask, confidence: float) -> Part:
             own, means, gains = clusters.inside(inside), list[tuple[float, float]](), list[Gain]()
@@ -214,6 +214,11 @@ class Performance:
         whole = part("all rows", np.ones(len(table), dtype=bool), CONFIDENCE)
         limits = tuple(subject.appetite.largest_deficit * one.scale for one in losses)
         return cls(role, subject.called(ROWS[role]), whole, tuple(ordered), limits)
+
+
+def clusters_of(subject: Subject, X: Any) -> Clusters:
+    """Return the rows of each person, which are not independent of each other."""
+    return Clusters.of(subject.schema, X, subject.person_unit, subject.form.rows_per_unit or 1)
 
 
 def pairs_of(train: Pair | None, test: Pair | None) -> list[tuple[Pair, Role]]:

@@ -4,6 +4,7 @@ Without a guarantee, what a model says and stores is for the board; with one, it
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
 from hedgerow.models.released import released_scorecard
 from hedgerow.report.checks import Check, Status, check
-from hedgerow.report.comparisons import alarm_share
+from hedgerow.report.comparisons import alarm_share, clusters_of
 from hedgerow.report.contents import (
     Column,
     Grid,
@@ -247,7 +248,7 @@ def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any,
     present = [set(of_set.tolist()) for of_set in classes]
     if present[0] != present[1] or len(present[0]) < 2:
         return None
-    return leaf_overfit(model, rows[0], rows[1], subject.clusters)
+    return leaf_overfit(model, rows[0], rows[1], partial(clusters_of, subject))
 
 
 def _of(subject: Subject) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 
 from hedgerow.audit.entropy.domain import Domain, normalised
-from hedgerow.audit.inference.labelled import Clusters, LabelledRows, distinct, label_values
+from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
 from hedgerow.audit.inference.leaf_risk import LeafRisk, counted_risk, single_risk, stored_risk, unnamed_risk
 from hedgerow.audit.readers.columns import Features, fitted_columns
 from hedgerow.audit.readers.ensembles import PREDICTORS, WITHOUT_TREES, final_model, is_ensemble
@@ -134,10 +134,6 @@ class Subject:
         declared = None if self.schema is None or self.schema.unit is None else self.schema.unit.column
         other = declared if declared != self.person_unit else None
         return self.form.second_unit or other
-
-    def clusters(self, X: Any) -> Clusters:
-        """Return the rows of each person, which are not independent of each other."""
-        return Clusters.of(self.schema, X, self.person_unit, self.form.rows_per_unit or 1)
 
     @property
     def part(self) -> str:
