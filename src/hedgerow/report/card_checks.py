@@ -33,7 +33,7 @@ def card_checks(
         yield from _recorded(subject, releases)
         yield from _unknown_file(subject, releases)
         yield from () if evaluation is None else _uncounted(evaluation.privacy.charges[-1], releases)
-    yield from stored(subject, kind)
+    yield from stored(subject, kind) if subject.is_private or kind == "board" else ()
     yield from constant(subject) if kind == "board" else ()
     missing = [asked for name, asked in _ASKED.items() if not getattr(subject.form, name)]
     if missing:
@@ -144,7 +144,7 @@ def _uncounted(charge: Charge, releases: Releases) -> Iterator[Check]:
 def stored(subject: Subject, kind: SheetKind) -> Iterator[Check]:
     """Yield the data in the model's file, or in the estimator, apart from its predictions; for the board with numbers.
 
-    How many rows an estimator stores may be how many it was trained on, which the public sheet does not say.
+    Without a guarantee they are functions of the rows, as are the lines that they are on: not for the public sheet.
     """
     whole = "file" if subject.released is not None else "estimator"
     by_kind = dict[ContentKind, list[Content]]()

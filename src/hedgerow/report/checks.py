@@ -102,12 +102,14 @@ _NO_GUARANTEE, _GUARANTEE = "no-guarantee", "guarantee"
 _BOARD: Sequence[SheetKind] = ("board",)
 _NO_ATTACK = "no such attack was given, or there is no guarantee to compare it with"
 _ESSENTIAL = (_NO_GUARANTEE,)
+_STORED = ("contents",)
 NEEDS: dict[str, str] = {
     "record": "the record of all releases of the table (--ledger)",
     "evaluation": "an evaluation (--evaluation)",
     "counts": "the numbers of rows of the leaves, by released counts or by the training rows (--data)",
     "class-counts": "the numbers of rows of each class in the leaves, by released counts or the training rows (--data)",
     "possible-rows": "the training rows (--data) of a model whose possible rows can be counted",
+    "contents": "what the model stores",
     "rows": "the training rows (--data)",
     "labelled": "training or held-out rows (--data, --test)",
     "both": "training rows and held-out rows (--data and --test), with rows of every class in both",
@@ -267,14 +269,18 @@ CATALOGUE: dict[str, Kind] = {
         sheets=_BOARD,
         absent=_NO_ATTACK,
     ),
-    "file-rows": Kind("rows of data in the model", "No row of data is in the model."),
-    "file-extremes": Kind("least and largest values in the model", "No least or largest value is in the model."),
-    "file-statistics": Kind("statistics of rows in the model", "No statistics of rows are in the model."),
-    "file-bounds": Kind("bounds in the model", "The model has no bounds but those of the schema."),
-    "file-values": Kind("names and values in the model", "The model has no names and values but those of the schema."),
-    "file-counts": Kind("counts in the model", "Every number of rows is read as a count of a leaf."),
-    "file-text": Kind("free text in the model", "No free text is in the model."),
-    "file-unread": Kind("parts of the model that were not read", "Every part of the model was read."),
+    "file-rows": Kind("rows of data in the model", "No row of data is in the model.", (), _STORED),
+    "file-extremes": Kind(
+        "least and largest values in the model", "No least or largest value is in the model.", (), _STORED
+    ),
+    "file-statistics": Kind("statistics of rows in the model", "No statistics of rows are in the model.", (), _STORED),
+    "file-bounds": Kind("bounds in the model", "The model has no bounds but those of the schema.", (), _STORED),
+    "file-values": Kind(
+        "names and values in the model", "The model has no names and values but those of the schema.", (), _STORED
+    ),
+    "file-counts": Kind("counts in the model", "Every number of rows is read as a count of a leaf.", (), _STORED),
+    "file-text": Kind("free text in the model", "No free text is in the model.", (), _STORED),
+    "file-unread": Kind("parts of the model that were not read", "Every part of the model was read.", (), _STORED),
 }
 """All kinds of checks by their stable id."""
 BOARD_ONLY = frozenset(key for key, kind in CATALOGUE.items() if kind.sheets == _BOARD)

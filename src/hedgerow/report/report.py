@@ -272,7 +272,7 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
         *((promises.decision("public"),) if subject.is_private else ()),
     )
     tags = subject.tags | _given(releases=releases) | _counted(risk, guessed)
-    checks = completed(found, "public", tags if subject.is_private else tags | {"hidden"})
+    checks = completed(found, "public", tags | {"contents" if subject.is_private else "hidden"})
     decides, appetite = subject.is_private, subject.appetite
     return Sheet("public", subject.title, made, SOFTWARE.words, checks, sections, decides, appetite)
 
@@ -317,7 +317,7 @@ def _board(
         *disclosure.separation_checks(subject, separated),
         *attack_checks(subject, attacks),
     )
-    tags = subject.tags | _given(releases, train, test, attacks, separated, by) | counted
+    tags = subject.tags | _given(releases, train, test, attacks, separated, by) | counted | {"contents"}
     if subject.is_private:
         every = completed(of_rows, "board", tags)
         added = (replace(one, informative=True) for one in every if one in of_rows or one.key in BOARD_ONLY)
