@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import binom
+from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.audit import Overfit
@@ -52,6 +53,18 @@ def test_a_model_without_a_guarantee_that_nobody_attacked_is_not_examined():
     assert list(separation_checks(subject, None)) == []
     (check,) = [one for one in Report.of(without_privacy()).board.checks if one.key == "membership"]
     assert (check.status, check.essential) == ("not_run", True)
+
+
+def test_an_attack_with_too_few_rows_to_show_or_exclude_success_examined_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.random((6000, 2))
+    y = np.where((X[:, 0] > 0.5) ^ (rng.random(6000) < 0.25), "yes", "no")
+    model, train = DecisionTreeClassifier(max_depth=2, min_samples_leaf=50).fit(X[:4000], y[:4000]), slice(4000)
+    for end, expected in ((4020, "not_run"), (6000, "pass")):
+        board = Report.of(model, train=(X[train], y[train]), test=(X[4000:end], y[4000:end])).board
+        found = {one.key: one.status for one in board.checks}
+        assert (found["separation"], found["membership"]) == (expected, expected)
+        assert (board.status == "not_run") == (expected == "not_run")
 
 
 def separated(train, test):

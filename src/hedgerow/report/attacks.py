@@ -355,5 +355,4 @@ def exposure(
 def attack_tags(attacks: Sequence[Attached]) -> set[str]:
     """Return which attacks were carried out, as checks name what they need."""
     kinds = {one.kind for one in attacks}
-    found = {f"{kind}-attack" for kind in kinds} | ({"attached"} if kinds else set())
-    return found | ({"attack"} if kinds & {"membership", "lira", "exact-membership"} else set())
+    return {f"{kind}-attack" for kind in kinds} | ({"attached"} if kinds else set())

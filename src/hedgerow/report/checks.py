@@ -116,7 +116,7 @@ NEEDS: dict[str, str] = {
     "second-unit-rows": "the training rows with the column of the second unit (--data)",
     "held-out": "held-out rows (--test)",
     "groups": "columns whose groups are compared (--by, or the form's sensitive attributes)",
-    "attack": "the result of a membership attack (--attack), or training rows and held-out rows",
+    "attack": "a membership attack (--attack), or training and held-out rows, with rows enough to show or exclude it",
 }
 """What checks need, and how it is given; a check that lacks it is not run and says so."""
 
@@ -283,6 +283,8 @@ CATALOGUE: dict[str, Kind] = {
     "file-unread": Kind("parts of the model that were not read", "Every part of the model was read.", (), _STORED),
 }
 """All kinds of checks by their stable id."""
+MEMBERSHIP_CHECKS = ("separation", "attack-membership", "attack-lira", "attack-lira-rows", "attack-exact-membership")
+"""The checks of membership inference, of which one must have been run for a model without a guarantee."""
 BOARD_ONLY = frozenset(key for key, kind in CATALOGUE.items() if kind.sheets == _BOARD)
 """The checks that only the sheet for the board has."""
 

@@ -33,7 +33,7 @@ from hedgerow.privacy.card import SOFTWARE
 from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.attack_binding import Attached, attached
 from hedgerow.report.attacks import attack_checks, attack_section, attack_tags, exposure
-from hedgerow.report.checks import BOARD_ONLY, Check, completed
+from hedgerow.report.checks import BOARD_ONLY, MEMBERSHIP_CHECKS, Check, completed
 from hedgerow.report.comparisons import Pair
 from hedgerow.report.contents import Cell, Column, Grid, Section, Sheet, SheetLine, json_text, page, section, text_of
 from hedgerow.report.files import FileDigest
@@ -318,6 +318,7 @@ def _board(
         *attack_checks(subject, attacks),
     )
     tags = subject.tags | _given(releases, train, test, attacks, separated, by) | counted | {"contents"}
+    tags |= _inferred(of_rows)
     if subject.is_private:
         every = completed(of_rows, "board", tags)
         added = (replace(one, informative=True) for one in every if one in of_rows or one.key in BOARD_ONLY)
@@ -363,9 +364,13 @@ def _given(
         "labelled": train is not None or test is not None,
         "both": separated is not None,
         "groups": bool(by),
-        "attack": separated is not None,
     }
     return {name for name, holds in given.items() if holds} | attack_tags(attacks)
+
+
+def _inferred(checks: Iterable[Check]) -> set[str]:
+    """Return "attack" if a membership inference showed or excluded success: one with too few rows examined nothing."""
+    return {"attack" for one in checks if one.key in MEMBERSHIP_CHECKS and one.status != "not_run"}
 
 
 def _counted(risk: LeafRisk | None, guessed: Reconstruction | str) -> set[str]:
