@@ -109,7 +109,7 @@ def test_a_file_that_the_record_does_not_have_is_found_by_its_digest():
     assert found(without_privacy(), named) == []
 
 
-def test_charges_for_rows_and_for_persons_are_not_added():
+def test_charges_for_rows_and_for_persons_add_up_for_a_person_whose_rows_are_stated():
     unit = Unit("who", 3)
     of_unit = [replace(charge, unit=unit) for charge in CARD.charges]
     card, of_rows = replace(CARD, charges=tuple(of_unit)), Charge("counts", Fraction(1, 4))
@@ -120,7 +120,16 @@ def test_charges_for_rows_and_for_persons_are_not_added():
         "epsilon = 1 for one who (at most 3 of its rows, drawn at random, are used) and 0.25"
         in found["releases"].sentence
     )
-    assert "and 0.25 for one row that fits the schema: amounts that do not add up" in found["releases"].sentence
+    words = "for one row that fits the schema, for all rows of one person 1.25: a guarantee that needs a reason"
+    assert f"and 0.25 {words}" in found["releases"].sentence
+    assert found["releases"].value == 1.25
+    form = replace(STATED, rows_per_unit=40)  # 1 for the person, and 40 times 1/4
+    found = {one.key: one for one in card_checks.card_checks(Subject(a_tree(card), form), "public", both)}
+    assert (found["releases"].value, found["releases"].status) == (11, "fail")
+    form = replace(STATED, rows_per_unit=None)
+    found = {one.key: one for one in card_checks.card_checks(Subject(a_tree(card), form), "public", both)}
+    assert found["releases"].status == "review"
+    assert "for one row that fits the schema: amounts that do not add up" in found["releases"].sentence
     assert "record" not in found
     rows_alone = Releases((PastRelease(Charge("counts", Fraction(9))),), None, "ledger")
     assert buckets(card, rows_alone)["record"] == "fail"

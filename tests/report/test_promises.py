@@ -150,7 +150,10 @@ def test_losses_of_different_units_are_told_apart():
     persons = Charge("counts", Fraction(2), unit=Unit("who", 1))
     record = Releases((*map(PastRelease, (*CARD.charges, persons)),), None)
     found = promises.earlier(Subject(a_tree()), record)
-    assert "those of different ones do not" in found.answer
+    assert "those of different ones do only for a person whose rows are stated" in found.answer
+    assert "epsilon of all, for all rows of one person" not in texts(found)
+    stated = promises.earlier(Subject(a_tree(), Form(rows_per_unit=3)), record)
+    assert texts(stated)["epsilon of all, for all rows of one person"] == "5"  # 3 times 1, and 2
     assert texts(found)["epsilon of all, by addition, for one row that fits the schema"] == "1"
     assert texts(found)[f"epsilon of all, by addition, for {persons.unit.name}"] == "2"
 

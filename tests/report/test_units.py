@@ -10,7 +10,8 @@ import pytest
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.report import Form, Subject
-from hedgerow.report.units import person_bound, second_units, undeclared_identifiers
+from hedgerow.report.releases import PastRelease, Releases
+from hedgerow.report.units import person_bound, person_epsilon, second_units, undeclared_identifiers
 from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, without_privacy
 
 
@@ -119,3 +120,12 @@ def by_hand(X):
         households = X.hh[leaf == number].value_counts()
         found.append((len(households), households.max() / households.sum()))
     return sorted(found)
+
+
+def test_visits_on_record_are_other_units_than_the_persons_of_the_schema():
+    """A person of the schema's unit has one step; their visits, another unit of the record, have two a row."""
+    persons, visits = Unit("patient_id", 6), Unit("visit", 3)
+    charges = [Charge("draw", Fraction(1), unit=unit) for unit in (persons, visits, None)]
+    releases = Releases(tuple(map(PastRelease, charges)), None)
+    assert person_epsilon(Subject(private(unit=persons), Form(rows_per_unit=4)), releases) == 1 + 8 + 4
+    assert person_epsilon(Subject(private(unit=persons)), releases) is None

@@ -7,7 +7,7 @@ from typing import Any
 from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models import caveats
 from hedgerow.models.extra_contents import NOUNS, Content, ContentKind, content_text
-from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.amounts import amount_text, total
 from hedgerow.privacy.card import NO_NOISE
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.wording import of_unit, protected
@@ -15,7 +15,7 @@ from hedgerow.report.appetite import Appetite
 from hedgerow.report.checks import Check, SheetKind, Status, check
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, public_release
-from hedgerow.report.units import group_bound, judged_epsilon, person_checks, steps_of
+from hedgerow.report.units import group_bound, judged_epsilon, person_checks, person_epsilon, steps_of
 from hedgerow.text.messages import number_of
 
 
@@ -106,19 +106,19 @@ def _tiers(appetite: Appetite) -> dict[str, Any]:
 def _recorded(subject: Subject, releases: Releases) -> Iterator[Check]:
     card, appetite = subject.card, subject.appetite
     unprotected, units = sum(bool(one.no_guarantee) for one in releases.charges), releases.by_unit
-    losses = {unit: one.epsilon * (steps_of(subject, unit) or 1) for unit, one in units.items()}
-    most = max(losses.values())
+    of_person = person_epsilon(subject, releases)
+    most = total(one.epsilon * (steps_of(subject, unit) or 1) for unit, one in units.items())
     status, words = _tier(most, appetite)
-    if len(units) > 1:
+    if len(units) > 1 and of_person is None:
         status, words = "review" if status == "pass" else status, "amounts that do not add up, since units differ"
     if unprotected:
         status, words = "fail", f"and {unprotected} of them have no guarantee, which no sum covers"
     amounts = " and ".join(
         amount_text(one.epsilon) + (f" for {of_unit(unit)}" if len(units) > 1 else "") for unit, one in units.items()
     )
-    is_more = any(losses[unit] > one.epsilon for unit, one in units.items())
-    of_person = f", for all rows of one person {amount_text(most)}" if is_more else ""
-    sentence = f"All releases on record together have epsilon = {amounts}{of_person}: {words}."
+    is_more = of_person is not None and any(most > one.epsilon for one in units.values())
+    more = f", for all rows of one person {amount_text(most)}" if is_more else ""
+    sentence = f"All releases on record together have epsilon = {amounts}{more}: {words}."
     yield check("releases/tier", status, sentence, float(most), **_tiers(appetite))
     if card.epsilon is not None and (card.unit not in units or card.epsilon > units[card.unit].epsilon):
         sentence = "The record does not have all of this model's charges: its epsilon is less than the card's."

@@ -9,7 +9,6 @@ from scipy.special import expit, logit
 
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import Charge, total_rho
-from hedgerow.privacy.unit import group_privacy
 from hedgerow.privacy.wording import noun, of_reasons, of_unit, suspected
 from hedgerow.report.contents import (
     Cell,
@@ -27,7 +26,7 @@ from hedgerow.report.contents import (
 from hedgerow.report.files import FileRole, sha256_of
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
-from hedgerow.report.units import PersonBound, group_bound, steps_of
+from hedgerow.report.units import PersonBound, group_bound, person_epsilon
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
@@ -210,10 +209,10 @@ def _losses(subject: Subject, releases: Releases) -> Iterator[SheetLine]:
         yield SheetLine(f"delta{end}", f"delta of all, by addition{whose}", delta, float(one.delta))
         if one.rho is not None:
             yield SheetLine(f"rho{end}", f"rho of all so far, a running figure{whose}", rho, float(one.rho))
-        total, _, _ = group_privacy(one.epsilon, one.delta, one.rho, steps_of(subject, unit) or 1)
-        if total > one.epsilon:
-            name = f"epsilon of all, for all rows of one person{whose}"
-            yield SheetLine(f"epsilon_person{end}", name, amount_text(total), float(total))
+    of_person = person_epsilon(subject, releases)
+    if of_person is not None and any(of_person > one.epsilon for one in units.values()):
+        name = "epsilon of all, for all rows of one person"
+        yield SheetLine("epsilon_person", name, amount_text(of_person), float(of_person))
 
 
 def noise(subject: Subject) -> Section:

@@ -13,11 +13,12 @@ from hedgerow.audit.inference.overfitting import apply_of
 from hedgerow.audit.readers.ensembles import leaf_nodes
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import DomainError
-from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.amounts import amount_text, total
 from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.unit import Unit, group_privacy
 from hedgerow.privacy.wording import noun, protected
 from hedgerow.report.checks import Check, Status, check
+from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.contributions import names_person, repeats
 from hedgerow.tables.columns import Column
@@ -56,7 +57,7 @@ def steps_of(subject: Subject, unit: Unit | None) -> int | None:
     rows = subject.form.rows_per_unit
     if unit is None:
         return rows
-    if subject.form.unit_column in ("", unit.column):
+    if subject.person_unit in (None, unit.column):
         return 1
     return None if rows is None else 2 * rows
 
@@ -73,6 +74,16 @@ def group_bound(subject: Subject) -> PersonBound | None:
     """Return the guarantee for all rows of one person if it is weaker than the guarantee of the card, else None."""
     bound = person_bound(subject)
     return None if bound is None or bound.steps == 1 else bound
+
+
+def person_epsilon(subject: Subject, releases: Releases) -> Fraction | None:
+    """Return the ε of all releases on record for all rows of one person; None if nothing states their number.
+
+    Releases with a guarantee for different units have one for a person each, and these add up.
+    """
+    amounts = [(one.epsilon, steps_of(subject, unit)) for unit, one in releases.by_unit.items()]
+    known = [epsilon * steps for epsilon, steps in amounts if steps is not None]
+    return total(known) if len(known) == len(amounts) else None
 
 
 def judged_epsilon(subject: Subject) -> Fraction:
