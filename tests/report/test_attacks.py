@@ -343,3 +343,44 @@ def test_other_results_are_refused():
             Report.of(without_privacy(), attacks=given)
     with pytest.raises(ValueError, match="expected at most 20 attacks, got 21"):
         Report.of(without_privacy(), attacks=[shadowed(0, 6).record] * 21)
+
+
+# Several attacks, and records with less than an attack measures
+
+
+@pytest.mark.parametrize("kind", ["membership", "lira", "exact-membership", "exact-inference", "one-run", "empirical"])
+@pytest.mark.parametrize("subject", [PRIVATE, PLAIN])
+def test_a_record_without_its_number_passes_no_check(kind, subject):
+    """The catalogue called an attack whose check yielded nothing no better than guessing."""
+    model = a_tree() if subject is PRIVATE else without_privacy()
+    found = {
+        one.key: one.status for one in Report.of(model, attacks=a_record(kind, subject, mu=0.1), on=ON).board.checks
+    }
+    own = {key: status for key, status in found.items() if key.startswith(f"attack-{kind}")}
+    assert set(own.values()) == {"not_run"}
+    assert len(own) == (2 if kind == "lira" else 1)
+
+
+def test_an_undecided_attack_hides_no_graver_one():
+    """The check was that of the largest AUC: one of few rows hid one that is significant."""
+    few = AttackMeasure("auc", 0.62, 0.4, 0.8, 0.95, p_value=0.2)
+    many = AttackMeasure("auc", 0.58, 0.56, 0.6, 0.95, p_value=1e-9)
+    attacks = [
+        AttackRecord("membership", "m", replace(PLAIN, rows=rows), 1, (one,)) for rows, one in ((20, few), (900, many))
+    ]
+    for order in (attacks, attacks[::-1]):
+        found = {one.key: one for one in Report.of(without_privacy(), attacks=order, on=ON).board.checks}
+        assert (found["attack-membership"].status, found["attack-membership"].value) == ("review", 0.58)
+
+
+def test_the_same_attack_is_attached_once():
+    """Copies would divide the share of false alarms, until a significant attack is none."""
+    with pytest.raises(ValueError, match="expected different attacks, got the same one twice"):
+        attached([shadowed(1), shadowed(1).record], Subject(without_privacy()), None, None)
+
+
+def test_a_subclass_of_the_same_name_is_another_learner():
+    other = type("PrivateTreeClassifier", (hr.PrivateTreeClassifier,), {"__module__": "elsewhere"})
+    result = hr.audit.exact_membership(other(1, schema=SCHEMA, max_depth=1), ROWS, ILL)
+    with pytest.raises(ValueError, match="estimator = PrivateTreeClassifier; got an attack with estimator = elsewhere"):
+        Report.of(MODEL, attacks=result)

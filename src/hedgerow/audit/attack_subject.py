@@ -38,7 +38,8 @@ class AttackSubject:
     Attributes
     ----------
     learner : str
-        The name of the estimator's class, or of the function that was audited.
+        The name of the estimator's class, with its module unless it is hedgerow's or scikit-learn's, or of the function
+        that was audited.
     parameters : tuple of (str, str)
         The parameters by name, as canonical JSON, sorted; without those that only seed, run or show a fit. ε and δ are
         fields of their own.
@@ -131,7 +132,7 @@ def _is_digest(text: object) -> bool:
 
 def learner_facts(fit: Any, *, uses_seed: bool = True) -> dict[str, Any]:
     """Return the fields of `AttackSubject` about an estimator, fitted or not, or about a function."""
-    name = type(fit).__name__ if hasattr(fit, "fit") else getattr(fit, "__name__", type(fit).__name__)
+    name = _learner_name(fit)
     schema = _schema(fit)
     facts: dict[str, Any] = {"learner": name[:LONGEST_TEXT], "parameters": _parameters(fit)}
     facts["schema"] = None if schema is None else schema.digest
@@ -150,6 +151,14 @@ def learner_facts(fit: Any, *, uses_seed: bool = True) -> dict[str, Any]:
         if not is_seeded:
             facts |= {"epsilon": epsilon, "delta": delta}
     return facts
+
+
+def _learner_name(fit: Any) -> str:
+    """Return the name of an estimator's class, with its module if that is another's: it may be a subclass of ours."""
+    if not hasattr(fit, "fit"):
+        return str(getattr(fit, "__name__", type(fit).__name__))
+    is_known = type(fit).__module__.partition(".")[0] in ("hedgerow", "sklearn")
+    return type(fit).__name__ if is_known else _type_name(type(fit))
 
 
 def _schema(fit: Any) -> Schema | None:

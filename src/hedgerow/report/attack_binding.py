@@ -54,6 +54,8 @@ def attached(attacks: object, subject: Subject, train: Pair | None, test: Pair |
     if len(given) > _MOST_ATTACKS:
         raise ArgumentError(f"expected at most {_MOST_ATTACKS} attacks, got {len(given)}.")
     records = tuple(map(record_of, given))
+    if any(record in records[:place] for place, record in enumerate(records)):
+        raise ArgumentError("expected different attacks, got the same one twice; its chance would be counted twice.")
     for record in records:
         _check_learner(record.subject, subject)
     return tuple(

@@ -209,23 +209,15 @@ def _refuted(subject: Subject, attacks: Sequence[Attached]) -> list[Refutation]:
 
 
 def attack_checks(subject: Subject, attacks: Sequence[Attached]) -> Iterator[Check]:
-    """Yield the checks of all attacks, of each kind the one that reached most."""
+    """Yield the checks of all attacks: of several of a kind the gravest one."""
     tests = sum(measure.p_value is not None for one in attacks for measure in one.record.measures)
     alarm = alarm_share("attacks") / max(tests, 1)
-    most: dict[AttackKind, Callable[[Attached], float]] = {
-        "membership": lambda one: one.value("auc"),
-        "lira": lambda one: one.value("auc"),
-        "exact-membership": lambda one: one.value("privacy_loss"),
-        "exact-inference": lambda one: one.value("advantage"),
-        "one-run": lambda one: one.value("epsilon"),
-        "empirical": lambda one: one.value("epsilon"),
-    }
-    for kind, size in most.items():
+    for kind, examined in _CHECKS.items():
         own = [one for one in attacks if one.kind == kind]
-        if own:
-            yield from _CHECKS[kind](subject, max(own, key=size), alarm)
-            if kind == "lira":
-                yield from _rows(subject, own, alarm)
+        found = [examined(subject, one, alarm) or _unknown(subject, f"attack-{kind}") for one in own]
+        yield from sorted(found, key=lambda one: _GRAVEST.index(one.status))[:1]
+        if kind == "lira" and own:
+            yield _rows(subject, own, alarm)
     refuted = _refuted(subject, attacks)
     if refuted:
         advice = "This is a fault of the software: report it to its maintainers"
@@ -234,15 +226,31 @@ def attack_checks(subject: Subject, attacks: Sequence[Attached]) -> Iterator[Che
         yield check("attack-refutation", "fail", sentence, worst.value, limit=worst.limit)
 
 
-def _auc(subject: Subject, attack: Attached, alarm: float) -> Iterator[Check]:
-    """Yield whether an attack scores members above other rows.
+_GRAVEST: tuple[Status, ...] = (
+    "fail",
+    "review",
+    "not_run",
+    "pass",
+    "not_applicable",
+)  # what is shown, then what is not
+
+
+def _unknown(subject: Subject, rule: str) -> Check:
+    """Return the check of a record without the number that is examined, as a file may be."""
+    most, strong = subject.appetite.most_guessed, subject.appetite.strong_epsilon
+    sentence = "The record of the attack does not have the number that is examined."
+    return check(rule, "not_run", sentence, most=most, strong=strong)
+
+
+def _auc(subject: Subject, attack: Attached, alarm: float) -> Check | None:
+    """Return whether an attack scores members above other rows.
 
     An AUC above the limit that is excluded with 95 % confidence passes, even if a smaller one is beyond chance.
     Otherwise an AUC beyond chance needs review. If neither is shown, the check was not conclusive.
     """
     measure, record, limit = attack.record.measure("auc"), attack.record, subject.appetite.most_guessed
     if measure is None or measure.interval is None or measure.p_value is None:
-        return
+        return None
     (low, high), can_show = measure.interval, attack.kind == "membership" or 2.0 ** -(record.repeats or 1) <= alarm
     status: Status = "not_run"
     if high <= limit and can_show:
@@ -255,65 +263,65 @@ def _auc(subject: Subject, attack: Attached, alarm: float) -> Iterator[Check]:
     if status == "not_run":
         needed = "rows" if attack.kind == "membership" else "rows or repeats"
         sentence += f" More {needed} can show whether it is below {limit:g}."
-    yield check(
+    return check(
         f"attack-{attack.kind}", status, sentence, measure.value, interval=measure.interval, limit=limit, most=limit
     )
 
 
-def _rows(subject: Subject, attacks: Iterable[Attached], alarm: float) -> Iterator[Check]:
-    """Yield whether fits with and without a row differ for some row, by the sign tests of all attacks by refits."""
+def _rows(subject: Subject, attacks: Iterable[Attached], alarm: float) -> Check:
+    """Return whether fits with and without a row differ for some row, by the sign tests of all attacks by refits."""
     found = [(one.record, measure) for one in attacks if (measure := one.record.measure("significant_rows"))]
-    for record, measure in sorted(found, key=lambda pair: pair[1].p_value or 0.0)[:1]:
-        needed = ceil(log2(max(record.subject.rows, 1) / alarm))
-        is_shown, rows = (measure.p_value or 0.0) <= alarm, number_of(max(int(measure.value), 1), "row")
-        if is_shown:
-            status: Status = "review" if subject.is_private else "fail"
-            sentence = f"Fits with and without the row differ significantly (Holm) for {rows}."
-        elif (record.repeats or 1) < needed:
-            few = f"{number_of(record.repeats or 1, 'split')} can show it of no row; {needed} can"
-            status, sentence = "not_run", f"Whether fits with and without a row differ is not known: {few}."
-        else:
-            status, sentence = "pass", "Fits with and without a row differ significantly (Holm) for no row."
-        yield check("attack-lira-rows", status, sentence, int(measure.value) if is_shown else 0, limit=0)
+    if not found:
+        return _unknown(subject, "attack-lira-rows")
+    record, measure = min(found, key=lambda pair: pair[1].p_value or 0.0)
+    needed = ceil(log2(max(record.subject.rows, 1) / alarm))
+    is_shown, rows = (measure.p_value or 0.0) <= alarm, number_of(max(int(measure.value), 1), "row")
+    if is_shown:
+        status: Status = "review" if subject.is_private else "fail"
+        sentence = f"Fits with and without the row differ significantly (Holm) for {rows}."
+    elif (record.repeats or 1) < needed:
+        few = f"{number_of(record.repeats or 1, 'split')} can show it of no row; {needed} can"
+        status, sentence = "not_run", f"Whether fits with and without a row differ is not known: {few}."
+    else:
+        status, sentence = "pass", "Fits with and without a row differ significantly (Holm) for no row."
+    return check("attack-lira-rows", status, sentence, int(measure.value) if is_shown else 0, limit=0)
 
 
-def _exact(subject: Subject, attack: Attached, alarm: float) -> Iterator[Check]:  # noqa: ARG001 -- nothing is tested
-    """Yield whether computed numbers are within what ε permits; of a model whose noise is known they say nothing."""
+def _exact(subject: Subject, attack: Attached, alarm: float) -> Check | None:  # noqa: ARG001 -- nothing is tested
+    """Return whether computed numbers are within what ε permits; of a model whose noise is known they say nothing."""
     code = "privacy_loss" if attack.kind == "exact-membership" else "success"
     measure = attack.record.measure(code)
     most = None if measure is None else permitted(attack, measure)
     if measure is None or most is None:
-        return
+        return None
     is_within, rule = measure.value <= most * _ROUNDING, f"attack-{attack.kind}"
     what = _MEASURES[code]
     sentence = f"{what[0].upper()}{what[1:]}: {_shown(code, measure.value)}; epsilon permits {_shown(code, most)}."
     if not subject.is_private:
         sentence += " The model has no guarantee, so that an attacker may do better."
-        yield check(rule, "review", sentence, measure.value, limit=most)
-    else:
-        yield check(rule, "pass" if is_within else "fail", sentence, measure.value, limit=most)
+        return check(rule, "review", sentence, measure.value, limit=most)
+    return check(rule, "pass" if is_within else "fail", sentence, measure.value, limit=most)
 
 
-def _bounded(subject: Subject, attack: Attached, alarm: float) -> Iterator[Check]:  # noqa: ARG001 -- see confidence
-    """Yield whether a lower bound of the privacy loss is large; a small one supports nothing."""
+def _bounded(subject: Subject, attack: Attached, alarm: float) -> Check | None:  # noqa: ARG001 -- see confidence
+    """Return whether a lower bound of the privacy loss is large; a small one supports nothing."""
     measure = attack.record.measure("epsilon")
     if measure is None:
-        return
+        return None
     rule, limit = f"attack-{attack.kind}", permitted(attack, measure)
     strong = float(subject.appetite.strong_epsilon)
     sure = f"{100 * (measure.confidence or 0):g} % confidence"
     sentence = f"The privacy loss of the learner is at least {measure.value:.3g} ({sure}), by {_NAMES[attack.kind]}."
     if limit is not None and subject.is_private:
         status: Status = "pass" if measure.value <= limit * _ROUNDING else "fail"
-        yield check(rule, status, f"{sentence} Epsilon is {limit:g}.", measure.value, limit=limit, strong=strong)
-        return
+        return check(rule, status, f"{sentence} Epsilon is {limit:g}.", measure.value, limit=limit, strong=strong)
     limit = strong
     status = "review" if measure.value > limit else "not_applicable"
     more = "" if status == "review" else " A small lower bound supports no release."
-    yield check(rule, status, sentence + more, measure.value, limit=limit, strong=limit)
+    return check(rule, status, sentence + more, measure.value, limit=limit, strong=limit)
 
 
-_CHECKS: dict[AttackKind, Callable[[Subject, Attached, float], Iterator[Check]]] = {
+_CHECKS: dict[AttackKind, Callable[[Subject, Attached, float], Check | None]] = {
     "membership": _auc,
     "lira": _auc,
     "exact-membership": _exact,
