@@ -11,7 +11,7 @@ import pytest
 
 import hedgerow
 from hedgerow import errors
-from hedgerow.text.messages import near_miss, shown
+from hedgerow.text.messages import capitalised, near_miss, shown
 
 SOURCE = Path(hedgerow.__file__).parent
 PROTOCOLS = {"AttributeError", "IndexError", "NotImplementedError"}  # of a module, a sequence, a base class
@@ -68,3 +68,8 @@ def test_shown_values_are_short_and_of_plain_types_only():
 )
 def test_a_near_miss_is_asked_about(word, words, found):
     assert near_miss(word, words) == ("" if found is None else f" Did you mean '{found}'?")
+
+
+@pytest.mark.parametrize(("text", "sentence"), [("the AUC of X", "The AUC of X"), ("", ""), ("é", "É")])
+def test_only_the_first_letter_is_capitalised(text, sentence):
+    assert capitalised(text) == sentence

@@ -12,11 +12,11 @@ from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.boundary.canonical import canonical
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.amounts import total
+from hedgerow.report.comparisons import Pair
 from hedgerow.report.subject import Subject
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
 
-Pair = tuple[Any, Any]
 TableMatch = Literal["training", "all", "made", "not_compared"]
 _MOST_ATTACKS = 20
 _IN_WORDS = ("text", "as_stated")  # mechanisms of cards that were not made by a fit

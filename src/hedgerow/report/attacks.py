@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from math import ceil, expm1, log2, tanh
 from typing import NamedTuple
 
@@ -12,13 +13,13 @@ from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.unit import group_privacy
-from hedgerow.report.attack_binding import Attached, Pair, TableMatch
+from hedgerow.report.attack_binding import Attached, TableMatch
 from hedgerow.report.checks import Check, Status, check
-from hedgerow.report.comparisons import alarm_share
+from hedgerow.report.comparisons import Pair, alarm_share
 from hedgerow.report.contents import Cell, Column, Grid, GridValue, Section, SheetLine, section
 from hedgerow.report.promises import largest_rate
 from hedgerow.report.subject import Subject
-from hedgerow.text.messages import number_of
+from hedgerow.text.messages import capitalised, number_of
 from hedgerow.text.values import printable, shown_text
 
 _TABLES: dict[TableMatch, str] = {
@@ -200,7 +201,7 @@ def refutations(attack: Attached) -> Iterator[Refutation]:
         sure = "" if measure.confidence is None else f", at {100 * measure.confidence:.3g} % confidence"
         what = f"{_MEASURES[measure.code].format(at=at)}: at least {_shown(measure.code, least)}{sure}"
         limit = f"the claimed epsilon permits {_shown(measure.code, most)}"
-        yield Refutation(least, most, f"{what[0].upper()}{what[1:]}; {limit}.")
+        yield Refutation(least, most, f"{capitalised(what)}; {limit}.")
 
 
 def _refuted(subject: Subject, attacks: Sequence[Attached]) -> list[Refutation]:
@@ -212,9 +213,18 @@ def attack_checks(subject: Subject, attacks: Sequence[Attached]) -> Iterator[Che
     """Yield the checks of all attacks: of several of a kind the gravest one."""
     tests = sum(measure.p_value is not None for one in attacks for measure in one.record.measures)
     alarm = alarm_share("attacks") / max(tests, 1)
-    for kind, examined in _CHECKS.items():
+    auc = partial(_auc, alarm=alarm)
+    examined_by: dict[AttackKind, Callable[[Subject, Attached], Check | None]] = {
+        "membership": auc,
+        "lira": auc,
+        "exact-membership": _exact,
+        "exact-inference": _exact,
+        "one-run": _bounded,
+        "empirical": _bounded,
+    }
+    for kind, examined in examined_by.items():
         own = [one for one in attacks if one.kind == kind]
-        found = [examined(subject, one, alarm) or _unknown(subject, f"attack-{kind}") for one in own]
+        found = [examined(subject, one) or _unknown(subject, f"attack-{kind}") for one in own]
         yield from sorted(found, key=lambda one: _GRAVEST.index(one.status))[:1]
         if kind == "lira" and own:
             yield _rows(subject, own, alarm)
@@ -252,12 +262,9 @@ def _auc(subject: Subject, attack: Attached, alarm: float) -> Check | None:
     if measure is None or measure.interval is None or measure.p_value is None:
         return None
     (low, high), can_show = measure.interval, attack.kind == "membership" or 2.0 ** -(record.repeats or 1) <= alarm
-    status: Status = "not_run"
-    if high <= limit and can_show:
-        status = "pass"
-    elif measure.p_value <= alarm:
-        status = "review"
-    words = "better than guessing" if measure.p_value <= alarm else "not shown to be better than guessing"
+    is_beyond = measure.p_value <= alarm
+    status: Status = "pass" if high <= limit and can_show else "review" if is_beyond else "not_run"
+    words = "better than guessing" if is_beyond else "not shown to be better than guessing"
     reached = f"The AUC of {printable(record.method)} is {measure.value:.3f} (95 % interval {low:.3f} to {high:.3f})"
     sentence = f"{reached}: {words}, which has 0.5."
     if status == "not_run":
@@ -287,23 +294,22 @@ def _rows(subject: Subject, attacks: Iterable[Attached], alarm: float) -> Check:
     return check("attack-lira-rows", status, sentence, int(measure.value) if is_shown else 0, limit=0)
 
 
-def _exact(subject: Subject, attack: Attached, alarm: float) -> Check | None:  # noqa: ARG001 -- nothing is tested
+def _exact(subject: Subject, attack: Attached) -> Check | None:
     """Return whether computed numbers are within what ε permits; of a model whose noise is known they say nothing."""
     code = "privacy_loss" if attack.kind == "exact-membership" else "success"
     measure = attack.record.measure(code)
     most = None if measure is None else permitted(attack, measure)
     if measure is None or most is None:
         return None
-    is_within, rule = measure.value <= most * _ROUNDING, f"attack-{attack.kind}"
-    what = _MEASURES[code]
-    sentence = f"{what[0].upper()}{what[1:]}: {_shown(code, measure.value)}; epsilon permits {_shown(code, most)}."
+    is_within, reached = measure.value <= most * _ROUNDING, _shown(code, measure.value)
+    sentence = f"{capitalised(_MEASURES[code])}: {reached}; epsilon permits {_shown(code, most)}."
+    status: Status = "pass" if is_within else "fail"
     if not subject.is_private:
-        sentence += " The model has no guarantee, so that an attacker may do better."
-        return check(rule, "review", sentence, measure.value, limit=most)
-    return check(rule, "pass" if is_within else "fail", sentence, measure.value, limit=most)
+        status, sentence = "review", f"{sentence} The model has no guarantee, so that an attacker may do better."
+    return check(f"attack-{attack.kind}", status, sentence, measure.value, limit=most)
 
 
-def _bounded(subject: Subject, attack: Attached, alarm: float) -> Check | None:  # noqa: ARG001 -- see confidence
+def _bounded(subject: Subject, attack: Attached) -> Check | None:
     """Return whether a lower bound of the privacy loss is large; a small one supports nothing."""
     measure = attack.record.measure("epsilon")
     if measure is None:
@@ -319,16 +325,6 @@ def _bounded(subject: Subject, attack: Attached, alarm: float) -> Check | None: 
     status = "review" if measure.value > limit else "not_applicable"
     more = "" if status == "review" else " A small lower bound supports no release."
     return check(rule, status, sentence + more, measure.value, limit=limit, strong=limit)
-
-
-_CHECKS: dict[AttackKind, Callable[[Subject, Attached, float], Check | None]] = {
-    "membership": _auc,
-    "lira": _auc,
-    "exact-membership": _exact,
-    "exact-inference": _exact,
-    "one-run": _bounded,
-    "empirical": _bounded,
-}
 
 
 def exposure(

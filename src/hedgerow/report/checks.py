@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from hedgerow.report.appetite import Appetite
-from hedgerow.text.messages import number_of
+from hedgerow.text.messages import capitalised, number_of
 
 SheetKind = Literal["public", "board"]  # of which sheet something is: of the public one, or of that for the board
 Interval = tuple[float, float]
@@ -100,9 +100,17 @@ class Kind(NamedTuple):
 
 _NO_GUARANTEE, _GUARANTEE = "no-guarantee", "guarantee"
 _BOARD: Sequence[SheetKind] = ("board",)
-_NO_ATTACK = "no such attack was given, or there is no guarantee to compare it with"
+_NO_BETTER, _NO_LOSS = "The attack is no better than guessing.", "No loss is above epsilon."
 _ESSENTIAL = (_NO_GUARANTEE,)
 _STORED = ("contents",)
+
+
+def _attack(title: str, passed: str, *applies: str) -> Kind:
+    """Return a kind of check of an attached attack."""
+    absent = "no such attack was given, or there is no guarantee to compare it with"
+    return Kind(title, passed, applies, sheets=_BOARD, absent=absent)
+
+
 NEEDS: dict[str, str] = {
     "record": "the record of all releases of the table (--ledger)",
     "evaluation": "an evaluation (--evaluation)",
@@ -217,57 +225,19 @@ CATALOGUE: dict[str, Kind] = {
         _ESSENTIAL,
         _BOARD,
     ),
-    "attack-membership": Kind(
-        "membership inference over random splits",
-        "The attack is no better than guessing.",
-        ("membership-attack",),
-        sheets=_BOARD,
-        absent=_NO_ATTACK,
-    ),
-    "attack-lira": Kind(
-        "membership inference by refits",
-        "The attack is no better than guessing.",
-        ("lira-attack",),
-        sheets=_BOARD,
-        absent=_NO_ATTACK,
-    ),
-    "attack-lira-rows": Kind(
-        "rows that refits tell apart", "No row is told apart.", ("lira-attack",), sheets=_BOARD, absent=_NO_ATTACK
-    ),
-    "attack-exact-membership": Kind(
-        "the best membership inference",
-        "No loss is above epsilon.",
-        ("exact-membership-attack",),
-        sheets=_BOARD,
-        absent=_NO_ATTACK,
-    ),
-    "attack-exact-inference": Kind(
+    "attack-membership": _attack("membership inference over random splits", _NO_BETTER, "membership-attack"),
+    "attack-lira": _attack("membership inference by refits", _NO_BETTER, "lira-attack"),
+    "attack-lira-rows": _attack("rows that refits tell apart", "No row is told apart.", "lira-attack"),
+    "attack-exact-membership": _attack("the best membership inference", _NO_LOSS, "exact-membership-attack"),
+    "attack-exact-inference": _attack(
         "the best inference among candidates",
         "The chance to guess right is no larger than epsilon permits.",
-        ("exact-inference-attack",),
-        sheets=_BOARD,
-        absent=_NO_ATTACK,
+        "exact-inference-attack",
     ),
-    "attack-one-run": Kind(
-        "the privacy loss shown by one run",
-        "No loss is above epsilon.",
-        ("one-run-attack",),
-        sheets=_BOARD,
-        absent=_NO_ATTACK,
-    ),
-    "attack-empirical": Kind(
-        "the privacy loss shown by many runs",
-        "No loss is above epsilon.",
-        ("empirical-attack",),
-        sheets=_BOARD,
-        absent=_NO_ATTACK,
-    ),
-    "attack-refutation": Kind(
-        "attacks and the claimed guarantee",
-        "No attack reached more than epsilon permits.",
-        ("attached", _GUARANTEE),
-        sheets=_BOARD,
-        absent=_NO_ATTACK,
+    "attack-one-run": _attack("the privacy loss shown by one run", _NO_LOSS, "one-run-attack"),
+    "attack-empirical": _attack("the privacy loss shown by many runs", _NO_LOSS, "empirical-attack"),
+    "attack-refutation": _attack(
+        "attacks and the claimed guarantee", "No attack reached more than epsilon permits.", "attached", _GUARANTEE
     ),
     "file-rows": Kind("rows of data in the model", "No row of data is in the model.", (), _STORED),
     "file-extremes": Kind(
@@ -393,10 +363,8 @@ RULES: dict[str, Rule] = {
     "attack-lira-rows": Rule("attacks", "no such row", _HOLM),
     "attack-exact-membership": Rule("attacks", "no more than epsilon", _DEFINITION),
     "attack-exact-inference": Rule("attacks", "no more than epsilon permits from the best guess on", _DEFINITION),
-    "attack-one-run": Rule("attacks", "no lower bound above epsilon; without a guarantee above {strong:g}", _STEINKE),
-    "attack-empirical": Rule(
-        "attacks", "no lower bound above epsilon; without a guarantee above {strong:g}", _JAGIELSKI
-    ),
+    "attack-one-run": Rule("attacks", _LOSS_RULE, _STEINKE),
+    "attack-empirical": Rule("attacks", _LOSS_RULE, _JAGIELSKI),
     "attack-refutation": Rule("attacks", "no attack beyond what epsilon permits", _DEFINITION),
     "file-rows": Rule("model", "no row of data in the file", _DATA),
     "file-extremes": Rule("model", "no least or largest value of rows in the file", _DATA),
@@ -473,10 +441,10 @@ def _without_findings(kind: SheetKind, present: Collection[str], found: Collecti
 
 def _status(own: Kind, present: Collection[str]) -> tuple[Status, str]:
     if any(tag not in present for tag in own.applies):
-        return "not_applicable", f"{own.title[0].upper()}{own.title[1:]}: {own.absent}."
+        return "not_applicable", f"{capitalised(own.title)}: {own.absent}."
     missing = [NEEDS[tag] for tag in own.needs if tag not in present]
     if missing and "hidden" in present:
-        return "not_run", f"{own.title[0].upper()}{own.title[1:]}: examined on the sheet for the board alone."
+        return "not_run", f"{capitalised(own.title)}: examined on the sheet for the board alone."
     if missing:
-        return "not_run", f"{own.title[0].upper()}{own.title[1:]}: not examined. It needs {missing[0]}."
+        return "not_run", f"{capitalised(own.title)}: not examined. It needs {missing[0]}."
     return "pass", own.passed

@@ -22,7 +22,7 @@ from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.contents import MOST_SHOWN, Column, Grid, GridValue, Section, SheetLine, section
 from hedgerow.report.leaves import why_cell
 from hedgerow.report.subject import Subject
-from hedgerow.text.messages import number_of
+from hedgerow.text.messages import capitalised, number_of
 from hedgerow.text.values import quoted_text, shown_text
 
 MOST_LEAVES, MOST_PLACES = 1_500, 500_000
@@ -183,7 +183,7 @@ def _not_examined(subject: Subject, problem: str) -> Iterator[Check]:
     least, percent = number_of(subject.appetite.fewest_rows, "row"), 100 * subject.appetite.dominance
     by_kind = "few-of-class" if subject.number is None else "dominance"
     for rule in ("small-leaves", "pure-leaves", "joint-cells", "counts", by_kind):
-        yield check(rule, "not_run", f"{problem[0].upper()}{problem[1:]}.", least=least, percent=percent)
+        yield check(rule, "not_run", f"{capitalised(problem)}.", least=least, percent=percent)
 
 
 def _examined(subject: Subject, risk: EnsembleRisk) -> Iterator[Check]:

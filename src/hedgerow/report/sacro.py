@@ -13,7 +13,7 @@ from hedgerow.boundary.arrays import Array, Floats, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning, SeededNoiseWarning
 from hedgerow.models.model import Model
 from hedgerow.models.released import is_model, released_model
-from hedgerow.report.accuracy import Pair
+from hedgerow.report.comparisons import Pair
 from hedgerow.schema import Schema
 from hedgerow.tables.frames import Table
 

@@ -23,7 +23,7 @@ from hedgerow.report.subject import Subject
 from hedgerow.schema.contributions import names_person, repeats
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
-from hedgerow.text.messages import number_of
+from hedgerow.text.messages import capitalised, number_of
 from hedgerow.text.values import quoted_text
 
 
@@ -101,7 +101,7 @@ def person_checks(subject: Subject) -> Iterator[Check]:
         unknown = "how many rows one person can have is not stated (rows_per_unit in the form)"
         column = f"The column {quoted_text(form.unit_column)} identifies persons, and {unknown}"
         limit = f"the guarantee is for one {noun(card.unit)}, and weaker for a person who has several"
-        stated = column if form.unit_column else f"{unknown[0].upper()}{unknown[1:]}"
+        stated = column if form.unit_column else capitalised(unknown)
         yield check("rows-per-person", "not_run", f"{stated}: {limit}.")
     elif card.unit is not None and bound.steps == 1:
         sentence = f"{protected(card.unit)} protected: the guarantee is for all rows of one {noun(card.unit)}."

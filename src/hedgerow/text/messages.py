@@ -25,6 +25,11 @@ def number_of(count: int, one: str, many: str = "") -> str:
     return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
+def capitalised(text: str) -> str:
+    """Return text as the beginning of a sentence, the rest of it unchanged."""
+    return text[:1].upper() + text[1:]
+
+
 def aligned(lines: Sequence[Sequence[str]], left: int, widest: int = 100) -> list[str]:
     """Return lines of entries in columns, the first `left` of them aligned to the left; longer entries stand out."""
     widths = [min(max(map(len, column)), widest) for column in zip(*lines, strict=True)]
