@@ -42,11 +42,14 @@ def test_a_form_is_written_to_be_filled_in(folder, run):
 
 def test_a_public_sheet_alone(fitted, run):
     code, out, err = run("report", "model.json", "--form", "form.yaml", "--ledger", "budget.json", "-o", "report.html")
-    assert (code, out, err) == (0, "", "written to report.html\n")
+    assert (code, out) == (0, "")
+    written, verdict = err.splitlines()
+    assert written == "written to report.html"
     form, releases = Form.load(fitted / "form.yaml"), Releases.load(fitted / "budget.json")
     files = file_digests(model="model.json")
     expected = Report.of(hr.load_model("model.json"), form=form, releases=releases, files=files)
     assert (fitted / "report.html").read_text("utf-8") == expected.to_html()
+    assert verdict == expected.public.verdict
     assert "&lt;b&gt;Falls" in expected.to_html()
     printed = json.loads(run("report", "model.json", "--form", "form.yaml", "--ledger", "budget.json", "--json")[1])
     assert printed == expected.public.to_dict()
@@ -57,12 +60,13 @@ def test_rows_go_to_a_sheet_of_their_own(fitted, run):
     (fitted / "test.csv").write_bytes((fitted / "data.csv").read_bytes())
     given = ("--form", "form.yaml", "--data", "data.csv", "--test", "test.csv")
     code, _, err = run("report", "model.json", *given, "-o", "r.json")
-    assert (code, err) == (0, "written to r.json\nwritten to r.PRIVATE.json\n")
+    assert (code, err.splitlines()[:2]) == (0, ["written to r.json", "written to r.PRIVATE.json"])
     board = json.loads((fitted / "r.PRIVATE.json").read_text("utf-8"))
     data = pd.read_csv(fitted / "data.csv", dtype=str)
     rows = data.drop(columns="ill"), data["ill"]
     form = Form.load(fitted / "form.yaml")
     report = Report.of(hr.load_model("model.json"), form=form, train=rows, test=rows, on=date.today())
+    assert err.splitlines()[2:] == [report.public.verdict]  # the sheet that decides
     assert board["checks"] == [one.to_dict() for one in report.board.checks]
     assert [table["title"] for table in board["sections"][4]["tables"]] == [
         "By sex, on training rows",
@@ -77,7 +81,8 @@ def test_candidates_are_compared_on_one_page(fitted, run):
     a_tree(fitted, old={"counts": (5, 200)}, young={"label": "no", "counts": (300, 0)})
     both = ("model.json", "tree.json")
     code, _, err = run("report", *both, "--data", "data.csv", "-o", "both.html")
-    assert (code, err) == (0, "written to both.html\nwritten to both.PRIVATE.html\n")
+    written = ["written to both.html", "written to both.PRIVATE.html"]
+    assert (code, err.splitlines()[:2]) == (0, written)
     found = json.loads(run("report", *both, "--json")[1])
     columns = found["sections"][0]["tables"][0]["columns"]
     assert (found["title"], [one["name"] for one in columns]) == ("model beside tree", ["", "model", "tree"])
@@ -100,6 +105,7 @@ def test_models_of_every_kind(folder, run):
         assert (code, err.count("written to")) == (0, 2)
     text = (folder / "tree.PRIVATE.html").read_text("utf-8")
     assert '<p class="verdict fail">' in text
+    assert "A check fails: do not release the model as it is." in err  # of the sheet that decides
 
 
 def test_it_says_what_is_missing_or_in_the_way(fitted, run):

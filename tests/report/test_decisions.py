@@ -46,7 +46,7 @@ def test_the_public_sheet_decides_with_a_guarantee_and_the_boards_without():
     private = Report.of(a_tree(), form=STATED, releases=RECORD, train=(X, y), on=ON)
     assert (private.deciding.kind, private.public.decides, private.board.decides) == ("public", True, False)
     assert private.board.verdict.startswith("The public sheet decides;")
-    assert "void the guarantee" in private.to_html(private=True)
+    assert "does not cover a release, or a choice of a model," in private.to_html(private=True)
     plain = Report.of(without_privacy(), form=STATED, on=ON)
     assert (plain.deciding.kind, plain.public.decides, plain.board.decides) == ("board", False, True)
     assert not any(one.informative for one in plain.board.checks)

@@ -115,6 +115,8 @@ def test_the_leaves_of_a_forest_are_told_by_tree_and_together():
     assert len(worst.rows) == 10
     assert worst.title == f"The smallest leaves of tree {trees.rows[0][0]}, the worst"
     assert "alone in their combination of leaves" in section.answer
+    model_section = board.section("model")
+    assert (model_section.answer.split(":")[0], model_section.measure) == ("Not shown", "")  # a schema changes nothing
 
 
 def test_the_worst_leaves_have_their_conditions_with_a_schema():

@@ -74,7 +74,7 @@ def test_exact_counts_without_a_guarantee():
     }
     buckets = {"small-leaves": "pass", "pure-leaves": "fail", "few-of-class": "review"}
     assert {key: one.status for key, one in found.items()} == buckets
-    assert found["few-of-class"].sentence == "1 of 3 leaves has fewer than 10 rows of a class found there."
+    assert found["few-of-class"].sentence == "1 of 3 leaves has a class with 1 to 9 rows."
     assert found["few-of-class"].threshold == "at least 10 rows of every class that a leaf has"
     _, _, found = of(without_privacy(counts=((10, 30), (40, 12), (25, 0))))
     assert (found["few-of-class"].status, found["few-of-class"].value) == ("pass", 0)
@@ -100,7 +100,7 @@ def test_noisy_counts_of_a_private_model_disclose_what_is_promised():
     )
     assert values["leaves with fewer than 10 rows"] == 1
     assert "noisy" in section.notes[0]
-    assert section.answer.startswith("By the released noisy counts: 1 of 3 leaves has fewer than 10 rows.")
+    assert section.answer.startswith("1 of 3 leaves has a released count of fewer than 10 rows.")
 
 
 @pytest.mark.parametrize(("epsilon", "bucket"), [(1, "pass"), (9, "review")])
@@ -116,7 +116,7 @@ def test_what_a_weak_guarantee_allows_of_small_leaves_supports_nothing(epsilon, 
     ):
         _, _, found = of(within_noise)
         assert found["small-leaves"].status == bucket
-        assert "10 rows by the released noisy counts, but not beyond their noise" in found["small-leaves"].sentence
+        assert "at least 10 rows; within the noise, the true number may be smaller" in found["small-leaves"].sentence
 
 
 def test_a_leaf_whose_count_is_within_its_noise_has_no_class_to_disclose():

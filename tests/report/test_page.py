@@ -128,6 +128,20 @@ def test_checks_are_listed_by_status_with_their_sources():
     assert "Source: class disclosure" in text
 
 
+def test_a_status_that_no_check_has_states_no_advice():
+    found = Report.of(a_tree(), on=ON)
+    assert not found.public.by_status("fail")
+    assert "Do not release" not in found.to_html()
+    assert "Do not release" in page(Report.of(without_privacy(), on=ON).board)
+
+
+def test_a_check_of_too_few_rows_is_not_called_unexamined():
+    X, y = a_table()
+    text = Report.of(a_tree(), train=(X, y), test=(X, y), on=ON).to_html(private=True)
+    assert "<b>Not conclusive.</b> Knowing class and leaf" in text
+    assert "<b>Not examined.</b> Groups and a constant: not examined" in text
+
+
 def test_numbers_are_aligned_but_for_the_column_that_names_a_row():
     text = page(Report.of(without_privacy(), on=ON).board)
     assert '<th scope="col">if</th><th scope="col">then</th><th scope="col" class="number">probability</th>' in text

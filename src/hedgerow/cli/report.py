@@ -187,6 +187,8 @@ def report(
         say(f"written to {path}", err=True)
     for path, content in made:
         write_said(path, content)
+    if output is not None and not check:
+        say((found.public if found.board is None or found.public.decides else found.board).verdict, err=True)
     if as_json:
         say(found.to_json(), newline=False)
     if check:
@@ -221,7 +223,8 @@ def _write_template(form: Path | None, appetite: Path | None, context: typer.Con
         raise ArgumentError(f"--new-{name} writes a file to fill in and stops: leave all but --force out.")
     check_output(path, force=force)
     text = empty_form() if form is not None else appetite_template()
-    write_said(path, text, f": fill it in, then run: hedgerow report model.json --{name} {path} -o report.html")
+    todo = "fill it in" if form is not None else "change what differs"
+    write_said(path, text, f": {todo}, then run: hedgerow report model.json --{name} {path} -o report.html")
 
 
 def _check_asked(

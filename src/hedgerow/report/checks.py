@@ -131,7 +131,10 @@ NEEDS: dict[str, str] = {
 CATALOGUE: dict[str, Kind] = {
     "guarantee": Kind("the guarantee", "The card states a guarantee.", essential=(_GUARANTEE, _NO_GUARANTEE)),
     "rows-per-person": Kind(
-        "rows of one person", "The guarantee is for all rows of a person.", (_GUARANTEE,), essential=(_GUARANTEE,)
+        "how many rows a person has",
+        "The guarantee is for all rows of a person.",
+        (_GUARANTEE,),
+        essential=(_GUARANTEE,),
     ),
     "thresholds": Kind(
         "thresholds on numbers",
@@ -219,7 +222,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "membership": Kind(
         "membership inference",
-        "Membership inference was tried; other checks have the result.",
+        "Membership inference was examined, by attacks or by the leaves; other checks have the result.",
         (),
         ("attack",),
         _ESSENTIAL,
@@ -330,7 +333,11 @@ RULES: dict[str, Rule] = {
     "small-bins": Rule("leaves", "at least {least} in every bin whose rows are in the file", _RULE_OF_TEN),
     "small-leaves/own": Rule("leaves", "at least {least} in every leaf", _OWN),
     "small-leaves/own-noisy": Rule("leaves", f"at least {{least}} in every leaf, {_BEYOND}", _OWN),
-    "counts": Rule("leaves", "the rows have the stored counts, within their noise: false alarms of 1 in 10^6", _NOISE),
+    "counts": Rule(
+        "leaves",
+        "equal counts; of noisy ones, a difference that noise makes more often than once in 10^6 cases",
+        _NOISE,
+    ),
     "dominance": Rule("leaves", "no row that others can tell to within {percent:g} % by the sum of its leaf", _P_RATIO),
     "pure-leaves": Rule("leaves", "no leaf of one class", _CLASSES),
     "pure-leaves/noisy": Rule("leaves", "no leaf of one class, or epsilon up to {strong:g}", _CLASSES),

@@ -288,8 +288,8 @@ _VERDICTS: dict[Status, str] = {
     "pass": "All checks that were run pass.",
 }
 _PUBLIC_DECIDES = (
-    "The public sheet decides; to release or not by the exact numbers on this one would void the guarantee. "
-    "The public sheet says:"
+    "The public sheet decides; the guarantee does not cover a release, or a choice of a model, that depends on the "
+    "exact numbers of this one. The public sheet says:"
 )
 _BOARD_DECIDES = (
     "This sheet has not examined what the model discloses, and cannot support a release: the model has no guarantee. "

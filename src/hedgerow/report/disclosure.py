@@ -44,9 +44,11 @@ _MOST_POINTS = 20  # rows of a scorecard on a page
 def model(subject: Subject) -> Section:
     released = subject.released
     grids = [] if released is None else [_listing(subject, i, one) for i, one in enumerate(released.listings(), 1)]
-    facts = [SheetLine("loss", "drawn by", subject.loss, subject.loss)] if subject.loss else []
+    facts = [SheetLine("loss", "loss that the draw keeps small", subject.loss, subject.loss)] if subject.loss else []
     is_shown = bool(grids or subject.conditions)
-    return section("model", facts, grids, is_shown=is_shown, is_own=released is not None)
+    return section(
+        "model", facts, grids, is_shown=is_shown, is_own=released is not None, is_ensemble=subject.is_ensemble
+    )
 
 
 def _listing(subject: Subject, place: int, one: Listing) -> Grid:

@@ -202,7 +202,7 @@ def _examined(subject: Subject, risk: EnsembleRisk) -> Iterator[Check]:
         yield check(rule, "fail" if pure else "pass", sentence, pure, limit=0)
     if risk.few_leaves is not None and subject.number is None:
         few = sum(risk.few_leaves)
-        sentence = f"{few:,} of {risk.leaves:,} leaves have fewer than {least} of a class found there."
+        sentence = f"{few:,} of {risk.leaves:,} leaves have a class with 1 to {risk.threshold - 1} {risk.counted[1]}."
         yield check("few-of-class", "review" if few else "pass", sentence, few, least=least)
     if subject.person_unit is not None and risk.view != "units":
         whose = quoted_text(subject.person_unit)

@@ -69,7 +69,7 @@ class Form:
     author: str = _entry("Who filled in this form?")
     person: str = _entry("Who asked for the release? Address of the person, such as an ORCID.")
     project: str = _entry("For which project?")
-    workflow: str = _entry("Address of the workflow crate that the model was learned by.")
+    workflow: str = _entry("Address of the workflow crate that the model was learned by; for --crate.")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitive", _names(self.sensitive))

@@ -98,11 +98,30 @@ def _classes(subject: Subject, risk: LeafRisk) -> tuple[SheetLine, ...]:
 
 def _small(risk: LeafRisk) -> str:
     few = number_of(risk.threshold, *risk.counted)
+    if risk.view == "noisy":
+        return _small_noisy(risk, few)
     if risk.small:
         return f"{_how_many(risk.small, risk)} fewer than {few}"
     if risk.not_examined:
         return f"Every leaf whose rows are known has at least {few}"
     return f"{'Every leaf has' if len(risk.rows) > 1 else 'The one leaf has'} at least {few}"
+
+
+def _small_noisy(risk: LeafRisk, few: str) -> str:
+    """Return what the released counts say, and no more: a true count may lie on the other side of the threshold."""
+    if risk.small:
+        return f"{_how_many(risk.small, risk)} a released count of fewer than {few}"
+    counts = "Every released count of a leaf" if len(risk.rows) > 1 else "The released count of the leaf"
+    is_open = not (risk.has_safe_rows or risk.not_examined)
+    doubt = "; within the noise, the true number may be smaller (95 % for all leaves together)" if is_open else ""
+    return f"{counts} is at least {few}{doubt}"
+
+
+def _few_of_class(risk: LeafRisk) -> str:
+    """Return how many leaves have few rows of a class, as the exact or the released counts say."""
+    numbers = f"1 to {risk.threshold - 1} {risk.counted[1]}"
+    few = f"a released count of {numbers}" if risk.view == "noisy" else numbers
+    return f"{_how_many(risk.few, risk) if risk.few else 'No leaf has'} a class with {few}"
 
 
 def _ones(risk: LeafRisk) -> int:
@@ -270,20 +289,16 @@ def _exact_leaves(subject: Subject, risk: LeafRisk) -> Iterator[Check]:
     rule = "pure-leaves" if subject.number is None else "pure-leaves/number"
     yield check(rule, grave if pure else safe, f"{_pure(subject, risk)}: {disclosed}.{open_}", pure, limit=0)
     if subject.number is None:
-        few = _how_many(risk.few, risk) if risk.few else "No leaf has"
-        sentence = f"{few} fewer than {least} of a class found there.{open_}"
+        sentence = f"{_few_of_class(risk)}.{open_}"
         yield check("few-of-class", "review" if risk.few else safe, sentence, len(risk.few), limit=0, least=least)
 
 
 def _noisy_leaves(subject: Subject, risk: LeafRisk, *, is_strong: bool) -> Iterator[Check]:
     """Yield the checks of leaves by noisy counts: a strong guarantee covers them, whatever the counts are."""
     rule = "small-leaves/noisy" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own-noisy"
-    has_doubt = not (risk.small or risk.has_safe_rows or risk.not_examined)
-    doubt = ", but not beyond their noise (95 % for all leaves together)" if has_doubt else ""
     least, strong = number_of(risk.threshold, *risk.counted), subject.appetite.strong_epsilon
     open_ = _not_examined(risk, risk.not_examined, "its rows", "their rows")
-    bound = f"small leaves disclose no more than the guarantee allows.{open_}"
-    sentence = f"{_small(risk)} by the released noisy counts{doubt}; {bound}"
+    sentence = f"{_small(risk)}. Small leaves disclose no more than the guarantee allows.{open_}"
     unsafe: Status = "not_run" if risk.not_examined and not risk.small else "review"
     status: Status = "pass" if risk.has_safe_rows or is_strong else unsafe
     yield check(rule, status, sentence, len(risk.small), limit=0, least=least, strong=strong)
@@ -291,11 +306,12 @@ def _noisy_leaves(subject: Subject, risk: LeafRisk, *, is_strong: bool) -> Itera
         return
     open_ = _classes_not_examined(subject, risk)
     safe: Status = "not_run" if risk.classes_not_examined and not is_strong else "pass"
-    sentence = f"{_pure(subject, risk)} by the released noisy counts; the guarantee bounds what that discloses.{open_}"
+    bound = "; the guarantee bounds what that discloses" if risk.pure else ", by the released counts"
+    sentence = f"{_pure(subject, risk)}{bound}.{open_}"
     status = "review" if risk.pure and not is_strong else safe
     yield check("pure-leaves/noisy", status, sentence, len(risk.pure), limit=0, strong=strong)
     if subject.number is None:
-        few = f"{_how_many(risk.few, risk)} fewer" if risk.few else "No leaf has fewer"
-        sentence = f"{few} than {least} of a class by the released noisy counts; the guarantee bounds that, too.{open_}"
+        bound = "; the guarantee bounds what that discloses" if risk.few else ""
+        sentence = f"{_few_of_class(risk)}{bound}.{open_}"
         status = "review" if risk.few and not is_strong else safe
         yield check("few-of-class/noisy", status, sentence, len(risk.few), limit=0, least=least, strong=strong)

@@ -56,12 +56,14 @@ def guarantee(subject: Subject) -> Section:
         most = largest_belief(prior, epsilon)
         name = f"a suspicion of {percent_up(prior)} rises to at most"
         facts.append(SheetLine(f"largest_belief_{prior:g}", name, percent_up(most), most))
+    both = f": 50 % sure of one of them becomes at most {percent_up(largest_belief(0.5, 2 * epsilon))}"
     said: dict[str, Any] = {
         "unit": None if card.unit is None else noun(card.unit),
         "rows": subject.form.rows_per_unit,
         "suspected": suspected(card.unit) if of_person is None else "the rows of one person are",
         "steps": 1 if of_person is None else of_person.steps,
         "delta": amount_text(delta) if delta else "",
+        "both": "" if delta else both,
     }
     return section("guarantee", facts, is_private=True, half=percent_up(largest_belief(0.5, epsilon)), **said)
 
