@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -307,8 +307,9 @@ def page(sheet: Sheet) -> str:
     return rendered("sheet.html", sheet=sheet)
 
 
-def json_text(sheet: Sheet) -> str:
-    return json.dumps(sheet.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def json_text(data: Mapping[str, Any]) -> str:
+    """Return JSON-ready data as the text of a file."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def rendered(template: str, **values: Any) -> str:

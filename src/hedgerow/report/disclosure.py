@@ -23,14 +23,7 @@ from hedgerow.models.model import Listing
 from hedgerow.models.released import released_scorecard
 from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.comparisons import alarm_share, clusters_of
-from hedgerow.report.contents import (
-    Column,
-    Grid,
-    Section,
-    SheetLine,
-    section,
-    shortened,
-)
+from hedgerow.report.contents import Column, Grid, Section, SheetLine, section, shortened
 from hedgerow.report.leaves import leaf_names
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject

@@ -239,7 +239,7 @@ def identity(subject: Subject, kind: SheetKind, public: Sheet | None = None) -> 
     if kind == "board":
         facts += [_file_line(subject, role, f"SHA-256 of the file of {words}") for role, words in _ROWS.items()]
     if public is not None:
-        for media, text in (("HTML", page(public)), ("JSON", json_text(public))):
+        for media, text in (("HTML", page(public)), ("JSON", json_text(public.to_dict()))):
             digest = sha256_of(text)
             facts.append(
                 SheetLine(f"public_{media.lower()}_sha256", f"SHA-256 of the public sheet, {media}", digest, digest)

@@ -13,7 +13,8 @@ from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.unit import Unit
 from hedgerow.report.appetite import Appetite
 from hedgerow.report.checks import CATALOGUE, Check, interval_dict, rule_text
-from hedgerow.report.files import PRIVATE_ROLES, FileDigest, sha256_of
+from hedgerow.report.contents import json_text
+from hedgerow.report.files import PRIVATE_ROLES, sha256_of
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.report import Report
@@ -84,7 +85,7 @@ def airlock_record(report: Report, *, private: bool = False) -> dict[str, Any]:
 
 def record_json(report: Report, *, private: bool = False) -> str:
     """Return the record of a sheet as JSON text; raises as `airlock_record` does."""
-    return json.dumps(airlock_record(report, private=private), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(airlock_record(report, private=private))
 
 
 def _request(form: Form) -> dict[str, Any]:
@@ -94,8 +95,7 @@ def _request(form: Form) -> dict[str, Any]:
 def _object(report: Report, *, is_shown: bool) -> dict[str, Any]:
     """Return what is released. Without a guarantee a digest confirms guesses at rows: it is for the board."""
     released = report.subject.released
-    files: list[FileDigest | None] = [one for one in report.files if one.role == "model"]
-    file = files[0] if files else None
+    file = next((one for one in report.files if one.role == "model"), None)
     content = None if released is None or not is_shown else released.to_dict()["digest"]
     return {
         "kind": report.subject.kind,
@@ -126,13 +126,14 @@ def _guarantee(subject: Subject, *, private: bool) -> dict[str, Any]:
         status = "stated" if card.is_private else "void"
         rho = total_rho(card.planned) if card.is_private or private else None  # else a function of the rows
         loss = _loss(card.epsilon, card.delta or Fraction(0), rho)
+    of_person = None
+    if person is not None:
+        of_person = {"steps": person.steps, "loss": _loss(person.epsilon, person.delta, person.rho)}
     return {
         "status": status,
         "loss": loss,
         "unit": _unit(card.unit),
-        "person": None
-        if person is None
-        else {"steps": person.steps, "loss": _loss(person.epsilon, person.delta, person.rho)},
+        "person": of_person,
         "neighbours": "add_remove_row" if card.unit is None else "add_remove_unit",
         "reasons": [reason.to_dict() for reason in card.no_guarantee],
         "noise": card.noise.to_dict(),

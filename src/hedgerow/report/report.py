@@ -60,7 +60,7 @@ class Sheets:
 
     def to_json(self, *, private: bool = False) -> str:
         """Return a sheet as JSON: the public one, or that for the board; raises as `to_html` does."""
-        return json_text(self.sheet(private=private))
+        return json_text(self.sheet(private=private).to_dict())
 
     def sheet(self, *, private: bool = False) -> Sheet:
         """Return a sheet: the public one, or that for the board; ValueError if there is none for the board."""

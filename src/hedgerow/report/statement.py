@@ -5,7 +5,6 @@ to attack with which means, how likely extraction from the parameters and by que
 and what is not covered. The checklist follows NIST SP 800-226 (2025). All numbers are those of the report.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -20,7 +19,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.unit import group_privacy
 from hedgerow.privacy.wording import noun, suspected
-from hedgerow.report.checks import STATUSES, Check, SheetKind, Status
+from hedgerow.report.checks import Check, SheetKind, Status
 from hedgerow.report.contents import (
     Cell,
     Column,
@@ -28,6 +27,7 @@ from hedgerow.report.contents import (
     Section,
     Sheet,
     SheetLine,
+    json_text,
     rendered,
     section,
     shortened,
@@ -107,12 +107,12 @@ class Statement:
         sheet, subject = report.sheet(private=private), report.subject
         deciding = report.deciding if private else sheet  # of rows for the board alone
         sections = (
-            _model(report, sheet.kind),
-            _data(report, sheet.kind),
+            _model(subject, sheet),
+            _data(subject, sheet),
             section("attackers", template="statement/attackers", is_private=subject.is_private),
-            _parameters(subject, sheet.checks, sheet.kind),
+            _parameters(subject, sheet),
             _queries(subject, sheet.checks),
-            _attacks(report, sheet.checks, sheet.kind),
+            _attacks(report, sheet),
             _not_covered(report, sheet.not_examined),
             _conclusion(subject, deciding),
         )
@@ -163,7 +163,7 @@ class Statement:
 
     def to_json(self) -> str:
         """Return it as JSON text: numbers with their intervals, and text for people."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data; what people decide is null."""
@@ -190,26 +190,24 @@ class Statement:
         return f"<Statement of anonymity, {self.kind}: {self.title}>"
 
 
-def _model(report: Report, kind: SheetKind) -> Section:
-    form = report.subject.form
-    digests = [line for line in _identity(report, kind) if line.key in ("model_sha256", "content_digest", "software")]
-    facts = [SheetLine("kind", "kind of model", report.subject.kind), *digests]
-    title, purpose = shortened(report.subject.title), shortened(form.purpose)
+def _model(subject: Subject, sheet: Sheet) -> Section:
+    facts = _identity(sheet, "kind", "model_sha256", "content_digest", "software")
+    title, purpose = shortened(subject.title), shortened(subject.form.purpose)
     return section("model", facts, template="statement/model", title=title, purpose=purpose)
 
 
-def _identity(report: Report, kind: SheetKind) -> Sequence[SheetLine]:
-    """Return the lines of a sheet that say which files the report is about."""
-    return report.sheet(private=kind == "board").section("identity").facts
+def _identity(sheet: Sheet, *keys: str) -> list[SheetLine]:
+    """Return lines of a sheet about the model and the files that the report is made of."""
+    return [line for line in sheet.section("identity").facts if line.key in keys]
 
 
-def _data(report: Report, kind: SheetKind) -> Section:
-    form = report.subject.form
+def _data(subject: Subject, sheet: Sheet) -> Section:
+    form = subject.form
     names = {"rows": "rows", "unit": "one row is", "curator": "who answers for the table"}
     facts = [SheetLine(key, name, shortened(getattr(form, key))) for key, name in names.items() if getattr(form, key)]
     if form.sensitive:
         facts.append(SheetLine("sensitive", "sensitive attributes", shortened(", ".join(form.sensitive))))
-    facts += [line for line in _identity(report, kind) if line.key in ("training_rows_sha256", "held_out_rows_sha256")]
+    facts += _identity(sheet, "training_rows_sha256", "held_out_rows_sha256")
     missing = [name for key, name in names.items() if not getattr(form, key)]
     return section("data", facts, template="statement/data", population=shortened(form.population), missing=missing)
 
@@ -220,12 +218,11 @@ def _bound(subject: Subject) -> tuple[Fraction, Fraction] | None:
     return subject.bound if person is None else (person.epsilon, person.delta)
 
 
-def _parameters(subject: Subject, checks: Sequence[Check], kind: SheetKind) -> Section:
+def _parameters(subject: Subject, sheet: Sheet) -> Section:
     facts, words, bound = list[SheetLine](), dict[str, Any](), _bound(subject)
     if bound is not None:
-        twice, both, _ = group_privacy(
-            *bound, None, 2
-        )  # another version of the rows: they are removed, and others added
+        # Another version of the rows: these are removed, and others added.
+        twice, both, _ = group_privacy(*bound, None, 2)
         presence, attribute = largest_belief(0.5, bound[0]), largest_belief(0.5, twice)
         facts = [
             SheetLine("epsilon", "ε", amount_text(bound[0]), float(bound[0])),
@@ -236,8 +233,8 @@ def _parameters(subject: Subject, checks: Sequence[Check], kind: SheetKind) -> S
         words = {"presence": percent_up(presence), "attribute": percent_up(attribute)}
         words["delta"] = percent_up(float(both)) if both else ""
         words |= _protected(subject)
-    facts += _checked(checks, _PARAMETERS)
-    is_hidden = not subject.is_private and kind == "public"
+    facts += _checked(sheet.checks, _PARAMETERS)
+    is_hidden = not subject.is_private and not sheet.is_private
     return section("parameters", facts, template="statement/parameters", is_hidden=is_hidden, bound=words)
 
 
@@ -266,22 +263,19 @@ def _queries(subject: Subject, checks: Sequence[Check]) -> Section:
 
 def _checked(checks: Sequence[Check], keys: Sequence[str]) -> Iterator[SheetLine]:
     """Yield a line for each check that was run, with its number; of a check with several results, the gravest."""
-    gravest = {key: [check for check in checks if check.key == key and check.status in _RUN] for key in keys}
-    for key, results in gravest.items():
+    for key in keys:
+        results = [check for check in checks if check.key == key and check.status in ("fail", "review", "pass")]
         if results:
-            check = min(results, key=lambda one: STATUSES.index(one.status))
+            check = min(results, key=lambda result: result.rank)
             is_plain = check.status == "pass" and check.value is None
             text = check.status if is_plain else f"{check.status}. {shortened(check.sentence)}"
             yield SheetLine(key.replace("-", "_"), check.title, text, check.value, check.interval)
 
 
-_RUN: tuple[Status, ...] = ("fail", "review", "pass")
-
-
-def _attacks(report: Report, checks: Sequence[Check], kind: SheetKind) -> Section:
+def _attacks(report: Report, sheet: Sheet) -> Section:
     """Return the attacks with what they reached, which are functions of the rows."""
-    records = report.attacks if kind == "board" else ()
-    rows = tuple(
+    records = report.attacks if sheet.is_private else ()
+    rows = [
         (
             Cell(f"{record.kind}: {shortened(record.method)}", record.kind),
             Cell(measure.code.replace("_", " "), measure.code),
@@ -294,8 +288,8 @@ def _attacks(report: Report, checks: Sequence[Check], kind: SheetKind) -> Sectio
         )
         for record in records
         for measure in record.measures
-    )
-    rows = (*(row for row in rows if row[1].value in _FIRST), *(row for row in rows if row[1].value not in _FIRST))
+    ]
+    rows.sort(key=lambda row: row[1].value not in _FIRST)  # stable
     columns = (
         Column("attack", "attack"),
         Column("measure", "measure"),
@@ -308,12 +302,13 @@ def _attacks(report: Report, checks: Sequence[Check], kind: SheetKind) -> Sectio
     )
     facts = [
         SheetLine(check.key.replace("-", "_"), check.title, check.status.replace("_", " "), check.status)
-        for check in (checks if records else ())
+        for check in (sheet.checks if records else ())
         if check.key.startswith("attack-") and check.status != "not_applicable"
     ]
-    grids = [Grid("attacks", "What the attacks reached, with intervals", columns, rows, _MOST_REACHED)] if rows else []
-    values = {"is_public": kind == "public", "count": len(records)}
-    return section("attacks", facts, grids, template="statement/attacks", **values)
+    title = "What the attacks reached, with intervals"
+    grids = [Grid("attacks", title, columns, tuple(rows), _MOST_REACHED)] if rows else []
+    is_public, count = not sheet.is_private, len(records)
+    return section("attacks", facts, grids, template="statement/attacks", is_public=is_public, count=count)
 
 
 _FIRST = ("auc", "privacy_loss", "label_advantage", "epsilon")  # the numbers of attacks that a page shows first
@@ -350,13 +345,16 @@ def _conclusion(subject: Subject, sheet: Sheet) -> Section:
     facts = [SheetLine("status", "status of the checks", sheet.status.replace("_", " "), sheet.status)]
     facts += [SheetLine(key, name, "") for key, name in _FIELDS.items()]
     scope = noun(subject.card.unit) if person_bound(subject) is None else "person"
-    values: dict[str, Any] = {
-        "is_private": subject.is_private,
-        "is_weak": is_weak,
-        "status": sheet.status,
-        "scope": scope,
-    }
-    return section("conclusion", facts, template="statement/conclusion", counts=counts, **values)
+    return section(
+        "conclusion",
+        facts,
+        template="statement/conclusion",
+        counts=counts,
+        is_private=subject.is_private,
+        is_weak=is_weak,
+        status=sheet.status,
+        scope=scope,
+    )
 
 
 _OPEN: tuple[Status, ...] = ("fail", "review", "not_run")
