@@ -206,6 +206,9 @@ def test_rows_that_were_drawn_from_each_unit_are_compared_where_rows_name_their_
     assert outcome(compared(model, X, y)) == "same rows"
     assert outcome(compared(model, X.drop(columns="person"), y)) == "units"
     assert outcome(compared(model, counted)) == "units"
+    most = np.bincount(X.code[np.repeat(sizes, sizes) > 2], minlength=LEAVES).max()  # may or may not have been drawn
+    assert compared(model, X, y).undrawn == most > 0
+    assert f"draw of rows of each unit hide{'s' * (card is EXACT)} a difference" in compared(model, X, y).sentence
     few = X.person < 2_000
     for rows in ((X[few], y[few]), (X[few].drop(columns="person"), y[few])):
         assert outcome(compared(model, *rows)) == "other rows"

@@ -51,6 +51,9 @@ class CountComparison:
         The code of the reason why the numbers could not be compared; empty if they were.
     hidden : int
         The largest difference of one leaf, or bin, that alone is not noticed, in rows: 0 if the numbers are exact.
+    undrawn : int
+        How many rows of one leaf, or bin, may have been left out, at most, since rows of units were drawn at random.
+        Such a difference is not noticed either.
     part : str
         The part of the model whose rows are counted: "leaf" or "bin".
     drawn : tuple of (int, str), optional
@@ -60,6 +63,7 @@ class CountComparison:
     is_mismatch: bool = False
     obstacle: Obstacle = ""
     hidden: int = 0
+    undrawn: int = 0
     part: Literal["leaf", "bin"] = "leaf"
     drawn: tuple[int, str] | None = None
 
@@ -76,9 +80,12 @@ class CountComparison:
             if self.hidden:
                 cause = "They are not its training rows: noise alone differs so much less than once in a million times"
             return f"The rows do not have the counts of {parts} that the model stores. {cause}."
-        if not self.hidden:
+        if not self.hidden and not self.undrawn:
             return f"The rows have exactly the counts of {parts} that the model stores."
-        hidden = f"the noise hides a difference of up to {self.hidden:,} rows in one {self.part}"
+        causes = {"noise": self.hidden, "draw of rows of each unit": self.undrawn}
+        cause = " and the ".join(name for name, rows in causes.items() if rows)
+        verb = "hide" if self.hidden and self.undrawn else "hides"
+        hidden = f"the {cause} {verb} a difference of up to {self.hidden + self.undrawn:,} rows in one {self.part}"
         return f"The rows have the counts of {parts} that the model stores, as far as can be seen: {hidden}."
 
 
@@ -137,6 +144,12 @@ class _Counts:
         chance = FALSE_ALARM / _TESTS / len(self.stored)
         return int(_largest(self.noise, by_part.terms, chance) / self.per_row)
 
+    @property
+    def undrawn(self) -> int:
+        """The largest difference of a part between the most and the least rows that may have been drawn."""
+        by_part = self.by_part
+        return int((by_part.most - by_part.least).max() / self.per_row)
+
     def is_mismatch(self) -> bool:
         """Return whether noise alone differs at least as much with a probability of at most `FALSE_ALARM`.
 
@@ -167,10 +180,10 @@ class _Counts:
     def result(self, unnamed: tuple[int, str] | None) -> CountComparison:
         """Return the comparison; of rows that do not name their unit, that they are other rows alone can be known."""
         if self.is_mismatch():
-            return CountComparison(True, "", self.hidden)
+            return CountComparison(True, "", self.hidden, self.undrawn)
         is_hidden = not self.noise.is_exact and not self.without_rows.is_mismatch()
         obstacle: Obstacle = "units" if unnamed else "large_noise" if is_hidden else ""
-        return CountComparison(False, obstacle, self.hidden, drawn=unnamed)
+        return CountComparison(False, obstacle, self.hidden, self.undrawn, drawn=unnamed)
 
 
 def _largest(noise: CountNoise, terms: int, chance: float) -> float:
@@ -328,7 +341,7 @@ def compare_bins(model: Scorecard, X: Any) -> CountComparison:
     drawn = _Draw.of(model, X, len(rows))
     if obstacle := _obstacle(model, X, drawn.unit):
         return CountComparison(obstacle=obstacle, drawn=drawn.unit, part="bin")
-    hidden, is_mismatch, are_all_hidden = 0, False, True
+    hidden, undrawn, is_mismatch, are_all_hidden = 0, 0, False, True
     for part in parts:
         noise = CountNoise.of_deviation(_THREE_DIGITS * (part.rows_error or 0.0))
         most_off = 0.0 if noise.is_exact else noise.bound(1, FALSE_ALARM / n_bins) + 0.5  # rows are rounded
@@ -336,8 +349,8 @@ def compare_bins(model: Scorecard, X: Any) -> CountComparison:
         least, most = (np.bincount(bins[part.attribute], used * rows, sizes) for used in (drawn.always, drawn.ever))
         is_mismatch |= bool((np.maximum(stored - most, least - stored) > most_off).any())
         are_all_hidden &= bool((np.abs(stored) <= most_off).all())
-        hidden = max(hidden, int(most_off))
+        hidden, undrawn = max(hidden, int(most_off)), max(undrawn, int((most - least).max()))
     obstacle: Obstacle = (
         "" if is_mismatch else "units" if drawn.unit else "large_noise" if are_all_hidden and hidden else ""
     )
-    return CountComparison(is_mismatch, obstacle, hidden, "bin", drawn.unit)
+    return CountComparison(is_mismatch, obstacle, hidden, undrawn, "bin", drawn.unit)
