@@ -193,7 +193,7 @@ def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
     if not names:
         return ()
     said = subject.paths.predictions if subject.paths is not None and len(subject.paths) == len(names) else None
-    whys = [why_cell(dict(_why(subject, risk, i))) for i in range(len(names))]
+    whys = _whys(subject, risk, len(names))
     columns: list[tuple[Column, Sequence[GridValue]]] = [(Column("leaf", "leaf", is_text=True), names)]
     if said:
         predicted = [value if isinstance(value, float) else shown_text(value) for value in said]
@@ -219,25 +219,25 @@ def why_cell(whys: dict[str, str]) -> Cell:
     return Cell(", ".join(whys.values()), ",".join(whys) or None)
 
 
-def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[tuple[str, str]]:
-    """Yield why a leaf is listed, as a code and in words."""
+def _whys(subject: Subject, risk: LeafRisk | None, leaves: int) -> list[Cell]:
+    """Return why each leaf is listed, as codes and in words."""
     if risk is None:
-        return
-    rows, counts = risk.known_rows.get(leaf), risk.known_counts.get(leaf, ())
-    is_empty, is_small, part = leaf in risk.empty, leaf in risk.small, subject.part
-    is_few_of_class = subject.number is None and not is_small and any(0 < n < risk.threshold for n in counts)
-    is_open = bool(risk.counts) and rows is not None and leaf in risk.classes_not_examined
-    found = {
-        ("not_examined", "not examined"): rows is None,
-        ("empty", "may have no rows" if risk.release else "no rows"): is_empty,
-        ("few_rows", f"few {risk.counted[1]}"): not is_empty and is_small,
-        ("pure", f"one {part}"): leaf in risk.pure,
-        ("few_of_class", "few of a class"): is_few_of_class,
-        ("classes_not_examined", f"{part} not examined"): is_open,
+        return [why_cell({})] * leaves
+    part, empty, small = subject.part, set(risk.empty), set(risk.small)
+    reasons = {
+        ("not_examined", "not examined"): set(risk.not_examined),
+        ("empty", "may have no rows" if risk.release else "no rows"): empty,
+        ("few_rows", f"few {risk.counted[1]}"): small - empty,
+        ("pure", f"one {part}"): set(risk.pure),
+        ("few_of_class", "few of a class"): set(risk.few) - small if subject.number is None else set(),
+        ("classes_not_examined", f"{part} not examined"): (
+            set(risk.classes_not_examined) - set(risk.not_examined) if risk.counts else set()
+        ),
     }
-    yield from (why for why, holds in found.items() if holds)
-    if any(found.values()) and len(risk.rows) == len(subject.conditions) and leaf in subject.sensitive_leaves:
-        yield "sensitive", "sensitive"
+    sensitive = set(subject.sensitive_leaves) if len(risk.rows) == len(subject.conditions) else set()
+    listed = set[int]().union(*reasons.values())
+    reasons["sensitive", "sensitive"] = sensitive & listed
+    return [why_cell({code: word for (code, word), own in reasons.items() if i in own}) for i in range(leaves)]
 
 
 def leaf_checks(subject: Subject, risk: LeafRisk | None) -> Iterator[Check]:

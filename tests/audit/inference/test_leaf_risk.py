@@ -115,6 +115,13 @@ def test_the_smallest_leaves_are_told_first():
     assert (first, second) == ("  leaf 2: 1 row (small, pure, few)", "  leaf 1: 5 rows (small, pure, few)")
 
 
+def test_the_flags_of_leaves_are_computed_once(tree):
+    """A report asks for them leaf by leaf: computed each time, 8,000 leaves took two minutes."""
+    risk = leaf_risk(tree)
+    names = ("known_rows", "known_counts", "not_examined", "classes_not_examined", "small", "empty", "pure", "few")
+    assert all(getattr(risk, name) is getattr(risk, name) for name in names)
+
+
 def test_a_pipeline_is_counted_by_its_steps(tree):
     piped = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0)).fit(X, Y)
     assert set(leaf_risk(piped, (X, Y)).counts) == COUNTS

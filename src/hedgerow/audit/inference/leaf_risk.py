@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -278,22 +279,22 @@ class LeafRisk:
         words = "several" if most is None else f"up to {most}"  # a private model was learned from no more
         return f"Rows are counted, of which one {quoted_text(column)} may have {words}."
 
-    @property
+    @cached_property
     def known_rows(self) -> Mapping[int, int]:
         """The rows of each leaf whose rows are known, by the leaf, counted from 0."""
         return {i: rows for i, rows in enumerate(self.rows) if rows is not None}
 
-    @property
+    @cached_property
     def known_counts(self) -> Mapping[int, tuple[int, ...]]:
         """The rows by class of each leaf whose rows by class are known, by the leaf, counted from 0."""
         return {i: counts for i, counts in enumerate(self.counts or ()) if counts is not None}
 
-    @property
+    @cached_property
     def not_examined(self) -> tuple[int, ...]:
         """The leaves whose rows are not known, counted from 0."""
         return tuple(i for i, rows in enumerate(self.rows) if rows is None)
 
-    @property
+    @cached_property
     def classes_not_examined(self) -> tuple[int, ...]:
         """The leaves whose rows by class are not known, and which may be pure, counted from 0."""
         known = self.known_counts
@@ -305,12 +306,12 @@ class LeafRisk:
         is_known = self.counts is not None and not self.not_examined and not self.classes_not_examined
         return is_known and self.view in ("exact", "units")
 
-    @property
+    @cached_property
     def small(self) -> tuple[int, ...]:
         """The leaves with fewer rows than the threshold, empty leaves included, counted from 0."""
         return tuple(i for i, rows in self.known_rows.items() if rows < self.threshold)
 
-    @property
+    @cached_property
     def empty(self) -> tuple[int, ...]:
         """The leaves without rows, or whose noisy counts noise alone can make."""
         known = self.release if self.release is not None and self.release.noise is not None else None
@@ -328,7 +329,7 @@ class LeafRisk:
         fewest = min(self.known_rows.values())
         return noise is not None and fewest - noise.spread(self.release.width, 1 - alarm) >= self.threshold
 
-    @property
+    @cached_property
     def pure(self) -> tuple[int, ...]:
         """The leaves whose rows are all of one class: class disclosure, whatever their number.
 
@@ -339,7 +340,7 @@ class LeafRisk:
         pure = (i for i, counts in self.known_counts.items() if sum(n > least for n in counts) == 1)
         return tuple(i for i in pure if i not in without)
 
-    @property
+    @cached_property
     def few(self) -> tuple[int, ...]:
         """The leaves in which some class has rows, and fewer than the threshold."""
         return tuple(i for i, counts in self.known_counts.items() if any(0 < n < self.threshold for n in counts))
@@ -355,7 +356,7 @@ class LeafRisk:
             counts = [None if own is None else own[k] for own in self.counts or ()]
             columns[f"{self.counted[1]} of {shown_text(name)}"] = _column(counts, "Int64")
         for name, examined in (("small", self.known_rows), ("pure", self.known_counts), ("few", self.known_counts)):
-            flagged, places = getattr(self, name), range(len(self.leaves))
+            flagged, places = set(getattr(self, name)), range(len(self.leaves))
             columns[name] = _column([(i in flagged) if i in examined else None for i in places], "boolean")
         return pd.DataFrame(columns)
 
