@@ -101,8 +101,8 @@ CASES = {  # for each audit: its arguments, and for each option another value, a
         {"attack": hr.audit.LabelOnlyAttack(schema_of("")), "repeats": 4, "random_state": 1, "verbose": True},
     ),
     "lira": (
-        lambda: {"target": TREE, "X": table()[0], "y": table()[1], "repeats": 4, "random_state": 0},
-        {"attack": "offline", "repeats": 5, "random_state": 1, "verbose": True},
+        lambda: {"target": TREE, "X": table()[0], "y": table()[1], "repeats": 5, "random_state": 0},
+        {"attack": "offline", "repeats": 6, "random_state": 1, "verbose": True},
     ),
     "overfit": (
         lambda: {"model": fitted(), "train": first(*table()), "test": tuple(one.iloc[40:] for one in table())},
@@ -115,6 +115,7 @@ CASES = {  # for each audit: its arguments, and for each option another value, a
             "schema": None,
             "features": lambda: {"schema": BROAD, "features": ["dose", "smoker", "age"]},
             "threshold": 30,
+            "unit": lambda: {"train": table(), "model": fitted(), "schema": None, "unit": "dose"},
         },
     ),
     "reconstruction": (
