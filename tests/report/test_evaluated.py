@@ -21,6 +21,8 @@ def test_an_evaluation_is_on_the_public_sheet_and_the_rows_are_not():
         first = found.sentences[0]
         assert section.answer.startswith(first[0].upper() + first[1:])
         assert "evaluation" in report.to_html()
+        measures = [one.public.section("accuracy").measure for one in (report, hr.Report.of(learner))]
+        assert (measures[0], "--evaluation FILE" in measures[1]) == ("", True)  # what was given is not asked for
 
 
 @pytest.mark.parametrize("is_recorded", [False, True])

@@ -98,7 +98,8 @@ def test_noisy_counts_of_a_private_model_disclose_what_is_promised():
     assert {key: one.status for key, one in found.items()} == dict.fromkeys(
         ("small-leaves", "pure-leaves", "few-of-class"), "pass"
     )
-    assert values["leaves with fewer than 10 rows"] == 1
+    assert values["leaves with a released count of fewer than 10 rows"] == 1
+    assert values["leaves with a released count of 1 row"] == 0  # not a row that is known to be alone
     assert "noisy" in section.notes[0]
     assert section.answer.startswith("1 of 3 leaves has a released count of fewer than 10 rows.")
 

@@ -171,7 +171,7 @@ _STORED: dict[ContentKind, tuple[Status, str]] = {
     "statistics": ("review", "check that none is of few rows"),
     "bounds": ("review", "check that they are public, and not the least and largest values of rows"),
     "values": ("review", "check that they are public"),
-    "counts": ("review", "check small counts, which no other finding covers"),
+    "counts": ("review", "check that none is small, by itself or as a difference of two; no other check covers them"),
     "text": ("review", "read it before a release"),
     "unread": ("review", "check what they hold"),
 }

@@ -62,11 +62,17 @@ def _rows_text(risk: LeafRisk, rows: int, leaves: int = 1) -> str:
     return f"{rows:,}" if risk.release is None else risk.release.rows_text(rows, leaves)
 
 
+def _released(risk: LeafRisk) -> str:
+    """Return what comes before a number of rows that is released with noise."""
+    return "a released count of " if risk.view == "noisy" else ""
+
+
 def _sizes(risk: LeafRisk) -> tuple[SheetLine, ...]:
     (one, rows), smallest, ones = risk.counted, min(risk.known_rows.values()), _ones(risk)
     unknown, empty = len(risk.not_examined), len(risk.empty)
     name = "leaves not examined: their rows are unknown"
     without = "leaves that may have no rows" if risk.release else "leaves without rows"
+    single = f"leaves with {_released(risk)}1 {one}" if risk.view == "noisy" else f"leaves of one {one}"
     return (
         SheetLine("leaves", "leaves", f"{len(risk.rows):,}", len(risk.rows)),
         *([SheetLine("leaves_not_examined", name, f"{unknown:,}", unknown)] if unknown else []),
@@ -74,11 +80,11 @@ def _sizes(risk: LeafRisk) -> tuple[SheetLine, ...]:
         *([SheetLine("empty_leaves", without, f"{empty:,}", empty)] if empty else []),
         SheetLine(
             "small_leaves",
-            f"leaves with fewer than {number_of(risk.threshold, one, rows)}",
+            f"leaves with {_released(risk)}fewer than {number_of(risk.threshold, one, rows)}",
             f"{len(risk.small):,}",
             len(risk.small),
         ),
-        SheetLine("single_leaves", f"leaves of one {one}", f"{ones:,}", ones),
+        SheetLine("single_leaves", single, f"{ones:,}", ones),
         SheetLine("rows_in_small_leaves", f"{rows} in leaves below the threshold", *_rows_in(risk, risk.small)),
     )
 
@@ -89,7 +95,7 @@ def _classes(subject: Subject, risk: LeafRisk) -> tuple[SheetLine, ...]:
     of = "that may be of one" if risk.release else "of one"
     what = f"leaves {of} class (class disclosure)" if subject.number is None else f"leaves {of} level"
     rows = risk.counted[1]
-    name = f"leaves in which a class has 1 to {risk.threshold - 1} {rows}"
+    name = f"leaves in which a class has {_released(risk)}1 to {risk.threshold - 1} {rows}"
     few = SheetLine("few_of_class_leaves", name, f"{len(risk.few):,}", len(risk.few))
     pure = SheetLine("pure_leaves", what, f"{len(risk.pure):,}", len(risk.pure))
     held = SheetLine("rows_in_pure_leaves", f"{rows} in leaves {of} {subject.part}", *_rows_in(risk, risk.pure))
@@ -119,8 +125,7 @@ def _small_noisy(risk: LeafRisk, few: str) -> str:
 
 def _few_of_class(risk: LeafRisk) -> str:
     """Return how many leaves have few rows of a class, as the exact or the released counts say."""
-    numbers = f"1 to {risk.threshold - 1} {risk.counted[1]}"
-    few = f"a released count of {numbers}" if risk.view == "noisy" else numbers
+    few = f"{_released(risk)}1 to {risk.threshold - 1} {risk.counted[1]}"
     return f"{_how_many(risk.few, risk) if risk.few else 'No leaf has'} a class with {few}"
 
 

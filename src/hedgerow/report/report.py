@@ -251,9 +251,11 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
     risk, guessed = None, "hidden"
     if subject.is_private:
         risk, guessed = subject.leaves(), disclosure.reconstructed(subject)
+        performance = accuracy.released_accuracy if subject.number is None else residuals.released_error
+        measured = performance(subject)
         about_model = [
             disclosure.model(subject),
-            accuracy.released_accuracy(subject) if subject.number is None else residuals.released_error(subject),
+            measured if evaluation is None else replace(measured, measure=""),
             leaves.leaves(subject, risk),
             disclosure.reconstruction_section(subject, guessed),
         ]
