@@ -21,8 +21,15 @@ def test_an_evaluation_is_on_the_public_sheet_and_the_rows_are_not():
         first = found.sentences[0]
         assert section.answer.startswith(first[0].upper() + first[1:])
         assert "evaluation" in report.to_html()
-        measures = [one.public.section("accuracy").measure for one in (report, hr.Report.of(learner))]
-        assert (measures[0], "--evaluation FILE" in measures[1]) == ("", True)  # what was given is not asked for
+
+
+@pytest.mark.parametrize("target", ["classes", "number"])
+def test_an_evaluation_that_was_given_is_not_asked_for(target):
+    frame = rows(400, target)
+    learner = fitted(target, "tree").set_params(random_state=None).fit(frame.drop(columns=["y", "ward"]), frame["y"])
+    found = hr.evaluate(learner, frame, epsilon=1)
+    given, without = (hr.Report.of(learner, evaluation=one).public.section("accuracy") for one in (found, None))
+    assert (given.measure, "--evaluation FILE" in without.measure) == ("", True)
 
 
 @pytest.mark.parametrize("is_recorded", [False, True])
