@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from hedgerow.errors import ArgumentError
 from hedgerow.report.appetite import DEFAULT, Appetite
@@ -93,6 +93,19 @@ class Grid:
     columns: tuple[Column, ...]
     rows: tuple[tuple[GridValue, ...], ...]
     shown: int = MOST_SHOWN
+
+    @classmethod
+    def of_columns(
+        cls,
+        key: str,
+        title: str,
+        columns: Sequence[tuple[Column, Sequence[GridValue]]],
+        order: Iterable[int],
+        shown: int = MOST_SHOWN,
+    ) -> Self:
+        """Return a table by its columns, each with its cells; `order` has the places of the rows."""
+        rows = list(zip(*(cells for _, cells in columns), strict=True))
+        return cls(key, title, tuple(column for column, _ in columns), tuple(rows[place] for place in order), shown)
 
     @property
     def caption(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.audit import LabelledRows
+from hedgerow.audit.attack_record import RATES
 from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.inference.count_comparison import CountComparison, compare_bins, compare_counts
@@ -27,7 +28,7 @@ from hedgerow.report.contents import Column, Grid, Section, SheetLine, section, 
 from hedgerow.report.leaves import leaf_names
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
-from hedgerow.report.units import group_bound, leaf_places
+from hedgerow.report.units import judged_bound, leaf_places
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import shown_text
 
@@ -207,15 +208,11 @@ def reconstruction_checks(subject: Subject, found: Reconstruction | str) -> Iter
         yield check("known-rows", "review" if subject.is_private else "fail", sentence, known)
 
 
-RATES = (0.001, 0.01, 0.1)  # the false positive rates at which the largest true positive rate is printed
-
-
 def membership(subject: Subject, leaves: Overfit | None = None) -> Section:
     """Return what ε permits any attack on a person, and what leaves show of membership, which is **private**."""
-    of_person, rates = group_bound(subject), RATES if subject.bound is not None else ()
-    bound = subject.bound if of_person is None else (of_person.epsilon, of_person.delta)
-    facts = list[SheetLine]()
-    for fpr, rate in ((fpr, largest_rate(fpr, *bound)) for fpr in rates if bound is not None):
+    facts, bound = list[SheetLine](), judged_bound(subject)
+    rates = {} if bound is None else {fpr: largest_rate(fpr, *bound) for fpr in RATES}
+    for fpr, rate in rates.items():
         name = f"TPR at an FPR of {100 * fpr:g} %, at most"
         facts.append(SheetLine(f"largest_tpr_at_{fpr:g}", name, percent_up(rate), rate))
     best = facts[1].text if facts else None

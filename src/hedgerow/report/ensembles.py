@@ -130,8 +130,7 @@ def _trees(subject: Subject, risk: EnsembleRisk) -> Grid:
     if risk.few_leaves is not None and subject.number is None:
         columns.append((Column("few_of_class_leaves", "leaves with few of a class"), risk.few_leaves))
     order = sorted(range(len(members)), key=lambda i: (int(members[i].rows.min()), -risk.small_leaves[i], i))
-    rows = tuple(tuple(cells[i] for _, cells in columns) for i in order)
-    return Grid("trees", "Trees, the worst first", tuple(column for column, _ in columns), rows)
+    return Grid.of_columns("trees", "Trees, the worst first", columns, order)
 
 
 def _worst(subject: Subject, risk: EnsembleRisk) -> Grid:
@@ -153,9 +152,8 @@ def _worst(subject: Subject, risk: EnsembleRisk) -> Grid:
             columns.append((Column(f"rows_class_{place}", f"{rows} of {shown_text(name)}"), counts))
     whys = [{code: word for code, word, flag in flags if flag[i]} for i in rank]
     columns.append((Column("why", "why"), [why_cell(why) for why in whys]))
-    lines = tuple(zip(*(cells for _, cells in columns), strict=True))
     title = f"The smallest leaves of tree {risk.worst}, the worst"
-    return Grid("worst_tree", title, tuple(column for column, _ in columns), lines)
+    return Grid.of_columns("worst_tree", title, columns, range(len(rank)))
 
 
 def _conditions(subject: Subject, tree: int, nodes: Sequence[int]) -> list[str]:

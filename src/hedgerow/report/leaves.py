@@ -211,13 +211,12 @@ def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
                 of_class = [None if own is None else own[k] for own in risk.counts]
                 columns.append((Column(f"rows_class_{k + 1}", f"{counted} of {shown_text(name)}"), of_class))
         columns.append((Column("why", "why"), whys))
-    rows = [*zip(*(cells for _, cells in columns), strict=True)]
     known = dict.fromkeys(range(len(names)), 0) if risk is None else risk.known_rows
-    order = sorted(range(len(rows)), key=lambda i: (not whys[i].text, i not in known, known.get(i, 0), i))
+    order = sorted(range(len(names)), key=lambda i: (not whys[i].text, i not in known, known.get(i, 0), i))
     flagged, is_noisy = sum(bool(why.text) for why in whys), risk is not None and risk.view == "noisy"
     shown = MOST_SHOWN if subject.released is None else 0 if is_noisy else min(MOST_SHOWN, flagged)
     title = "Leaves, the worst first" if flagged else "Leaves"
-    return (Grid("leaves", title, tuple(column for column, _ in columns), tuple(rows[i] for i in order), shown),)
+    return (Grid.of_columns("leaves", title, columns, order, shown),)
 
 
 def why_cell(whys: dict[str, str]) -> Cell:

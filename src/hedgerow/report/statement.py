@@ -8,7 +8,6 @@ and what is not covered. The checklist follows NIST SP 800-226 (2025). All numbe
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -35,7 +34,7 @@ from hedgerow.report.contents import (
 from hedgerow.report.promises import largest_belief, largest_rate, mechanism_words, percent_up
 from hedgerow.report.report import PRIVATE, Report
 from hedgerow.report.subject import Subject
-from hedgerow.report.units import person_bound
+from hedgerow.report.units import judged_bound, person_bound
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import listed
 
@@ -212,14 +211,8 @@ def _data(subject: Subject, sheet: Sheet) -> Section:
     return section("data", facts, template="statement/data", population=shortened(form.population), missing=missing)
 
 
-def _bound(subject: Subject) -> tuple[Fraction, Fraction] | None:
-    """Return ε and δ for all rows of one person; for the unit of the card if their number is not stated."""
-    person = person_bound(subject)
-    return subject.bound if person is None else (person.epsilon, person.delta)
-
-
 def _parameters(subject: Subject, sheet: Sheet) -> Section:
-    facts, words, bound = list[SheetLine](), dict[str, Any](), _bound(subject)
+    facts, words, bound = list[SheetLine](), dict[str, Any](), judged_bound(subject)
     if bound is not None:
         # Another version of the rows: these are removed, and others added.
         twice, both, _ = group_privacy(*bound, None, 2)
@@ -252,7 +245,7 @@ def _belief(name: str, words: str, most: float) -> SheetLine:
 
 
 def _queries(subject: Subject, checks: Sequence[Check]) -> Section:
-    facts, rate, bound = list[SheetLine](), "", _bound(subject)
+    facts, rate, bound = list[SheetLine](), "", judged_bound(subject)
     if bound is not None:
         most = largest_rate(_FPR, *bound)
         rate = percent_up(most)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 
 from hedgerow.audit.entropy.domain import Domain, normalised
-from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
+from hedgerow.audit.inference.labelled import LabelledRows, declared_unit, distinct, label_values
 from hedgerow.audit.inference.leaf_risk import LeafRisk, counted_risk, single_risk, stored_risk, unnamed_risk
 from hedgerow.audit.readers.columns import Features, fitted_columns
 from hedgerow.audit.readers.ensembles import PREDICTORS, WITHOUT_TREES, final_model, is_ensemble
@@ -43,8 +43,7 @@ class Subject:
     last step of a pipeline. Decision paths are None for a scorecard, an ensemble, or without a schema; `unread` is the
     reason why the paths of a tree in a pipeline could not be read with one. `appetite` has the thresholds of checks,
     and `files` the digests of the files that were given; a model file whose content is not the model's is refused.
-    `cost_matrix` has what it costs to decide for the class of a column where the row is of that of a line, where
-    somebody said it.
+    `cost_matrix` has the cost of each decision (column) for each true class (line); None if no costs are known.
     """
 
     model: Any
@@ -125,15 +124,13 @@ class Subject:
     @property
     def person_unit(self) -> str | None:
         """The column that identifies a person: the form's, or else the unit of the schema; None if none is named."""
-        declared = None if self.schema is None or self.schema.unit is None else self.schema.unit.column
-        return self.form.unit_column or declared
+        return self.form.unit_column or declared_unit(self.schema)
 
     @property
     def second_unit(self) -> str | None:
         """The column of a second unit, such as a household: the form's, or the schema's if the form names persons."""
-        declared = None if self.schema is None or self.schema.unit is None else self.schema.unit.column
-        other = declared if declared != self.person_unit else None
-        return self.form.second_unit or other
+        declared = declared_unit(self.schema)
+        return self.form.second_unit or (declared if declared != self.person_unit else None)
 
     @property
     def part(self) -> str:

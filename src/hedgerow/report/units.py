@@ -86,6 +86,12 @@ def person_epsilon(subject: Subject, releases: Releases) -> Fraction | None:
     return total(known) if len(known) == len(amounts) else None
 
 
+def judged_bound(subject: Subject) -> tuple[Fraction, Fraction] | None:
+    """Return ε and δ for all rows of one person; for the unit of the card if their number is not stated."""
+    bound = person_bound(subject)
+    return subject.bound if bound is None else (bound.epsilon, bound.delta)
+
+
 def judged_epsilon(subject: Subject) -> Fraction:
     """Return the ε by which the guarantee is judged: for a person, or for a row if their rows are not stated."""
     bound = person_bound(subject)

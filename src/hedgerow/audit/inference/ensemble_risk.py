@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import sklearn
 
-from hedgerow.audit.inference.labelled import unit_numbers
+from hedgerow.audit.inference.labelled import counted_nouns, declared_unit, unit_numbers
 from hedgerow.audit.readers.ensembles import is_bootstrapped, leaf_nodes, members_as_in
 from hedgerow.boundary.arrays import Array, Index, Integers, Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import quoted_text, shown_text
+from hedgerow.text.values import shown_text
 
 View = Literal["exact", "units", "drawn", "weighted"]
 _NOTES: dict[View, str] = {
@@ -156,11 +156,7 @@ class EnsembleRisk:
     @property
     def counted(self) -> tuple[str, str]:
         """What is counted, one and many in words: rows, or units of the column that says whose a row is."""
-        if self.view != "units":
-            return "row", "rows"
-        declared = None if self.schema is None or self.schema.unit is None else self.schema.unit.column
-        whose = f"({quoted_text(self.unit or declared or '')})"
-        return f"unit {whose}", f"units {whose}"
+        return counted_nouns((self.unit or declared_unit(self.schema)) if self.view == "units" else None)
 
     @property
     def leaves(self) -> int:

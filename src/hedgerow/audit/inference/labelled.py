@@ -18,6 +18,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Labels, Table, check_same_index, column_of
 from hedgerow.tally import Tally
+from hedgerow.text.values import quoted_text
 
 NO_CLASSES = "expected a model of classes, got one of a number"
 """The beginning of errors about what is measured by class."""
@@ -109,13 +110,24 @@ def distinct(values: Array) -> tuple[list[Any], Index]:
     return found.tolist(), numbers
 
 
+def declared_unit(schema: Schema | None) -> str | None:
+    """Return the column of units that a schema declares; None without a schema, or a unit in it."""
+    return None if schema is None or schema.unit is None else schema.unit.column
+
+
+def counted_nouns(unit: str | None) -> tuple[str, str]:
+    """Return what is counted in words, singular and plural: the units of a column, or rows if it is None."""
+    if unit is None:
+        return "row", "rows"
+    return f"unit ({quoted_text(unit)})", f"units ({quoted_text(unit)})"
+
+
 def unit_numbers(schema: Schema | None, X: Any, column: str | None = None) -> Index | None:
     """Return the number of the unit of each row; None if the table does not have the unit's column.
 
     `column` is the column of units; by default, the column that the schema declares.
     """
-    declared = None if schema is None or schema.unit is None else schema.unit.column
-    name = column or declared
+    name = column or declared_unit(schema)
     if name is None or isinstance(X, Tally) or name not in ((table := Table.of(X)).names or ()):
         return None
     values = identifiers(name, table)

@@ -11,7 +11,14 @@ import pandas as pd
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.count_comparison import compare_counts
 from hedgerow.audit.inference.ensemble_risk import EnsembleRisk, counted_ensemble_risk, stored_ensemble_risk
-from hedgerow.audit.inference.labelled import LabelledRows, distinct, once_a_unit, predicts_numbers
+from hedgerow.audit.inference.labelled import (
+    LabelledRows,
+    counted_nouns,
+    declared_unit,
+    distinct,
+    once_a_unit,
+    predicts_numbers,
+)
 from hedgerow.audit.inference.overfitting import apply_of, leaf_counts, leaf_numbers
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.ensembles import WITHOUT_TREES, final_model, is_ensemble
@@ -256,16 +263,12 @@ class LeafRisk:
     @property
     def unit_column(self) -> str | None:
         """The column that says whose a row is; None if none is named."""
-        declared = None if self.schema is None or self.schema.unit is None else self.schema.unit.column
-        return declared if self.unit is None else self.unit
+        return declared_unit(self.schema) if self.unit is None else self.unit
 
     @property
     def counted(self) -> tuple[str, str]:
         """What is counted, one and many in words: rows, or units of the column that says whose a row is."""
-        if self.unit_column is None or self.view != "units":
-            return "row", "rows"
-        whose = f"({quoted_text(self.unit_column)})"
-        return f"unit {whose}", f"units {whose}"
+        return counted_nouns(self.unit_column if self.view == "units" else None)
 
     @property
     def several(self) -> str:
