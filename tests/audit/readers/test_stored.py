@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.cluster import DBSCAN
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import IsolationForest, RandomForestClassifier
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.impute import KNNImputer, SimpleImputer
@@ -19,7 +20,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.audit import stored_contents
-from hedgerow.schema import Categorical, Label, Schema
+from hedgerow.schema import Boolean, Categorical, Label, Schema
 
 RNG = np.random.default_rng(0)
 X = np.abs(RNG.normal(size=(37, 3)))
@@ -55,6 +56,14 @@ def kinds(model: object, schema: Schema | None = None) -> dict[str, set[str]]:
 )
 def test_rows_that_an_estimator_stores_are_found(model, places):
     assert places <= kinds(model.fit(X, Y)).get("rows", set())
+
+
+def test_columns_of_a_transformer_and_declared_booleans_are_no_values_of_rows():
+    frame = pd.DataFrame({"smoker": [True, False] * 10, "sex": ["f", "m"] * 10, "town": ["a", "b"] * 10})
+    encoded = make_column_transformer((OneHotEncoder(), ["smoker", "sex"]), (OneHotEncoder(), ["town"]))
+    model = make_pipeline(encoded, DecisionTreeClassifier(max_depth=1)).fit(frame, [0, 1] * 10)
+    schema = Schema({"smoker": Boolean(), "sex": Categorical(("f", "m"))}, Label("ill", (0, 1)))
+    assert kinds(model, schema) == {"values": {"steps[0][1].transformers_[1][1].categories_[0]"}}  # the towns
 
 
 def test_the_number_of_rows_is_exact():

@@ -15,7 +15,7 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError
 from hedgerow.models.extra_contents import Content, ContentKind, text_content
 from hedgerow.models.released import released_model
-from hedgerow.schema import Schema
+from hedgerow.schema import Boolean, Schema
 from hedgerow.text.values import plain_word, printable
 
 
@@ -30,7 +30,8 @@ _PARAMETERS = _names(
     "feature_range ngram_range quantile_range estimator_params _seeds active_features_ n_categories_ shape_fit_ "
     "_num_iter _n_features_outs n_bins_non_missing_ is_categorical_ constant_value_bounds length_scale_bounds "
     "noise_level_bounds supports rules_ rules features final_itemsets feature_dict_ params param_grid "
-    "param_distributions _columns"
+    "param_distributions _columns ColumnTransformer.transformers ColumnTransformer.transformers_ "
+    "ColumnTransformer._transformer_to_input_indices"
 )
 """Attributes that say what the model predicts, or how it was set up."""
 _ROWS = _names(
@@ -83,6 +84,7 @@ def stored_contents(model: Any, schema: Schema | None = None) -> tuple[Content, 
     known = set[str]()
     for _, attribute in () if schema is None else schema.attributes:
         known |= {plain_word(value) for value, _ in attribute.spellings}
+        known |= {plain_word(value) for value in (0, 1)} if isinstance(attribute, Boolean) else set()
     return tuple(_Walk(known).of(model))
 
 
@@ -106,7 +108,7 @@ class _Walk:
             else:
                 self.seen.add(id(found))
                 self.kept.append(found)  # so that no other object gets its id
-                shape = None if _own_name(name) in _PARAMETERS else _shape(found)
+                shape = None if {name, _own_name(name)} & _PARAMETERS else _shape(found)
                 if shape is not None:
                     yield from self._content(found, path, name, width, shape)
                     parts = _extra_parts(found)
