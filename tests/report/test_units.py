@@ -100,6 +100,19 @@ def test_other_columns_are_rarely_taken_for_identifiers(kind):
     assert found == 0
 
 
+@pytest.mark.parametrize("rows", [1, 6])
+def test_values_that_repeat_by_chance_are_no_identifiers(rows):
+    """Measurements and codes repeat as identifiers do, but rows that share them agree in no attribute."""
+    rng, n = np.random.default_rng(0), 1800
+    X = pd.DataFrame({"age": rng.integers(0, 99, n // rows), "smoker": rng.random(n // rows) < 0.3})
+    X = X.loc[np.repeat(X.index, rows)].reset_index(drop=True)
+    X = X.assign(dose=rng.integers(0, 1000, n), diagnosis=[f"A{code}" for code in rng.integers(100, 300, n)])
+    X = X.assign(nr=1000 + np.arange(n) // rows, code=[f"p{i // rows}" for i in range(n)])
+    found = list(undeclared_identifiers(Subject(without_privacy()), X))
+    assert found == ([] if rows == 1 else [("nr", 6), ("code", 6)])
+    assert list(undeclared_identifiers(Subject(without_privacy()), X.assign(age=1, smoker=True)))  # none can show it
+
+
 def test_second_units_are_counted_by_persons():
     """By hand: the young are of 10 households, those in between of 2, of which one has 24 of 30, and the old of one."""
     households = [*(np.arange(30) % 10), *([20] * 24 + [21] * 6), *[30] * 30]

@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.audit.inference.labelled import unit_numbers
 from hedgerow.audit.inference.overfitting import apply_of
 from hedgerow.audit.readers.ensembles import leaf_nodes
-from hedgerow.boundary.arrays import Index
+from hedgerow.boundary.arrays import Index, Integers
 from hedgerow.errors import DomainError
 from hedgerow.privacy.amounts import amount_text, total
 from hedgerow.privacy.charge import total_rho
@@ -21,6 +21,7 @@ from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.contributions import names_person, repeats
+from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import capitalised, number_of
@@ -141,7 +142,10 @@ def _identifiers(subject: Subject, X: Any) -> Iterator[Check]:
     for name, most in undeclared_identifiers(subject, X):
         if most > (stated or 1):
             looks = f"The column {quoted_text(name)} looks like an identifier of persons, of whom one has {most:,} rows"
-            advice = "name it as unit_column in the form, with rows_per_unit, or leave it out of the rows"
+            advice = (
+                "name it in the form, as unit_column with rows_per_unit, or as second_unit if it has households or "
+                "institutions; or leave it out of the rows"
+            )
             yield check("identifiers", "review", f"{looks}: {advice}.", most, limit=stated or 1)
 
 
@@ -182,7 +186,8 @@ def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]
     Only columns outside of the schema are looked at, if the rows do not have a column of persons that form or schema
     names: columns with the name of an identifier of persons, and columns whose values repeat as identifiers do
     (`schema.contributions.repeats`: at least 20 values of text or 200 whole numbers, one in 20 rows at least, of which
-    half repeat, none more than 10 times the mean). Dates, real numbers, ages and years are not taken for identifiers.
+    half repeat, none more than 10 times the mean), and agree in an attribute. Dates, real numbers, ages, years and
+    measurements are not taken for identifiers.
     """
     table = Table.of(X)
     if subject.schema is None or table.names is None or subject.person_unit in table.names:
@@ -192,8 +197,36 @@ def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]
         with suppress(DomainError):  # a column that is not read, such as a column of times, is not an identifier
             column = table.exact_column(name)
             most = most_rows(column)
-            if most > 1 and (names_person(name) or repeats(column)):
+            if most > 1 and (names_person(name) or (repeats(column) and _agrees(subject.schema, table, column))):
                 yield name, most
+
+
+def _agrees(schema: Schema, table: Table, column: Column) -> bool:
+    """Return whether rows with the same value of a column agree in an attribute as rows of a person do.
+
+    They agree if kappa, the agreement beyond chance as a share of the most that is possible, is at least 80 % in an
+    attribute. True if no attribute can show it.
+    """
+    whose = _codes(column)
+    order = np.argsort(whose, kind="stable")
+    is_same, kappas = np.diff(whose[order]) == 0, list[float]()
+    for name in (name for name in schema.columns() if name in (table.names or ())):
+        codes = _codes(table.exact_column(name))
+        chance = float(((np.bincount(codes) / len(codes)) ** 2).sum())
+        if chance <= _LARGEST_CHANCE:
+            agreement = float((np.diff(codes[order])[is_same] == 0).mean())
+            kappas.append((agreement - chance) / (1 - chance))
+    return max(kappas, default=1.0) >= _LEAST_KAPPA
+
+
+_LEAST_KAPPA = 0.8
+_LARGEST_CHANCE = 0.9  # of two rows to agree in an attribute, above which agreement shows little
+
+
+def _codes(column: Column) -> Integers:
+    """Return the number of each row's value."""
+    values = column.words() if column.is_text else column.values
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
 def most_rows(column: Column) -> int:
