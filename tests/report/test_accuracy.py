@@ -94,9 +94,9 @@ def test_training_rows_alone_support_no_model():
     """0.2.0 had support from them for models with a guarantee; see the fits of noise below."""
     X, y = a_table()
     for model, test, status in (
-        (without_privacy(), None, "review"),
+        (without_privacy(), None, "not_run"),
         (without_privacy(), (X, y), "pass"),
-        (a_tree(), None, "review"),
+        (a_tree(), None, "not_run"),
         (a_tree(), (X, y), "pass"),
     ):
         _, (found, *_) = accuracy.measured(Subject(model), (X, y), test, ())
