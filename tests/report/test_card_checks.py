@@ -67,7 +67,7 @@ def test_a_card_that_was_charged_and_is_void_is_rejected():
     assert buckets(no_guarantee_reason())["guarantee"] == "fail"
     subject = Subject(without_privacy(), STATED)
     assert [(one.key, one.status) for one in card_checks.card_checks(subject, "public", None)] == [
-        ("guarantee", "review")
+        ("guarantee", "not_applicable")
     ]
 
 

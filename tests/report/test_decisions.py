@@ -7,14 +7,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
 
+from hedgerow import ScorecardClassifier
 from hedgerow.audit.attack_record import AttackKind
 from hedgerow.report import CATALOGUE, Form, PastRelease, Releases, Report
 from hedgerow.report.checks import NEEDS, RULES, STATUSES, Check
 from hedgerow.report.contents import Sheet
 from hedgerow.report.subject import Subject
-from tests.report.subjects import CARD, a_table, a_tree, overfitted, without_privacy
+from tests.report.subjects import CARD, COUNTED, SCHEMA, a_table, a_tree, overfitted, without_privacy
 
 ON = date(2026, 11, 29)
 STATED = Form(purpose="x", curator="x", unit="x", rows_per_unit=1, tuning="x")
@@ -56,6 +60,33 @@ def test_a_clean_private_model_passes():
     report = Report.of(a_tree(counts=((40, 300), (500, 60), (200, 20))), form=STATED, releases=RECORD, on=ON)
     assert report.public.status == "pass"
     assert report.public.verdict.startswith("All checks that were run pass.")
+
+
+def test_a_leaf_that_may_have_no_rows_is_stated_and_needs_no_review():
+    report = Report.of(a_tree(COUNTED, counts=((40, 300), (500, 60), (1, 0))), form=STATED, releases=RECORD, on=ON)
+    (stated,) = (one for one in report.public.checks if one.rule == "caveat/empty")
+    assert (stated.status, stated.sentence[:30]) == ("pass", "There may be no rows in leaf 3")
+    assert report.public.status == "pass"
+    useless = a_tree(COUNTED, counts=((300, 40), (500, 60), (1, 0)))
+    assert Report.of(useless, form=STATED, releases=RECORD, on=ON).public.status == "review"
+
+
+def test_a_public_sheet_that_does_not_decide_never_passes():
+    """0.2.0's public sheet of a scorecard without a guarantee was one that a person has to look at."""
+    X, y = a_table()
+    for model in (without_privacy(), ScorecardClassifier(schema=SCHEMA).fit(X, y).scorecard_):
+        report = Report.of(model, form=STATED, on=ON)
+        assert report.public.status == "not_run"
+        assert "cannot support a release" in report.public.verdict
+
+
+def test_a_tree_that_asks_for_no_number_has_no_thresholds():
+    X, y = a_table()
+    for columns, has_thresholds in ((["smoker"], False), (["smoker", "age"], True)):
+        chosen = make_column_transformer(("passthrough", columns))
+        model = make_pipeline(chosen, DecisionTreeClassifier(max_depth=2)).fit(X, y)
+        assert Subject(model, schema=SCHEMA).has_own_thresholds == has_thresholds
+    assert Subject(model).has_own_thresholds  # without a schema, the paths are not known
 
 
 @pytest.mark.parametrize("model", [a_tree(), without_privacy(), overfitted()[0]])

@@ -50,12 +50,16 @@ def promised(subject: Subject) -> Iterator[Check]:
         yield check("thresholds", "review", sentence)
     yield from delta(subject)
     for caveat in subject.released.caveats if subject.released is not None and subject.is_private else ():
-        yield check(f"caveat/{caveat.kind}", "review", caveat.sentence)
+        yield check(f"caveat/{caveat.kind}", _CAVEATS.get(caveat.kind, "review"), caveat.sentence)
     release = public_release(subject)
     if release is not None and release.has_rows and not release.is_complete:
         known = sum(numbers is not None for numbers in release.numbers)
         counted = f"Counts of {known:,} of {len(release.leaves):,} leaves were released"
         yield check("caveat/partial", "review", f"{counted}: whether the model is better than a constant is not known.")
+
+
+_CAVEATS: dict[str, Status] = {"empty": "pass", "unreachable": "pass", "unexamined": "not_run"}
+"""Statuses of caveats that a person need not review: a leaf without rows discloses nothing, and is stated."""
 
 
 def delta(subject: Subject, n_rows: int | None = None) -> Iterator[Check]:
@@ -76,7 +80,7 @@ def delta(subject: Subject, n_rows: int | None = None) -> Iterator[Check]:
 def _promised(subject: Subject) -> Check:
     card, appetite, bound = subject.card, subject.appetite, group_bound(subject)
     if card.epsilon is None:
-        return check("guarantee", "review", "No guarantee bounds what the model discloses.")
+        return check("guarantee", "not_applicable", "No guarantee bounds what the model discloses.")
     if not card.is_private:
         sentence = f"The model was charged for, and yet has no guarantee: {card.no_guarantee_reason}."
         return check("guarantee/reason", "fail", sentence)

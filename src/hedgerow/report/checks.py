@@ -124,12 +124,13 @@ NEEDS: dict[str, str] = {
     "second-unit-rows": "the training rows with the column of the second unit (--data)",
     "held-out": "held-out rows (--test)",
     "groups": "columns whose groups are compared (--by, or the form's sensitive attributes)",
-    "attack": "a membership attack (--attack), or training and held-out rows, with rows enough to show or exclude it",
+    "attack": "a membership attack (--attack), or, of a model with leaves, training and held-out rows that are "
+    "enough to show or exclude it",
 }
 """What checks need, and how it is given; a check that lacks it is not run and says so."""
 
 CATALOGUE: dict[str, Kind] = {
-    "guarantee": Kind("the guarantee", "The card states a guarantee.", essential=(_GUARANTEE, _NO_GUARANTEE)),
+    "guarantee": Kind("the guarantee", "The card states a guarantee.", essential=(_GUARANTEE,)),
     "rows-per-person": Kind(
         "how many rows a person has",
         "The guarantee is for all rows of a person.",
@@ -341,8 +342,8 @@ RULES: dict[str, Rule] = {
     "dominance": Rule("leaves", "no row that others can tell to within {percent:g} % by the sum of its leaf", _P_RATIO),
     "pure-leaves": Rule("leaves", "no leaf of one class", _CLASSES),
     "pure-leaves/noisy": Rule("leaves", "no leaf of one class, or epsilon up to {strong:g}", _CLASSES),
-    "few-of-class/noisy": Rule("leaves", "at least {least} of every class, or epsilon up to {strong:g}", _CLASSES),
     "few-of-class": Rule("leaves", "at least {least} of every class that a leaf has", _CLASSES),
+    "few-of-class/noisy": Rule("leaves", "at least {least} of every class, or epsilon up to {strong:g}", _CLASSES),
     "pure-leaves/number": Rule("leaves", "no leaf of one level", _CLASSES),
     "joint-cells": Rule("leaves", "no row alone in its combination of the leaves of all trees", _HOUSE),
     "known-rows": Rule("reconstruction", "no leaf with one possible row", _HOUSE),

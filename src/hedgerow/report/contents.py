@@ -235,11 +235,20 @@ class Sheet:
 
     @property
     def status(self) -> Status:
-        """The gravest status of the checks that a decision may use; "not_run" if only essential ones were not run."""
+        """The gravest status of the checks that a decision may use; "not_run" if only essential ones were not run.
+
+        A public sheet that does not decide has not examined the model, and never passes.
+        """
         usable = [one for one in self.checks if not one.informative]
         known = {one.status for one in usable if one.status != "not_run" or one.essential}
+        known |= {"not_run"} if self._leaves_decision else set[Status]()
         found: list[Status] = [status for status in STATUSES[:-1] if status in known]
         return found[0] if found else "not_run"
+
+    @property
+    def _leaves_decision(self) -> bool:
+        """True for a public sheet if the board's decides."""
+        return not self.decides and not self.is_private
 
     @property
     def not_examined(self) -> tuple[str, ...]:
@@ -260,11 +269,16 @@ class Sheet:
         missing = self.not_examined
         shown = [*missing[:_NAMED], *([f"{len(missing) - _NAMED} more"] if len(missing) > _NAMED else [])]
         without = f" Not examined: {'; '.join(shown)}." if missing else ""
-        if not self.decides and not self.is_private:
+        if self._leaves_decision:
             return _BOARD_DECIDES + without
-        others = any(one.informative and (one.key, one.status) == ("counts", "fail") for one in self.checks)
         verdict = _VERDICTS[self.status] + without
-        return (f"{_OTHER_ROWS} " if others else "") + (verdict if self.decides else f"{_PUBLIC_DECIDES} {verdict}")
+        return " ".join((*self._contradictions, verdict if self.decides else f"{_PUBLIC_DECIDES} {verdict}"))
+
+    @property
+    def _contradictions(self) -> list[str]:
+        """What the rows show to be false in what the public sheet of a model with a guarantee rests on."""
+        found = {(one.key, one.status) for one in self.checks if one.informative}
+        return [sentence for case, sentence in _CONTRADICTIONS.items() if case in found]
 
     def section(self, key: str) -> Section:
         """Return the section with this key; KeyError where there is none."""
@@ -308,7 +322,18 @@ _BOARD_DECIDES = (
     "This sheet has not examined what the model discloses, and cannot support a release: the model has no guarantee. "
     "The sheet for the board has what was measured."
 )
-_OTHER_ROWS = "The rows given are not those that the model was learned from: what this sheet says of rows is of others."
+_CONTRADICTIONS: dict[tuple[str, Status], str] = {
+    ("counts", "fail"): (
+        "The rows given are not those that the model was learned from: what this sheet says of rows is of others."
+    ),
+    ("identifiers", "fail"): (
+        "The form is wrong: a person has more rows than it states. Correct it, and make the public sheet again."
+    ),
+    ("identifiers", "review"): (
+        "A column looks like an identifier of persons with several rows: settle first how many rows a person can have, "
+        "since the public sheet rests on it."
+    ),
+}
 _NAMED = 4  # checks that a verdict names as not examined
 _WIDE = 45  # characters of a fact that takes up the width of a printed page
 _FEW = 5  # rows, and columns, of a table that is not set in two columns

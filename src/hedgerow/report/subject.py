@@ -146,7 +146,11 @@ class Subject:
     @property
     def has_own_thresholds(self) -> bool:
         """True if another library chose its thresholds on numbers, whatever cut points the schema has."""
-        return self.card.software.code != "hedgerow" and (self.schema is None or bool(self.schema.numbers))
+        if self.card.software.code == "hedgerow":
+            return False
+        if self.schema is None or self.paths is None:
+            return self.schema is None or bool(self.schema.numbers)
+        return any(literal.attribute in self.schema.numbers for literal in self.paths.literals)
 
     @property
     def own(self) -> Any:
