@@ -101,7 +101,7 @@ def test_training_rows_alone_support_no_model():
     ):
         _, (found, *_) = accuracy.measured(Subject(model), (X, y), test, ())
         assert found.status == status
-        assert ("measure it on held-out rows" in found.sentence) == (status == "review")
+        assert ("measure it on held-out rows" in found.sentence) == (status == "not_run")
 
 
 def test_the_section_says_what_was_not_measured():
