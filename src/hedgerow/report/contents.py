@@ -316,7 +316,7 @@ _VERDICTS: dict[Status, str] = {
 }
 _PUBLIC_DECIDES = (
     "The public sheet decides; the guarantee does not cover a release, or a choice of a model, that depends on the "
-    "exact numbers of this one. The public sheet says:"
+    "exact numbers of this sheet. The public sheet says:"
 )
 _BOARD_DECIDES = (
     "This sheet has not examined what the model discloses, and cannot support a release: the model has no guarantee. "
