@@ -52,6 +52,16 @@ def test_findings_say_which_model_they_are_about():
     assert "one beside other" in found.to_html()
 
 
+def test_of_models_with_and_without_a_guarantee_one_sheet_decides():
+    """Each sheet said that the other one decides; exact functions of the private model's rows stay informative."""
+    of = {"one": Report.of(a_tree(), train=a_table(), on=ON), "other": Report.of(without_privacy(), train=a_table())}
+    found = Comparison.of(of)
+    assert (found.public.decides, found.board.decides) == (False, True)
+    assert "The public sheet decides" not in found.board.verdict
+    informative = {one.informative for one in found.board.checks if one.key == "accuracy" and one.model == "one"}
+    assert informative == {True}
+
+
 def test_no_finding_of_a_report_is_left_out():
     """A record whose total needs a reason, and a form that says nothing, are reasons of the comparison, too."""
     card = replace(CARD, charges=(Charge("draw", Fraction(3, 5)), Charge("counts", Fraction(2, 5))))

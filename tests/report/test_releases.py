@@ -30,6 +30,8 @@ def test_a_budget_file_lists_its_charges(tmp_path):
     assert found.charges == budget.charges
     assert (found.epsilon, found.delta, found.cap) == (Fraction(7, 12), Fraction(1, 10**7), 3)
     assert found.rho is None  # a delta without a known rho
+    with pytest.raises(ValueError, match="got a budget file, which is of one table"):
+        Releases.load(tmp_path / "budget.json", dataset="wards")
 
 
 def test_a_budget_file_has_the_digests_of_the_models_that_charges_were_for(tmp_path):

@@ -230,6 +230,8 @@ def test_no_file_is_replaced_and_no_half_report_is_written(tmp_path):
         ({"by": "age"}, "expected a sequence of names of columns as by"),
         ({"attacks": 3}, "expected results of hedgerow.audit"),
         ({"train": 3}, "train must be a pair"),
+        ({"train": tuple(part[:0] for part in a_table())}, "expected training rows, got a table without rows"),
+        ({"test": tuple(part[:0] for part in a_table())}, "expected held-out rows, got a table without rows"),
     ],
 )
 def test_other_arguments_are_refused(given, message):

@@ -16,6 +16,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.learners import REGRESSORS
 from hedgerow.privacy.amounts import exact
 from hedgerow.schema import Schema
+from hedgerow.tables.table_files import PIPE
 
 app = typer.Typer(add_completion=False)
 Kind = Literal["membership", "lira", "exact-membership", "exact-inference", "one-run"]
@@ -47,6 +48,8 @@ class AttackOptions:
         for name, takers in kinds.items():
             if getattr(self, name) is not None and kind not in takers:
                 raise ArgumentError(f"--{name} is for {' and '.join(takers)}, got {kind}; leave it out.")
+        if self.jobs == 0:
+            raise ArgumentError("--jobs must be a number of processes, or -1 for all, got 0.")
         if kind == "exact-inference" and self.candidates is None:
             raise ArgumentError("expected --candidates FILE, the rows of which one is in the table too; got none.")
 
@@ -92,6 +95,8 @@ def attack(
     if epsilon is None or schema is None:
         raise ArgumentError("expected --epsilon and --schema, those of the fit; got none.")
     how.check(kind)
+    if str(data) == str(how.candidates) == PIPE:
+        raise ArgumentError("only one of DATA and --candidates can be standard input.")
     check_private_name(output)
     check_output(output, data, schema, how.candidates, force=force)
     declared = unit.applied(load_schema(schema))

@@ -96,6 +96,10 @@ class Releases:
         if problem:
             raise ModelFormatError(f"{path}: {problem}.")
         if text.startswith("{\n"):  # as `Record.to_json` writes a budget; an entry of a ledger is one line
+            if dataset is not None:
+                raise ArgumentError(
+                    f"{path}: expected a ledger with dataset, got a budget file, which is of one table."
+                )
             return cls._of_budget(Path(path))
         return cls._of_ledger(path, text.removesuffix("\n").split("\n"), dataset)
 

@@ -190,9 +190,9 @@ class Report(Sheets):
         """
         check_optional(releases, Releases, "a record of releases (report.Releases)", "releases")
         check_optional(on, date, "a date", "on")
-        for name, pair in (("train", train), ("test", test)):
-            if pair is not None:
-                LabelledRows.of_pair(name, pair)
+        for name, rows, pair in (("train", "training", train), ("test", "held-out", test)):
+            if pair is not None and not len(LabelledRows.of_pair(name, pair)):
+                raise ArgumentError(f"expected {rows} rows, got a table without rows; leave it out.")
         subject = Subject(
             model,
             Form() if form is None else form,
@@ -522,7 +522,8 @@ def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, tuple[SheetLine, .
     for one, name in ((one, name) for name, sheet in sheets.items() for one in sheet.checks):
         whose[one] = f"{whose[one]}, {name}" if one in whose else name
     checks = tuple(replace(one, model=name, sentence=f"{name}: {one.sentence}") for one, name in whose.items())
-    decides = all(sheet.decides for sheet in sheets.values())
+    of_all = all if first.kind == "public" else any  # the board's sheet decides as soon as one has no guarantee
+    decides = of_all(sheet.decides for sheet in sheets.values())
     return replace(first, title=" beside ".join(names), checks=checks, sections=kept, decides=decides)
 
 
