@@ -322,14 +322,18 @@ def _board(
     tags = subject.tags | _given(releases, train, test, attacks, separated, by) | counted | {"contents"}
     tags |= _inferred(of_rows)
     if subject.is_private:
-        every = completed(of_rows, "board", tags)
-        added = (replace(one, informative=True) for one in every if one in of_rows or one.key in BOARD_ONLY)
-        checks = (*public.checks, *added)
+        checks = (*public.checks, *_informative(of_rows, tags))
     else:
-        found = [*card_checks.card_checks(subject, "board", releases), *of_rows]
-        checks = completed(found, "board", tags)
+        checks = completed([*card_checks.card_checks(subject, "board", releases), *of_rows], "board", tags)
     decides, appetite = not subject.is_private, subject.appetite
     return Sheet("board", subject.title, public.date, SOFTWARE.words, checks, sections, decides, appetite)
+
+
+def _informative(of_rows: Sequence[Check], tags: set[str]) -> Iterator[Check]:
+    """Yield the checks of rows of a model with a guarantee, by which nobody may decide."""
+    for one in completed(of_rows, "board", tags):
+        if one in of_rows or one.key in BOARD_ONLY:
+            yield replace(one, informative=True)
 
 
 def _of_leaves(
