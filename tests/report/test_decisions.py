@@ -68,7 +68,9 @@ def test_a_leaf_that_may_have_no_rows_is_stated_and_needs_no_review():
     assert (stated.status, stated.sentence[:30]) == ("pass", "There may be no rows in leaf 3")
     assert report.public.status == "pass"
     useless = a_tree(COUNTED, counts=((300, 40), (500, 60), (1, 0)))
-    assert Report.of(useless, form=STATED, releases=RECORD, on=ON).public.status == "review"
+    found = Report.of(useless, form=STATED, releases=RECORD, on=ON).public
+    assert found.status == "review"
+    assert found.verdict == "No check fails. A person has to review: use of the model."
 
 
 def test_a_public_sheet_that_does_not_decide_never_passes():

@@ -253,7 +253,11 @@ class Sheet:
     @property
     def not_examined(self) -> tuple[str, ...]:
         """What was not examined, in a few words each; what is essential comes first."""
-        checks = sorted(self.by_status("not_run"), key=lambda one: not one.essential)
+        return self._titles("not_run")
+
+    def _titles(self, status: Status) -> tuple[str, ...]:
+        """Return what the checks of a status that a decision may use are about, the essential ones first."""
+        checks = sorted(self.by_status(status), key=lambda one: not one.essential)
         return tuple(dict.fromkeys(one.title for one in checks if not one.informative))
 
     @property
@@ -265,13 +269,13 @@ class Sheet:
 
     @property
     def verdict(self) -> str:
-        """What the checks say together, and what was not examined."""
+        """What the checks say together, what a person has to review, and what was not examined."""
         missing = self.not_examined
-        shown = [*missing[:_NAMED], *([f"{len(missing) - _NAMED} more"] if len(missing) > _NAMED else [])]
-        without = f" Not examined: {'; '.join(shown)}." if missing else ""
+        without = f" Not examined: {_listed(missing)}." if missing else ""
         if self._leaves_decision:
             return _BOARD_DECIDES + without
-        verdict = _VERDICTS[self.status] + without
+        to_review = f" {_listed(self._titles('review'))}." if self.status == "review" else ""
+        verdict = _VERDICTS[self.status] + to_review + without
         return " ".join((*self._contradictions, verdict if self.decides else f"{_PUBLIC_DECIDES} {verdict}"))
 
     @property
@@ -308,10 +312,15 @@ class Sheet:
         }
 
 
+def _listed(titles: Sequence[str]) -> str:
+    more = [f"{len(titles) - _NAMED} more"] if len(titles) > _NAMED else []
+    return "; ".join([*titles[:_NAMED], *more])
+
+
 _VERDICTS: dict[Status, str] = {
     "fail": "A check fails: do not release the model as it is.",
     "not_run": "No check fails, but essential ones were not run: this sheet cannot support a release.",
-    "review": "No check fails; a person has to review some.",
+    "review": "No check fails. A person has to review:",
     "pass": "All checks that were run pass.",
 }
 _PUBLIC_DECIDES = (
@@ -334,7 +343,7 @@ _CONTRADICTIONS: dict[tuple[str, Status], str] = {
         "since the public sheet rests on it."
     ),
 }
-_NAMED = 4  # checks that a verdict names as not examined
+_NAMED = 4  # checks of a status that a verdict names
 _WIDE = 45  # characters of a fact that takes up the width of a printed page
 _FEW = 5  # rows, and columns, of a table that is not set in two columns
 _LONGEST_WORD = 24  # characters of a word that a column has room for; others may be broken
