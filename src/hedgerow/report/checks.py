@@ -328,7 +328,7 @@ RULES: dict[str, Rule] = {
     "small-leaves/noisy": Rule("leaves", f"at least {{least}} in every leaf, {_BEYOND}", _RULE_OF_TEN),
     "units": Rule("leaves", "units are counted, or leaves have as many rows as that many units may have", _HOUSE),
     "second-units": Rule(
-        "leaves", "at least {fewest} in every leaf, none with more than {share:g} % of its persons", _ENTITIES
+        "leaves", "at least {fewest} units in every leaf, none with more than {share:g} % of its persons", _ENTITIES
     ),
     "identifiers": Rule("leaves", "the form or the schema names the column that identifies persons", _HOUSE),
     "small-bins": Rule("leaves", "at least {least} in every bin whose rows are in the file", _RULE_OF_TEN),

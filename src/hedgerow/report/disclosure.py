@@ -208,7 +208,7 @@ def reconstruction_checks(subject: Subject, found: Reconstruction | str) -> Iter
         yield check("known-rows", "review" if subject.is_private else "fail", sentence, known)
 
 
-def membership(subject: Subject, leaves: Overfit | None = None) -> Section:
+def membership(subject: Subject, leaves: Overfit | None = None, *, is_public: bool = True) -> Section:
     """Return what ε permits any attack on a person, and what leaves show of membership, which is **private**."""
     facts, bound = list[SheetLine](), judged_bound(subject)
     rates = {} if bound is None else {fpr: largest_rate(fpr, *bound) for fpr in RATES}
@@ -217,7 +217,7 @@ def membership(subject: Subject, leaves: Overfit | None = None) -> Section:
         facts.append(SheetLine(f"largest_tpr_at_{fpr:g}", name, percent_up(rate), rate))
     best = facts[1].text if facts else None
     facts += [] if leaves is None else separation_facts(subject, leaves)
-    return section("membership", facts, best=best, leaves=leaves, known=_of(subject))
+    return section("membership", facts, best=best, leaves=leaves, known=_of(subject), is_public=is_public)
 
 
 def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, Any] | None) -> Overfit | None:

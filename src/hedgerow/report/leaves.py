@@ -29,6 +29,7 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
         return section("leaves", facts, grids, risk=None, without=without, has_bins=has_bins, part=subject.part)
     facts = (*_sizes(risk), *_classes(subject, risk), _sensitive(subject, risk))
     values: dict[str, Any] = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(subject, risk)}
+    values["is_stored"] = risk.view == "exact" and risk is subject.stored_leaves and _states_no_noise(subject)
     values |= {"known": "the class" if subject.number is None else "the number, to within a level"}
     values |= {
         "smallest": _rows_text(risk, min(risk.known_rows.values())),
@@ -36,6 +37,11 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
     }
     values |= {"not_examined": _not_examined(risk, risk.not_examined, "its rows", "their rows")}
     return section("leaves", facts, grids, part=subject.part, **values)
+
+
+def _states_no_noise(subject: Subject) -> bool:
+    """Return whether a file has counts, and does not state what noise they have."""
+    return subject.released is not None and subject.released.leaf_release.noise is None
 
 
 def _small_bins(subject: Subject) -> int:

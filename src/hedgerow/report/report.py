@@ -301,7 +301,7 @@ def _board(
         disclosure.model(subject),
         about_leaves,
         performance,
-        disclosure.membership(subject, separated),
+        disclosure.membership(subject, separated, is_public=False),
         attack_section(subject, attacks),
         *exposure(subject, attacks, train, by),
         disclosure.reconstruction_section(subject, guessed),

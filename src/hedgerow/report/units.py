@@ -170,10 +170,12 @@ def _second(subject: Subject, found: "SecondUnits") -> Check:
     whole = number_of(len(found.numbers), "leaf", "leaves")
     if alone:
         status: Status = "review" if subject.is_private else "fail"
-        sentence = f"{alone:,} of {whole}: all persons are of one unit ({quoted_text(found.column)})."
+        sentence = f"In {alone:,} of {whole} all persons are of one unit ({quoted_text(found.column)})."
     elif few:
         status = "review"
-        sentence = f"{few:,} of {whole}: fewer than {units}, or one has more than {percent:g} % of the persons."
+        sentence = (
+            f"In {few:,} of {whole} persons are of fewer than {units}, or one has more than {percent:g} % of them."
+        )
     else:
         status = "pass"
         sentence = f"Every leaf has persons of at least {units}, and none has more than {percent:g} % of them."
