@@ -55,6 +55,10 @@ def learned_cuts(n, budget):
     return hr.PrivateTreeClassifier(1, schema=learned, max_depth=1, budget=budget).fit(*rows(n))
 
 
+def automatic(n, budget):
+    return hr.PrivateAutoClassifier(1, schema=SCHEMA, random_state=0, budget=budget).fit(*rows(n))
+
+
 def published(mechanism):
     delta = "1e-6" if PUBLISHED[mechanism].spends_delta else None
 
@@ -67,7 +71,7 @@ def published(mechanism):
     return fit
 
 
-MODELS = {one.__name__: one for one in (scorecard, rule_list, grown_tree, learned_cuts)}
+MODELS = {one.__name__: one for one in (scorecard, rule_list, grown_tree, learned_cuts, automatic)}
 MODELS |= {mechanism: published(mechanism) for mechanism in PUBLISHED}
 
 

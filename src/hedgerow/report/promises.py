@@ -83,8 +83,9 @@ def is_of_rows(subject: Subject) -> bool:
 
 
 def unprotected(subject: Subject, kind: SheetKind) -> Section:
-    schema, notes = subject.schema, [note.words for note in subject.card.notes]
-    is_hidden = kind == "public" and is_of_rows(subject)
+    schema, is_hidden = subject.schema, kind == "public" and is_of_rows(subject)
+    is_shown = subject.is_private or kind == "board"  # notes, which may have numbers of rows without a guarantee
+    notes = [note.words for note in subject.card.notes] if is_shown else []
     facts = [SheetLine("card_notes", "notes on the card", "\n".join(notes))] if notes else []
     grids: list[Grid] = []
     if schema is not None and not is_hidden:
