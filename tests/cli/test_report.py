@@ -57,15 +57,16 @@ def test_a_public_sheet_alone(fitted, run):
 
 
 def test_rows_go_to_a_sheet_of_their_own(fitted, run):
-    (fitted / "test.csv").write_bytes((fitted / "data.csv").read_bytes())
+    data = pd.read_csv(fitted / "data.csv", dtype=str)
+    test = data.assign(ill=data["ill"].to_numpy()[::-1])
+    test.to_csv(fitted / "test.csv", index=False)
     given = ("--form", "form.yaml", "--data", "data.csv", "--test", "test.csv")
     code, _, err = run("report", "model.json", *given, "-o", "r.json")
     assert (code, err.splitlines()[:2]) == (0, ["written to r.json", "written to r.PRIVATE.json"])
     board = json.loads((fitted / "r.PRIVATE.json").read_text("utf-8"))
-    data = pd.read_csv(fitted / "data.csv", dtype=str)
-    rows = data.drop(columns="ill"), data["ill"]
+    train, held_out = ((rows.drop(columns="ill"), rows["ill"]) for rows in (data, test))
     form = Form.load(fitted / "form.yaml")
-    report = Report.of(hr.load_model("model.json"), form=form, train=rows, test=rows, on=date.today())
+    report = Report.of(hr.load_model("model.json"), form=form, train=train, test=held_out, on=date.today())
     assert err.splitlines()[2:] == [report.public.verdict]  # the sheet that decides
     assert board["checks"] == [one.to_dict() for one in report.board.checks]
     assert [table["title"] for table in board["sections"][4]["tables"]] == [
@@ -74,6 +75,10 @@ def test_rows_go_to_a_sheet_of_their_own(fitted, run):
     ]
     by = run("report", "model.json", *given, "--by", "age", "-o", "by.json")
     assert by[0] == 0
+    data[::-1].to_csv(fitted / "same.csv", index=False)
+    same = run("report", "model.json", "--data", "data.csv", "--test", "same.csv", "-o", "same.json")
+    assert same[0] == 2
+    assert "got rows that are all among the training rows" in same[2]
     assert "By age, on held-out rows" in (fitted / "by.PRIVATE.json").read_text("utf-8")
 
 

@@ -319,7 +319,7 @@ def test_errors_of_numbers_are_compared_row_by_row():
     root = Split(Literal("smoker", "true"), Leaf(label=22.0), Leaf(label=6.0))
     statuses = {}
     for name, truth in (("real", y), ("shuffled", y.sample(frac=1, random_state=0).reset_index(drop=True))):
-        report = Report.of(Tree(schema, root, CARD), train=(X, truth), test=(X, truth))
+        report = Report.of(Tree(schema, root, CARD), train=(X[::2], truth[::2]), test=(X, truth))
         (statuses[name],) = [one for one in report.board.checks if one.key == "accuracy"]
     assert statuses["real"].status == "pass"
     assert statuses["shuffled"].status == "review"

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
+from hedgerow.errors import ArgumentError
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.report import CATALOGUE, Form, Releases, Report
 from hedgerow.report import report as module
@@ -250,3 +251,19 @@ def test_groups_of_rows_that_the_model_was_not_learned_from_are_not_reported_on(
     board = Report.of(without_privacy(), train=a_table(), by=["smoker"]).board
     assert [one.status for one in board.checks if one.key == "counts"] == ["fail"]
     assert "groups" not in {section.key for section in board.sections}
+
+
+def test_training_rows_are_no_held_out_rows():
+    """They have the same leaves and the same accuracy: an overfitted model passed both comparisons."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((300, 2)), rng.integers(2, size=300)
+    model = DecisionTreeClassifier(max_depth=2).fit(X[:200], y[:200])
+    train, order = (X[:200], y[:200]), rng.permutation(200)
+    for test in (train, (X[order], y[order]), (X[100:200], y[100:200])):
+        with pytest.raises(ArgumentError, match=r"held-out rows .* got rows that are all among the training rows"):
+            Report.of(model, train=train, test=test)
+    Report.of(model, train=train, test=(X[100:201], y[100:201]))
+    coarse, labels = np.round(X), np.ones(300, dtype=int)  # four different rows: new ones have been seen before
+    labels[:2] = 0
+    model.fit(coarse, labels)
+    Report.of(model, train=(coarse[:200], labels[:200]), test=(coarse[200:], labels[200:]))

@@ -113,7 +113,7 @@ def test_the_sheet_has_the_scores_of_scikit_learn_in_units_of_the_target():
 
 def test_a_model_no_better_than_a_constant_and_groups_served_worse_need_a_look():
     X, y = a_table()
-    useless = Report.of(a_tree(said=(14.0, 14.0)), train=(X, y), test=(X, y)).board
+    useless = Report.of(a_tree(said=(14.0, 14.0)), train=(X, y), test=a_table(seed=1)).board
     assert [one.status for one in useless.checks if one.key == "accuracy"] == ["review"]
     flipped = y.where(~X.smoker, 40 - y)
     found = {one.key: one for one in Report.of(a_tree(), train=(X, y), test=(X, flipped), by=["smoker"]).board.checks}
@@ -198,12 +198,12 @@ def test_what_noise_hides_is_not_said():
 
 
 def test_regressors_of_other_libraries_need_a_schema_with_a_number():
-    X, y = a_table()
+    (X, y), (X_test, y_test) = a_table(), a_table(seed=1)
     other = DecisionTreeRegressor(random_state=0).fit(X[["age"]], y)
     schema = Schema({"age": Integer(0, 99, cuts=())}, NUMBER)
-    board = Report.of(other, schema=schema, train=(X[["age"]], y), test=(X[["age"]], y)).board
+    board = Report.of(other, schema=schema, train=(X[["age"]], y), test=(X_test[["age"]], y_test)).board
     shown = {fact.name: fact.value for fact in board.section("accuracy").facts}
-    assert shown["R² on held-out rows"] == pytest.approx(other.score(X[["age"]], y))
+    assert shown["R² on held-out rows"] == pytest.approx(other.score(X_test[["age"]], y_test))
     with pytest.raises(ValueError, match="expected a schema whose label is a number for a regressor"):
         Report.of(other)
     with pytest.raises(ValueError, match="expected a label with classes, got a number"):

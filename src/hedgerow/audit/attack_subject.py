@@ -221,8 +221,8 @@ def table_digests(rows: LabelledRows, schema: Schema | None, candidates: Labelle
     Rows are compared in the columns of the schema, or else in all columns.
     """
     try:
-        own = _lines(rows, schema)
-        others = [] if candidates is None else _lines(candidates, schema)
+        own = row_texts(rows, schema)
+        others = [] if candidates is None else row_texts(candidates, schema)
     except HedgerowError:  # what a learner takes, an audit of it takes; only the comparison of tables is lost
         return ()
     if len(others) >= MOST_TABLES:
@@ -234,7 +234,7 @@ def table_digests(rows: LabelledRows, schema: Schema | None, candidates: Labelle
 def tables_digest(parts: Sequence[LabelledRows], schema: Schema | None) -> str | None:
     """Return the digest of tables put together; None if a column cannot be compared."""
     try:
-        return _digest([line for part in parts for line in _lines(part, schema)])
+        return _digest([line for part in parts for line in row_texts(part, schema)])
     except HedgerowError:
         return None
 
@@ -242,7 +242,7 @@ def tables_digest(parts: Sequence[LabelledRows], schema: Schema | None) -> str |
 def order_digest(rows: LabelledRows, schema: Schema | None) -> str | None:
     """Return a digest of the rows in their order; None if a column cannot be compared."""
     try:
-        return hashlib.sha256("\n".join(_lines(rows, schema)).encode()).hexdigest()
+        return hashlib.sha256("\n".join(row_texts(rows, schema)).encode()).hexdigest()
     except HedgerowError:
         return None
 
@@ -251,7 +251,7 @@ def _digest(lines: Sequence[str]) -> str:
     return hashlib.sha256("\n".join([f"hedgerow table {len(lines)}", *sorted(lines)]).encode()).hexdigest()
 
 
-def _lines(rows: LabelledRows, schema: Schema | None) -> list[str]:
+def row_texts(rows: LabelledRows, schema: Schema | None = None) -> list[str]:
     """Return each row with its label as one line of JSON texts."""
     columns = [_words(column) for column in (*_columns(rows, schema), column_of(rows.labels, "label"))]
     return list(map(",".join, zip(*columns, strict=True)))

@@ -1,5 +1,6 @@
 """Attacks attached to a report, each bound to the learner of the model and to the rows. **Private**."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -7,10 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 from hedgerow.audit import AttackRecord, AttackSubject
 from hedgerow.audit.attack_record import AttackKind, record_of
-from hedgerow.audit.attack_subject import learner_facts, tables_digest
+from hedgerow.audit.attack_subject import learner_facts, row_texts, tables_digest
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.boundary.canonical import canonical
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, HedgerowError
 from hedgerow.privacy.amounts import total
 from hedgerow.report.comparisons import Pair
 from hedgerow.report.subject import Subject
@@ -19,6 +20,7 @@ from hedgerow.text.values import printable
 
 TableMatch = Literal["training", "all", "made", "not_compared"]
 _MOST_ATTACKS = 20
+_FEWEST_HELD_OUT = 20  # rows that are all among the training rows: fewer may be so by chance
 _IN_WORDS = ("text", "as_stated")  # mechanisms of cards that were not made by a fit
 
 
@@ -62,6 +64,29 @@ def attached(attacks: object, subject: Subject, train: Pair | None, test: Pair |
         Attached(record, _table(record, subject, train, test), result)
         for record, result in zip(records, given, strict=True)
     )
+
+
+def check_held_out(train: Pair | None, test: Pair | None) -> None:
+    """Check that held-out rows are not the training rows again, of which they would make a perfect comparison.
+
+    If at least half of the training rows are different from all others, 20 new rows are all among them by chance with a
+    probability of about one in a million.
+    """
+    if train is None or test is None or len(LabelledRows.of(*test)) < _FEWEST_HELD_OUT:
+        return
+    ours, others = (_row_counts(pair) for pair in (train, test))
+    single = sum(rows == 1 for rows in ours.values())
+    if others and others <= ours and 2 * single >= ours.total():
+        problem = "expected held-out rows (test=, --test) that the model was not learned from"
+        raise ArgumentError(f"{problem}, got rows that are all among the training rows.")
+
+
+def _row_counts(pair: Pair) -> Counter[str]:
+    """Return how often each row has its values and its label; empty if a column cannot be compared."""
+    try:
+        return Counter(row_texts(LabelledRows.of(*pair)))
+    except HedgerowError:
+        return Counter()
 
 
 class _Fact(NamedTuple):

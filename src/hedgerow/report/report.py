@@ -31,7 +31,7 @@ from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import SOFTWARE
 from hedgerow.report.appetite import DEFAULT, Appetite
-from hedgerow.report.attack_binding import Attached, attached
+from hedgerow.report.attack_binding import Attached, attached, check_held_out
 from hedgerow.report.attacks import attack_checks, attack_section, attack_tags, exposure
 from hedgerow.report.checks import BOARD_ONLY, MEMBERSHIP_CHECKS, Check, completed
 from hedgerow.report.comparisons import Pair
@@ -183,8 +183,8 @@ class Report(Sheets):
         Raises
         ------
         ValueError
-            If rows do not fit the model, an attack is on another learner, for another ε or on other rows, or an
-            argument is out of range.
+            If rows do not fit the model, all held-out rows are training rows, an attack is on another learner, for
+            another ε or on other rows, or an argument is out of range.
         TypeError
             If the model is none that can be read, or an argument has another type.
         """
@@ -193,6 +193,7 @@ class Report(Sheets):
         for name, rows, pair in (("train", "training", train), ("test", "held-out", test)):
             if pair is not None and not len(LabelledRows.of_pair(name, pair)):
                 raise ArgumentError(f"expected {rows} rows, got a table without rows; leave it out.")
+        check_held_out(train, test)
         subject = Subject(
             model,
             Form() if form is None else form,
