@@ -36,7 +36,7 @@ _POINTS = Words(100.0, ".1f", " percentage points")
 
 @dataclass(frozen=True)
 class Penalty:
-    """What a decision costs: as somebody said it, or how many places of the order it is off."""
+    """Cost of a decision: as stated by a matrix, or the distance of ordered classes."""
 
     name: str
     matrix: Floats  # a row of the class of a line, decided for the class of a column
@@ -51,10 +51,10 @@ class Penalty:
     def short(self) -> str:
         return "cost" if self.name == COST else "MAE"
 
-    def losses(self, truth: Index, said: Index) -> Losses:
+    def losses(self, truth: Index, predicted: Index) -> Losses:
         gains = self.matrix[:, [self.constant]] - self.matrix
         ends = float(gains.min()), float(gains.max())
-        return Losses.of(self.matrix[truth, said], self.matrix[truth, self.constant], ends)
+        return Losses.of(self.matrix[truth, predicted], self.matrix[truth, self.constant], ends)
 
 
 def measure(
@@ -62,9 +62,11 @@ def measure(
 ) -> Performance:
     """Return the share of rows with a wrong class, and the mean of each penalty, beside those of always one class."""
     LabelledRows.of(*pair)  # checks that they belong together
-    truth, said = subject.class_words(pair[1]), subject.class_words(subject.predict(pair[0]))
-    wrong = Losses.of((said != truth).astype(np.float64), (truth != common).astype(np.float64), (-1.0, 1.0), scale=1.0)
-    places = _places(subject, truth), _places(subject, said)
+    truth, predicted = subject.class_words(pair[1]), subject.class_words(subject.predict(pair[0]))
+    wrong = Losses.of(
+        (predicted != truth).astype(np.float64), (truth != common).astype(np.float64), (-1.0, 1.0), scale=1.0
+    )
+    places = _places(subject, truth), _places(subject, predicted)
     return Performance.measure(subject, pair[0], role, [wrong, *(one.losses(*places) for one in penalties)], by)
 
 
@@ -205,15 +207,15 @@ _Mean = tuple[float, Interval]  # by the released counts, and its 95 % interval 
 def _by_counts(release: LeafRelease, costs: Floats | None) -> dict[str, _Mean]:
     """Return means over the training rows by released counts; none if no count is above 0, or the noise is unknown."""
     own, classes, noise = release.counts, release.target.values, release.noise
-    said = np.array([classes.index(one) for one in release.predictions])
+    predicted = np.array([classes.index(one) for one in release.predictions])
     of_class = np.maximum(own, 0.0).sum(axis=0)
     if noise is None or not of_class.any():
         return {}
     is_class = np.eye(len(classes))
-    values = {"share": is_class[said], "base": is_class[[of_class.argmax()] * len(own)]}
+    values = {"share": is_class[predicted], "base": is_class[[of_class.argmax()] * len(own)]}
     if costs is not None:
         cheapest = (of_class @ costs).argmin()
-        values |= {"cost": costs.T[said], "cost_of_constant": costs.T[[cheapest] * len(own)]}
+        values |= {"cost": costs.T[predicted], "cost_of_constant": costs.T[[cheapest] * len(own)]}
     return {name: _mean_by_counts(own, of_cell, noise) for name, of_cell in values.items()}
 
 

@@ -183,9 +183,9 @@ _STORED: dict[ContentKind, tuple[Status, str]] = {
 
 def constant(subject: Subject) -> Iterator[Check]:
     """Yield whether a model without a guarantee predicts the same in all of its leaves. **Private**."""
-    said = () if subject.is_private or subject.paths is None else subject.paths.predictions
-    if said and len(set(said)) == 1:
-        yield check("caveat/constant", "review", caveats.constant(said[0]).sentence)
+    predictions = () if subject.is_private or subject.paths is None else subject.paths.predictions
+    if predictions and len(set(predictions)) == 1:
+        yield check("caveat/constant", "review", caveats.constant(predictions[0]).sentence)
 
 
 _ASKED = {

@@ -368,9 +368,11 @@ def section(
     key: str, facts: Iterable[SheetLine] = (), grids: Iterable[Grid] = (), *, template: str = "", **values: Any
 ) -> Section:
     """Return a section whose sentences are those of its template with values; paragraphs have an empty line between."""
-    said = _templates().get_template(f"{template or key}.txt").make_module(values)
-    asked, answer, notes, words, measure = (_paragraphs(getattr(said, part, "")) for part in _PARTS)
-    return Section(key, " ".join(asked), " ".join(answer), tuple(facts), tuple(grids), notes, words, " ".join(measure))
+    module = _templates().get_template(f"{template or key}.txt").make_module(values)
+    question, answer, notes, words, measure = (_paragraphs(getattr(module, part, "")) for part in _PARTS)
+    return Section(
+        key, " ".join(question), " ".join(answer), tuple(facts), tuple(grids), notes, words, " ".join(measure)
+    )
 
 
 def _paragraphs(text: str) -> tuple[str, ...]:

@@ -93,8 +93,10 @@ def _dominated(subject: Subject, train: tuple[Any, Any]) -> Iterator[Check]:
         found += dominated_leaves(places, whose, numbers, share)
     if found:
         largest_of = "row" if persons is None else "person"
-        said = f"one {largest_of} has so much of the sum of {number_of(found, 'leaf', 'leaves')}"
-        sentence = f"Of {shown_text(subject.number.name)}, {said} that others can tell it to within {100 * share:g} %."
+        dominance = f"one {largest_of} has so much of the sum of {number_of(found, 'leaf', 'leaves')}"
+        sentence = (
+            f"Of {shown_text(subject.number.name)}, {dominance} that others can tell it to within {100 * share:g} %."
+        )
         yield check("dominance", "fail", sentence, found, limit=0, percent=100 * share)
 
 

@@ -203,11 +203,11 @@ def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
     names = risk.leaves if risk else leaf_names(subject)
     if not names:
         return ()
-    said = subject.paths.predictions if subject.paths is not None and len(subject.paths) == len(names) else None
+    predictions = subject.paths.predictions if subject.paths is not None and len(subject.paths) == len(names) else None
     whys = _whys(subject, risk, len(names))
     columns: list[tuple[Column, Sequence[GridValue]]] = [(Column("leaf", "leaf", is_text=True), names)]
-    if said:
-        predicted = [value if isinstance(value, float) else shown_text(value) for value in said]
+    if predictions:
+        predicted = [value if isinstance(value, float) else shown_text(value) for value in predictions]
         columns.append((Column("predicts", "predicts", is_text=subject.number is None), predicted))
     if risk:
         counted = risk.counted[1]

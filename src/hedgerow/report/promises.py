@@ -57,7 +57,7 @@ def guarantee(subject: Subject) -> Section:
         name = f"a suspicion of {percent_up(prior)} rises to at most"
         facts.append(SheetLine(f"largest_belief_{prior:g}", name, percent_up(most), most))
     both = f": 50 % sure of one of them becomes at most {percent_up(largest_belief(0.5, 2 * epsilon))}"
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "unit": None if card.unit is None else noun(card.unit),
         "rows": subject.form.rows_per_unit,
         "suspected": suspected(card.unit) if of_person is None else "the rows of one person are",
@@ -65,7 +65,7 @@ def guarantee(subject: Subject) -> Section:
         "delta": amount_text(delta) if delta else "",
         "both": "" if delta else both,
     }
-    return section("guarantee", facts, is_private=True, half=percent_up(largest_belief(0.5, epsilon)), **said)
+    return section("guarantee", facts, is_private=True, half=percent_up(largest_belief(0.5, epsilon)), **values)
 
 
 def _person_lines(bound: PersonBound) -> Iterator[SheetLine]:

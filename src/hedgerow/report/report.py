@@ -427,8 +427,8 @@ def _evaluated(found: Evaluation | None) -> tuple[Section, ...]:
         columns = (Column("group", found.by, is_text=True), Column("rows", "rows"), *measures)
         rows = [(name, found.rows(name)[0], *map(_measure_cell, ones)) for name, ones in found.by_group.items()]
         grids = [Grid("by_group", f"By {found.by}", columns, tuple(rows))]
-    said = [found.sentences[0], *found.sentences[len(found.estimates) :]]  # others are facts beside them
-    return (section("evaluation", facts, grids, sentences=said),)
+    sentences = [found.sentences[0], *found.sentences[len(found.estimates) :]]  # others are facts beside them
+    return (section("evaluation", facts, grids, sentences=sentences),)
 
 
 def _measure_line(estimate: Estimate) -> SheetLine:

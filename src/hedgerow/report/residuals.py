@@ -171,10 +171,10 @@ def _around(value: float, half: float) -> tuple[float, float]:
 def _by_counts(release: LeafRelease) -> dict[str, tuple[float, float]]:
     """Return errors and R² by released counts, each with half its 95 % interval by noise; none if that is too wide."""
     middles, counts, noise = np.array(release.target.values), release.counts.astype(np.float64), release.noise
-    rows, said = counts.sum(), np.array(release.predictions)[:, np.newaxis]
+    rows, predicted = counts.sum(), np.array(release.predictions)[:, np.newaxis]
     if noise is None or rows <= 0:
         return {}
-    shares, off = counts / rows, np.abs(middles - said)
+    shares, off = counts / rows, np.abs(middles - predicted)
     around = np.broadcast_to((middles - (shares * middles).sum()) ** 2, off.shape)
     absolute, squared, variance = (float((shares * each).sum()) for each in (off, off**2, around))
     if absolute <= 0 or squared <= 0 or variance <= 0:
