@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.privacy.card import SOFTWARE
-from hedgerow.report import Form
+from hedgerow.report import Form, PastRelease, Releases
 
 FOLDER = Path(__file__).parents[1] / "docs" / "report"
 FORM = Form(
@@ -27,6 +27,8 @@ FORM = Form(
     population="Patients of one hospital",
     curator="The hospital",
     unit="one patient, one row",
+    rows_per_unit=1,
+    tuning="Parameters were chosen without looking at rows.",
     sensitive=("mean radius",),
     cut_points="from the literature",
     limits="Not for diagnosis.",
@@ -50,9 +52,16 @@ def main():
     }
     for name, (model, rows) in models.items():
         with tempfile.TemporaryDirectory() as folder:
-            report = hr.Report.of(model, form=FORM, train=rows, test=test, schema=schema_of(data, model))
+            schema, releases = schema_of(data, model), releases_of(model)
+            report = hr.Report.of(model, form=FORM, releases=releases, train=rows, test=test, schema=schema)
             public, board, *_ = report.save(Path(folder) / "report.html")
             shot(public if name == "private-list" else board, Path(folder), FOLDER / f"{name}.png")
+
+
+def releases_of(model):
+    """Return a record of the charges of a private model; None for others."""
+    is_private = isinstance(model, hr.PrivateRuleListClassifier)
+    return Releases(tuple(map(PastRelease, model.rule_list_.privacy.charges)), cap=None) if is_private else None
 
 
 def schema_of(data, model):
