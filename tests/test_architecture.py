@@ -234,7 +234,7 @@ OTHER_WORDS = {
     *("hedgerow.models.point_totals", "hedgerow.models.readers.documents", "hedgerow.models.scorecard_form"),
     "hedgerow.models.scorecard_page",
     *("hedgerow.models.size", "hedgerow.planning.simulation", "hedgerow.report.contents", "hedgerow.schema.attributes"),
-    *("hedgerow.schema.contributions", "hedgerow.schema.derived"),
+    *("hedgerow.report.units", "hedgerow.schema.contributions", "hedgerow.schema.derived"),
 }
 """Modules whose own classes have an attribute of such a name."""
 

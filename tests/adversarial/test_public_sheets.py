@@ -120,7 +120,7 @@ def test_the_sheet_for_the_board_has_every_charge():
 
 
 def test_the_public_record_of_a_private_model_is_the_same_with_rows_and_without(tmp_path):
-    """Neither rows, nor their files, nor attacks on them change it; nor do the rows of a neighbouring table."""
+    """Neither rows, nor their files, nor attacks on them change it; nor do other rows."""
     X, y = rows(600)
     learner = hr.PrivateTreeClassifier(1, schema=FEW, max_depth=1, release_counts=False)
     attack, clf = hr.audit.exact_membership(learner, X, y), learner.fit(X, y)
@@ -130,7 +130,7 @@ def test_the_public_record_of_a_private_model_is_the_same_with_rows_and_without(
     given = (
         {"files": public_files},
         {"train": (X, y), "files": (*public_files, *file_digests(training_rows=tmp_path / "rows.csv"))},
-        {"train": rows(599), "test": (X[:300], y[:300]), "files": public_files},
+        {"train": rows(300), "test": (X[300:], y[300:]), "files": public_files},
         {"train": (X, y), "attacks": attack, "files": public_files},
     )
     reports = [hr.Report.of(clf, form=FORM, on=date(2026, 11, 23), **one) for one in given]
