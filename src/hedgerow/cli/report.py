@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.audit import AttackRecord
+from hedgerow.audit.attack_record import MARK
 from hedgerow.cli.options import FILE, MODEL, Force, OthersSchema, TextOptions, any_model, option, with_groups
 from hedgerow.cli.output import check_output, check_outputs, say, stage, write_said
 from hedgerow.cli.predictions import class_weights, costs_in
@@ -33,7 +34,7 @@ from hedgerow.report import (
 )
 from hedgerow.report.appetite import DEFAULT
 from hedgerow.report.checks import Status
-from hedgerow.report.report import PRIVATE, leaves_name, private_name
+from hedgerow.report.report import leaves_name, private_name
 from hedgerow.tables.table_files import PIPE
 
 app = typer.Typer(add_completion=False)
@@ -174,7 +175,7 @@ def report(
                 evaluation=evaluation,
                 form=form,
                 appetite=appetite,
-                attack=attack or None,
+                attack=attack,
             ),
         )
 
@@ -241,8 +242,7 @@ def _check_asked(
         raise ArgumentError(f"{names} are for one model, got several.")
     if twins.acro is not None and twins.acro.absolute().parent != models[0].absolute().parent:
         raise ArgumentError(f"--acro must be in the folder of {models[0]}, since it refers to the model by name.")
-
-    if twins.airlock is not None and (twins.airlock.suffix.lower() != ".json" or PRIVATE in twins.airlock.name):
+    if twins.airlock is not None and (twins.airlock.suffix.lower() != ".json" or MARK in twins.airlock.name):
         raise ArgumentError(
             f"{twins.airlock}: expected a name for the public record that ends in .json, without PRIVATE."
         )

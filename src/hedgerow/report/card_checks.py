@@ -32,9 +32,12 @@ def card_checks(
     if releases is not None:
         yield from _recorded(subject, releases)
         yield from _unknown_file(subject, releases)
-        yield from () if evaluation is None else _uncounted(evaluation.privacy.charges[-1], releases)
-    yield from stored(subject, kind) if subject.is_private or kind == "board" else ()
-    yield from constant(subject) if kind == "board" else ()
+        if evaluation is not None:
+            yield from _uncounted(evaluation.privacy.charges[-1], releases)
+    if subject.is_private or kind == "board":
+        yield from stored(subject, kind)
+    if kind == "board":
+        yield from constant(subject)
     missing = [asked for name, asked in _ASKED.items() if not getattr(subject.form, name)]
     if missing:
         yield check("form", "review", f"The form does not state {'; nor '.join(missing)}.")

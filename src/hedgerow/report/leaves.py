@@ -260,8 +260,12 @@ def leaf_checks(subject: Subject, risk: LeafRisk | None) -> Iterator[Check]:
         return
     is_bounded = risk.view == "noisy" and subject.is_private
     is_strong = is_bounded and subject.appetite.is_strong(judged_epsilon(subject))
-    yield from () if is_strong else _several(subject, risk)
-    yield from _noisy_leaves(subject, risk, is_strong=is_strong) if is_bounded else _exact_leaves(subject, risk)
+    if not is_strong:
+        yield from _several(subject, risk)
+    if is_bounded:
+        yield from _noisy_leaves(subject, risk, is_strong=is_strong)
+    else:
+        yield from _exact_leaves(subject, risk)
 
 
 def _several(subject: Subject, risk: LeafRisk) -> Iterator[Check]:

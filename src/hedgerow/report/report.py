@@ -20,6 +20,7 @@ import hedgerow.report.promises as promises
 import hedgerow.report.residuals as residuals
 import hedgerow.report.units as units
 from hedgerow.audit import AttackRecord, AttackResult, LabelledRows, LeafRisk, Reconstruction
+from hedgerow.audit.attack_record import MARK
 from hedgerow.audit.inference.overfitting import Overfit
 from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_flag
@@ -43,7 +44,6 @@ from hedgerow.report.subject import Subject, check_optional
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import inert
 
-PRIVATE = "PRIVATE"  # the mark in the name of every file that has exact functions of the rows
 _ENDINGS = (".html", ".json")
 
 
@@ -88,8 +88,8 @@ class Sheets:
         public = Path(path)
         if public.suffix.lower() not in _ENDINGS:
             raise ArgumentError(f"{public}: expected a name that ends in {' or '.join(_ENDINGS)}.")
-        if PRIVATE in public.name:
-            raise ArgumentError(f"{public}: expected the name of the public sheet, got one that says {PRIVATE}.")
+        if MARK in public.name:
+            raise ArgumentError(f"{public}: expected the name of the public sheet, got one that says {MARK}.")
         render = self.to_json if public.suffix.lower() == ".json" else self.to_html
         files = {public: render()}
         files |= {} if self.board is None else {private_name(public): render(private=True)}
@@ -229,7 +229,7 @@ class Report(Sheets):
 
 def private_name(path: Path) -> Path:
     """Return the name of the private file beside a public one: report.PRIVATE.html beside report.html."""
-    return path.with_name(f"{path.stem}.{PRIVATE}{path.suffix}")
+    return path.with_name(f"{path.stem}.{MARK}{path.suffix}")
 
 
 def leaves_name(path: Path) -> Path:

@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from hedgerow.audit.attack_record import MARK
 from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError
@@ -32,7 +33,7 @@ from hedgerow.report.contents import (
     shortened,
 )
 from hedgerow.report.promises import largest_belief, largest_rate, mechanism_words, percent_up
-from hedgerow.report.report import PRIVATE, Report
+from hedgerow.report.report import Report
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import judged_bound, person_bound
 from hedgerow.text.messages import number_of
@@ -155,9 +156,9 @@ class Statement:
         writers = {".html": self.to_html, ".json": self.to_json, ".txt": lambda: f"\ufeff{self.to_text()}"}
         if place.suffix.lower() not in writers:
             raise ArgumentError(f"{place}: expected a name that ends in {listed(writers)}.")
-        if (PRIVATE in place.name) != self.is_private:
+        if (MARK in place.name) != self.is_private:
             wanted = "that says" if self.is_private else "without"
-            raise ArgumentError(f"{place}: expected the name of a {self.kind} statement, {wanted} {PRIVATE}.")
+            raise ArgumentError(f"{place}: expected the name of a {self.kind} statement, {wanted} {MARK}.")
         return writers[place.suffix.lower()]().encode()
 
     def to_json(self) -> str:
