@@ -96,12 +96,6 @@ class Paths:
         return known if len(known) == len(self) else None
 
     @property
-    def complete_counts(self) -> tuple[tuple[int, ...], ...] | None:
-        """The rows of each class in each leaf; None unless the model stores them for every leaf."""
-        known = tuple(counts for counts in self.counts or () if counts is not None)
-        return known if len(known) == len(self) else None
-
-    @property
     def literals(self) -> Iterable[Literal]:
         """The literals of all paths, each once."""
         return literals_of(self.paths)
