@@ -6,10 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
-from hedgerow.report import Form, Subject
+from hedgerow.report import Form, Report, Subject
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.units import person_bound, person_epsilon, second_units, undeclared_identifiers
 from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, without_privacy
@@ -142,3 +144,16 @@ def test_visits_on_record_are_other_units_than_the_persons_of_the_schema():
     releases = Releases(tuple(map(PastRelease, charges)), None)
     assert person_epsilon(Subject(private(unit=persons), Form(rows_per_unit=4)), releases) == 1 + 8 + 4
     assert person_epsilon(Subject(private(unit=persons)), releases) is None
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, RandomForestClassifier])
+def test_leaves_are_judged_by_the_rows_of_a_person_if_no_column_identifies_persons(kind):
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 2))
+    y = np.where((X[:, 0] > 0.5) ^ (rng.random(400) < 0.3), "yes", "no")
+    model = kind(max_depth=1, min_samples_leaf=50, random_state=0).fit(X, y)
+    for rows, status in ((1, "not_applicable"), (2, "pass"), (40, "review")):
+        board = Report.of(model, train=(X, y), form=Form(rows_per_unit=rows)).board
+        (found,) = [one for one in board.checks if one.key == "units"]
+        assert found.status == status
+    assert "one person may have up to 40" in found.sentence

@@ -20,7 +20,7 @@ from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.report.checks import Check, Status, check
 from hedgerow.report.contents import MOST_SHOWN, Column, Grid, GridValue, Section, SheetLine, section
-from hedgerow.report.leaves import why_cell
+from hedgerow.report.leaves import rows_of_persons, why_cell
 from hedgerow.report.subject import Subject
 from hedgerow.text.messages import capitalised, number_of
 from hedgerow.text.values import quoted_text, shown_text
@@ -206,6 +206,8 @@ def _examined(subject: Subject, risk: EnsembleRisk) -> Iterator[Check]:
         whose = quoted_text(subject.person_unit)
         sentence = f"Rows are counted, of which one {whose} may have several. A leaf of {least} may have fewer units."
         yield check("units", "review", sentence, risk.fewest)
+    elif (several := rows_of_persons(subject)) and risk.fewest < risk.threshold * (subject.form.rows_per_unit or 1):
+        yield check("units", "review", f"{several} A leaf of {least} may have fewer units.", risk.fewest)
     if risk.alone is not None:
         status: Status = "review" if risk.alone else "pass"
         yield check("joint-cells", status, f"{_alone(risk)}.", risk.alone, limit=0)

@@ -271,9 +271,18 @@ def leaf_checks(subject: Subject, risk: LeafRisk | None) -> Iterator[Check]:
 def _several(subject: Subject, risk: LeafRisk) -> Iterator[Check]:
     """Yield that rows are counted, if leaves may have fewer units than the threshold."""
     fewest, most = min(risk.known_rows.values()), _most_rows(subject, risk)
-    if risk.several and (most is None or fewest < risk.threshold * most):
-        sentence = f"{risk.several} A leaf of {risk.threshold} rows may have fewer units."
+    several = risk.several or rows_of_persons(subject)
+    if several and (most is None or fewest < risk.threshold * most):
+        sentence = f"{several} A leaf of {risk.threshold} rows may have fewer units."
         yield check("units", "review", sentence, fewest, limit=None if most is None else risk.threshold * most)
+
+
+def rows_of_persons(subject: Subject) -> str:
+    """Return how many of the counted rows one person may have by the form, if no column identifies persons."""
+    most = subject.form.rows_per_unit or 1
+    if subject.person_unit is not None or most == 1:
+        return ""
+    return f"Rows are counted, of which one person may have up to {most}."
 
 
 def _most_rows(subject: Subject, risk: LeafRisk) -> int | None:

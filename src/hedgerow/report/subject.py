@@ -185,7 +185,7 @@ class Subject:
             "number": self.number is not None,
             "comparable": self.loss != "quantile",
             "schema": self.schema is not None,
-            "unit": self.person_unit is not None,
+            "unit": self.person_unit is not None or (self.form.rows_per_unit or 1) > 1,
             "second-unit": self.second_unit is not None,
             "own-thresholds": self.has_own_thresholds,
         }
