@@ -157,3 +157,11 @@ def test_leaves_are_judged_by_the_rows_of_a_person_if_no_column_identifies_perso
         (found,) = [one for one in board.checks if one.key == "units"]
         assert found.status == status
     assert "one person may have up to 40" in found.sentence
+
+
+def test_second_units_are_counted_in_trees_whose_paths_are_not_known():
+    """Without a schema, the leaves of rows are those that the tree returns: by hand, two of 45 rows."""
+    X = pd.DataFrame({"age": np.arange(90) // 45})
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, np.arange(90) // 45)
+    counted = second_units(Subject(tree, Form(second_unit="hh")), X.assign(hh=[*range(45), *[99] * 45]))
+    assert (counted.numbers, counted.largest) == ((45, 1), (1 / 45, 1.0))
