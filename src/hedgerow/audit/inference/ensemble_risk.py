@@ -73,6 +73,7 @@ class MemberLeaves:
         return type(self)(self.nodes, held, counts, (counts > 0).sum(axis=1) == 1)
 
     def small(self, threshold: int) -> Mask:
+        """Return which leaves have fewer rows than the threshold."""
         return self.rows < threshold
 
     def few(self, threshold: int) -> Mask | None:
