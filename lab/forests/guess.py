@@ -177,12 +177,16 @@ def _read(model: Any, schema: Schema | None, features: Features | None) -> tuple
 def _of_paths(paths: Paths) -> Evidence:
     if paths.view == "weighted":
         raise ArgumentError("expected counts of rows, got weighted ones; pass a forest as a whole.")
-    if paths.counts is not None and paths.classes is not None:
+    if _are_complete(paths.counts) and paths.classes is not None:
         return Evidence(paths, np.array(paths.counts, dtype=np.int64), paths.classes)
-    if paths.supports is None:
+    if not _are_complete(paths.supports):
         problem = "expected a model with leaf counts, got one without"
         raise ArgumentError(f"{problem}; release it with counts (release_counts=True), or leave it out.")
     return Evidence(paths, np.array(paths.supports, dtype=np.int64)[:, None], None)
+
+
+def _are_complete(counts: Sequence[Any] | None) -> bool:
+    return counts is not None and None not in counts
 
 
 def _of_forest(forest: Any, schema: Schema, features: Features | None) -> list[Evidence]:
@@ -194,7 +198,7 @@ def _of_forest(forest: Any, schema: Schema, features: Features | None) -> list[E
     found: list[Evidence] = []
     for tree, names in trees_of(forest, schema, features):
         paths = paths_of(tree, schema, names)[0]
-        if paths.counts is None and not forest.bootstrap:
+        if not _are_complete(paths.counts) and not forest.bootstrap:
             raise ArgumentError("expected a forest whose leaves store numbers of rows, got weights of rows.")
         found.append(_of_bootstrap(tree, paths) if forest.bootstrap else _of_paths(paths))
     return found
