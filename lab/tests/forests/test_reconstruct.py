@@ -292,7 +292,8 @@ def test_several_outputs_and_weights_of_rows_are_refused():
     both = RandomForestClassifier(2).fit(X4, np.column_stack([Y4, Y4]))
     with pytest.raises(ArgumentError, match="one output"):
         reconstruct(both, SCHEMA)
-    weighted = RandomForestClassifier(2, bootstrap=False, max_depth=1).fit(X4, Y4, sample_weight=np.linspace(0.1, 2, 12))
+    forest = RandomForestClassifier(2, bootstrap=False, max_depth=1)
+    weighted = forest.fit(X4, Y4, sample_weight=np.linspace(0.1, 2, 12))
     with pytest.raises(ArgumentError, match="got weights of rows"):
         reconstruct(weighted, SCHEMA)
     with pytest.raises(ArgumentError, match="got weights of rows"):
