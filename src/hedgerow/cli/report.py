@@ -41,10 +41,76 @@ app = typer.Typer(add_completion=False)
 
 
 @dataclass(frozen=True)
+class Inputs:
+    """Options for what a report is made of, beside the models."""
+
+    form: Annotated[Path | None, option("YAML file with what people state; see --new-form.")] = None
+    ledger: Annotated[Path | None, option("What was released: a budget file, or an exported ledger.")] = None
+    dataset: Annotated[str | None, option("With --ledger: the dataset, if it has several.")] = None
+    head: Annotated[str | None, option("With a budget file: refuse one cut off before this hash.", metavar="HASH")] = (
+        None
+    )
+    data: Annotated[Path | None, option(f"The training rows, for the board's sheet: {FILE}.")] = None
+    test: Annotated[Path | None, option("Held-out rows of the same kind, for the board's sheet.")] = None
+    by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None
+    evaluation: Annotated[Path | None, option("What `hedgerow evaluate` released, for the public sheet.")] = None
+    attack: Annotated[list[Path] | None, option("What `hedgerow attack` wrote, for the board. Repeatable.")] = None
+    schema: OthersSchema = None
+    appetite: Annotated[Path | None, option("YAML file of checks' thresholds; see --new-appetite.")] = None
+    threshold: Annotated[
+        int | None, option(f"Fewest rows of a leaf, without --appetite.  \\[{DEFAULT.fewest_rows}]")
+    ] = None
+    costs: Annotated[Path | None, option("What errors cost, as `hedgerow fit` takes it: YAML or JSON.")] = None
+    class_weight: Annotated[list[str] | None, option("The same, by class. Repeatable.", metavar="LABEL=WEIGHT")] = None
+
+    @property
+    def files(self) -> tuple[Path | None, ...]:
+        """The files that may be read."""
+        named = (self.form, self.appetite, self.ledger, self.data, self.test, self.costs, self.evaluation, self.schema)
+        return (*named, *(self.attack or ()))
+
+    def check(self) -> None:
+        """Refuse options that contradict each other, and a budget file that was cut off."""
+        for name, given in (("dataset", self.dataset), ("head", self.head)):
+            if given is not None and self.ledger is None:
+                raise ArgumentError(f"--{name} needs --ledger, in which it is looked up.")
+        if self.ledger is not None and self.head is not None:
+            FileBudget(self.ledger).check_head(self.head)
+        _check_rows(self.data, self.test, self.by)
+
+    def report_on(self, model: Path, text: TextOptions) -> Report:
+        """Return the report on the model of a file."""
+        released = any_model(model, self.schema, needed=True)
+        return Report.of(
+            released,
+            form=None if self.form is None else Form.load(self.form),
+            releases=None if self.ledger is None else Releases.load(self.ledger, dataset=self.dataset),
+            train=read_labelled(self.data, text.text_format, released.schema),
+            test=read_labelled(self.test, text.text_format, released.schema),
+            attacks=[AttackRecord.load(path) for path in self.attack or ()],
+            evaluation=None if self.evaluation is None else Evaluation.load(self.evaluation),
+            by=self.by or None,
+            appetite=_thresholds(self.appetite, self.threshold),
+            costs=None if self.costs is None else costs_in(self.costs, released.schema.classes),
+            class_weight=class_weights(released.schema.classes, self.class_weight) if self.class_weight else None,
+            files=file_digests(
+                model=model,
+                training_rows=self.data,
+                held_out_rows=self.test,
+                ledger=self.ledger,
+                evaluation=self.evaluation,
+                form=self.form,
+                appetite=self.appetite,
+                attack=self.attack,
+            ),
+        )
+
+
+@dataclass(frozen=True)
 class Twins:
     """Options for machine-readable twins of a report's sheets."""
 
-    acro: Annotated[Path | None, option("The findings as ACRO's results.json, beside the model.")] = None
+    acro: Annotated[Path | None, option("The checks as ACRO's results.json, beside the model.")] = None
     airlock: Annotated[Path | None, option("A record for an airlock; the board's is beside it.")] = None
     crate: Annotated[Path | None, option("The public sheet as a Five Safes RO-Crate (.zip).")] = None
     registry: Annotated[Path | None, option("A record for the registry of deployments (.yaml).")] = None
@@ -85,24 +151,7 @@ def report(
     models: Annotated[list[Path] | None, typer.Argument(help=f"{MODEL} Of several: side by side.")] = None,
     *,
     output: Annotated[Path | None, option("The public sheet; the board's is beside it.", "-o", "--output")] = None,
-    form: Annotated[Path | None, option("YAML file with what people state; see --new-form.")] = None,
-    ledger: Annotated[Path | None, option("What was released: a budget file, or an exported ledger.")] = None,
-    dataset: Annotated[str | None, option("With --ledger: the dataset, if it has several.")] = None,
-    head: Annotated[
-        str | None, option("With a budget file: refuse one cut off before this hash.", metavar="HASH")
-    ] = None,
-    data: Annotated[Path | None, option(f"The training rows, for the board's sheet: {FILE}.")] = None,
-    test: Annotated[Path | None, option("Held-out rows of the same kind, for the board's sheet.")] = None,
-    by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None,
-    evaluation: Annotated[Path | None, option("What `hedgerow evaluate` released, for the public sheet.")] = None,
-    attack: Annotated[list[Path] | None, option("What `hedgerow attack` wrote, for the board. Repeatable.")] = None,
-    schema: OthersSchema = None,
-    appetite: Annotated[Path | None, option("YAML file of checks' thresholds; see --new-appetite.")] = None,
-    threshold: Annotated[
-        int | None, option(f"Fewest rows of a leaf, without --appetite.  \\[{DEFAULT.fewest_rows}]")
-    ] = None,
-    costs: Annotated[Path | None, option("What errors cost, as `hedgerow fit` takes it: YAML or JSON.")] = None,
-    class_weight: Annotated[list[str] | None, option("The same, by class. Repeatable.", metavar="LABEL=WEIGHT")] = None,
+    inputs: Inputs,
     twins: Twins,
     text: TextOptions,
     new_form: Annotated[Path | None, option("Write an empty form to this file, and stop.")] = None,
@@ -115,7 +164,7 @@ def report(
 
     The public sheet uses the model, --form, --ledger and --evaluation alone. With --data, --test or --attack, or a
     model without a guarantee, the board gets a second sheet with exact numbers about the rows. Its name and each
-    section say PRIVATE, as do the names of its --airlock record, and of the --acro file if it has such findings. Pages
+    section say PRIVATE, as do the names of its --airlock record, and of the --acro file if it has such checks. Pages
     load and run nothing. Where a model has more than ten leaves, a CSV file beside the sheet has all.
 
     With --check the record of the public sheet is printed, as --airlock writes it, and the exit status is that of the
@@ -144,43 +193,12 @@ def report(
         _write_template(new_form, new_appetite, context, force=force)
         return
     models = models or []
-    _check_asked(models, output, twins, (evaluation, *(attack or ())), as_json=as_json, check=check)
-    _check_record(ledger, dataset=dataset, head=head)
-    outputs = (*_sheets(output), *twins.files)
-    inputs = (form, appetite, ledger, data, test, costs, evaluation, schema, *(attack or ()))
-    check_outputs(outputs, *models, *inputs, force=force)
-    _check_rows(data, test, by)
-    thresholds = _thresholds(appetite, threshold)
-    text.check_used("--data or --test", used=(data, test) != (None, None))
-
-    def made_of(path: Path) -> Report:
-        released = any_model(path, schema, needed=True)
-        return Report.of(
-            released,
-            form=None if form is None else Form.load(form),
-            releases=None if ledger is None else Releases.load(ledger, dataset=dataset),
-            train=read_labelled(data, text.text_format, released.schema),
-            test=read_labelled(test, text.text_format, released.schema),
-            attacks=[AttackRecord.load(one) for one in attack or ()],
-            evaluation=None if evaluation is None else Evaluation.load(evaluation),
-            by=by or None,
-            appetite=thresholds,
-            costs=None if costs is None else costs_in(costs, released.schema.classes),
-            class_weight=class_weights(released.schema.classes, class_weight) if class_weight else None,
-            files=file_digests(
-                model=path,
-                training_rows=data,
-                held_out_rows=test,
-                ledger=ledger,
-                evaluation=evaluation,
-                form=form,
-                appetite=appetite,
-                attack=attack,
-            ),
-        )
-
+    _check_asked(models, output, twins, (inputs.evaluation, *(inputs.attack or ())), as_json=as_json, check=check)
+    check_outputs((*_sheets(output), *twins.files), *models, *inputs.files, force=force)
+    inputs.check()
+    text.check_used("--data or --test", used=(inputs.data, inputs.test) != (None, None))
     with stage("making the report"):
-        every = {name: made_of(path) for name, path in _names(models).items()}
+        every = {name: inputs.report_on(path, text) for name, path in _names(models).items()}
         first = every[next(iter(every))]
         found = first if len(models) == 1 else Comparison.of(every)
     made = twins.made(first, models[0].name)
@@ -189,7 +207,7 @@ def report(
     for path, content in made:
         write_said(path, content)
     if output is not None and not check:
-        say((found.public if found.board is None or found.public.decides else found.board).verdict, err=True)
+        say(found.deciding.verdict, err=True)
     if as_json:
         say(found.to_json(), newline=False)
     if check:
@@ -252,13 +270,6 @@ def _sheets(output: Path | None) -> list[Path]:
     """Return the files that `Report.save` may write."""
     sheets = [] if output is None else [output, private_name(output)]
     return [*sheets, *map(leaves_name, sheets)]
-
-
-def _check_record(ledger: Path | None, **looked_up: str | None) -> None:
-    for name in (name for name, given in looked_up.items() if given is not None and ledger is None):
-        raise ArgumentError(f"--{name} needs --ledger, in which it is looked up.")
-    if ledger is not None and looked_up["head"] is not None:
-        FileBudget(ledger).check_head(looked_up["head"])
 
 
 def _check_rows(data: Path | None, test: Path | None, by: list[str] | None) -> None:

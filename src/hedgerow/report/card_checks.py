@@ -171,7 +171,7 @@ def stored(subject: Subject, kind: SheetKind) -> Iterator[Check]:
         yield check(f"file-{what}", status, sentence, None if kind == "public" else amount)
 
 
-_PLACES = 3  # the most places that a finding names
+_PLACES = 3  # the most places that a check names
 _STORED: dict[ContentKind, tuple[Status, str]] = {
     "rows": ("fail", "remove them before a release"),
     "extremes": ("fail", "each can be the value of a single row; remove them before a release"),

@@ -430,7 +430,7 @@ def completed(checks: Iterable[Check], kind: SheetKind, present: Collection[str]
     present.
     """
     given = tuple(checks)
-    every = [*given, *_without_findings(kind, present, {one.key for one in given})]
+    every = [*given, *_others(kind, present, {one.key for one in given})]
     order = list(CATALOGUE)
     return tuple(
         replace(one, essential=any(tag in present for tag in CATALOGUE[one.key].essential))
@@ -438,7 +438,7 @@ def completed(checks: Iterable[Check], kind: SheetKind, present: Collection[str]
     )
 
 
-def _without_findings(kind: SheetKind, present: Collection[str], found: Collection[str]) -> Iterator[Check]:
+def _others(kind: SheetKind, present: Collection[str], found: Collection[str]) -> Iterator[Check]:
     for key, own in CATALOGUE.items():
         if key in found or kind not in own.sheets:
             continue

@@ -62,6 +62,11 @@ class Sheets:
         """Return a sheet as JSON: the public one, or that for the board; raises as `to_html` does."""
         return json_text(self.sheet(private=private).to_dict())
 
+    @property
+    def deciding(self) -> Sheet:
+        """The sheet by which to decide: the public one of models with a guarantee, else the board's."""
+        return self.public if self.public.decides or self.board is None else self.board
+
     def sheet(self, *, private: bool = False) -> Sheet:
         """Return a sheet: the public one, or that for the board; ValueError if there is none for the board."""
         check_flag("private", private)
@@ -212,11 +217,6 @@ class Report(Sheets):
             return cls(public, None, subject, releases)
         board = _board(subject, public, releases, train, test, found, columns)
         return cls(public, board, subject, releases, tuple(one.record for one in found))
-
-    @property
-    def deciding(self) -> Sheet:
-        """The sheet by which to decide: the public one of a model with a guarantee, else the board's."""
-        return self.public if self.subject.is_private or self.board is None else self.board
 
     @property
     def files(self) -> tuple[FileDigest, ...]:
