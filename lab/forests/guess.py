@@ -24,7 +24,7 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SearchLimitWarning
 from hedgerow.models.released import released_leaf_model
-from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.attributes import Attribute, CellType
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
@@ -326,7 +326,7 @@ class GuessedTable:
             two wrong columns.
         """
         kinds = [attribute for _, attribute in self.schema.attributes]
-        many = [one_hot and kind.cell is Cell.VALUE and not kind.ordered and kind.n_bins > 2 for kind in kinds]
+        many = [one_hot and kind.cell_type is CellType.VALUE and not kind.ordered and kind.n_bins > 2 for kind in kinds]
         label = [] if y is None else [1]
         columns = [*(len(kind.bins) if wide else 1 for kind, wide in zip(kinds, many, strict=True)), *label]
         wrong = np.array([*(2 if wide else 1 for wide in many), *label], dtype=np.float64)

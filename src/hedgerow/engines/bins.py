@@ -8,7 +8,7 @@ from hedgerow.engines.columns import EngineColumn, constant_for, double
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.packages import ibis
-from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Cell
+from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, CellType
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.numbers import Numeric, as_number
 from hedgerow.schema.targets import Target
@@ -33,12 +33,12 @@ def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Ex
     if number is not None:
         unread = _of_another_type(number, column)
         return _among(column, (), missing, lookups, _interval(number, column, lookups) if unread is None else unread)
-    if attribute.cell is Cell.TRUTH:
+    if attribute.cell_type is CellType.TRUTH:
         truths = _TRUTHS if column.kind == "text" else ((0, 0), (1, 1))
         return _among(column, truths, missing, lookups, OUTSIDE, ignore_case=True)
     words = attribute.spellings
     if column.kind == "boolean":
-        if attribute.cell is not Cell.WORD:
+        if attribute.cell_type is not CellType.WORD:
             return _among(column, (), missing, lookups, BOOLEAN)
         words = tuple((value == "true", code) for value, code in words if value in ("false", "true"))
     return _among(column, [*words, _BLANK], missing, lookups, OUTSIDE)
@@ -46,7 +46,7 @@ def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Ex
 
 def _of_another_type(number: Numeric, column: EngineColumn) -> int | None:
     """Return the code of the values of a column that holds no such numbers; None where it may."""
-    if number.cell is Cell.DATE:
+    if number.cell_type is CellType.DATE:
         return None if column.kind == "text" or column.holds_dates else NO_DATE
     return BOOLEAN if column.kind == "boolean" else None
 
@@ -54,7 +54,7 @@ def _of_another_type(number: Numeric, column: EngineColumn) -> int | None:
 def _interval(attribute: Numeric, column: EngineColumn, lookups: Lookups) -> Expression:
     """Return the interval of each number that is not missing, or the code of a value without one."""
     clipped, whole = attribute.outside == "clip", attribute.whole
-    if attribute.cell is Cell.DATE:
+    if attribute.cell_type is CellType.DATE:
         x = EngineColumn(column.name, lookups.once(column.days), "integer")
         others = _coded(_unread(column, x, NO_DATE), OUTSIDE)
     else:

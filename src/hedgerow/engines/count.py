@@ -18,14 +18,14 @@ from hedgerow.engines.packages import ibis
 from hedgerow.engines.sources import ask, engine_of, require_table
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
 from hedgerow.schema import Schema, Unit
-from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, BinCodes, Cell, bins_of_codes
+from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, BinCodes, CellType, bins_of_codes
 from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import no_unit
 from hedgerow.schema.fits import (
     ColumnFit,
     TableFit,
     absent_columns,
-    beside_the_rows,
+    findings_from_names,
     kind_of,
     unclipped,
     undeclared_words,
@@ -77,7 +77,8 @@ def groups_within_limit(table: Expression, schema: Schema, label: str, packed: P
 def _packed(table: Expression, schema: Schema) -> Packed:
     """Return the truths that are columns of booleans, or of whole numbers, by their array; those of a type if many."""
     types, attributes = dict(table.schema()) if engine_of(table).groups_arrays else {}, enumerate(schema.attributes)
-    truths = [(i, types.get(n)) for i, (n, one) in attributes if one.cell is Cell.TRUTH and not one.missing_words]
+    plain = ((i, name) for i, (name, kind) in attributes if kind.cell_type is CellType.TRUTH and not kind.missing_words)
+    truths = [(i, types.get(name)) for i, name in plain]
     wholes = [i for i, kind in truths if kind is not None and kind.is_integer() and not kind.is_uint64()]
     kinds = {"wholes": wholes, "truths": [i for i, kind in truths if kind is not None and kind.is_boolean()]}
     many = [(kind, found) for kind, found in kinds.items() if len(found) > _MOST_KEYS]
@@ -160,7 +161,7 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
     require_table(table)
     absent = {name: found for name in schema.names if (found := absent_columns(schema, name, table.columns))}
     table, names = with_derived(table, schema, only={*schema.names} - {*absent}), tuple(table.columns)
-    kinds: dict[str, Any] = {**dict(schema.attributes), **schema.beside}
+    kinds: dict[str, Any] = {**dict(schema.attributes), **schema.extra_columns}
     columns = {name: EngineColumn.of(table, name) for name in kinds if name in table.columns}
     lookups = Lookups(table, list(columns) or [table.columns[0]])
     codes = {f"c{i}": _code(kinds[name], table, column, lookups) for i, (name, column) in enumerate(columns.items())}
@@ -175,7 +176,7 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
     refused = [one.name for one in fits if one.refused and one.name in columns and columns[one.name].kind == "text"]
     words = {name: undeclared_words(name, _usual_words(table, columns[name]), schema) for name in refused}
     named = tuple((name, found) for name, found in words.items() if found)
-    return TableFit(int(numbers["n"]), tuple(fits), *beside_the_rows(names, schema), missing_words=named)
+    return TableFit(int(numbers["n"]), tuple(fits), *findings_from_names(names, schema), missing_words=named)
 
 
 def _usual_words(table: Expression, column: EngineColumn) -> tuple[str, ...]:

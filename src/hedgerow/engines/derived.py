@@ -13,7 +13,7 @@ from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.packages import ibis
 from hedgerow.engines.sources import engine_of
 from hedgerow.schema import Derivation, Schema
-from hedgerow.schema.attributes import MISSING, Cell
+from hedgerow.schema.attributes import MISSING, CellType
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.derived import LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince
 
@@ -37,12 +37,12 @@ def _made(name: str, derived: Derivation, columns: Sequence[EngineColumn], looku
         raise derived.refusal(name)
     codes = [bin_code(derived.read_as, column, lookups) for column in columns]
     missing = reduce(or_, (code == MISSING for code in codes))
-    if derived.read_as.cell is Cell.VALUE:
+    if derived.read_as.cell_type is CellType.VALUE:
         if any(column.kind == "boolean" or column.holds_dates for column in columns):
             raise derived.refusal(name)
         return ibis.cases((missing, ibis.null("string")), else_=derived.render(_Expressions(lookups), columns))
     refused = reduce(or_, ((code < 0) & (code != MISSING) for code in codes))
-    is_date, form = derived.read_as.cell is Cell.DATE, date_format(derived.read_as)
+    is_date, form = derived.read_as.cell_type is CellType.DATE, date_format(derived.read_as)
     plain = [column.plain_dates(form) for column in columns] if form else columns
     cells = [lookups.once(_days(column) if is_date else _number(column)) for column in plain]
     value = derived.render(_Expressions(lookups), cells).cast("float64")

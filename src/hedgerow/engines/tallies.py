@@ -19,7 +19,7 @@ from hedgerow.engines.engine import Expression, require_package
 from hedgerow.engines.packages import ibis, ops
 from hedgerow.engines.sources import PRINTED, ask, require_table
 from hedgerow.errors import ArgumentError, DomainError, SchemaError, TooManyPatternsError, TooManyRowsError
-from hedgerow.schema.attributes import Attribute, BinCodes, Cell
+from hedgerow.schema.attributes import Attribute, BinCodes, CellType
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.numbers import as_number
 from hedgerow.schema.schema import Schema
@@ -150,8 +150,8 @@ def _types(schema: Schema, kinds: Mapping[str, str]) -> dict[str, str]:
 
 
 def _of_attribute(attribute: Attribute) -> str:
-    if attribute.cell in (Cell.TRUTH, Cell.DATE):
-        return "boolean" if attribute.cell is Cell.TRUTH else "text" if date_format(attribute) else "date"
+    if attribute.cell_type in (CellType.TRUTH, CellType.DATE):
+        return "boolean" if attribute.cell_type is CellType.TRUTH else "text" if date_format(attribute) else "date"
     number = as_number(attribute)
     if number is not None:
         return "number"

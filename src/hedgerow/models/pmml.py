@@ -25,7 +25,7 @@ from hedgerow.models.points import (
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
-from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.attributes import Attribute, CellType
 from hedgerow.schema.numbers import as_number
 from hedgerow.schema.targets import Target
 from hedgerow.text.days import as_plain
@@ -35,7 +35,7 @@ from hedgerow.text.values import Value, value_text
 _COMPARED = {"<=": ("lessOrEqual",), ">": ("greaterThan",), "between": ("greaterThan", "lessOrEqual")}
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "double", str: "string"}
-_CELL_TYPES: Mapping[Cell, str] = {Cell.TRUTH: "boolean", Cell.NUMBER: "double", Cell.DATE: "date"}
+_CELL_TYPES: Mapping[CellType, str] = {CellType.TRUTH: "boolean", CellType.NUMBER: "double", CellType.DATE: "date"}
 # The reason codes of a loss that the noise alone can make, and of bins without points of their own. Evaluators add up
 # losses with the same code, so each has the number of the characteristic; its name would be read as a reason.
 WITHIN_NOISE, TOO_FEW_ROWS = "(within the noise, {})", "(too few rows, {})"
@@ -276,7 +276,7 @@ def _outside(name: str, attribute: Attribute) -> Element:
 def _has_whole_bin(attribute: Attribute) -> bool:
     """Return whether numbers that are not whole are in the bin of values outside the domain."""
     number = as_number(attribute)
-    return number is not None and number.outside == "bin" and number.whole and number.cell is Cell.NUMBER
+    return number is not None and number.outside == "bin" and number.whole and number.cell_type is CellType.NUMBER
 
 
 def _whole_name(name: str) -> str:
@@ -292,13 +292,13 @@ def _whole_field(name: str) -> Element:
 
 def _field(name: str, attribute: Attribute) -> Element:
     number, valid = as_number(attribute), list[Element]()
-    if number is None and attribute.outside != "bin" and attribute.cell is not Cell.TRUTH:
+    if number is None and attribute.outside != "bin" and attribute.cell_type is not CellType.TRUTH:
         valid = [_made("Value", value=_text(value)) for value, _ in attribute.spellings]
-    elif number is not None and number.outside == "error" and number.cell is Cell.NUMBER:  # intervals are of numbers
+    elif number is not None and number.outside == "error" and number.cell_type is CellType.NUMBER:  # no dates
         low, high = _text(number.low), _text(number.high)
         valid = [_made("Interval", closure="closedClosed", leftMargin=low, rightMargin=high)]
     missing = [_made("Value", value=_text(value), property="missing") for value in attribute.missing_words]
-    kind, optype = _CELL_TYPES.get(attribute.cell, "string"), "categorical" if number is None else "continuous"
+    kind, optype = _CELL_TYPES.get(attribute.cell_type, "string"), "categorical" if number is None else "continuous"
     return _made("DataField", *valid, *missing, name=name, optype=optype, dataType=kind)
 
 

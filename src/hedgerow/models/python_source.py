@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from hedgerow.models.conditions import Cases, Pieces
 from hedgerow.schema import Literal, Schema
-from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.attributes import Attribute, CellType
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.derived import LARGEST, LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince
 from hedgerow.schema.numbers import as_number
@@ -175,7 +175,7 @@ def _cell_of(name: str, attribute: Attribute) -> tuple[str, tuple[str, ...]]:
     derived = attribute.derived
     read_as = attribute if derived is None else derived.read_as
     form = date_format(read_as)
-    called = (_READER_OF[read_as.cell], *(["_plain" if form.steps else "_serial"] if form else []))
+    called = (_READER_OF[read_as.cell_type], *(["_plain" if form.steps else "_serial"] if form else []))
     if derived is None:
         return _reading(name, attribute), called
     cells = [_reading(column, read_as) for column in derived.columns]
@@ -203,8 +203,8 @@ class _Calls:
         return f"_prefix_of({code}, {derived.values_of if derived.length is None else derived.length!r})"
 
 
-_READER_OF: dict[Cell, str] = {Cell.TRUTH: "_boolean", Cell.WORD: "_word", Cell.VALUE: "_cell"}
-_READER_OF |= {Cell.NUMBER: "_number", Cell.DATE: "_date"}
+_READER_OF: dict[CellType, str] = {CellType.TRUTH: "_boolean", CellType.WORD: "_word", CellType.VALUE: "_cell"}
+_READER_OF |= {CellType.NUMBER: "_number", CellType.DATE: "_date"}
 
 
 def _reading(name: str, attribute: Attribute) -> str:
@@ -213,7 +213,7 @@ def _reading(name: str, attribute: Attribute) -> str:
         serials = [repr(form.serials.zero), repr(form.serials.pattern[1:-1])] if form.serials else []
         steps = [repr((pattern.replace("$", r"\Z"), replacement)) for pattern, replacement in form.steps]
         arguments = [f"{'_plain' if steps else '_serial'}({', '.join([*arguments, *serials, *steps])})"]
-    return f"{_READER_OF[attribute.cell]}({', '.join([*arguments, *_forms(attribute.missing_words)])})"
+    return f"{_READER_OF[attribute.cell_type]}({', '.join([*arguments, *_forms(attribute.missing_words)])})"
 
 
 def _forms(values: Iterable[Value]) -> list[str]:
@@ -233,7 +233,7 @@ def _one_of(cell: str, values: Iterable[Value]) -> str:
 
 
 def _expression(literal: Literal, attribute: Attribute) -> str:
-    cell, is_word = f"row[{literal.attribute!r}]", attribute.cell is Cell.WORD
+    cell, is_word = f"row[{literal.attribute!r}]", attribute.cell_type is CellType.WORD
     values = attribute.queried(literal) if is_word else attribute.values_of(literal)
     match literal.operator:
         case "missing":
@@ -266,5 +266,5 @@ def _inside(attribute: Attribute, cell: str) -> str:
     number = as_number(attribute)
     if number is None:
         return _one_of(cell, [value for value, _ in attribute.spellings])
-    whole = f" and {cell} == int({cell})" if number.whole and number.cell is Cell.NUMBER else ""
+    whole = f" and {cell} == int({cell})" if number.whole and number.cell_type is CellType.NUMBER else ""
     return f"{as_plain(number.low)!r} <= {cell} <= {as_plain(number.high)!r}{whole}"

@@ -15,7 +15,7 @@ from hedgerow.models.conditions import Cases, Pieces
 from hedgerow.models.dialects import Dialect, among
 from hedgerow.models.typed_sql import typed_condition
 from hedgerow.schema import Literal, Schema
-from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.attributes import Attribute, CellType
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.derived import LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince
 from hedgerow.schema.numbers import as_number
@@ -137,7 +137,7 @@ class _Raw:
     @cached_property
     def ordered(self) -> exp.Condition:
         """The value that is compared: a number, or the text of a date, which has the order of the dates."""
-        if self.attribute.cell is Cell.DATE:
+        if self.attribute.cell_type is CellType.DATE:
             plain = self.dialect.plain_date(self.column, date_format(self.attribute))
             return self.dialect.prewritten(exp.Substring(this=plain, start=exp.convert(1), length=exp.convert(10)))
         return self.dialect.prewritten(self.dialect.filled(self.dialect.number, self.column))
@@ -149,12 +149,12 @@ class _Raw:
     @cached_property
     def absent(self) -> exp.Condition:
         """The condition that a value that is not NULL is missing. NULL only if the column is."""
-        if self.attribute.cell is Cell.DATE:
+        if self.attribute.cell_type is CellType.DATE:
             tokens = [*map(plain_word, self.attribute.missing_words)]
             days = [token for token in tokens if _LIKE_DAY.fullmatch(token)]
             of_days = [self._among(self.ordered, days)] if days else []
             return self.dialect.prewritten(exp.or_(self._spelled([*tokens, ""]), *of_days))
-        if self.attribute.cell is not Cell.VALUE:  # text for NaN in a column of text would be an error
+        if self.attribute.cell_type is not CellType.VALUE:  # text for NaN in a column of text would be an error
             return self.dialect.prewritten(self.one_of(self.attribute.missing_values, "", *self.dialect.nan))
         nan = exp.and_(self.is_fractional, self._among(self.text, self.dialect.nan))
         return self.dialect.prewritten(exp.or_(self.one_of(self.attribute.missing_values, ""), nan))
@@ -166,7 +166,7 @@ class _Raw:
             return self.dialect.prewritten(self.one_of([value for value, _ in self.attribute.spellings]))
         low, high = (self.dialect.literal(as_plain(bound)) for bound in (number.low, number.high))
         inside = self.ordered.between(low, high)
-        if number.whole and number.cell is Cell.NUMBER:
+        if number.whole and number.cell_type is CellType.NUMBER:
             inside = exp.and_(inside, self.ordered.eq(exp.Floor(this=self.ordered)))
         return self.dialect.prewritten(inside)
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from hedgerow.models.dialects import Dialect, among
 from hedgerow.schema import Literal
-from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.attributes import Attribute, CellType
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.numbers import Numeric, as_number
 from hedgerow.text.days import Day, as_day
@@ -27,7 +27,7 @@ def typed_condition(literal: Literal, attribute: Attribute, dialect: Dialect) ->
     number = as_number(attribute)
     if number is not None:
         return _NumberColumn(literal.attribute, attribute, dialect, number).condition(literal)
-    if attribute.cell is Cell.TRUTH:
+    if attribute.cell_type is CellType.TRUTH:
         return _TruthColumn(literal.attribute, attribute, dialect).condition(literal)
     are_text = {isinstance(value, str) for value, _ in attribute.spellings}
     if len(are_text) > 1:
@@ -123,12 +123,12 @@ class _NumberColumn(_Column):
 
     @property
     def has_nan(self) -> bool:
-        return self.attribute.cell is Cell.NUMBER
+        return self.attribute.cell_type is CellType.NUMBER
 
     @property
     def missing_values(self) -> list[Any]:
         words = self.attribute.missing_words
-        return _numbers(words) if self.attribute.cell is Cell.NUMBER else _days(words)
+        return _numbers(words) if self.attribute.cell_type is CellType.NUMBER else _days(words)
 
     def outside(self) -> exp.Condition:
         low, high = map(self.dialect.typed_literal, (self.number.low, self.number.high))
@@ -165,7 +165,7 @@ class _NumberColumn(_Column):
 
     def _whole(self) -> list[exp.Condition]:
         """Return the condition that a number is whole; numbers with a fraction are outside the domain of integers."""
-        is_whole = self.number.whole and self.attribute.cell is Cell.NUMBER
+        is_whole = self.number.whole and self.attribute.cell_type is CellType.NUMBER
         return [self.column.eq(exp.Floor(this=self.column))] if is_whole else []
 
 

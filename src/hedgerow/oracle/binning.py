@@ -14,7 +14,7 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Real, Schema
-from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.attributes import Attribute, CellType
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
@@ -129,20 +129,20 @@ def check_total(bins: Schema) -> None:
             raise SchemaError(f"{problem}, so that no private row can be refused.", attribute=name)
 
 
-_KINDS_OF: Mapping[Cell, tuple[str, ...]] = {
-    Cell.TRUTH: ("boolean",),
-    Cell.WORD: ("boolean",),
-    Cell.VALUE: ("numbers", "text"),
-    Cell.NUMBER: ("numbers",),
+_KINDS_OF: Mapping[CellType, tuple[str, ...]] = {
+    CellType.TRUTH: ("boolean",),
+    CellType.WORD: ("boolean",),
+    CellType.VALUE: ("numbers", "text"),
+    CellType.NUMBER: ("numbers",),
 }
 
 
 def check_kind(name: str, attribute: Attribute, kind: str) -> None:
     """Check that every value of a column of this kind has a bin: ``boolean``, ``numbers`` or ``text``."""
-    if attribute.cell is Cell.DATE:
+    if attribute.cell_type is CellType.DATE:
         problem = f"date bins do not fit a column of {kind}; declare the days since 1970-01-01 of a column of type date"
         raise SchemaError(f"{problem}, as integer or real bins.", attribute=name)
-    if kind not in _KINDS_OF[attribute.cell]:
+    if kind not in _KINDS_OF[attribute.cell_type]:
         raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)
     if kind == "numbers" and not all(map(_spells, attribute.listed)):
         raise SchemaError("categories that are not numbers do not fit a column of numbers.", attribute=name)

@@ -20,7 +20,7 @@ from hedgerow.hypotheses.read import READABLE
 from hedgerow.oracle.binning import check_kind, check_total, in_numbers
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.unit import Unit
-from hedgerow.schema.attributes import Cell
+from hedgerow.schema.attributes import CellType
 from hedgerow.schema.booleans import default_classes
 from hedgerow.schema.contributions import check_unit, counted, draw_key
 from hedgerow.schema.schema import Schema
@@ -246,7 +246,7 @@ def _values(bins: Schema, name: str, kind: str) -> list[Any]:
     attribute = dict(bins.attributes).get(name)
     if kind == "boolean":
         found: list[Any] = [False, True]
-    elif attribute is not None and attribute.cell is Cell.VALUE:
+    elif attribute is not None and attribute.cell_type is CellType.VALUE:
         found = [str(value) if kind == "text" else float(value) for value in attribute.listed]
     elif attribute is not None:
         found = [*attribute.examples]

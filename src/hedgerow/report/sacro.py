@@ -107,7 +107,7 @@ def _frame(table: Table, schema: Schema) -> pd.DataFrame:
             raise ArgumentError(f"expected an array of {len(names)} columns, as the schema, got {table.width}.")
         return pd.DataFrame(table.data, columns=pd.Index(names)).infer_objects()
     table.require(names)
-    beside = [name for name in schema.beside if name in table.names and name != schema.target.name]
+    beside = [name for name in schema.extra_columns if name in table.names and name != schema.target.name]
     return table.data.select(*names, *beside).to_pandas()
 
 

@@ -194,7 +194,7 @@ def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]
     table = Table.of(X)
     if subject.schema is None or table.names is None or subject.person_unit in table.names:
         return
-    known = {*subject.schema.columns(), *subject.schema.beside, subject.second_unit}
+    known = {*subject.schema.columns(), *subject.schema.extra_columns, subject.second_unit}
     for name in (name for name in table.names if name not in known):
         with suppress(DomainError):  # a column that is not read, such as a column of times, is not an identifier
             column = table.exact_column(name)

@@ -36,7 +36,7 @@ DIRECTIONS: tuple[Direction, ...] = ("increasing", "decreasing")
 MOST_SHOWN = 100  # the most values of a list that is printed
 
 
-class Cell(Enum):
+class CellType(Enum):
     """The content of a column's cells, by which they are read in text, engines, SQL and Python."""
 
     TRUTH = "truth"  # bool, 0 or 1, "true" or "false"
@@ -119,7 +119,7 @@ class Attribute(ABC):
 
     @property
     @abstractmethod
-    def cell(self) -> Cell:
+    def cell_type(self) -> CellType:
         """The content of its column's cells."""
 
     @property
@@ -276,7 +276,7 @@ class Attribute(ABC):
 
     def takes_for_days(self, column: Any) -> bool:
         """Return whether a column, in memory or not, has dates that would count as days since 1970: nobody means it."""
-        return column.holds_dates and self.cell in (Cell.NUMBER, Cell.TRUTH)
+        return column.holds_dates and self.cell_type in (CellType.NUMBER, CellType.TRUTH)
 
     def refuse_days(self, column: Any) -> None:
         """Raise DomainError if a column has dates that would count as days since 1970."""
@@ -408,7 +408,7 @@ def bins_of_codes(attribute: Attribute, codes: Whole, name: str) -> BinCodes:
         choices = " or ".join(f"`outside: {policy}`" for policy in attribute.outside_policies if policy != "error")
         wider = f"declare a wider domain{f', or {choices},' if choices else ''} in the schema."
         problem = f"some values are outside the declared domain ({attribute.domain}); correct them, or {wider}"
-        if attribute.cell is Cell.WORD:
+        if attribute.cell_type is CellType.WORD:
             problem += " A column of booleans holds the words true and false."
         raise DomainError(problem, column=name)
     bins = np.where(missing, attribute.n_known, np.where(out, attribute.n_bins - 1, codes))

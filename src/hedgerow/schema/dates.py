@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.errors import SchemaError
-from hedgerow.schema.attributes import Attribute, Cell, Direction
+from hedgerow.schema.attributes import Attribute, CellType, Direction
 from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.grid import MOST_SPACED, MOST_WIDTHS, spaced_cuts
 from hedgerow.schema.literals import Literal
@@ -102,8 +102,8 @@ class Date(WholeNumber):
             raise SchemaError(problem, key="missing_values")
 
     @property
-    def cell(self) -> Cell:
-        return Cell.DATE
+    def cell_type(self) -> CellType:
+        return CellType.DATE
 
     @property
     def missing_words(self) -> tuple[Value, ...]:

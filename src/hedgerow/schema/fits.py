@@ -180,12 +180,12 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
     for name, attribute in schema.attributes:
         absent = [] if table.names is None else absent_columns(schema, name, names)
         found += absent or [_column_fit(schema.column(table, name), attribute)]
-    for name, one in schema.beside.items():
+    for name, one in schema.extra_columns.items():
         if name in (table.names or ()):
             found.append(_unit_fit(table, name) if isinstance(one, Unit) else _target_fit(table.column(name, 0), one))
         elif table.names is not None or not isinstance(one, Target):  # an array's labels are beside it
             found.append(_absent(name, kind_of(one)))
-    unused, problems, persons = beside_the_rows(names if table.names else (), schema)
+    unused, problems, persons = findings_from_names(names if table.names else (), schema)
     unread = [one for one in found[: len(schema)] if one.unread or (one.outside and one.kind != "date")]
     others = [*(name for name in unused if not is_generated(name)), *(one.name for one in unread if one.name in names)]
     formats = {name: _date_formats(table.column(name, 0), schema) for name in others if table.names is not None}
@@ -205,7 +205,7 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
 
 def _spellings(column: Column, schema: Schema) -> SpelledValues:
     """Return the values of a column with their other spellings, declared or occurring; nothing if none occurs."""
-    one: Any = schema[column.name] if column.name in schema.names else schema.beside.get(column.name)
+    one: Any = schema[column.name] if column.name in schema.names else schema.extra_columns.get(column.name)
     if not isinstance(one, (Categorical, Label)):
         return ()
     known = one.spellings(is_text=True) if isinstance(one, Label) else one.spellings
@@ -222,7 +222,7 @@ def undeclared_words(name: str, words: Sequence[str], schema: Schema) -> tuple[s
     """Return the words that are no values of a column, as the schema declares them, and are not missing yet."""
     one = schema[name] if name in schema.names else None
     known = () if one is None else (*one.missing_values, *(value for value, _ in one.spellings))
-    target = schema.beside.get(name)
+    target = schema.extra_columns.get(name)
     known += tuple(value for value, _ in target.spellings(is_text=True)) if isinstance(target, Target) else ()
     return tuple(word for word in words if word not in map(str, known))
 
@@ -233,9 +233,9 @@ def _date_formats(column: Column, schema: Schema) -> tuple[str, ...]:
     return recognised_formats(column, column.date_system if is_declared else None)
 
 
-def beside_the_rows(names: Sequence[str], schema: Schema) -> _Names:
+def findings_from_names(names: Sequence[str], schema: Schema) -> _Names:
     """Return columns that the schema leaves out, why learners refuse it, and persons' columns: no row is looked at."""
-    unused = tuple(name for name in names if name not in {*schema.columns(), *schema.beside})
+    unused = tuple(name for name in names if name not in {*schema.columns(), *schema.extra_columns})
     persons = filter(names_person, names) if schema.unit is None else ()
     return unused, tuple(map(str, learning_problems(schema))), tuple(persons)
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import SchemaError
-from hedgerow.schema.attributes import Attribute, Cell, Codes, check_values
+from hedgerow.schema.attributes import Attribute, CellType, Codes, check_values
 from hedgerow.schema.literals import Extent, Literal
 from hedgerow.schema.numbers import MOST_ENDS
 from hedgerow.schema.spellings import KEY, Spellings, check_spellings, domain_text, spelled, split
@@ -69,8 +69,8 @@ class Boolean(Attribute):
             raise SchemaError(problem, key="true_values")
 
     @property
-    def cell(self) -> Cell:
-        return Cell.WORD if self.true_values else Cell.TRUTH
+    def cell_type(self) -> CellType:
+        return CellType.WORD if self.true_values else CellType.TRUTH
 
     @property
     def listed(self) -> tuple[Value, ...]:
@@ -198,8 +198,8 @@ class Categorical(Attribute):
                 raise SchemaError(f"{problem}.", key=KEY)
 
     @property
-    def cell(self) -> Cell:
-        return Cell.VALUE
+    def cell_type(self) -> CellType:
+        return CellType.VALUE
 
     @property
     def listed(self) -> tuple[Value, ...]:

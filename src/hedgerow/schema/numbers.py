@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from hedgerow.boundary.arrays import Array, Floats, Mask
 from hedgerow.errors import SchemaError
-from hedgerow.schema.attributes import MOST_SHOWN, OUTSIDE, Attribute, Cell, Codes, Direction
+from hedgerow.schema.attributes import MOST_SHOWN, OUTSIDE, Attribute, CellType, Codes, Direction
 from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.grid import SCHEMA_VERSION, check_bounds, check_numbers, default_cuts, spaced_cuts
 from hedgerow.schema.literals import Extent, Literal
@@ -83,8 +83,8 @@ class Numeric(Attribute):
         return default_cuts(self.low, self.high, whole=self.whole, version=version)
 
     @property
-    def cell(self) -> Cell:
-        return Cell.NUMBER
+    def cell_type(self) -> CellType:
+        return CellType.NUMBER
 
     @property
     def span(self) -> tuple[float, float]:

@@ -122,7 +122,7 @@ class Schema:
         if label in found:
             raise SchemaError("the label cannot be an attribute too; remove one of them.", attribute=label)
         for name, derived in self.derivations.items():
-            if not {*self.derivations, *self.beside}.isdisjoint(derived.columns):
+            if not {*self.derivations, *self.extra_columns}.isdisjoint(derived.columns):
                 problem = "derive it from other columns of the table, not from a derived attribute, the label, the unit"
                 raise SchemaError(f"{problem} or the weight.", attribute=name, key="derived")
         if self.unit is not None:
@@ -161,7 +161,7 @@ class Schema:
         return (*self.columns(self.numbers), *(one.name for one in (target, weight) if one is not None))
 
     @cached_property
-    def beside(self) -> Mapping[str, Target | Unit | Weight]:
+    def extra_columns(self) -> Mapping[str, Target | Unit | Weight]:
         """The label, the unit and the weight by their columns, those that are declared."""
         label, unit, weight = self.label, self.unit, self.weight
         found = [(label and label.name, label), (unit and unit.column, unit), (weight and weight.name, weight)]

@@ -18,7 +18,7 @@ import pandas as pd
 from hedgerow.audit.counting.outside import PerBin
 from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentTypeError, SchemaError
-from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.attributes import Attribute, CellType
 from hedgerow.schema.numbers import Numeric, as_number
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
@@ -108,7 +108,7 @@ def _grids(attribute: Numeric, step: Fraction) -> Iterator[NumberGrid]:
         after = floor((_as_written(edge) - low) / step) + 1
         after += _number(low + after * step, step) <= edge  # as a decimal it is above, as float64 it may be equal
         without = tuple(place for place in missing if first <= place < after)
-        yield NumberGrid(low, step, range(first, after), without, Day if attribute.cell is Cell.DATE else int)
+        yield NumberGrid(low, step, range(first, after), without, Day if attribute.cell_type is CellType.DATE else int)
         first = after
 
 
@@ -117,7 +117,7 @@ def _missing_places(attribute: Numeric, low: Fraction, step: Fraction) -> list[i
     tokens = [number for number in map(attribute.number_in, attribute.missing_words) if number is not None]
     near = sorted({round((_as_written(number) - low) / step) for number in tokens if isfinite(number)})
     numbers = np.array([_number(low + place * step, step) for place in near], dtype=np.float64)
-    missing = attribute.prepared(Column("", numbers, None, holds_dates=attribute.cell is Cell.DATE)).missing
+    missing = attribute.prepared(Column("", numbers, None, holds_dates=attribute.cell_type is CellType.DATE)).missing
     return [] if missing is None else [place for place, is_missing in zip(near, missing, strict=True) if is_missing]
 
 

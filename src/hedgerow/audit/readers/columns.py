@@ -13,7 +13,7 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models.conditions import Path
 from hedgerow.schema import Literal, Schema
-from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.attributes import Attribute, CellType
 from hedgerow.schema.spellings import refuse_spellings
 from hedgerow.tables.frames import Table
 from hedgerow.text.values import Value, plain_word, quoted_text
@@ -85,7 +85,7 @@ class Columns:
         if number == inf:
             problem = "the model splits on missingness, but the schema allows no missing values"
             raise SchemaError(f"{problem}; declare `missing: bin`.", attribute=feature)
-        if attribute.cell is Cell.VALUE:
+        if attribute.cell_type is CellType.VALUE:
             return _codes_at_most(feature, attribute, number, holds=holds, missing_here=missing_here)
         below, above = Literal(feature, "<=", (number,)), Literal(feature, ">", (number,))
         is_truth = "true" in attribute.operators
@@ -102,7 +102,7 @@ class Columns:
     def among(self, column: int, values: Sequence[Value], *, holds: bool) -> Path:
         feature = self.features[column]
         attribute = self.schema[feature] if isinstance(feature, str) else None
-        if not isinstance(feature, str) or attribute is None or attribute.cell is not Cell.VALUE:
+        if not isinstance(feature, str) or attribute is None or attribute.cell_type is not CellType.VALUE:
             raise SchemaError(f"the model compares column {column} ({feature}) with text; expected a category.")
         _check_determined(feature, attribute, None, None)
         chosen = {plain_word(value) for value in values}
