@@ -22,7 +22,7 @@ from hedgerow.errors import (
         ("age", "low", "attribute 'age': key 'low': wrong"),
     ],
 )
-def test_a_schema_error_says_where_and_carries_it(attribute, key, message):
+def test_a_schema_error_names_the_place_and_carries_it(attribute, key, message):
     error = SchemaError("wrong", attribute=attribute, key=key)
     assert (str(error), error.attribute, error.key) == (message, attribute, key)
 
@@ -47,7 +47,7 @@ def test_an_overdraft_carries_exact_amounts():
     assert "epsilon=0.142857 and delta=5e-07 left, and epsilon=0.333333 and delta=1e-06" in str(error)
 
 
-def test_an_overdraft_speaks_of_delta_only_where_some_was_asked_for():
+def test_an_overdraft_mentions_delta_only_if_some_was_requested():
     assert "delta" not in str(overdraft(requested=2, remaining=1, remaining_delta="1/10"))
 
 
@@ -66,17 +66,17 @@ def test_every_error_is_also_the_builtin_that_callers_catch(kind, builtin):
 
 
 @pytest.mark.parametrize("make", [SchemaError, DomainError, ModelFormatError])
-def test_a_message_is_one_line_that_can_be_read(make):
+def test_a_message_is_one_readable_line(make):
     assert str(make("found a\x1b[2J\nb\u202e")) == r"found a\x1b[2J\nb\u202e"
     assert len(str(make("x" * 10**6))) == 1000
 
 
-def test_a_long_name_is_cut_and_not_what_is_said_of_it():
+def test_a_long_name_is_shortened_and_the_message_is_not():
     assert str(SchemaError("wrong", attribute="a" * 10**6)) == f"attribute '{'a' * 60}'…: wrong"
     assert str(DomainError("wrong", column="a\n" * 10**6)).endswith("…: wrong")
 
 
-def test_one_fault_is_its_own_error_and_several_are_numbered():
+def test_a_single_fault_is_the_error_and_several_are_numbered():
     one = SchemaError("expected x.", key="low")
     assert (one.faults, SchemaError.of([one])) == ((one,), one)
     placed = one.placed(attribute="age", line=3)
@@ -93,14 +93,14 @@ def test_one_fault_is_its_own_error_and_several_are_numbered():
     assert "… 90 more" in str(SchemaError.of([SchemaError("n")] * 100))
 
 
-def test_an_absent_column_is_told_with_one_like_it():
+def test_a_missing_column_is_named_with_a_similar_column():
     assert str(DomainError.absent("age", ["sex", "Age"])) == (
-        "column 'age': expected this column, found: Age, sex. Did you mean 'Age'?"
+        "column 'age': the table has no such column. Its columns: Age, sex. Did you mean 'Age'?"
     )
-    assert str(DomainError.absent("age", ["sex"])).endswith("found: sex.")
+    assert str(DomainError.absent("age", ["sex"])).endswith("columns: sex.")
 
 
-def test_the_tree_in_the_docstring_is_that_of_the_classes():
+def test_the_tree_in_the_docstring_matches_the_classes():
     drawn, above = {}, {}
     for indent, name, builtin in re.findall(r"(?m)^( *)\* (\w+)(?: \((\w+)\))?$", errors.__doc__):
         above[len(indent)] = name

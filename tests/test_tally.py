@@ -261,8 +261,8 @@ def test_without_a_schema_what_is_not_boolean_is_an_error_that_tells_how_to_get_
 @pytest.mark.parametrize(
     ("X", "y", "schema", "error", "message"),
     [
-        (pd.DataFrame({"a": [True]}), "y", None, DomainError, "column 'y': expected this column, found: a"),
-        (pd.DataFrame({"b": ["u"]}), ["no"], DECLARED, DomainError, "column 'a': expected this column, found: b"),
+        (pd.DataFrame({"a": [True]}), "y", None, DomainError, "column 'y': the table has no such column"),
+        (pd.DataFrame({"b": ["u"]}), ["no"], DECLARED, DomainError, "column 'a': the table has no such column"),
         (np.array([["u", "v"]]), ["no"], DECLARED, DomainError, r"expected 1 columns \(a\), got 2"),
         (pd.DataFrame({"a": ["u"]}), ["no", "yes"], DECLARED, DomainError, "expected as many labels as rows"),
         (pd.DataFrame({"a": [True]}), [0, 1], None, DomainError, "expected as many labels as rows"),

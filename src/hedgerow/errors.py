@@ -1,6 +1,6 @@
-"""Exceptions and warnings. Each carries its data as attributes, never a private value.
+"""Exceptions and warnings. They carry their data as attributes, never a private value.
 
-Each exception is also one of Python's, in parentheses, so that ``except ValueError`` finds it.
+The built-in exception in parentheses is also a base class, so that ``except ValueError`` works.
 
 * HedgerowError
   * ArgumentError (ValueError)
@@ -59,32 +59,32 @@ from typing import Literal, Self
 from hedgerow.text.messages import describe_argument, near_miss, shown
 from hedgerow.text.values import listed, printable
 
-_MOST_TOLD = 10  # faults in one message
-_MOST_NAMED = 50  # columns in one message
-_LONGEST = 1000  # characters of a message that quotes names or values of others
+_MAX_FAULTS = 10  # faults in one message
+_MAX_COLUMNS = 50  # columns in one message
+_MAX_LENGTH = 1000  # characters of a message that quotes names or values from outside
 
 
 def _line(message: str) -> str:
     """Return a message on one line, control characters escaped, and cut to a readable length."""
     line = printable(message)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return line if len(line) <= _MAX_LENGTH else f"{line[: _MAX_LENGTH - 1]}…"
 
 
-def _named(name: object) -> str:
-    """Return a name for a message; an object that is not text may be a table passed by mistake, and is not quoted."""
+def _quote_name(name: object) -> str:
+    """Return a name for a message, or the type of an object that is not text, which may be a table."""
     return shown(str(name)) if isinstance(name, str) else describe_argument(name)
 
 
 class HedgerowError(Exception):
-    """Base class of hedgerow's exceptions. Each is also a `ValueError`, `TypeError`, `OSError` or another built-in."""
+    """Base class of hedgerow's exceptions. Subclasses also derive from a built-in exception such as `ValueError`."""
 
 
 class ArgumentError(HedgerowError, ValueError):
-    """An argument, option or parameter is out of range."""
+    """An argument, option or parameter has a value that is not allowed."""
 
 
 class ArgumentTypeError(HedgerowError, TypeError):
-    """An argument has another type than expected."""
+    """An argument does not have the expected type."""
 
 
 class FileError(HedgerowError, OSError):
@@ -92,7 +92,7 @@ class FileError(HedgerowError, OSError):
 
     @staticmethod
     def of(number: int | None, reason: str | None, path: str) -> FileError:
-        """Return the error for an errno: a `MissingFileError`, a `FileAccessError` or a plain `FileError`."""
+        """Return a `MissingFileError`, `FileAccessError` or `FileError`, depending on the errno."""
         kinds = {errno.ENOENT: MissingFileError, errno.EACCES: FileAccessError, errno.EPERM: FileAccessError}
         return kinds.get(number or 0, FileError)(number, reason, path)
 
@@ -102,7 +102,7 @@ class MissingFileError(FileError, FileNotFoundError):
 
 
 class FileAccessError(FileError, PermissionError):
-    """Permission to read or write a file or folder is missing."""
+    """The process has no permission to read or write a file or folder."""
 
 
 class MissingPackageError(HedgerowError, ImportError):
@@ -110,32 +110,32 @@ class MissingPackageError(HedgerowError, ImportError):
 
 
 class StateError(HedgerowError, RuntimeError):
-    """An operation is not possible in this state, such as a charge in a forked process."""
+    """An operation is not possible in the current state, such as a charge in a forked process."""
 
 
 class TooManyRowsError(HedgerowError, OverflowError):
-    """A table has more rows than the bound on rounding holds for."""
+    """A table has more rows than the proven bound on rounding errors covers."""
 
 
 class UnreadableError(HedgerowError, ValueError):
-    """A text is malformed or too large. The message quotes nothing of the text."""
+    """A text is malformed or too large. The message does not quote the text."""
 
 
 class SchemaError(HedgerowError, ValueError):
-    """A schema, or a file that holds one, is not well formed.
+    """A schema or schema file is not valid.
 
     Attributes
     ----------
     attribute : str or None
-        The attribute at fault.
+        The attribute that is not valid.
     key : str or None
-        The key of that attribute at fault.
+        The key of that attribute that is not valid.
     line : int or None
-        Where in the file it is.
+        The line in the file.
     path : str or None
         The file.
     faults : tuple of SchemaError
-        Each fault where there are several, of which `attribute`, `key` and `line` are the first's; else this one alone.
+        All faults. If there are several, `attribute`, `key` and `line` belong to the first; otherwise only this error.
     """
 
     def __init__(
@@ -149,80 +149,80 @@ class SchemaError(HedgerowError, ValueError):
         faults: Sequence[SchemaError] = (),
     ) -> None:
         self.attribute, self.key, self.line, self.path = attribute, key, line, path
-        self._said, self._faults = message, tuple(faults)
-        named = [f"{word} {_named(name)}" for word, name in (("attribute", attribute), ("key", key)) if name]
-        place = [] if faults else [*([f"line {line}"] if line else []), *named]
+        self._problem, self._faults = message, tuple(faults)
+        names = [f"{word} {_quote_name(name)}" for word, name in (("attribute", attribute), ("key", key)) if name]
+        place = [] if faults else [*([f"line {line}"] if line else []), *names]
         super().__init__(_line(": ".join([*([path] if path else []), *place, message])))
 
     @property
     def faults(self) -> tuple[SchemaError, ...]:
-        """Each fault, of which there may be one."""
+        """All faults; only this error if there is a single fault."""
         return self._faults or (self,)
 
     @property
     def heading(self) -> str:
-        """The first line of a message that lists each fault on a line of its own."""
+        """The first line of a message that lists every fault on its own line."""
         file = f"{self.path}: " if self.path else ""
         return _line(f"{file}{len(self.faults)} faults:" if self._faults else str(self))
 
     def in_file(self, path: str) -> SchemaError:
-        """Return the error of the same faults, with the file if it has none."""
+        """Return the same error with a file, unless it has one."""
         file = self.path or path
         return SchemaError(
-            self._said, attribute=self.attribute, key=self.key, line=self.line, path=file, faults=self._faults
+            self._problem, attribute=self.attribute, key=self.key, line=self.line, path=file, faults=self._faults
         )
 
     def placed(self, *, attribute: str | None = None, line: int | None = None) -> SchemaError:
-        """Return the error of the same faults, with the attribute and the line of each that has none."""
+        """Return the same error, with this attribute and line for every fault that has none."""
         if self._faults:
             return SchemaError.of([fault.placed(attribute=attribute, line=line) for fault in self._faults])
-        named, at = self.attribute or attribute, self.line or line
-        return SchemaError(self._said, attribute=named, key=self.key, line=at, path=self.path)
+        attribute, line = self.attribute or attribute, self.line or line
+        return SchemaError(self._problem, attribute=attribute, key=self.key, line=line, path=self.path)
 
     @staticmethod
     def of(faults: Sequence[SchemaError]) -> SchemaError:
-        """Return the one error of one or more faults."""
+        """Return a single error that lists all faults."""
         first = faults[0]
         if len(faults) == 1:
             return first
-        told = "; ".join(f"({number}) {fault}" for number, fault in enumerate(faults[:_MOST_TOLD], 1))
-        more = f"; … {len(faults) - _MOST_TOLD} more" if len(faults) > _MOST_TOLD else ""
-        message = f"{len(faults)} faults: {told}{more}"
+        parts = "; ".join(f"({number}) {fault}" for number, fault in enumerate(faults[:_MAX_FAULTS], 1))
+        more = f"; … {len(faults) - _MAX_FAULTS} more" if len(faults) > _MAX_FAULTS else ""
+        message = f"{len(faults)} faults: {parts}{more}"
         return SchemaError(message, attribute=first.attribute, key=first.key, line=first.line, faults=faults)
 
 
 class DomainError(HedgerowError, ValueError):
-    """Rows do not fit the declared schema. Names the `column` at fault and what is allowed, never a value."""
+    """Rows do not fit the declared schema. Names the `column` and what is allowed, never a value."""
 
-    is_absent = False  # whether the table has no such column
+    is_absent = False  # True if the table does not have the column
 
     def __init__(self, message: str, *, column: str | None = None) -> None:
         self.column = column
-        super().__init__(_line(f"column {_named(column)}: {message}" if column is not None else message))
+        super().__init__(_line(f"column {_quote_name(column)}: {message}" if column is not None else message))
 
     @classmethod
     def absent(cls, name: str, columns: Iterable[str]) -> Self:
-        """Return the error of a column that a table does not have; which it has is public."""
-        found = sorted(columns)
-        expected = f"expected this column, found: {listed(found, _MOST_NAMED)}.{near_miss(name, found)}"
-        error = cls(expected, column=name)
+        """Return the error for a missing column. It lists the columns of the table, which are public."""
+        names = sorted(columns)
+        problem = f"the table has no such column. Its columns: {listed(names, _MAX_COLUMNS)}.{near_miss(name, names)}"
+        error = cls(problem, column=name)
         error.is_absent = True
         return error
 
 
 class BudgetExceededError(HedgerowError, ValueError):
-    """A charge would overdraw a budget; nothing was charged.
+    """A charge would exceed a budget. Nothing was charged.
 
     Attributes
     ----------
     requested, remaining : Fraction
-        Epsilon requested, and epsilon left.
+        The epsilon requested and the epsilon left.
     requested_delta, remaining_delta : Fraction
-        The same for delta.
+        The delta requested and the delta left.
     requested_rho, remaining_rho : Fraction or None
-        The same for rho (zCDP); None where it is not known, or has no cap.
+        The rho (zCDP) requested and the rho left; None if it is not known or has no cap.
     cap : {"dataset", "analyst"} or None
-        Which cap of a ledger it is; None for a budget.
+        The cap of a ledger that would be exceeded; None for a budget.
     """
 
     cap: Literal["dataset", "analyst"] | None = None
@@ -240,52 +240,55 @@ class BudgetExceededError(HedgerowError, ValueError):
         self.requested, self.remaining = requested, remaining
         self.requested_delta, self.remaining_delta = requested_delta, remaining_delta
         self.requested_rho, self.remaining_rho = requested_rho, remaining_rho
-        asked, left = f"{float(requested):.6g}", f"{float(remaining):.6g}"
-        if asked == left:
-            asked, left = (str(one) if len(str(one)) < 50 else repr(float(one)) for one in (requested, remaining))
+        request, left = f"{float(requested):.6g}", f"{float(remaining):.6g}"
+        if request == left:
+            request, left = (
+                str(amount) if len(str(amount)) < 50 else repr(float(amount)) for amount in (requested, remaining)
+            )
         if requested_delta:
-            asked = f"{asked} and delta={float(requested_delta):g}"
+            request = f"{request} and delta={float(requested_delta):g}"
             left = f"{left} and delta={float(remaining_delta):g}"
         if remaining_rho is not None:
-            asked = f"{asked} with {'no known rho' if requested_rho is None else f'rho={float(requested_rho):.6g}'}"
+            rho = "no known rho" if requested_rho is None else f"rho={float(requested_rho):.6g}"
+            request = f"{request} with {rho}"
             left = f"{left} or rho={float(remaining_rho):.6g}"
-        told = f"The budget has epsilon={left} left, and epsilon={asked} was requested. Nothing was charged."
-        super().__init__(f"{told} Request less, or release under a new Budget if you may spend more.")
+        problem = f"The budget has epsilon={left} left, and epsilon={request} was requested. Nothing was charged."
+        super().__init__(f"{problem} Request less, or release under a new Budget if you may spend more.")
 
 
 class LedgerError(HedgerowError, RuntimeError):
-    """A ledger cannot be opened, is broken, or does not know what is asked of it."""
+    """A ledger cannot be opened, is damaged, or has no entry for a request."""
 
 
 class LedgerMissingError(LedgerError):
-    """A database has no ledger, and the caller did not ask for a new one."""
+    """A database contains no ledger, and the caller did not ask to create one."""
 
 
 class LedgerUnavailableError(HedgerowError, RuntimeError):
-    """A ledger's database cannot be read or written now. The same request, sent again later, is charged once."""
+    """A ledger's database cannot be read or written now. The same request, sent again later, is charged only once."""
 
-    charged: bool | None = None  # whether the question was charged; None if that is unknown
+    charged: bool | None = None  # None if it is unknown whether the question was charged
 
 
 class RequestConflictError(HedgerowError, ValueError):
-    """A request has the idempotency key of an earlier one of another body; nothing was charged."""
+    """The idempotency key was already used with a different request body. Nothing was charged."""
 
 
 class RequestRunningError(HedgerowError, RuntimeError):
-    """The same request is still being answered; nothing more was charged. Ask again later."""
+    """The same request is still being answered. Nothing more was charged; ask again later."""
 
 
 class RequestFailedError(HedgerowError, RuntimeError):
-    """The request was charged and has failed, which is final: it is not evaluated again, and nothing is refunded."""
+    """The request was charged and has failed. It is not evaluated again, and nothing is refunded."""
 
 
 class RefusalError(HedgerowError, RuntimeError):
-    """A curator's service refuses a request before it charges anything.
+    """A curator's service refused a request before charging anything for it.
 
     Attributes
     ----------
     charged : bool or None
-        Whether the question was charged earlier, under the same idempotency key; None if that is unknown.
+        Whether the question was charged earlier under the same idempotency key; None if that is unknown.
     """
 
     def __init__(self, message: str, *, charged: bool | None = False) -> None:
@@ -294,11 +297,11 @@ class RefusalError(HedgerowError, RuntimeError):
 
 
 class AccessError(RefusalError):
-    """The caller is not known to the curator's service, or may not ask this."""
+    """The curator's service does not know the caller, or does not permit this request."""
 
 
 class ApprovalError(RefusalError):
-    """A curator is to approve a question before it is charged, or has `refused` it; nothing was charged."""
+    """The question needs a curator's approval, or a curator has `refused` it. Nothing was charged."""
 
     def __init__(self, message: str, *, refused: bool) -> None:
         self.refused = refused
@@ -306,21 +309,21 @@ class ApprovalError(RefusalError):
 
 
 class QuestionError(RefusalError, ValueError):
-    """A question to a curator's service cannot be asked, as its form and the public schema show; nothing was charged.
+    """A question to a curator's service is not valid for the public schema. Nothing was charged.
 
-    The message is made before a row is touched, of the question and of what is public, and may be sent back.
+    The message depends only on the question and on public values, and may be sent to the caller.
     """
 
 
 class QuotaExceededError(RefusalError, ValueError):
-    """A question would exceed what an analyst may store in a curator's service; nothing was charged.
+    """A question would exceed an analyst's storage quota in a curator's service. Nothing was charged.
 
     Attributes
     ----------
     quota : {"questions", "stored_bytes"}
-        Which limit.
+        The quota that would be exceeded.
     limit, used, requested : int
-        The limit, what is used of it, and what the question could need at most.
+        The quota, the part of it in use, and the most that the question could need.
     """
 
     def __init__(
@@ -329,47 +332,48 @@ class QuotaExceededError(RefusalError, ValueError):
         self.quota, self.limit, self.used, self.requested = quota, limit, used, requested
         unit = "questions" if quota == "questions" else "bytes of stored answers"
         problem = f"your quota is {limit:,} {unit}; {used:,} are used, and this question needs up to {requested:,}"
-        super().__init__(f"{problem}. Ask for fewer bins, or ask the curator to raise the quota.")
+        super().__init__(f"{problem}. Request fewer bins, or ask the curator to raise the quota.")
 
 
 class ServiceBusyError(RefusalError):
-    """A curator's service cannot take a request now; the request itself added no charge."""
+    """A curator's service has no capacity for a request now. This request added no charge."""
 
 
 class ServiceUnavailableError(HedgerowError, RuntimeError):
-    """A curator's service cannot evaluate a question now, because of a fault of the service or of its environment.
+    """A curator's service cannot evaluate a question now because of a fault in the service or its environment.
 
-    The question is not refused: sent again later, with the same key, it is charged once.
+    The question can be sent again later with the same idempotency key, and is then charged only once.
 
     Attributes
     ----------
     charged : bool
         Whether the question was charged. If so, it is pending under that charge.
     retry_after : int
-        Seconds after which to ask again.
+        Seconds to wait before sending the question again.
     """
 
     def __init__(self, *, charged: bool, retry_after: int) -> None:
         self.charged, self.retry_after = charged, retry_after
-        charge = "The charge stays, and is for this question: it is pending." if charged else "Nothing was charged."
-        advice = f"Ask again in {retry_after} seconds, with the same idempotency key."
-        super().__init__(f"the rows cannot be read, or the service lacks resources, at the moment. {charge} {advice}")
+        charge = "The question was charged and is pending." if charged else "Nothing was charged."
+        advice = f"Send it again in {retry_after} seconds with the same idempotency key."
+        problem = "the service cannot read the rows or has run out of resources at the moment"
+        super().__init__(f"{problem}. {charge} {advice}")
 
 
 class ServiceError(HedgerowError, RuntimeError):
-    """A curator's service refused a request, or cannot be reached.
+    """A curator's service refused a request or cannot be reached.
 
     Attributes
     ----------
     status : int or None
-        The HTTP status; None where there was no answer.
+        The HTTP status; None if there was no response.
     kind : str or None
         The last part of the problem's type, such as ``budget-exceeded``.
     charged : bool or None
-        Whether the question was charged, now or earlier under the same key, as the service states; None if that is
+        Whether the service reports that the question was charged, now or earlier under the same key; None if that is
         unknown.
     retry_after : int or None
-        Seconds after which the service asks for the same request again; None if it does not.
+        Seconds after which the service allows the same request again; None if it gives no time.
     """
 
     def __init__(
@@ -386,26 +390,29 @@ class ServiceError(HedgerowError, RuntimeError):
 
 
 class ReceiptError(HedgerowError, ValueError):
-    """A receipt is not signed with a curator's key, or is not that of this answer or model."""
+    """A receipt is not signed with the curator's key, or does not belong to this answer or model."""
 
 
 class OracleExhaustedError(HedgerowError, ValueError):
-    """An oracle has answered its `max_queries` questions; nothing was charged."""
+    """An oracle has answered all of its `max_queries` questions. Nothing was charged."""
 
     def __init__(self, max_queries: int) -> None:
         self.max_queries = max_queries
-        told = f"the oracle has answered all {max_queries} questions it was set up for. Nothing was charged."
-        super().__init__(f"{told} Ask its curator for a new one.")
+        problem = f"the oracle has answered all of its {max_queries} questions. Nothing was charged."
+        super().__init__(f"{problem} Ask the curator for a new oracle.")
 
 
 class HypothesisError(HedgerowError, ValueError):
-    """A hypothesis that an oracle was asked about does not predict one class for each row by itself."""
+    """A hypothesis submitted to an oracle does not predict one class per row, or depends on other rows."""
 
 
 class SearchTooLargeError(HedgerowError, ValueError):
-    """A search would take too long or too much memory; known from public parameters, before any row is read.
+    """A search would take too long or need too much memory. This follows from public parameters, before rows are read.
 
-    It would visit so many `states`, with so many `evaluations` of an option in a state.
+    Attributes
+    ----------
+    states, evaluations : int
+        The number of states that the search would visit, and the evaluations of an option in a state.
     """
 
     def __init__(self, message: str, *, states: int, evaluations: int) -> None:
@@ -414,22 +421,22 @@ class SearchTooLargeError(HedgerowError, ValueError):
 
 
 class ModelFormatError(HedgerowError, ValueError):
-    """A model file is truncated, edited, or of an unknown format or version."""
+    """A model file is truncated, was edited, or has an unknown format or version."""
 
     def __init__(self, message: str) -> None:
         super().__init__(_line(message))
 
 
 class EngineError(HedgerowError, ValueError):
-    """A database or file with the rows did not answer. The engine's own message, which can quote values, is dropped."""
+    """A database or file that holds the rows failed. The engine's own message is dropped, since it can quote values."""
 
 
 Cause = Literal["connection", "lock", "timeout", "memory", "disk", "file", "table", "process", "package"]
-"""Cause of a failure that lies in the environment of a question, not in the question or in the values of rows."""
+"""Cause of a failure of the environment, as opposed to a fault of the question or of the values of rows."""
 
 
 class SourceUnavailableError(EngineError):
-    """The database or the files with the rows cannot be used now. The same query may succeed later.
+    """The database or the files that hold the rows cannot be used now. The same query may succeed later.
 
     Attributes
     ----------
@@ -444,48 +451,48 @@ class SourceUnavailableError(EngineError):
 
 
 class TooManyPatternsError(HedgerowError, ValueError):
-    """A table has more distinct patterns than are fetched from an engine, `limit`; their number is not disclosed.
+    """A table has more distinct patterns than the `limit` for a query to an engine.
 
-    This is itself a fact about private rows.
+    The message does not state their number. That the limit is exceeded is itself a fact about private rows.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        told = f"expected at most {limit:,} distinct patterns of bins with their classes, found more; none was fetched."
-        super().__init__(f"{told} Declare fewer attributes, or coarser ones: fewer cut points, grouped categories.")
+        problem = f"the table has more than {limit:,} distinct patterns of bins and classes; nothing was fetched."
+        super().__init__(f"{problem} Declare fewer attributes, fewer cut points, or grouped categories.")
 
 
 class NotPicklableError(HedgerowError, TypeError):
-    """An object that holds private rows or an identity must not be copied to disk or to another process."""
+    """An object that holds private rows or has an identity must not be copied to disk or to another process."""
 
 
 class OverlapWarning(UserWarning):
-    """Source and target overlap little: what is learned from the source may not hold for the target."""
+    """Source and target overlap little, so a model learned from the source may not be valid for the target."""
 
 
 class PreparationWarning(UserWarning):
-    """A step of a pipeline, or a search by scores, learns from the rows what is in no charge."""
+    """A pipeline step or a hyperparameter search learns from the rows without a charge to the budget."""
 
 
 class NoiseWarning(UserWarning):
-    """The ε of a fit is so small that what is released says nearly nothing of a table of any usual size."""
+    """The ε of a fit is so small that its releases contain almost no information about a table of usual size."""
 
 
 class UnitWarning(UserWarning):
-    """A column has the name of one that says whose row each is, and the schema declares no unit of privacy."""
+    """A column seems to identify persons by its name, but the schema declares no unit of privacy."""
 
 
 class SeededNoiseWarning(UserWarning):
-    """The noise comes from `random_state`, so that what is released has no guarantee; leave it out."""
+    """The noise is seeded by `random_state`, so the releases have no privacy guarantee. Leave `random_state` out."""
 
 
 class UselessModelWarning(UserWarning):
-    """A fitted model predicts the same for every row, or is right no more often than the commonest class."""
+    """A fitted model predicts the same for every row, or is no more accurate than the majority class."""
 
 
 class SearchLimitWarning(UserWarning):
-    """A search without privacy reached a limit of time or memory before it proved that its model is optimal."""
+    """A search without privacy reached its time or memory limit before it proved that its model is optimal."""
 
 
 class LabelsOnlyWarning(UserWarning):
-    """Probabilities are asked of a model of which labels alone were released: each is 0 or 1, which no row says."""
+    """Probabilities are requested from a model that has only class labels; they are 0 or 1 and not estimates."""

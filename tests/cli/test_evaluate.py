@@ -67,7 +67,7 @@ def test_persons_are_protected_by_an_option(folder, run):
     [
         (("--by", "height"), "--by must be an attribute of the schema (age, sex, dose), or name a column together"),
         (("--by", "sex=F,M"), "since the schema declares it"),
-        (("--by", "height=low,high"), "column 'height': expected this column"),
+        (("--by", "height=low,high"), "column 'height'"),
         (("--seed", "1"), "add --research to confirm"),
         (("--epsilon", "0"), "--epsilon must be a number > 0, got 0."),
         (("--budget", "none.json"), "`hedgerow budget new none.json"),

@@ -326,8 +326,16 @@ BAD = {
         "epsilon must be a number >= 0 such as 0.1 or 1/10, got 'nan'",
     ),
     "unknown target": (GOOD, ["--target", "death"], "the schema's label 'ill', got 'death'"),
-    "absent target": ("age,sex,dose\n40,F,0.5\n", [], "column 'ill': expected this column, found: age, dose, sex"),
-    "absent attribute": ("age,sex,ill\n40,F,no\n", [], "column 'dose': expected this column, found: age, sex"),
+    "absent target": (
+        "age,sex,dose\n40,F,0.5\n",
+        [],
+        "column 'ill': the table has no such column. Its columns: age, dose, sex",
+    ),
+    "absent attribute": (
+        "age,sex,ill\n40,F,no\n",
+        [],
+        "column 'dose': the table has no such column. Its columns: age, sex",
+    ),
     "label outside the schema": (GOOD + "41,F,0.5,SECRET\n", [], "column 'ill': some labels are not in the schema"),
     "missing label": (GOOD + "41,F,0.5,\n", [], "column 'ill': some labels are missing"),
     "empty file": ("", [], "found an empty file"),
@@ -339,12 +347,12 @@ BAD = {
     "duplicate columns": (
         "age,age,sex,dose,ill\n1,2,F,0.1,no\n",
         [],
-        "column 'age': expected this column, found: \"age (column 1)\"",
+        "column 'age': the table has no such column. Its columns: \"age (column 1)\"",
     ),
     "blank column name": (
         ",sex,dose,ill\n1,F,0.1,no\n",
         [],
-        "column 'age': expected this column, found: \"(column 1)\"",
+        "column 'age': the table has no such column. Its columns: \"(column 1)\"",
     ),
     "not text": (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", [], "a file that is not UTF-8 text"),
     "not text further down": (GOOD.encode() + b"41,\xff\xfe,0.5,no\n", [], "a file that is not UTF-8 text"),

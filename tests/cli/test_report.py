@@ -131,7 +131,7 @@ def test_it_says_what_is_missing_or_in_the_way(fitted, run):
     assert not (fitted / "r.html").exists()
     assert run("report", "model.json", "-o", "r.html", "--force")[0] == 0
     (fitted / "other.csv").write_text("age,sex,dose\n3,F,\n")
-    assert "expected this column, found" in run("report", "model.json", "--data", "other.csv", "--json")[2]
+    assert "no such column" in run("report", "model.json", "--data", "other.csv", "--json")[2]
     assert "is an input of this command" in run("report", "model.json", "-o", "model.json", "--force")[2]
 
 

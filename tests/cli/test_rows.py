@@ -100,7 +100,10 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
             "error: expected --target to be the schema's label 'ill', got 'age'",
         ),
         (("fit", "data.parquet", "--epsilon", "1"), "error: expected a column to predict, got none"),
-        (("fit", "data.parquet", "--epsilon", "1", "--target", "no"), "error: column 'no': expected this column"),
+        (
+            ("fit", "data.parquet", "--epsilon", "1", "--target", "no"),
+            "error: column 'no': the table has no such column",
+        ),
         (("fit", "data.parquet", "--epsilon", "1", "--target", "ill"), "error: column 'ill': not boolean"),
         (("fit", "data.csv", *FIT, "--engine", "duckdb", "--master", "x"), "error: --master must be None unless"),
         (
@@ -139,7 +142,7 @@ def test_parameters_are_checked_before_the_table_is_counted(folder, run):
 
 def test_a_column_that_is_absent_among_many_is_one_short_line():
     with pytest.raises(
-        DomainError, match=r"column 'y': expected this column, found: c0, c1, c10, .*100000 values"
+        DomainError, match=r"column 'y': the table has no such column. Its columns: c0, c1, c10, .*100000 values"
     ) as found:
         target_name([f"c{number}" for number in range(100_000)], "y", None)
     assert len(str(found.value)) < 500

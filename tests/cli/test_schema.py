@@ -97,7 +97,7 @@ def test_public_rows_may_hold_words_for_missing_values_and_columns_to_leave_out(
     assert "--drop" in run(*words)[2]
     assert "missing_values" in run(*words, "--drop", "id")[2]
     code, _, err = run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml", "--drop", "ident")
-    assert (code, "column 'ident': expected this column, found: id, n, y" in err) == (2, True)
+    assert (code, "column 'ident'" in err) == (2, True)
     words = ("--missing", "u", "--drop", "id")
     assert run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml", *words)[0] == 0
     schema = hr.Schema.load("p.yaml")
@@ -235,7 +235,7 @@ def test_a_check_of_a_table_in_an_engine_has_counts_without_lines(folder, run):
     assert code == 2
     assert "dose    real          absent   absent    absent   absent" in out
     assert "not in the schema: id" in out
-    assert "column 'dose': expected this column, found: age, id, ill, sex" in err
+    assert "column 'dose'" in err
     (folder / "s.yaml").write_text(
         SCHEMA.replace("  dose: {kind: real, low: 0, high: 1, cuts: [0.5], missing: bin}\n", "")
     )

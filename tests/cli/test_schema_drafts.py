@@ -46,7 +46,7 @@ def test_a_table_in_a_database_is_described_by_its_catalogue(folder, run):
     assert (code, out.splitlines()[-1]) == (0, "2 columns, 0 gaps")
     assert hr.Schema.load("s.yaml")["n"].values == (1, 2)
     assert (
-        "expected this column, found: ill, n"
+        "the table has no such column. Its columns: ill, n"
         in run("schema", "import", "duckdb:///c.duckdb::t", "--target", "sick", "-o", "t.yaml")[2]
     )
 

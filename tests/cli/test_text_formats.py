@@ -132,7 +132,10 @@ def test_a_listed_column_has_to_occur_once(files, run, engine):
     (files / "t.csv").write_text(",age,age,ill\n1,40,50,no\n")
     code, _, err = run("schema", "check", "t.yaml", "t.csv", *engine)
     assert code == 2
-    assert '''column 'age': expected this column, found: "(column 1)", "age (column 2)", "age (column 3)"''' in err
+    assert (
+        '''column 'age': the table has no such column. Its columns: "(column 1)", "age (column 2)", "age (column 3)"'''
+        in err
+    )
     (files / "t.csv").write_text("a,a,ill\n1,0,1\n")
     code, _, err = run("fit", "t.csv", "--target", "ill", "--epsilon", "1", *engine)
     assert code == 2

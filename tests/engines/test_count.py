@@ -95,9 +95,9 @@ def test_the_error_is_that_of_memory(load, bad):
 
 def test_what_can_be_told_without_a_row_is_told_before_one_is_read(load):
     table = load(generated(3))
-    with pytest.raises(DomainError, match="column 'height': expected this column, found: "):
+    with pytest.raises(DomainError, match="column 'height'"):
         Tally.from_table(table, Schema({"height": Boolean()}, SCHEMA.label))
-    with pytest.raises(DomainError, match="column 'nothing': expected this column"):
+    with pytest.raises(DomainError, match="column 'nothing'"):
         Tally.from_table(table, SCHEMA, label="nothing")
     with pytest.raises(SchemaError, match="Expected a schema with a label, got none"):
         Tally.from_table(table, Schema({"select": Boolean()}), label="class label")

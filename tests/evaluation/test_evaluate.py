@@ -318,7 +318,7 @@ def test_a_model_must_be_one_of_hedgerow_and_labels_must_fit():
     with pytest.raises(ValueError, match="as many labels as X has rows"):
         hr.evaluate(learner, columns, frame["y"].to_numpy()[:9], epsilon=1, budget=budget)
     array = frame[list(ATTRIBUTES)].to_numpy(dtype=object)
-    with pytest.raises(DomainError, match="column 'ward': expected this column, found: age, sex, smoker"):
+    with pytest.raises(DomainError, match="column 'ward'"):
         hr.evaluate(learner, array, frame["y"].to_numpy(), epsilon=1, budget=budget, by=WARDS)
     tally = Tally.count(frame, "y", hr.Schema({"sex": ATTRIBUTES["sex"]}, TARGETS["classes"]))
     with pytest.raises(SchemaError, match="same bins"):

@@ -183,7 +183,7 @@ def test_what_takes_no_weights_refuses_them_before_any_charge(name):
 @pytest.mark.parametrize(
     ("rows", "error"),
     [
-        (TABLE.drop(columns="w"), "'w': expected this column"),
+        (TABLE.drop(columns="w"), "'w': the table has no such column"),
         (TABLE.assign(w=True), "'w': expected numbers as weights, found a column of dates or booleans"),
         (TABLE.assign(w=pd.Timestamp("2024-05-06")), "'w': expected numbers as weights, found a column of dates"),
         (TABLE[["a", "b"]].to_numpy(), "expected a frame with the column of weights, 'w'; got an array"),

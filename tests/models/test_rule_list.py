@@ -110,7 +110,7 @@ def test_predictions_have_the_type_of_the_classes(classes: tuple) -> None:
 
 
 def test_an_absent_column_is_named() -> None:
-    with pytest.raises(DomainError, match=r"^column 'smoker': expected this column, found: age, sex\.$") as caught:
+    with pytest.raises(DomainError, match=r"^column 'smoker'") as caught:
         MODEL.predict(pd.DataFrame(ROWS).drop(columns="smoker"))
     assert caught.value.column == "smoker"
 

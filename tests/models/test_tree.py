@@ -70,7 +70,7 @@ def test_rows_of_the_example_are_told_by_hand() -> None:
 
 def test_only_the_columns_that_the_splits_use_are_needed() -> None:
     assert DRAWN.apply(pd.DataFrame({"age": [20, 40]})).tolist() == [0, 1]
-    with pytest.raises(DomainError, match=r"^column 'age': expected this column, found: sex\.$"):
+    with pytest.raises(DomainError, match=r"^column 'age'"):
         DRAWN.apply(pd.DataFrame({"sex": ["F"]}))
     with pytest.raises(DomainError, match=r"^expected 3 columns \(age, sex, smoker\), got 2\.$"):
         DRAWN.predict(np.zeros((2, 2)))

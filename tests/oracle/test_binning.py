@@ -223,7 +223,7 @@ def test_derived_attributes_are_asked_about_as_columns_of_a_table_that_has_them(
     )
     labels, budget = np.array([0, 1] * 20), hr.Budget(2)
     raw = hr.Oracle(pd.DataFrame({"born": ["1980-01-01"] * 40}), labels, budget, 1, classes=(0, 1))
-    with pytest.raises(ValueError, match="expected this column"):
+    with pytest.raises(ValueError, match="the table has no such column"):
         raw.marginals(bins)
     assert budget.spent == 0
     derived = hr.Oracle(pd.DataFrame({"age": [46] * 40}), labels, budget, 1, classes=(0, 1))

@@ -168,7 +168,7 @@ FRAME = pd.DataFrame({"age": [1, 2]})
             SchemaError,
             "no number is left to learn cut points for",
         ),
-        (FRAME, Schema({"dose": Real(0, 9)}), {"epsilon": 1}, DomainError, "column 'dose': expected this column"),
+        (FRAME, Schema({"dose": Real(0, 9)}), {"epsilon": 1}, DomainError, "column 'dose'"),
         (np.ones((2, 2)), AGE, {"epsilon": 1}, DomainError, r"expected 1 columns \(age\), got 2"),
     ],
 )

@@ -79,7 +79,7 @@ def test_groups_need_data_and_one_a_row():
     found = reconstruction(TREE, data=FRAME)
     with pytest.raises(DomainError, match="expected one group for each of 4 rows, got 2"):
         found.by_group([1, 2])
-    with pytest.raises(DomainError, match="column 'village': expected this column, found: age, sex, smoker, town"):
+    with pytest.raises(DomainError, match="column 'village'"):
         found.by_group("village")
     array = reconstruction(TREE, data=FRAME[["age", "sex", "smoker"]].to_numpy())
     assert [r["rows"] for r in array.by_group("smoker")] == [2, 2]

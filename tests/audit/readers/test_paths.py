@@ -119,7 +119,7 @@ def test_bad_rows_and_paths_are_refused():
         paths.apply(pd.DataFrame({"age": [20, 40]}), SCHEMA)
     with pytest.raises(DomainError, match="column 'age': some values are missing"):
         paths.apply(pd.DataFrame({"age": [20, None]}), SCHEMA)
-    with pytest.raises(DomainError, match="column 'age': expected this column"):
+    with pytest.raises(DomainError, match="column 'age'"):
         paths.apply(pd.DataFrame({"sex": ["F"]}), SCHEMA)
     with pytest.raises(ValueError, match="at least one leaf"):
         Paths(())
