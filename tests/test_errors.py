@@ -7,6 +7,7 @@ from hedgerow import errors
 from hedgerow.errors import (
     BudgetExceededError,
     DomainError,
+    MissingPackageError,
     ModelFormatError,
     NotPicklableError,
     SchemaError,
@@ -108,3 +109,8 @@ def test_the_tree_in_the_docstring_matches_the_classes():
     found = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)}
     bases = {kind.__name__: {base.__name__ for base in kind.__bases__} for kind in found}
     assert drawn == bases | {"UserWarning": {"Exception"}}
+
+
+def test_a_missing_package_names_the_extra_that_installs_it():
+    error = MissingPackageError.of("reading .xlsx", "openpyxl", "excel")
+    assert str(error).endswith("pip install 'hedgerow[excel]'")

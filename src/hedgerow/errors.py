@@ -108,6 +108,11 @@ class FileAccessError(FileError, PermissionError):
 class MissingPackageError(HedgerowError, ImportError):
     """An optional package is not installed."""
 
+    @classmethod
+    def of(cls, purpose: str, package: str, extra: str) -> Self:
+        """Return the error for a package that an extra of hedgerow installs."""
+        return cls(f"{purpose} requires {package}. Install it with: pip install 'hedgerow[{extra}]'")
+
 
 class StateError(HedgerowError, RuntimeError):
     """An operation is not possible in the current state, such as a charge in a forked process."""

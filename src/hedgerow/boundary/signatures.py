@@ -18,7 +18,7 @@ _LARGEST = 2**14
 def public_keys(text: str) -> tuple[Ed25519PublicKey, ...]:
     """Return the public keys of a PEM text, one or several: a curator's present key, and earlier ones."""
     if not (find_spec("jwt") and find_spec("cryptography")):
-        raise MissingPackageError("receipts need pyjwt and cryptography; run pip install 'hedgerow[client]'.")
+        raise MissingPackageError.of("checking a receipt", "PyJWT and cryptography", "client")
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key

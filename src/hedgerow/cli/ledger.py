@@ -127,7 +127,7 @@ def _compare(opened: Log, head: str | None) -> None:
 def _opened(address: str | None, config: Path | None) -> closing[Log]:
     """Open a ledger to be read; nothing is made or changed."""
     if find_spec("sqlalchemy") is None:
-        raise MissingPackageError("a ledger needs SQLAlchemy, which is not there; run pip install 'hedgerow[service]'.")
+        raise MissingPackageError.of("opening a ledger", "SQLAlchemy", "service")
     from hedgerow.service.ledger.log import Log
 
     if address is not None and "://" not in address:

@@ -31,7 +31,7 @@ app = typer.Typer(
 )
 keys_app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make, list and revoke API keys.")
 app.add_typer(keys_app, name="key")
-_NEEDED = ("cryptography", "fastapi", "jinja2", "jwt", "matplotlib", "prometheus_client", "sqlalchemy", "uvicorn")
+_REQUIRED = ("cryptography", "fastapi", "jinja2", "jwt", "matplotlib", "prometheus_client", "sqlalchemy", "uvicorn")
 AcceptRollback = Annotated[bool, option("Continue with a ledger that lost entries and record it.", "--accept-rollback")]
 NewLedger = Annotated[bool, option("Begin a ledger if there is none: every budget is whole.", "--new-ledger")]
 ConfigFile = Annotated[Path, option("Configuration, as `hedgerow serve init` writes one.", "--config")]
@@ -323,5 +323,6 @@ def refuse_password(address: str) -> None:
 
 
 def require_service() -> None:
-    if not all(map(find_spec, _NEEDED)):
-        raise MissingPackageError("a curator's service needs an extra; run pip install 'hedgerow[service]'.")
+    missing = [module for module in _REQUIRED if find_spec(module) is None]
+    if missing:
+        raise MissingPackageError.of("this command", " and ".join(missing), "service")

@@ -41,7 +41,7 @@ class Connection(OfOneProcess):
     def __init__(self, url: str, key: str, timeout: float, job_timeout: float = 3600.0) -> None:
         super().__init__()
         if not find_spec("httpx2"):
-            raise MissingPackageError("a curator's service needs httpx2; run pip install 'hedgerow[client]'.")
+            raise MissingPackageError.of("connecting to a service", "httpx2", "client")
         import httpx2
 
         headers = {"Authorization": f"Bearer {key}", "User-Agent": f"hedgerow {__version__}"}

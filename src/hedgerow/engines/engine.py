@@ -181,9 +181,9 @@ def split_address(address: str) -> tuple[str, str]:
     return where, name
 
 
-def require_package(module: str, extra: str, what: str) -> None:
+def require_package(module: str, extra: str, purpose: str) -> None:
     if find_spec(module) is None:
-        raise MissingPackageError(f"{what}: pip install 'hedgerow[{extra}]'.")
+        raise MissingPackageError.of(purpose, module, extra)
 
 
 def place_of(table: Expression) -> tuple[str | None, str | None, str]:

@@ -9,8 +9,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name not in ("duckdb", "ibis"):
         raise
-    raise MissingPackageError(
-        "tables in Parquet or a database, and tallies that are kept, need an extra: pip install 'hedgerow[engines]'."
-    ) from error
+    purpose = "reading Parquet files and databases, and saving a tally,"
+    raise MissingPackageError.of(purpose, "Ibis and DuckDB", "engines") from error
 
 __all__ = ["duckdb", "ibis", "ops"]

@@ -65,7 +65,7 @@ class Postgres(Engine):
         given = dict(parse_qsl(parts.query))
         options = given if settings.limits is None else settings.limits.postgres_settings(given)
         options["options"] = f"{options.get('options', '')} {_OPTIONS}".strip()
-        engine.require_package("psycopg", "postgres", "PostgreSQL needs an extra")
+        engine.require_package("psycopg", "postgres", "reading a table in PostgreSQL")
         plain = parts._replace(query="", scheme="postgresql").geturl()
         connection = self.answered(lambda: _connected(plain, options, settings.limits))
         try:

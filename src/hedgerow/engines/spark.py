@@ -47,7 +47,7 @@ class Spark(Engine):
     has_local_times = False  # they are instants, whose date depends on a setting
 
     def open(self, address: str, settings: Settings) -> AbstractContextManager[Expression]:
-        require_package("pyspark", "spark", "Spark needs an extra, and Java")
+        require_package("pyspark", "spark", "counting with Spark (which also needs Java)")
         return self._open_files(list_files(address, settings.text_format), settings.master)
 
     @contextmanager

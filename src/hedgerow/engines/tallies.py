@@ -125,7 +125,7 @@ def tally_sql(schema: Schema, dialect: str, table: str, kinds: Mapping[str, str]
             problem = f"expected names of letters, digits and _ for {dialect}, got {shown(name)}"
             raise ArgumentError(f"{problem}; rename it in a view.")
     if engine.backend == "pyspark":
-        require_package("pyspark", "spark", "SQL of Spark needs an extra")
+        require_package("pyspark", "spark", "writing SQL for Spark")
         ibis.pyspark  # noqa: B018 -- which declares its options, and the compiler reads one
     rows = ops.DatabaseTable(name=place, schema=ibis.schema(types), source=engine).to_expr()
     groups = grouped(rows, schema, schema.target.name).mutate(**{DIGEST: ibis.literal(schema.digest)})

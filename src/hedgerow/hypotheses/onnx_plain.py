@@ -62,7 +62,7 @@ class PlainGraph:
 
 def read_graph(text: str) -> PlainGraph:
     data = _decoded(text)
-    model = onnx_package("an ONNX file needs onnx; run pip install 'hedgerow[service]'.").ModelProto
+    model = onnx_package("reading a hypothesis in ONNX", "service").ModelProto
     check_parts(data, model.DESCRIPTOR)
     return _plain_graph(_parsed(model, data))
 
@@ -265,14 +265,14 @@ def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     raise _unreadable()
 
 
-def onnx_package(needed_by: str) -> Any:
-    """Return the package onnx; MissingPackageError says what it is needed by, and how it is installed."""
+def onnx_package(purpose: str, extra: str) -> Any:
+    """Return the package onnx; raise `MissingPackageError` if it is not installed."""
     try:
         import onnx
     except ImportError:
         onnx = None
     if onnx is None:
-        raise MissingPackageError(needed_by)
+        raise MissingPackageError.of(purpose, "onnx", extra)
     return onnx
 
 

@@ -21,7 +21,6 @@ from hedgerow.hypotheses.read import READABLE, model_of, read_classifier
 
 _OPSETS = {"": 19, "ai.onnx.ml": 3}  # the first that compares text, and the first whose trees have float64 weights
 _IR_VERSION = 9
-_NEEDED = "a hypothesis of this type needs onnx; run pip install 'hedgerow[client]'."
 # The functions that scikit-learn's classifiers and steps need
 _FUNCTIONS = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "relu": "Relu", "tanh": "Tanh"}
 _FUNCTIONS |= {"is missing": "IsNaN", "where": "Where", "logistic": "Sigmoid"}
@@ -56,7 +55,7 @@ class _OnnxFile:
 
     prefix: str  # what the names of its values begin with, and those of columns do not
     graph: Graph
-    onnx: Any = field(default_factory=partial(onnx_package, _NEEDED))
+    onnx: Any = field(default_factory=partial(onnx_package, "sending a hypothesis of this type", "client"))
     nodes: list[Any] = field(default_factory=list)
     constants: list[Any] = field(default_factory=list)
     inputs: list[Any] = field(default_factory=list)

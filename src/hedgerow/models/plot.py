@@ -34,7 +34,7 @@ _BESIDE: Mapping[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # 
 
 def check_matplotlib() -> None:
     if find_spec("matplotlib") is None:
-        raise MissingPackageError("a plot needs an extra: pip install 'hedgerow[plots]'.")
+        raise MissingPackageError.of("drawing a plot", "matplotlib", "plots")
 
 
 def axes_of(ax: Axes | None, width: float, height: float) -> Axes:

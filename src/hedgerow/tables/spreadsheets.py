@@ -47,7 +47,7 @@ def sheet_as_csv(data: str, skip_rows: int | None = None, skip_footer: int = 0) 
     """
     path, name = _split(data)
     if find_spec("openpyxl") is None:
-        raise MissingPackageError(f"{path}: reading .xlsx needs openpyxl; pip install 'hedgerow[excel]'.")
+        raise MissingPackageError.of(f"{path}: reading .xlsx", "openpyxl", "excel")
     with Path(path).open("rb") as file:
         start = file.read(len(_OLE))
         if start == _OLE:

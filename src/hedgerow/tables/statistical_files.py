@@ -105,8 +105,7 @@ def statistical_as_csv(path: str) -> bytes:
 def _read(path: str, **options: Any) -> tuple[Any, Any]:
     reader, kind = _READERS[Path(path).suffix.lower()]
     if find_spec("pyreadstat") is None:
-        problem = f"{path}: reading {Path(path).suffix.lower()} needs pyreadstat"
-        raise MissingPackageError(f"{problem}; pip install 'hedgerow[statfiles]'.")
+        raise MissingPackageError.of(f"{path}: reading {Path(path).suffix.lower()}", "pyreadstat", "statfiles")
     with Path(path).open("rb") as file:
         if file.seek(0, io.SEEK_END) > MOST_BYTES:
             raise DomainError(f"{path}: expected a file of at most {MOST_BYTES:,} bytes; save it as Parquet.")

@@ -203,7 +203,7 @@ def _has_tables(connection: Connection, *, create: bool, read_only: bool) -> boo
 def _engine(url: URL, limits: TimeLimits, *, read_only: bool) -> Engine:
     if url.get_backend_name() == "postgresql":
         if find_spec("psycopg") is None:
-            raise MissingPackageError("a ledger in PostgreSQL needs an extra; run pip install 'hedgerow[postgres]'.")
+            raise MissingPackageError.of("a ledger in PostgreSQL", "psycopg", "postgres")
         engine = sa.create_engine(url, pool_pre_ping=True, pool_timeout=_WAIT, hide_parameters=True)
         if not read_only:
             event.listen(engine, "do_connect", partial(_connected, limits))
