@@ -214,7 +214,7 @@ def test_a_tally_shows_its_schema_and_nothing_private():
 
 
 @pytest.mark.parametrize("copier", [pickle.dumps, copy.copy, copy.deepcopy])
-@pytest.mark.claim("A `Tally` refuses to be pickled")
+@pytest.mark.claim("A `Tally` cannot be pickled")
 def test_a_tally_is_neither_pickled_nor_copied(copier):
     with pytest.raises(NotPicklableError, match="private counts and cannot be pickled or copied"):
         copier(Tally.count(np.array([[True]]), [False]))

@@ -1,9 +1,4 @@
-"""A budget's file counts what every process charges, touches no other file, and keeps its rights.
-
-Claims of docs/privacy.md: "A budget's file is locked itself, never another file"; "No link or other name leads a charge
-anywhere else"; "one that is read-only is refused"; "What is left is read from the file again before every decision"; "A
-process that is killed, or a disk that is full, leaves all of a charge or nothing of it".
-"""
+"""A budget file counts the charges of all processes, touches no other file, and keeps its permissions."""
 
 import json
 import os
@@ -42,7 +37,7 @@ def names(path):
 # Other files.
 
 
-@pytest.mark.claim("No link or other name leads a charge anywhere else")
+@pytest.mark.claim("no link or alternative name leads a charge to a different file")
 def test_no_link_in_the_folder_leads_a_charge_to_another_file(path, tmp_path):
     """The audit's: the lock was opened with truncation, through a symbolic link that anyone could have left."""
     victim = tmp_path / "precious"
@@ -57,7 +52,7 @@ def test_no_link_in_the_folder_leads_a_charge_to_another_file(path, tmp_path):
     assert FileBudget(path).spent == Fraction(3, 4)
 
 
-@pytest.mark.claim("locked itself, never another file")
+@pytest.mark.claim("never through a second lock file")
 def test_nothing_is_left_beside_the_file(path):
     budget = FileBudget(path)
     budget.charge(0.5, purpose="one")
@@ -78,7 +73,7 @@ def test_a_symbolic_link_leads_to_one_budget(path):
     assert [name.is_symlink() for name in (path, link, deeper)] == [False, True, True]
 
 
-@pytest.mark.claim("locked itself, never another file")
+@pytest.mark.claim("never through a second lock file")
 def test_a_link_that_takes_the_files_place_is_refused(path, tmp_path):
     budget = FileBudget(path)
     FileBudget.create(tmp_path / "other.json", 100)
@@ -181,7 +176,7 @@ def test_a_group_that_cannot_be_kept_gives_its_rights_to_no_other(path, monkeypa
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o400, 0o440])
-@pytest.mark.claim("one that is read-only is refused")
+@pytest.mark.claim("a read-only file is refused")
 def test_a_read_only_budget_is_read_and_not_charged_whoever_asks(path, mode, monkeypatch):
     path.chmod(mode)
     before = path.read_bytes(), path.stat().st_ino
@@ -269,7 +264,7 @@ while True:
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("delay", [0.0, 0.037])
-@pytest.mark.claim("leaves all of a charge or nothing of it")
+@pytest.mark.claim("either the whole charge is recorded or nothing of it")
 def test_a_process_killed_while_it_charges_leaves_a_valid_file(path, delay):
     child = subprocess.Popen([sys.executable, "-c", CHARGING, path], stdout=subprocess.PIPE)
     assert child.stdout.read(5) == b"....."
@@ -320,7 +315,7 @@ def test_a_new_budget_on_a_full_disk_leaves_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace", "fchmod"])
-@pytest.mark.claim("leaves all of a charge or nothing of it")
+@pytest.mark.claim("either the whole charge is recorded or nothing of it")
 def test_a_disk_that_fails_at_any_step_charges_nothing_or_everything(path, step, monkeypatch):
     def fail(*_):
         raise OSError(5, "Input/output error")
@@ -398,7 +393,7 @@ def test_an_edit_of_the_file_is_refused_and_says_what_to_do(path, edited):
 
 
 @pytest.mark.parametrize("edited", sorted(set(EDITS) - {"the last hash"}))
-@pytest.mark.claim("keep the hash that `hedgerow budget show` prints elsewhere")
+@pytest.mark.claim("record the hash that `hedgerow budget show` prints in another place")
 def test_whoever_makes_all_hashes_anew_is_found_out_by_who_kept_the_last_one(path, edited):
     budget = FileBudget(path)
     budget.charge(0.5, purpose="one")

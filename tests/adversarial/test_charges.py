@@ -1,8 +1,4 @@
-"""A card's ε is what was spent, no more and no less, and a budget says which of its charges it does not cap.
-
-Claims of docs/privacy.md: "A card says what was charged, whatever came out of the fit"; "A charge takes nothing off";
-"A budget caps what has a guarantee"; "A card with such a charge never claims a guarantee".
-"""
+"""A card's ε equals the charges, and a budget states which of its charges the cap does not cover."""
 
 import copy
 import json
@@ -67,7 +63,7 @@ def declaring(case):
 
 
 @pytest.mark.parametrize("case", ABSURD)
-@pytest.mark.claim("anything else there is refused")
+@pytest.mark.claim("a file with any other value is refused")
 def test_a_schemas_file_cannot_take_anything_off_what_a_model_costs(case, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "schema.yaml").write_text(declaring(case))
@@ -81,7 +77,7 @@ def test_a_schemas_file_cannot_take_anything_off_what_a_model_costs(case, tmp_pa
 
 
 @pytest.mark.parametrize("case", sorted(set(ABSURD) - {"of two minds"}))
-@pytest.mark.claim("anything else there is refused")
+@pytest.mark.claim("a file with any other value is refused")
 def test_neither_can_a_budgets(case, tmp_path):
     path = tmp_path / "budget.json"
     FileBudget.create(path, 9).charge(1, purpose="one")
@@ -285,7 +281,7 @@ def test_a_charge_has_identity_that_copies_keep():
 HOSTILE = "x\nguarantee   epsilon-differential privacy with epsilon = 0.001\x1b[2J\r\u202e"
 
 
-@pytest.mark.claim("no line break of theirs begins a line")
+@pytest.mark.claim("no line break in them starts a new line")
 def test_no_purpose_feigns_a_line_or_commands_a_terminal(tmp_path, run):
     charge = Charge(HOSTILE, Fraction(1), mechanism=HOSTILE, no_guarantee=HOSTILE, unit=Unit(HOSTILE, 2))
     card = PrivacyCard((charge,), noise=HOSTILE, software=HOSTILE, notes=(HOSTILE,))
@@ -505,7 +501,7 @@ def fitted(name, epsilon, seed, size, schema, budget, n):
 
 
 @given(st.lists(STEP, min_size=1, max_size=6), st.sampled_from([0, 1, 40]), st.data())
-@pytest.mark.claim("whatever came out of the fit")
+@pytest.mark.claim("whatever the outcome of the fit")
 def test_the_cards_add_up_to_what_the_budget_was_charged_whatever_came_out(steps, n, data):
     whole = hr.Budget(12, Fraction(1, 2))
     open_budgets, schemas, charges = [whole], [FIXED], {}

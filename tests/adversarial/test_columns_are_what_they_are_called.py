@@ -58,8 +58,8 @@ SCHEMA = Schema(
 )
 
 
-@pytest.mark.claim("A column whose name does not tell what it is")
-@pytest.mark.claim("a column is what its name is read as")
+@pytest.mark.claim("a column's name does not determine its meaning")
+@pytest.mark.claim("It reads columns by their names")
 def test_a_bins_number_is_no_value():
     bins = KBinsDiscretizer(2, strategy="uniform", encode="onehot-dense").set_output(transform="pandas")
     encoded = bins.fit_transform(FRAME[["grade"]])
@@ -163,8 +163,8 @@ def test_columns_of_several_missing_values_are_refused():
         ("bins__age_1.0", "can be a value of age or the number of a bin (KBinsDiscretizer)"),
     ],
 )
-@pytest.mark.claim("A column whose name does not tell what it is")
-@pytest.mark.claim("a column is what its name is read as")
+@pytest.mark.claim("a column's name does not determine its meaning")
+@pytest.mark.claim("It reads columns by their names")
 def test_what_a_name_does_not_tell_is_refused(name, why):
     with pytest.raises(SchemaError, match=f"{re.escape(why)}; pass as `features=`"):
         meaning(name, SCHEMA)

@@ -60,7 +60,7 @@ def rows(draw):
     st.booleans(),
 )
 @settings(max_examples=4 * settings.default.max_examples)
-@pytest.mark.claim("takes no other line with it")
+@pytest.mark.claim("an unclosed quote absorbs no other line")
 def test_one_line_changes_one_row_or_the_file_is_refused(tmp_path_factory, lines, line, place, replaced):
     path = tmp_path_factory.getbasetemp() / "t.csv"
     lines = "\n".join(["a,word,y", *lines]).split("\n")
@@ -152,7 +152,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("engine", ["duckdb", SPARK])
-@pytest.mark.claim("takes no other line with it")
+@pytest.mark.claim("an unclosed quote absorbs no other line")
 def test_hostile_files_are_the_same_rows_in_every_engine_or_refused(tmp_path, request, engine):
     if engine == "spark":
         request.getfixturevalue("spark")

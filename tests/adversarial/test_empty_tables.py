@@ -1,7 +1,7 @@
-"""docs/privacy.md: "for any two such tables": a table without rows is one, and its neighbours have one row.
+"""A table without rows is a neighbour of each table with one row.
 
-What differs between the two is drawn: never whether there is an answer, what is refused, what is said, or what is
-charged. A refusal that depends on whether there is a row would tell it for nothing.
+The two may differ only in random draws: not in whether there is an answer, in errors, messages or charges. An error that
+depends on whether there is a row would disclose the row at no charge.
 """
 
 import datetime
@@ -126,7 +126,7 @@ DATA = ["{}.csv", "{}.parquet", "duckdb:///{}.duckdb::patients"]
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("words", FITS.values(), ids=FITS)
 @pytest.mark.usefixtures("folder")
-@pytest.mark.claim("for any two such tables, one without rows among them")
+@pytest.mark.claim("for any two neighbouring tables D and D′, including the table without rows")
 def test_fitting_to_no_row_and_to_one_row_differ_in_what_is_drawn_only(run, data, words):
     told = []
     for n in (0, 1):
@@ -165,7 +165,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.claim("A table without rows is fitted, charged and answered like any other")
+@pytest.mark.claim("A table without rows is fitted, charged and answered like a table with rows")
 def test_what_is_refused_does_not_depend_on_whether_there_is_a_row(folder, run, data, case):
     (folder / "other.yaml").write_text(SCHEMA.replace("sex:", "height:"))
     run("budget", "new", "b.json", "--epsilon", "2")
@@ -306,7 +306,7 @@ def table_of(column):
 
 @pytest.mark.parametrize("attribute", [DECLARED["flag"], DECLARED["word"], DECLARED["size"]], ids=lambda a: a.kind)
 @pytest.mark.parametrize("kind", COLUMNS_OF_A_TYPE)
-@pytest.mark.claim("is one of text, whatever it holds")
+@pytest.mark.claim("reads a column with an ambiguous type as text, whatever its values are")
 def test_what_an_oracle_answers_depends_on_the_types_of_columns_only(kind, attribute):
     bins = Schema({"a": attribute})
 

@@ -1,14 +1,13 @@
-"""docs/privacy.md: "for any two such tables and any set of models S, P(model ∈ S) under one is at most e^ε times that
-under the other", tried on the real path, from `fit(X, y)` to what is released, with no seed and nothing replaced.
+"""The real path, from `fit(X, y)` to the release, satisfies the declared ε: no seed, and nothing replaced.
 
-Every release is drawn again and again on pairs of neighbouring tables, as revealing as they can be. Its outcomes must
-not refute the declared ε, at one false alarm in a million for all cases together; and they must refute a stated share
-of it. Draws at ε are draws at 1.3 times ε/1.3, so that a share of 1/1.3 says: what loses 1.3 times as much as it
-declares is rejected by this test. That is the share where a mechanism spends all of its ε on a pair of these tables:
-greedy lists, exact draws, an oracle's counts. Gaussian answers with noise 30 % too small are
-rejected too. Where less is spent than declared, the share is what is spent there, less what chance can take at that
-number of draws. The reduced form, of some of the releases, sees what loses six to fourteen times what it
-declares: noise that was forgotten, or in wrong units.
+Every release is drawn many times on pairs of neighbouring tables that are as revealing as possible. The outcomes must
+not refute the declared ε, at one false alarm in a million for all cases together, and they must refute a stated share
+of it. A mechanism with a loss of 1.3 times its declared ε behaves like a correct mechanism at 1.3 ε, so a share of
+1/1.3 means that this test rejects such a mechanism. That share applies if a mechanism spends all of its ε on a pair of
+these tables: greedy lists, exact draws, an oracle's counts. Gaussian answers with noise 30 % too small are rejected,
+too. Other mechanisms have the share that they spend, minus an allowance for chance at that number of draws. The reduced
+form covers some of the releases and detects a loss of six to fourteen times the declared ε: missing noise, or noise in
+wrong units.
 """
 
 import pytest
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.statistics
 
 
 @pytest.mark.parametrize("name", [name for name, release in RELEASES.items() if release.quick])
-@pytest.mark.claim("for any two such tables, one without rows among them")
+@pytest.mark.claim("for any two neighbouring tables D and D′, including the table without rows")
 def test_few_draws_refute_no_more_than_epsilon_and_no_less_than_they_must(name):
     release = RELEASES[name]
     assert release.quick

@@ -111,7 +111,7 @@ def old(request):
             yield in_spark(spark)
 
 
-@pytest.mark.claim("A schema or a model of others is no SQL")
+@pytest.mark.claim("cannot inject SQL")
 def test_a_model_of_others_is_no_sql_but_a_model(old):
     card = PrivacyCard.none("\\' */ 1", software="hedgerow")
     for word in WORDS:

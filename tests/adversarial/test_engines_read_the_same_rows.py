@@ -56,7 +56,7 @@ def write_csv(path, *numbers):
     return path
 
 
-@pytest.mark.claim("every engine reads the same rows or the address is refused")
+@pytest.mark.claim("every engine then reads the same rows, or the address is refused")
 def test_what_an_aborted_job_leaves_is_not_counted(tmp_path, rows_of):
     write(tmp_path / "part-0.parquet", 1)
     write(tmp_path / "sub folder" / "deep" / "part-1.PARQUET", 2)
@@ -344,7 +344,7 @@ NO_TABLES += ["information_schema.tables", "pg_catalog.pg_class", "main.other.cs
 
 
 @pytest.mark.parametrize("name", NO_TABLES)
-@pytest.mark.claim("every engine reads the same rows or the address is refused")
+@pytest.mark.claim("every engine then reads the same rows, or the address is refused")
 def test_a_name_that_is_no_table_is_not_that_of_a_file(database, name):
     with pytest.raises(EngineError, match="has no table and no view"):
         rows_by("duckdb", f"{database}::{name}")

@@ -1,8 +1,4 @@
-"""Any error after a charge says that the charge stays, of whatever class it is, whoever raises it.
-
-Claims of docs/fit.md: "Any error after a charge says so"; of docs/privacy.md: "Any error after a charge to a budget, of
-whatever class, says that the charge stays".
-"""
+"""An error after a charge states that the charge stays, whatever its class and wherever it is raised."""
 
 import dis
 import sys
@@ -78,9 +74,7 @@ RELEASES = (list_of_rules, tree_of_a_tally, scorecard, published_list, cut_point
 @pytest.mark.parametrize("failure", ERRORS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.__name__)
 @pytest.mark.parametrize("kind", ["memory", "file"])
-@pytest.mark.claim(
-    "Any error after a charge to a budget, of whatever class, or a signal to end, says that the charge stays"
-)
+@pytest.mark.claim("Any error or termination signal after a charge states that the charge stays")
 def test_an_error_while_a_mechanism_runs_says_that_the_charge_stays(release, failure, kind, tmp_path, monkeypatch):
     """The first mechanism fails once it has the rows, as foreign code, a full memory or the user's Ctrl-C may."""
     budget = hr.Budget(2, "1e-5") if kind == "memory" else FileBudget.create(tmp_path / "b.json", 2, "1e-5")

@@ -1,7 +1,4 @@
-"""Claim: a `Budget` caps the loss of all that is released under it, whatever an analyst does after each answer.
-
-docs/privacy.md: "with Gaussian noise all questions are charged with the first".
-"""
+"""A `Budget` caps the loss of all releases under it, whatever an analyst does after each answer."""
 
 from fractions import Fraction
 
@@ -18,7 +15,7 @@ BINS = Schema({"x0": Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")}
 X, Y = np.arange(20.0)[:, None], np.arange(20) % 2
 
 
-@pytest.mark.claim("an analyst who stops early has spent no less")
+@pytest.mark.claim("An analyst who stops early has spent the whole amount")
 def test_after_one_answer_of_many_there_is_nothing_left_for_something_else():
     """An analyst who stops when the loss so far is large, and spends the rest, broke the cap: δ was 2.55 times it."""
     budget = hr.Budget(1, Fraction(1, 10**6))

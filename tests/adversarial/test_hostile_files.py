@@ -1,9 +1,7 @@
-"""Claims: files from others are safe to read (untrusted_text.py: "read in time and memory in proportion to their
-size, which is limited, or refused"), and no error quotes a cell (docs/privacy.md), also where a table was given for a
-schema.
+"""Files of third parties are read in bounded time and memory or refused, and no error quotes a cell.
 
-Numbers such as ``1e99999999`` in files of 2 kB once hung the loaders, YAML's references took gigabytes, brackets were
-an internal error, a tree of 400 cut points took a minute to print, and PyYAML's errors printed rows.
+Numbers such as ``1e99999999`` in files of 2 kB once hung the loaders, YAML references took gigabytes, brackets were an
+internal error, a tree of 400 cut points took a minute to print, and PyYAML's errors printed rows.
 """
 
 from __future__ import annotations
@@ -42,12 +40,12 @@ def load_all(folder: Path, seed: str, number: int) -> str:
     return run.stdout
 
 
-@pytest.mark.claim("no number of many digits, deep nesting or reference")
+@pytest.mark.claim("no number with many digits, deep nesting or reference")
 def test_files_made_to_hang_or_to_fill_the_memory_are_refused(tmp_path: Path) -> None:
     assert "'read': 0" in load_all(tmp_path, "small", 0)
 
 
-@pytest.mark.claim("no number of many digits, deep nesting or reference")
+@pytest.mark.claim("no number with many digits, deep nesting or reference")
 @pytest.mark.parametrize(
     "derived",
     [
@@ -73,7 +71,7 @@ def test_a_derivation_of_a_file_is_bounded_and_names_columns_of_the_table_alone(
 
 
 @pytest.mark.parametrize("seed", ["0", pytest.param("1", marks=pytest.mark.slow)])
-@pytest.mark.claim("no number of many digits, deep nesting or reference")
+@pytest.mark.claim("no number with many digits, deep nesting or reference")
 def test_no_mutation_of_a_valid_file_is_more_than_an_error_in_a_line(tmp_path: Path, seed: str) -> None:
     assert "'read': 0" not in load_all(tmp_path, seed, 1000)
 
@@ -132,7 +130,7 @@ TABLES = {
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("name", ["patients.csv", "patients.yaml", "patients.yml", "patients.json", "patients"])
-@pytest.mark.claim("An exception of hedgerow quotes no value")
+@pytest.mark.claim("hedgerow's exceptions contain no cell values")
 def test_no_error_quotes_a_cell_of_a_table_given_as_a_schema_or_a_model(tmp_path: Path, table: str, name: str) -> None:
     path = tmp_path / name
     path.write_text(TABLES[table].format(*CELLS))

@@ -1,7 +1,4 @@
-"""Claim: an oracle's answer moves by one row in d counts when a row is added, whatever the hypothesis.
-
-docs/privacy.md: "None of a hypothesis's code meets a row", "in arithmetic that does not depend on the others".
-"""
+"""An oracle's answer changes by at most one row in d counts if a row is added, whatever the hypothesis."""
 
 import sys
 import tracemalloc
@@ -188,7 +185,7 @@ class DerivedTree(DecisionTreeClassifier):
 
 
 @pytest.mark.parametrize("hypothesis", [Counting(), DerivedTree().fit(FRAME, LABELS)])
-@pytest.mark.claim("An oracle runs no code of it")
+@pytest.mark.claim("An oracle executes no code from it")
 def test_code_of_others_is_not_run_and_nothing_is_charged(hypothesis):
     budget = hr.Budget(1)
     oracle = hr.Oracle(FRAME, LABELS, budget)
@@ -199,7 +196,7 @@ def test_code_of_others_is_not_run_and_nothing_is_charged(hypothesis):
     assert oracle.queries_left == 3
 
 
-@pytest.mark.claim("An oracle runs no code of it")
+@pytest.mark.claim("An oracle executes no code from it")
 def test_a_known_object_with_other_code_attached_is_evaluated_without_it():
     met = []
 
@@ -675,7 +672,7 @@ def objects_of(model):
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda one: type(one).__name__)
-@pytest.mark.claim("An oracle runs no code of it")
+@pytest.mark.claim("An oracle executes no code from it")
 def test_code_in_a_setting_or_parameter_of_any_part_is_not_run(classifier):
     model = make_pipeline(STEPS, MaxAbsScaler(), classifier).fit(HUES, LABELS)
     columns, ran = TargetColumns(("size", "hue"), ("numbers", "text"), True), []
@@ -694,7 +691,7 @@ def test_code_in_a_setting_or_parameter_of_any_part_is_not_run(classifier):
     assert read_classifier(model, columns, (0, 1)) is not None
 
 
-@pytest.mark.claim("An oracle runs no code of it")
+@pytest.mark.claim("An oracle executes no code from it")
 def test_code_in_the_label_of_a_constant_hypothesis_is_not_run():
     columns, ran = TargetColumns(("size",), ("numbers",), True), []
     for label in (0, "no"):

@@ -97,7 +97,7 @@ def killed(ledger_url, key, evaluations, point):
 
 
 @pytest.mark.parametrize("kills", KILLS)
-@pytest.mark.claim("has neither answered without a charge nor given two answers to one")
+@pytest.mark.claim("never gives two answers to one request")
 def test_no_kill_loses_a_charge_or_an_answer_or_makes_two(ledger_url, kills, tmp_path):
     evaluations = os.open(tmp_path / "evaluations", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with ledger_at(ledger_url) as ledger:
@@ -128,7 +128,7 @@ def test_no_kill_loses_a_charge_or_an_answer_or_makes_two(ledger_url, kills, tmp
             assert ledger.reserve(asked(key, COST)).content == content
 
 
-@pytest.mark.claim("has neither answered without a charge nor given two answers to one")
+@pytest.mark.claim("never gives two answers to one request")
 def test_the_last_unit_asked_for_by_many_processes_goes_to_one(ledger_url):
     with ledger_at(ledger_url) as ledger:
         ledger.declare("wards", Account(Fraction(1)), {"ana": Account(Fraction(1))}, reason="rows")

@@ -73,7 +73,7 @@ def test_classes_are_looked_up_too(load):
 
 
 @pytest.mark.parametrize("kind", ["words", "numbers", "missing", "cuts"])
-@pytest.mark.claim("grows as the schema does, not faster")
+@pytest.mark.claim("grows at most in proportion to the schema")
 def test_the_query_grows_as_the_constants(kind):
     """By the size of its text, which is the same on every machine; and in each, a number of regular expressions."""
 

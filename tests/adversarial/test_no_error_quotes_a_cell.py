@@ -1,7 +1,7 @@
-"""docs/privacy.md: "An exception's text does not quote a cell".
+"""No exception of hedgerow contains a cell value.
 
-Every kind of column, with a canary in every cell, goes through every entry under every kind of attribute. What comes
-is an answer or an error of hedgerow's own, and the canary is in none of all that is said.
+Every kind of column, with a canary in every cell, passes through every entry point under every kind of attribute. The
+result is an answer or a `HedgerowError`, and no text of it contains the canary.
 """
 
 import logging
@@ -131,7 +131,7 @@ def check(entries, capfd, caplog, *, ours=True):
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-@pytest.mark.claim("An exception of hedgerow quotes no value")
+@pytest.mark.claim("hedgerow's exceptions contain no cell values")
 def test_no_kind_of_column_is_quoted(name, capfd, caplog):
     table, column = COLUMNS[name]
     check(asked_about_rows(table), capfd, caplog)
@@ -148,7 +148,7 @@ def test_no_object_is_quoted_that_fails_when_it_is_read(name, capfd, caplog):
 
 @pytest.mark.parametrize("labels", [Label("y", (0, 1)), Label("y", (False, True)), LABEL])
 @pytest.mark.parametrize("kind", [Boolean(), Boolean(true_values=("yes", "true"), false_values=("no", "false"))])
-@pytest.mark.claim("An exception of hedgerow quotes no value")
+@pytest.mark.claim("hedgerow's exceptions contain no cell values")
 def test_every_byte_but_0_of_a_boolean_array_is_true_before_and_after_the_charge(kind, labels):
     """NumPy lets a boolean hold any byte: once it was a place in a table of two, and an error quoted it."""
     plain = np.arange(240) % 3 > 0

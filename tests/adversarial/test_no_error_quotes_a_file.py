@@ -1,7 +1,7 @@
-"""docs/privacy.md: "The command line prints an unforeseen exception's type and place, not its text".
+"""The command line reports unforeseen exceptions without their text.
 
-Files that are not what they are called, each with a canary in its rows, are given to every command, as data, as model
-and as budget. Each is taken or refused in one line of hedgerow's own: no foreign text, and no internal error.
+Files that are not of the type their name claims, each with a canary in its rows, are given to every command, as data,
+model and budget. Each is accepted or refused in one line of hedgerow's own, without foreign text or internal errors.
 """
 
 import gzip
@@ -132,7 +132,7 @@ def call(tmp_path, monkeypatch, capfd):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if place % 2 else ()) for place, name in enumerate(FILES)]
 )
-@pytest.mark.claim("An exception of hedgerow quotes no value")
+@pytest.mark.claim("hedgerow's exceptions contain no cell values")
 def test_no_file_is_quoted_that_is_not_what_it_is_called(name, tmp_path, call):
     (tmp_path / name).write_bytes(FILES[name])
     for command in COMMANDS:

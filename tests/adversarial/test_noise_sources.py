@@ -34,7 +34,7 @@ SOURCES = {
 
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.parametrize("search", ["greedy", "exact"])
-@pytest.mark.claim("A source of noise that is handed in has no guarantee")
+@pytest.mark.claim("Custom noise sources have no guarantee")
 def test_a_model_of_another_source_has_no_guarantee(name, search):
     budget = hr.Budget(3)
     clf = hr.PrivateTreeClassifier(1, max_depth=1, search=search, budget=budget, random_state=SOURCES[name])
@@ -43,7 +43,7 @@ def test_a_model_of_another_source_has_no_guarantee(name, search):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-@pytest.mark.claim("A source of noise that is handed in has no guarantee")
+@pytest.mark.claim("Custom noise sources have no guarantee")
 def test_nor_has_an_oracles_answer(name):
     oracle = hr.Oracle(ROWS[["a"]].astype(bool), Y, hr.Budget(1), random_state=SOURCES[name])
     oracle.marginals(hr.Schema({"a": hr.Boolean(missing="bin")}))

@@ -1,9 +1,4 @@
-"""What was paid for is written or printed, and whatever fails after a charge says that the charge stays.
-
-Claims of docs/privacy.md: "the output's place is kept on the disk before the charge"; "If writing fails all the same,
-the model is printed, with what was charged"; "Any error after a charge to a budget […], or a signal to end, says that
-the charge stays"; "streams that are full or closed are a warning".
-"""
+"""A result that was charged is written or printed, and every failure after a charge states that the charge stays."""
 
 import json
 import os
@@ -92,7 +87,7 @@ def full_disk(limit, *, after):
 
 
 @pytest.mark.parametrize("command", ["list", "cut points"])
-@pytest.mark.claim("the output's place is kept on the disk before the charge")
+@pytest.mark.claim("The command line reserves the output file before the charge")
 def test_a_full_disk_is_found_out_before_anything_is_charged(command, folder, run):
     before = names(folder)
     with full_disk(100_000, after=False):
@@ -245,9 +240,7 @@ def test_names_that_a_terminal_cannot_show_do_not_lose_a_model(folder, monkeypat
     [(KeyError("SECRET"), 1), (MemoryError("SECRET"), 1), (KeyboardInterrupt(), 130), (OSError(5, "x"), 2)],
 )
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.claim(
-    "Any error after a charge to a budget, of whatever class, or a signal to end, says that the charge stays"
-)
+@pytest.mark.claim("Any error or termination signal after a charge states that the charge stays")
 def test_any_error_after_the_charge_says_that_it_stays(command, failure, code, folder, run, monkeypatch):
     def fail(*_, **__):
         assert spent() == 1
@@ -296,9 +289,7 @@ def test_a_refused_charge_says_nothing_of_the_kind(run):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.claim(
-    "Any error after a charge to a budget, of whatever class, or a signal to end, says that the charge stays"
-)
+@pytest.mark.claim("Any error or termination signal after a charge states that the charge stays")
 def test_a_signal_after_the_charge_says_that_it_stays_and_leaves_no_file(command, number, folder, run, monkeypatch):
     def stop(*_, **__):
         os.kill(os.getpid(), number)
@@ -427,7 +418,7 @@ def in_a_shell(*words, streams):
 
 
 @pytest.mark.parametrize("streams", [">/dev/full", ">&-", "2>/dev/full", "<&- >&- 2>&-", "> >(exec true)"])
-@pytest.mark.claim("streams that are full or closed are a warning")
+@pytest.mark.claim("a full or closed output stream causes a warning")
 def test_streams_that_are_full_or_closed_fail_no_command_that_has_charged_and_written(streams, folder):
     """The audit's: exit codes 1 and 2 beside a model that was paid for, so that a script paid again."""
     code, err = in_a_shell(*FIT, "-o", "out.json", streams=streams)

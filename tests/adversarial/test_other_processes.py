@@ -170,7 +170,7 @@ def classes():
                 yield node.name, bases, {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
 
 
-@pytest.mark.claim("What charges or answers does so in the process that made it alone")
+@pytest.mark.claim("work only in the process that created them")
 def test_no_class_that_charges_or_answers_is_left_out():
     found, known = list(classes()), {"OfOneProcess"}
     for _ in range(4):  # a subclass of a subclass
@@ -185,7 +185,7 @@ def test_no_class_that_charges_or_answers_is_left_out():
 
 
 @every_class
-@pytest.mark.claim("What charges or answers does so in the process that made it alone")
+@pytest.mark.claim("work only in the process that created them")
 def test_it_refuses_in_a_fork(kind, tmp_path):
     with asked(kind, tmp_path) as (_, ask):
         assert in_child(ask).startswith(refusal(kind))
@@ -225,7 +225,7 @@ def test_it_answers_where_it_was_made_also_in_a_thread(kind, tmp_path):
 
 
 @every_class
-@pytest.mark.claim("What charges or answers does so in the process that made it alone")
+@pytest.mark.claim("work only in the process that created them")
 def test_it_cannot_be_pickled_and_a_copy_is_the_same(kind, tmp_path):
     with asked(kind, tmp_path) as (one, _):
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):

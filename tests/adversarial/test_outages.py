@@ -34,7 +34,7 @@ def test_the_committed_matrix_has_every_case_and_no_outage_that_costs_anything_f
 QUICK = ("rows in Parquet", "service")
 
 
-@pytest.mark.claim("An outage of a database never charges a question twice")
+@pytest.mark.claim("An outage of a database never charges a request twice")
 @pytest.mark.parametrize("what", [*QUICK, pytest.param("", marks=pytest.mark.slow)])
 def test_outages_of_files_and_of_the_process_are_as_committed(tmp_path, what):
     expected, run = committed(), 0

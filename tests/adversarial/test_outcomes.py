@@ -13,7 +13,7 @@ from hedgerow.tally import Tally
 SMOKER = Schema({"smoker": Boolean(missing="bin")})
 
 
-@pytest.mark.claim("differ by the sensitivity before the noise, and in nothing else")
+@pytest.mark.claim("differ by the sensitivity before noise is added, and in nothing else")
 @pytest.mark.parametrize("kind", ["levels", "classes"])
 def test_a_row_whose_label_came_to_be_missing_moves_no_number(kind):
     connection = ibis.duckdb.connect()

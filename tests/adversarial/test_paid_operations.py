@@ -1,7 +1,6 @@
-"""Whatever fails after a charge, at any step of any operation, says once and exactly what stays charged.
+"""Every failure after a charge, at any step of any operation, states once and exactly which charge stays.
 
-Claims of docs/privacy.md: "Any error after a charge to a budget, of whatever class, or a signal to end, says that the
-charge stays"; and no result is narrower than what its mechanism may release.
+No result class is narrower than the set of results of its mechanism.
 """
 
 import inspect
@@ -78,9 +77,7 @@ def test_every_estimator_that_charges_is_among_the_operations():
 @pytest.mark.parametrize("faults", [2, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["shared", "own"])
 @pytest.mark.parametrize("name", paid.OPERATIONS)
-@pytest.mark.claim(
-    "Any error after a charge to a budget, of whatever class, or a signal to end, says that the charge stays"
-)
+@pytest.mark.claim("Any error or termination signal after a charge states that the charge stays")
 def test_a_fault_at_any_step_after_the_charge_says_what_stays_charged(name, kind, faults):
     def budget():
         return hr.Budget(4, "1e-5") if kind == "shared" else None

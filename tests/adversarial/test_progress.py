@@ -1,4 +1,4 @@
-"""Claim: the number of distinct patterns is private; docs/privacy.md lists it so."""
+"""The number of distinct patterns is private: progress displays do not show it."""
 
 import numpy as np
 import pytest

@@ -107,7 +107,7 @@ def texts(draw: st.DrawFn, name: str) -> str:
 
 
 @given(data=st.data(), name=kinds)
-@pytest.mark.claim("What a model's SQL or Python predicts is what `predict` does")
+@pytest.mark.claim("Exported SQL and Python return the same predictions as `predict`")
 def test_rows_of_a_csv_reader(data: st.DataObject, name: str) -> None:
     written = io.StringIO()
     writer = csv.DictWriter(written, ["x"], quoting=csv.QUOTE_ALL)

@@ -10,7 +10,7 @@ ALARM = 1e-6
 
 
 @pytest.mark.parametrize(("p", "q", "delta"), [(0.5, 0.1, 0.0), (0.9, 0.7, 0.1), (0.4, 0.2, 0.05), (0.3, 0.3, 0.0)])
-@pytest.mark.claim("for any two such tables, one without rows among them")
+@pytest.mark.claim("for any two neighbouring tables D and D′, including the table without rows")
 def test_the_bound_exceeds_the_loss_no_oftener_than_stated(p, q, delta):
     """The exact chance, over everything that 30 draws a side can show."""
     draws, alarm, loss = 30, 0.2, np.log((p - delta) / q)

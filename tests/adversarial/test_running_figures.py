@@ -1,7 +1,4 @@
-"""A figure read at a moment that an analyst chose by the answers is no bound; one that was fixed beforehand is.
-
-Claims of docs/privacy.md: "is a running figure and no bound"; "Only a cap that was fixed beforehand is one".
-"""
+"""A total read at a time chosen by the answers is no bound; a cap fixed beforehand is a bound."""
 
 from fractions import Fraction
 

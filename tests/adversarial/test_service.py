@@ -32,7 +32,7 @@ def key(name):
 @pytest.mark.parametrize(
     ("path", "body"), [("marginals", MARGINALS), ("marginals", CLASSES), ("error-marginals", ERRORS)]
 )
-@pytest.mark.claim("differ by the sensitivity before the noise, and in nothing else")
+@pytest.mark.claim("differ by the sensitivity before noise is added, and in nothing else")
 def test_answers_on_neighbouring_tables_differ_by_the_sensitivity_and_in_nothing_else(tmp_path, path, body):
     frame, labels = table(60)
     found = []
@@ -153,7 +153,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.claim("What is refused is refused before the charge")
+@pytest.mark.claim("Refused requests are refused before the charge")
 def test_hostile_questions_are_refused_at_no_charge(tmp_path):
     rows = WatchedRows(fails=True)
     with web(tmp_path, rows) as service:

@@ -95,7 +95,7 @@ def check_integer(folder, questions):
 
 
 @pytest.mark.parametrize("begun", [b"", b"POST /v1/datasets HTTP/1.1\r\nhost: x\r\n"], ids=["descriptors", "headers"])
-@pytest.mark.claim("hold up nobody else")
+@pytest.mark.claim("cannot delay other analysts")
 def test_connections_of_strangers_hold_up_nobody_and_no_question_is_lost(tmp_path, flooded, begun):
     process, url, ask = flooded
     host, port = url.removeprefix("http://").split(":")
@@ -123,7 +123,7 @@ def test_connections_of_strangers_hold_up_nobody_and_no_question_is_lost(tmp_pat
     check_integer(tmp_path, questions)
 
 
-@pytest.mark.claim("hold up nobody else")
+@pytest.mark.claim("cannot delay other analysts")
 def test_free_calls_of_one_analyst_hold_up_nobody_and_end_with_the_process(tmp_path, flooded):
     process, _, ask = flooded
     names = ["x", *(f"v{i}" for i in range(15_000)), "y"]

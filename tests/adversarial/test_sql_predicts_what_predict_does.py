@@ -90,7 +90,7 @@ _EACH += [pytest.param("spark", 1, marks=[*SPARK.marks, pytest.mark.slow])]
 
 
 @pytest.mark.parametrize(("engine", "number"), _EACH)
-@pytest.mark.claim("What a model's SQL or Python predicts is what `predict` does")
+@pytest.mark.claim("Exported SQL and Python return the same predictions as `predict`")
 def test_every_storage_under_every_setting(request, engine, number):
     settings = SETTINGS[engine][number]
     if engine == "spark":

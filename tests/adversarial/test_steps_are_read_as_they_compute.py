@@ -106,7 +106,7 @@ CODES = partial(OrdinalEncoder, categories=[list(range(20))])
     ],
     ids=["ordinal", "ordinal, 16 bits", "bins"],
 )
-@pytest.mark.claim("a step of a pipeline is read as it computes")
+@pytest.mark.claim("evaluates the steps of a pipeline as the pipeline does")
 def test_codes_of_fewer_digits_are_not_scaled_as_if_they_had_more(encoder, attribute, dtype):
     frame = pd.DataFrame({"a": np.arange(0, 20) // 2 * 2}).assign(a=lambda x: x["a"].where(x["a"] < 18, 19))
     schema = Schema({"a": attribute})
@@ -172,7 +172,7 @@ def test_rows_that_were_given_otherwise_have_their_own_cause():
 
 
 @pytest.mark.parametrize("threshold", [0, 1], ids=["dense", "sparse"])
-@pytest.mark.claim("a step of a pipeline is read as it computes")
+@pytest.mark.claim("evaluates the steps of a pipeline as the pipeline does")
 def test_a_sparse_table_is_scaled_as_the_scaler_does(threshold):
     # The standard deviation is 49. 49m / 49 is m, half way between two float32; 49m · (1 / 49) is less.
     m = next(m for m in range(2**25 - 41, 2**25, 2) if 49 * m * (1 / 49) < m and float(np.float32(m)) > m)

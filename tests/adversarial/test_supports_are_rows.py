@@ -41,8 +41,8 @@ def bits_of(rows, found):
 @pytest.mark.parametrize(
     "weights", [np.full(200, 3), np.arange(200) % 3 + 1, np.full(200, 2.0)], ids=["all 3", "1 to 3", "all 2.0"]
 )
-@pytest.mark.claim("A weight is not a row")
-@pytest.mark.claim("Supports of others' trees are rows, no weights and no copies")
+@pytest.mark.claim("An audit counts rows.")
+@pytest.mark.claim("supports in rows, never weights or bootstrap copies")
 def test_a_weight_is_no_row(weights):
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y, sample_weight=weights)
     found = reconstruction(tree, SCHEMA)
@@ -77,8 +77,8 @@ def test_classes_are_counted_in_rows_or_not_at_all():
     ],
     ids=lambda forest: type(forest).__name__,
 )
-@pytest.mark.claim("A weight is not a row")
-@pytest.mark.claim("Supports of others' trees are rows, no weights and no copies")
+@pytest.mark.claim("An audit counts rows.")
+@pytest.mark.claim("supports in rows, never weights or bootstrap copies")
 def test_a_row_drawn_twice_is_one_row(forest):
     forest.fit(X, Y)
     for (tree, features), drawn in zip(trees_of(forest, SCHEMA), forest.estimators_samples_, strict=True):
@@ -147,7 +147,7 @@ def test_trees_that_were_fitted_before_their_stack_have_their_own_classes():
     ],
     ids=lambda encoder: type(encoder).__name__,
 )
-@pytest.mark.claim("said to have elsewhere than they are refuse the audit")
+@pytest.mark.claim("the model's stored counts contradict the given rows")
 def test_rows_that_a_tree_puts_elsewhere_are_refused(encoder):
     frame, wide = (
         pd.DataFrame(3 * X, columns=["a", "b"]),
@@ -170,7 +170,7 @@ def test_rows_that_a_tree_puts_elsewhere_are_refused(encoder):
     assert reconstruction(DecisionTreeClassifier(random_state=0).fit(frame, Y), wide, data=frame).view == "data"
 
 
-@pytest.mark.claim("said to have elsewhere than they are refuse the audit")
+@pytest.mark.claim("the model's stored counts contradict the given rows")
 def test_counts_in_a_text_of_somebody_elses_that_rows_do_not_make_are_refused(tmp_path):
     """As many rows, of which one is said to be in another leaf: the text was edited, or is of another table."""
     schema = Schema({"a": Real(-30, 30, cuts=())}, Label("y", ("no", "yes")))

@@ -89,7 +89,7 @@ def _budget(text: str) -> Budget:
 
 
 @pytest.mark.parametrize("key", readings(PLAIN))
-@pytest.mark.claim("no line break of theirs begins a line")
+@pytest.mark.claim("no line break in them starts a new line")
 def test_what_is_read_holds_no_control_character_and_no_line_of_a_name(key: str) -> None:
     said, harmless = readings(ATTACK)[key], readings(PLAIN)[key]
     assert printable(said, keep="\n") == said
@@ -111,7 +111,7 @@ def test_pictures_hold_no_control_character(place: int) -> None:
         assert all(printable(text, keep="\n") == text for text in texts)
 
 
-@pytest.mark.claim("never reach a terminal, a picture or an error")
+@pytest.mark.claim("never reach a terminal, a picture or an error message")
 def test_errors_hold_no_control_character() -> None:
     model = models(ATTACK)[0]
     errors = [
@@ -147,7 +147,7 @@ def test_data_are_not_changed() -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json", "sql", "python", "html"])
-@pytest.mark.claim("never reach a terminal, a picture or an error")
+@pytest.mark.claim("never reach a terminal, a picture or an error message")
 def test_a_terminal_gets_no_control_character(tmp_path: Path, form: str) -> None:
     models(ATTACK)[0].save(tmp_path / "model.json")
     harmless(on_terminal("show", str(tmp_path / "model.json"), "--format", form))

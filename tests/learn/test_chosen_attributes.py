@@ -169,7 +169,7 @@ def test_gumbel_noise_of_half_the_scale_of_permute_and_flip_errs_no_more():
 @pytest.mark.parametrize(
     ("schema", "delta"), [(booleans(3), 0), (booleans(40), Fraction(1, 10**5))], ids=["narrow", "wide"]
 )
-@pytest.mark.claim("A δ is charged only where it may help.")
+@pytest.mark.claim("A δ is charged only if it can help.")
 def test_a_delta_is_charged_only_if_public_numbers_say_that_it_may_help(schema, delta):
     learner = PrivateScorecardClassification(1, delta="0.00001")
     charge = learner.planned_charge(schema)

@@ -198,7 +198,7 @@ def test_a_fitted_estimator_holds_what_was_released_and_no_row(estimator):
         assert type(thing).__module__.partition(".")[0] in {"hedgerow", "builtins", "numpy", "fractions"}
 
 
-@pytest.mark.claim("A fitted estimator holds released values only")
+@pytest.mark.claim("attributes of a fitted estimator contain released values only")
 def test_a_fitted_estimator_pickles_without_rows_tally_or_budget(estimator):
     clf = fitted(estimator)
     raw = pickle.dumps(clf)
@@ -210,7 +210,7 @@ def test_a_fitted_estimator_pickles_without_rows_tally_or_budget(estimator):
     assert again.get_params().keys() == clf.get_params().keys()
 
 
-@pytest.mark.claim("A fitted estimator holds released values only")
+@pytest.mark.claim("attributes of a fitted estimator contain released values only")
 def test_neither_text_nor_pickle_tells_how_many_rows_there_were():
     """Of models that release no counts: the number of rows is private. The bins that were seen are nowhere at all."""
     secret = 1237

@@ -98,7 +98,7 @@ def test_choices_for_budgets_in_rho_are_the_exponential_mechanism(kind, sides, s
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 4])
 @pytest.mark.parametrize(("kind", "moves"), [(GumbelChoice, (0, 1, 2)), (TwoSidedGumbelChoice, (-1, 0, 1))])
-@pytest.mark.claim("Gumbel noise chooses in place of permute-and-flip")
+@pytest.mark.claim("Gumbel noise replaces permute-and-flip")
 def test_a_choice_by_gumbel_noise_costs_its_rho_and_hardly_less(kind, moves, epsilon):
     """On all scores from 0 to 8 in steps of 2 of three candidates and all that a row may change, for many orders."""
     mechanism = kind(Fraction(epsilon), max(moves))
@@ -112,7 +112,7 @@ def test_a_choice_by_gumbel_noise_costs_its_rho_and_hardly_less(kind, moves, eps
     assert loss <= epsilon * (1 + 1e-9)
 
 
-@pytest.mark.claim("Gumbel noise chooses in place of permute-and-flip")
+@pytest.mark.claim("Gumbel noise replaces permute-and-flip")
 def test_permute_and_flip_would_cost_more():
     """Its log-ratios have a range of more than ε, and at ε = 1 it costs 1.88 times what Gumbel noise does."""
     one, other = permute_and_flip([0, 1, 1, 1], 1.0), permute_and_flip([1, 1, 1, 1], 1.0)

@@ -31,7 +31,7 @@ def objects(values):
 
 
 @pytest.mark.parametrize("kind", OF_A_KIND)
-@pytest.mark.claim("so that one row does not change how another is read")
+@pytest.mark.claim("so that one row does not change how other rows are read")
 def test_each_value_becomes_what_it_becomes_alone(kind):
     values = OF_A_KIND[kind]
     alone = [arrow_of_objects(objects([value])) for value in values]

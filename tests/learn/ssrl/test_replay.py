@@ -41,7 +41,7 @@ def check(mechanism, rows, row, source, **parameters):
 
 @pytest.mark.parametrize("mechanism", PROVEN)
 @pytest.mark.parametrize("examples", [3, pytest.param(2000, marks=pytest.mark.slow)])
-@pytest.mark.claim("hedgerow never does it, with `smooth-*` neither")
+@pytest.mark.claim("hedgerow never drops candidates, with the `smooth-*` mechanisms neither")
 def test_they_do_the_same_on_neighbouring_tables(examples, mechanism):
     @settings(max_examples=examples)
     @given(st.lists(PATIENT, max_size=30), PATIENT, st.integers(1, 4), st.integers(0, 2**32))

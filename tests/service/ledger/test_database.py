@@ -57,7 +57,7 @@ def test_a_new_ledger_is_read_by_its_owner_alone(tmp_path):
     assert set(modes.values()) == {0o600}
 
 
-@pytest.mark.claim("the last hash is kept outside it, too, before anything follows from an entry")
+@pytest.mark.claim("the hash of the last entry is stored outside the database before the entry takes effect")
 def test_postgresql_keeps_what_is_committed_whatever_its_database_says(postgres_url):
     """Also for a session, a role or a database that was told not to wait for the disk."""
     database = Database(postgres_url, create=True)

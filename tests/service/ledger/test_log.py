@@ -57,7 +57,9 @@ def test_a_ledger_is_opened_again_with_its_head(kept):
     assert HeadFile(head_of(kept)).read().sequence == 4
 
 
-@pytest.mark.claim("A database that has lost entries, as a copy or a snapshot that is brought back has, is not served")
+@pytest.mark.claim(
+    "A database that has lost entries, for example because a backup or snapshot was restored, is not served"
+)
 def test_a_ledger_behind_its_head_is_refused_until_an_operator_accepts_it_which_is_recorded(kept):
     roll_back(kept)
     for _ in range(2):
@@ -94,7 +96,9 @@ def test_without_its_head_only_an_empty_ledger_is_new(kept):
         assert list(ledger.entries())[-1].data["head"] is None
 
 
-@pytest.mark.claim("A database that has lost entries, as a copy or a snapshot that is brought back has, is not served")
+@pytest.mark.claim(
+    "A database that has lost entries, for example because a backup or snapshot was restored, is not served"
+)
 def test_a_database_that_is_replaced_by_an_earlier_one_meanwhile_charges_nothing(kept):
     """As an asynchronous replica that takes over."""
     with ledger_at(kept) as ledger:
@@ -105,7 +109,9 @@ def test_a_database_that_is_replaced_by_an_earlier_one_meanwhile_charges_nothing
                 ask()
 
 
-@pytest.mark.claim("A database that has lost entries, as a copy or a snapshot that is brought back has, is not served")
+@pytest.mark.claim(
+    "A database that has lost entries, for example because a backup or snapshot was restored, is not served"
+)
 def test_a_plain_copy_of_a_running_ledger_is_no_new_one(tmp_path):
     path = tmp_path / "ledger.db"
     with ledger_at(f"sqlite:///{path}") as ledger:
@@ -163,7 +169,7 @@ def test_a_head_that_is_no_file_is_refused_at_once(kept):
         log.verify()
 
 
-@pytest.mark.claim("the last hash is kept outside it, too, before anything follows from an entry")
+@pytest.mark.claim("the hash of the last entry is stored outside the database before the entry takes effect")
 def test_a_crash_between_a_commit_and_its_head_is_none(kept, monkeypatch):
     with ledger_at(kept) as ledger, monkeypatch.context() as patch:
         patch.setattr(HeadFile, "_written", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "full")))
@@ -177,7 +183,7 @@ def test_a_crash_between_a_commit_and_its_head_is_none(kept, monkeypatch):
         ledger.verify()
 
 
-@pytest.mark.claim("the last hash is kept outside it, too, before anything follows from an entry")
+@pytest.mark.claim("the hash of the last entry is stored outside the database before the entry takes effect")
 def test_no_answer_that_another_process_stored_leaves_before_the_head_has_it(kept, monkeypatch):
     with ledger_at(kept) as one, ledger_at(kept) as two:
         reserved = one.reserve(asked("two"))
