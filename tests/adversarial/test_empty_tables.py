@@ -1,7 +1,7 @@
 """A table without rows is a neighbour of each table with one row.
 
-The two may differ only in random draws: not in whether there is an answer, in errors, messages or charges. An error that
-depends on whether there is a row would disclose the row at no charge.
+The two may differ only in random draws: not in whether there is an answer, in errors, messages or charges. An error
+that depends on whether there is a row would disclose the row at no charge.
 """
 
 import datetime
