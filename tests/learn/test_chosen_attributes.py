@@ -14,10 +14,10 @@ import hedgerow as hr
 from hedgerow.learn.chosen_attributes import (
     FEWEST_CHOSEN,
     Choice,
+    association_sensitivity,
     default_parts,
     ends,
     least_noise,
-    most_moved,
     number_chosen,
     widest,
 )
@@ -251,7 +251,7 @@ UNIT = STEPS // 4
 def test_no_choice_is_more_likely_on_a_neighbour_than_declared(shares, number):
     """On tables of up to three rows of three booleans, in fractions; half of what is declared is too little."""
     steps = np.array(shares) * UNIT
-    moved = most_moved(steps) // UNIT
+    moved = association_sensitivity(steps) // UNIT
     assert moved == 2 * (4 - min(shares))
     base = Fraction(9, 8)  # to the power of a score in units: ε of one choice is twice what a row moves, times its log
     kinds = [(bins, level) for bins in product((0, 1), repeat=3) for level in (0, 1)]
@@ -291,7 +291,7 @@ def test_choices_have_their_exact_chances():
     steps, draws = np.array([512, 512]), 20_000
     found = dict.fromkeys(permutations(range(3), 2), 0)
     planned, table = Choice(3, 2, PURE, Fraction(1)), tally(rows, 3)
-    scores, moved = associations(table, steps), most_moved(steps)
+    scores, moved = associations(table, steps), association_sensitivity(steps)
     asked, epsilon = Direct(SeededNoise(np.random.default_rng(5))), Fraction(4)
     for _ in range(draws):
         asked.answers.clear()
@@ -360,7 +360,9 @@ def test_default_choices_do_the_same_on_neighbouring_tables(kind, examples):
 
 @pytest.mark.parametrize("kind", TARGETS)
 def test_the_replay_catches_an_association_that_moves_further_than_by_the_rarest_class(kind, monkeypatch):
-    monkeypatch.setattr("hedgerow.learn.scorecard.fit.most_moved", lambda shares: 2 * (STEPS - int(shares.max())))
+    monkeypatch.setattr(
+        "hedgerow.learn.scorecard.fit.association_sensitivity", lambda shares: 2 * (STEPS - int(shares.max()))
+    )
     n_levels = TARGETS[kind][1].n_levels
     rows = [((0,) * 120, 0)] * 9 + [((1,) * 120, n_levels - 1)]
     with pytest.raises(AssertionError, match="further than declared"):
@@ -485,7 +487,9 @@ def test_trees_and_lists_of_wide_tables_do_the_same_on_neighbouring_tables(kind,
 @pytest.mark.parametrize("kind", SEARCHED)
 @pytest.mark.usefixtures("quick_searches")
 def test_the_replay_catches_an_association_that_moves_further_before_a_tree_or_list(kind, monkeypatch):
-    monkeypatch.setattr("hedgerow.learn.chosen_attributes.most_moved", lambda shares: 2 * (STEPS - int(shares.max())))
+    monkeypatch.setattr(
+        "hedgerow.learn.chosen_attributes.association_sensitivity", lambda shares: 2 * (STEPS - int(shares.max()))
+    )
     estimator, target = SEARCHED[kind]
     rows = [((0,) * 40, 0)] * 30 + [((1,) * 40, target.n_levels - 1)]
     recorder = Recorder(SeededNoise(np.random.default_rng(0)))

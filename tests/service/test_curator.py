@@ -131,7 +131,7 @@ def test_free_calls_touch_no_row(url):
 
 
 def test_an_analyst_pays_to_learn_that_there_are_too_many_rows_for_a_fit(url, monkeypatch):
-    monkeypatch.setattr("hedgerow.learn.blocks.DrawPlan.most_rows", 1)
+    monkeypatch.setattr("hedgerow.learn.blocks.DrawPlan.max_rows", 1)
     with curator_of(url) as curator:
         with pytest.raises(RequestFailedError) as raised:
             curator.ask(Request(ANA, "wards", "fits", "one", TREE))

@@ -135,7 +135,7 @@ class DrawPlan(LeafPlan):
         """Return the release of a block, for an equal share of ε."""
         block = self.block(number)
         mechanism = block.mechanism(self._for_draw / len(self.blocks))
-        return PlannedRelease(self.query_code, mechanism, most_rows=block.rounding.most_rows(float(mechanism.weight)))
+        return PlannedRelease(self.query_code, mechanism, max_rows=block.rounding.max_rows(float(mechanism.weight)))
 
     def most_rho(self, size: int) -> Fraction:
         """Return the most in ρ of a draw of up to `size` for this ε: in one block, as ρ grows faster than ε."""

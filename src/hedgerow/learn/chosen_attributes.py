@@ -150,7 +150,7 @@ def default_parts(n: int) -> Fraction:
     return Fraction(min(_EACH_BIT * n.bit_length(), _MOST))
 
 
-def most_moved(shares: Integers) -> int:
+def association_sensitivity(shares: Integers) -> int:
     """Return by how much a row can move an association with these class shares in steps, at most."""
     return 2 * (STEPS - int(shares.min()))
 
@@ -206,7 +206,7 @@ class ChosenPlan(Plan):
             names, shares = with_options(self.schema), in_steps(counts / counts.sum())
             places = [self.schema.names.index(name) for name in names]
             ask = cache(lambda: associations(by_class(), shares)[places])
-            drawn = draw_attributes(ask, len(names), number, most_moved(shares) * self._row, runner)
+            drawn = draw_attributes(ask, len(names), number, association_sensitivity(shares) * self._row, runner)
             chosen = tally.only([names[place] for place in drawn])
         plan = self.learner(chosen.schema, self._left(number))
         runner.nest(plan.releases)

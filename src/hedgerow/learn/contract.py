@@ -372,7 +372,7 @@ class PrivateEstimator(TallyEstimator):
     random_state: NoiseSource | RandomState
     planned_charge = of_learner(PrivateSpecification.planned_charge)
     check_budget = of_learner(PrivateSpecification.check_budget)
-    most_rows = of_learner(PrivateSpecification.most_rows)
+    max_rows = of_learner(PrivateSpecification.max_rows)
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:

@@ -48,9 +48,9 @@ class Plan:
         return most_rho(self.releases)
 
     @property
-    def most_rows(self) -> int | None:
+    def max_rows(self) -> int | None:
         """The public row limit of the search, or None: a fit takes fewer rows than this."""
-        return min((most for one in extremes(self.releases) if (most := one.most_rows) is not None), default=None)
+        return min((most for one in extremes(self.releases) if (most := one.max_rows) is not None), default=None)
 
     @property
     def is_fixed(self) -> bool:
@@ -120,7 +120,7 @@ class GreedyPlan(LeafPlan):
     def releases(self) -> PlannedReleases:
         for_leaves = self.epsilon * LEAF_SHARE if self.most else self.epsilon
         return (
-            Repeated((PlannedRelease(self.choice_of, self._mechanism, most_rows=MOST_ROWS),), self.most),
+            Repeated((PlannedRelease(self.choice_of, self._mechanism, max_rows=MOST_ROWS),), self.most),
             replace(self.of_leaves.planned(self.target, for_leaves), takes_rest=True),
         )
 

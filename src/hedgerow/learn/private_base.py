@@ -96,9 +96,9 @@ class PrivateSpecification(Specification):
             epsilon, delta, rho = _loss(self.plan(schema), schema)
             self.budget.check(epsilon, delta, rho=rho, unit=schema.unit)
 
-    def most_rows(self, schema: Schema) -> int | None:
+    def max_rows(self, schema: Schema) -> int | None:
         """Return the public row limit of the search of a fit, or None. A fit takes fewer rows than this."""
-        return self.plan(schema).most_rows
+        return self.plan(schema).max_rows
 
     def planned_charge(self, schema: Schema) -> Charge:
         """Return what a fit with this schema charges, which does not depend on the rows; nothing is charged yet.
@@ -128,7 +128,7 @@ class PrivateSpecification(Specification):
         if self.budget is not None and charge.delta and charge.rho is None and self.budget.remaining_rho is not None:
             problem = "the budget adds up rho, for which this mechanism has no proof"
             raise ArgumentError(f"{problem}; use Budget(epsilon, delta) with accounting='basic'.")
-        count = rows.within(plan.most_rows)
+        count = rows.within(plan.max_rows)
 
         def released(gate: Gate) -> T:
             with search_progress(plan.cost, verbose=bool(self.verbose)) as progress:

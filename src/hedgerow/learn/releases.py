@@ -24,7 +24,7 @@ class PlannedRelease:
     mechanism: Mechanism  # at the largest sensitivity
     times: int = 1
     takes_rest: bool = False  # whether it also takes what earlier releases could have cost, but did not
-    most_rows: int | None = None  # the public row limit: a fit takes fewer rows
+    max_rows: int | None = None  # the public row limit: a fit takes fewer rows
 
     @property
     def rho(self) -> Fraction:

@@ -95,7 +95,7 @@ class Rounding:
         relative, absolute = each * (5 * self.depth + 1) * MOST_ROWS, each * self.siblings * self.leaves * self.constant
         return largest_weight(epsilon, loss=1 + relative, absolute=absolute, digits=weight_digits(self.steps))
 
-    def most_rows(self, weight: float) -> int:
+    def max_rows(self, weight: float) -> int:
         """Return as of how many rows together a draw of this weight is refused: public."""
         # docs/mathematics.md: what is kept for 2³² rows then covers what does not grow with the rows
         constant = 4 * self.siblings * self.leaves * self.constant

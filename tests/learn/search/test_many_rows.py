@@ -102,7 +102,7 @@ def test_rounding_of_a_table_is_within_half_of_what_is_kept_for_two(examples, ob
     def within(found, data, epsilon):
         plan = plan_of(found)
         mechanism, table = plan.mechanism(epsilon), data.draw(many(found.schema))
-        assert plan.rounding.most_rows(float(mechanism.weight)) == MOST_WHOLE
+        assert plan.rounding.max_rows(float(mechanism.weight)) == MOST_WHOLE
         assert 2 * worst(found, table, mechanism.weight) <= decimal(epsilon - mechanism.weight)
 
     with coarse_grid():
@@ -216,9 +216,9 @@ def test_a_draw_refuses_from_two_to_the_42_rows_on(monkeypatch):
 
 def test_a_small_weight_or_a_large_search_keeps_the_limit_of_float64():
     small, large = Rounding(2, 3, 10, 2, constant(0.5)), Rounding(12, 4096, 1000, 2, constant(0.5))
-    assert small.most_rows(1e-3) == MOST_WHOLE
-    assert small.most_rows(1e-8) == large.most_rows(1.0) == MOST_ROWS
-    assert replace(small, siblings=2**20).most_rows(1.0) == MOST_ROWS
+    assert small.max_rows(1e-3) == MOST_WHOLE
+    assert small.max_rows(1e-8) == large.max_rows(1.0) == MOST_ROWS
+    assert replace(small, siblings=2**20).max_rows(1.0) == MOST_ROWS
     table = Table(TWO, (((0, 0), 0, 2**31), ((1, 1), 1, 2**31)))
     with pytest.raises(OverflowError, match="fewer than 4,294,967,296 rows"):
         draw(table, plan_of(Models(Space.of_trees(TWO), 1)), Fraction(1, 10**7), SecureNoise())
@@ -241,7 +241,7 @@ SMALL, WIDE = (hr.Schema({f"x{i}": hr.Boolean() for i in range(n)}, hr.Label("y"
 )
 def test_a_fit_says_beforehand_as_of_how_many_rows_it_refuses(learner, schema, most):
     """Drawn as a whole, greedy, with attributes chosen first (few of them are drawn to depth 12), and a scorecard."""
-    assert learner.most_rows(schema) == most
+    assert learner.max_rows(schema) == most
 
 
 WEIGHTED = replace(SMALL, weight=hr.Weight("w", 1, levels=100))
@@ -275,7 +275,7 @@ def test_a_tally_with_too_many_rows_is_refused_before_the_charge(learner, schema
 
 @pytest.mark.parametrize(("weights", "fits"), [([1.0] * 20, False), ([0.01] * 20, True)])
 def test_rows_of_a_frame_are_counted_before_the_charge_if_they_may_be_too_many(weights, fits, monkeypatch):
-    monkeypatch.setattr("hedgerow.learn.blocks.DrawPlan.most_rows", 1000)
+    monkeypatch.setattr("hedgerow.learn.blocks.DrawPlan.max_rows", 1000)
     frame = pd.DataFrame({name: [0] * 20 for name in WEIGHTED.names} | {"w": weights})
     budget = hr.Budget(5)
     learner = hr.PrivateTreeClassifier(1, max_depth=1, schema=WEIGHTED, budget=budget)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Integers
-from hedgerow.learn.chosen_attributes import most_moved
+from hedgerow.learn.chosen_attributes import association_sensitivity
 from hedgerow.learn.learned import BinEvidence
 from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.scorecard import counts as queries
@@ -116,7 +116,7 @@ class Fit:
         if choice.number == choice.all:
             return range(choice.all)
         shares = in_steps(self._shares)
-        moved = most_moved(shares) * self._plan.row
+        moved = association_sensitivity(shares) * self._plan.row
 
         def ask() -> Integers:
             return queries.associations(self._by_class, shares)

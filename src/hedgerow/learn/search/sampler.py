@@ -152,7 +152,7 @@ class ModelSampler:
         """
         # All states are visited, independent of the labels; those without rows have the weight 1 by the prior.
         plan, loss = self._plan, self._plan.loss
-        check_rows(self._rows, plan.rounding.most_rows(weight), "this draw (search='greedy' takes 2^43)")
+        check_rows(self._rows, plan.rounding.max_rows(weight), "this draw (search='greedy' takes 2^43)")
         option = choice_of_many_rows(choose, weight, loss.steps) if self._has_many_rows else choose
         step: Any = 1 + 0j if self._has_many_rows else -(weight / loss.steps)
 
