@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java the tests of Spark and of evaluators of PMML are skipped, so these are not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
-.PHONY: help demo test quick test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers notebooks paper proofs docs dist container verify bench study clean
+.PHONY: help demo test quick test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers catalogues notebooks paper proofs docs dist container verify bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -82,6 +82,9 @@ format: $(VENV)/.check  ## format the code and the pages
 
 numbers: $(VENV)/.installed  ## write the numbers of the pages, from the committed files
 	$(BIN)/python docs/write_numbers.py
+
+catalogues: $(VENV)/.installed  ## update the catalogues of translations from the source, and list what is left to translate
+	$(BIN)/python .ci/catalogues.py
 
 notebooks: $(VENV)/.docs  ## run docs/notebooks, and store what the cells print and draw
 	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb

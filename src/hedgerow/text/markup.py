@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.text.language import language, local_text, translations
 from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
@@ -80,11 +81,34 @@ def templates(folder: Path, **functions: Any) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=pass_eval_context(_shown),
+        extensions=["jinja2.ext.i18n"],
     )
     style = (_SHARED / "page.css").read_text(encoding="utf-8")
-    shared: dict[str, Any] = {"policy": POLICY, "style": Markup(style), **functions}
+    shared: dict[str, Any] = {"policy": POLICY, "style": Markup(style), "language": language, **functions}
     found.globals.update(shared)
+    found.globals.update({name: pass_eval_context(_translating(name)) for name in _TRANSLATIONS})
+    vars(found)["newstyle_gettext"] = True  # ``{% trans %}`` then passes its values to these functions
+    found.policies["ext.i18n.trimmed"] = True  # messages are one line, however the template is wrapped
     return found
+
+
+_TRANSLATIONS = ("gettext", "ngettext", "pgettext", "npgettext")
+
+
+def _translating(name: str) -> Callable[..., str]:
+    """Return what ``{% trans %}`` calls: unlike Jinja's own function, it shows values as other text of the page."""
+    from markupsafe import Markup
+
+    def translate(context: EvalContext, /, *arguments: Any, **values: Any) -> str:
+        message = getattr(translations(), name)(*arguments)
+        shown = {key: _shown(context, _local(value)) for key, value in {"num": arguments[-1], **values}.items()}
+        return (Markup(message) if context.autoescape else message) % shown
+
+    return translate
+
+
+def _local(value: Any) -> Any:
+    return value if hasattr(value, "__html__") else local_text(value)
 
 
 def _shown(context: EvalContext, value: Any) -> Any:
