@@ -109,7 +109,7 @@ def table(heading: str) -> list[tuple[list[str], list[str]]]:
     """Return the rows of a table of the page: the names in its first column, and the rooms of the one that has them."""
     section = PAGE.read_text(encoding="utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
-    column = {"The rooms": 2, "Libraries that few rooms keep to themselves": 1}[heading]
+    column = {"The rooms": 2, "Libraries with restricted imports": 1}[heading]
     return [(re.findall(r"`(\w+)`", cells[0]), re.findall(r"`(\w+)`", cells[column])) for cells in rows]
 
 
@@ -195,7 +195,7 @@ def test_a_circle_of_modules_is_found(line):
 
 
 def test_libraries_stay_in_their_room(found):
-    rows = table("Libraries that few rooms keep to themselves")
+    rows = table("Libraries with restricted imports")
     keepers = {library: rooms for libraries, rooms in rows for library in libraries}
     assert {"ibis", "opendp", "typer"} <= set(keepers)
     assert misplaced(found, keepers) == []
