@@ -37,7 +37,23 @@ def test_a_form_is_written_to_be_filled_in(folder, run):
     assert run("report", "--new-form", "form.yaml", "--force")[0] == 0
     for more in (("model.json",), ("--threshold", "10"), ("--by", "sex"), ("--json",), ("-o", "r.html")):
         code, _, err = run("report", "--new-form", "other.yaml", *more)
-        assert (code, "leave all but --force out" in err, (folder / "other.yaml").exists()) == (2, True, False)
+        assert (code, "only with --force" in err, (folder / "other.yaml").exists()) == (2, True, False)
+
+
+def test_sheets_and_forms_are_in_the_language_that_is_given(fitted, run):
+    for language in ("de", "fr"):
+        assert run("report", "model.json", "--language", language, "-o", f"{language}.html")[0] == 0
+        assert f'<html lang="{language}">' in (fitted / f"{language}.html").read_text("utf-8")
+        assert run("report", "--new-form", f"{language}.yaml", "--language", language)[0] == 0
+        assert (fitted / f"{language}.yaml").read_text("utf-8") == empty_form(language)
+        assert json.loads(run("report", "model.json", "--language", language, "--json")[1])["language"] == language
+    for options, named in (
+        (("model.json", "--json", "--language", "es"), "fr"),
+        (("--new-appetite", "a.yaml", "--language", "de"), "--new-appetite"),
+        (("model.json", "--registry", "r.yaml", "--language", "de"), "--registry"),
+    ):
+        code, out, err = run("report", *options)
+        assert (code, out, named in err) == (2, "", True)
 
 
 def test_a_public_sheet_alone(fitted, run):
@@ -318,4 +334,4 @@ def test_a_risk_appetite_is_written_and_read(fitted, run):
     (fitted / "appetite.yaml").write_text("fewest_rows: many\n")
     refused = run("report", "model.json", "--appetite", "appetite.yaml", "--json")
     assert (refused[0], refused[2].count("\n")) == (2, 1)
-    assert "leave all but --force out" in run("report", "--new-appetite", "a.yaml", "--new-form", "f.yaml")[2]
+    assert "only with --force" in run("report", "--new-appetite", "a.yaml", "--new-form", "f.yaml")[2]

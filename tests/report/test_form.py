@@ -5,6 +5,7 @@ from dataclasses import fields
 import pytest
 
 from hedgerow.report.form import QUESTIONS, Form, empty_form
+from hedgerow.text.language import LANGUAGES
 
 
 def test_an_empty_form_can_be_read_and_states_nothing(tmp_path):
@@ -12,6 +13,15 @@ def test_an_empty_form_can_be_read_and_states_nothing(tmp_path):
     path.write_text(empty_form(), encoding="utf-8")
     assert Form.load(path) == Form()
     assert Form().missing == tuple(QUESTIONS) == tuple(field.name for field in fields(Form))
+
+
+def test_a_form_has_the_same_entries_in_every_language(tmp_path):
+    texts = {language: empty_form(language) for language in LANGUAGES}
+    for language, text in texts.items():
+        (tmp_path / language).write_text(text, encoding="utf-8")
+        assert Form.load(tmp_path / language) == Form()
+    with pytest.raises(ValueError, match=r"language .*en, de, fr.*'es'"):
+        empty_form("es")
 
 
 def test_what_is_filled_in_is_read(tmp_path):
@@ -33,22 +43,22 @@ def test_what_is_filled_in_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("purpose: &a x\npopulation: *a\n", "expected values without anchors and aliases"),
-        ("- purpose\n", "expected a form with entries, got a list"),
-        ("colour: red\n", "expected entries of a form .*, got 1 others"),
-        ("purpose: [a]\n", "expected text as purpose in the form, got a list"),
-        ("purpose: true\n", "expected text as purpose in the form, got a bool"),
-        ("rows_per_unit: 0\n", "expected rows_per_unit in the form to be a whole number from 1 to 10,000, got 0"),
-        ("rows_per_unit: up to six\n", "expected rows_per_unit in the form to be a whole number"),
-        ("rows_per_unit: true\n", "expected rows_per_unit in the form to be a whole number"),
-        ("unit_column: hh\nsecond_unit: hh\n", "got one twice"),
-        ("sensitive: race\n", "expected a list of names"),
-        ("curator_type: hospital\n", "expected curator_type in the form to be one of Government"),
-        ("sector: hospital\n", "expected sector in the form to be one of Technology"),
-        ("publication_date: soon\n", "expected publication_date in the form as YYYY-MM-DD"),
-        (f"purpose: {'x' * 10_001}\n", "at most 10,000 characters as purpose"),
-        (f"sensitive: [{', '.join(f'a{i}' for i in range(201))}]\n", "at most 200 names"),
-        ("x" * 2**18, "at most 131,072 bytes"),
+        ("purpose: &a x\npopulation: *a\n", "anchors and aliases"),
+        ("- purpose\n", r"mapping .*got a list"),
+        ("colour: red\n", r"1 unknown entry.*purpose"),
+        ("purpose: [a]\n", r"purpose .*text, got a list"),
+        ("purpose: true\n", r"purpose .*text, got a bool"),
+        ("rows_per_unit: 0\n", r"rows_per_unit .*from 1 to 10,000, got 0"),
+        ("rows_per_unit: up to six\n", r"rows_per_unit .*'up to six'"),
+        ("rows_per_unit: true\n", r"rows_per_unit .*True"),
+        ("unit_column: hh\nsecond_unit: hh\n", r"unit_column and second_unit .*'hh'"),
+        ("sensitive: race\n", r"sensitive .*list .*'race'"),
+        ("curator_type: hospital\n", r"curator_type .*Government.*'hospital'"),
+        ("sector: hospital\n", r"sector .*Technology.*'hospital'"),
+        ("publication_date: soon\n", r"publication_date .*YYYY-MM-DD.*'soon'"),
+        (f"purpose: {'x' * 10_001}\n", r"purpose .*10,000 .*10,001"),
+        (f"sensitive: [{', '.join(f'a{i}' for i in range(201))}]\n", r"sensitive .*200 names"),
+        ("x" * 2**18, "131,072 bytes"),
     ],
 )
 def test_other_files_are_refused(tmp_path, text, message):

@@ -36,6 +36,7 @@ from hedgerow.report.appetite import DEFAULT
 from hedgerow.report.checks import Status
 from hedgerow.report.report import leaves_name, private_name
 from hedgerow.tables.table_files import PIPE
+from hedgerow.text.language import Language
 
 app = typer.Typer(add_completion=False)
 
@@ -78,7 +79,7 @@ class Inputs:
             FileBudget(self.ledger).check_head(self.head)
         _check_rows(self.data, self.test, self.by)
 
-    def report_on(self, model: Path, text: TextOptions) -> Report:
+    def report_on(self, model: Path, text: TextOptions, language: Language) -> Report:
         """Return the report on the model of a file."""
         released = any_model(model, self.schema, needed=True)
         return Report.of(
@@ -103,6 +104,7 @@ class Inputs:
                 appetite=self.appetite,
                 attack=self.attack,
             ),
+            language=language,
         )
 
 
@@ -154,6 +156,7 @@ def report(
     inputs: Inputs,
     twins: Twins,
     text: TextOptions,
+    language: Annotated[Language | None, option("Language of the sheets, or of the form.  \\[en]")] = None,
     new_form: Annotated[Path | None, option("Write an empty form to this file, and stop.")] = None,
     new_appetite: Annotated[Path | None, option("Write the default thresholds to this file, and stop.")] = None,
     force: Force = False,
@@ -190,15 +193,17 @@ def report(
     hedgerow report model.json --ledger budget.json --check
     """
     if new_form is not None or new_appetite is not None:
-        _write_template(new_form, new_appetite, context, force=force)
+        _write_template(new_form, new_appetite, language, context, force=force)
         return
     models = models or []
+    if twins.registry is not None and language not in (None, "en"):
+        raise ArgumentError(f"--registry needs a report in English, got --language {language}; leave one of them out.")
     _check_asked(models, output, twins, (inputs.evaluation, *(inputs.attack or ())), as_json=as_json, check=check)
     check_outputs((*_sheets(output), *twins.files), *models, *inputs.files, force=force)
     inputs.check()
     text.check_used("--data or --test", used=(inputs.data, inputs.test) != (None, None))
     with stage("making the report"):
-        every = {name: inputs.report_on(path, text) for name, path in _names(models).items()}
+        every = {name: inputs.report_on(path, text, language or "en") for name, path in _names(models).items()}
         first = every[next(iter(every))]
         found = first if len(models) == 1 else Comparison.of(every)
     made = twins.made(first, models[0].name)
@@ -234,14 +239,18 @@ def _thresholds(path: Path | None, fewest_rows: int | None) -> Appetite:
     return Appetite.load(path)
 
 
-def _write_template(form: Path | None, appetite: Path | None, context: typer.Context, *, force: bool) -> None:
+def _write_template(
+    form: Path | None, appetite: Path | None, language: Language | None, context: typer.Context, *, force: bool
+) -> None:
     name, path = ("appetite", appetite) if form is None else ("form", form)
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
-    if path is None or not given <= {f"new_{name}", "force"}:
-        raise ArgumentError(f"--new-{name} writes a file to fill in and stops: leave all but --force out.")
+    allowed = {"force", "language"} if name == "form" else {"force"}
+    if path is None or not given <= {f"new_{name}", *allowed}:
+        others = " and ".join(f"--{option}" for option in sorted(allowed))
+        raise ArgumentError(f"--new-{name} writes a file to fill in; it can be combined only with {others}.")
     check_output(path, force=force)
-    text = empty_form() if form is not None else appetite_template()
+    text = empty_form(language or "en") if form is not None else appetite_template()
     todo = "fill it in" if form is not None else "change what differs"
     write_said(path, text, f": {todo}, then run: hedgerow report model.json --{name} {path} -o report.html")
 

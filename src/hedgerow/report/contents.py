@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from hedgerow.errors import ArgumentError
 from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.checks import STATUSES, Check, Interval, SheetKind, Status, interval_dict
+from hedgerow.text.language import Language, in_language
+from hedgerow.text.language import language as current_language
 from hedgerow.text.markup import templates
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
@@ -210,7 +212,8 @@ class Sheet:
     It says what is reported on (`title`), when the report was made, and by which software; then checks and sections.
     For a model with a guarantee the public sheet `decides`: exact functions of the rows, which the board's sheet adds,
     are informative. For one without, the board's sheet decides, and the public one examines nothing that is stored.
-    `appetite` has the thresholds of the checks.
+    `appetite` has the thresholds of the checks. `language` is the language of all text; keys, statuses and values are
+    the same in every language.
     """
 
     kind: SheetKind
@@ -221,6 +224,7 @@ class Sheet:
     sections: tuple[Section, ...]
     decides: bool = True
     appetite: Appetite = DEFAULT
+    language: Language = field(default_factory=current_language)
 
     @property
     def is_private(self) -> bool:
@@ -253,7 +257,8 @@ class Sheet:
     @property
     def not_examined(self) -> tuple[str, ...]:
         """What was not examined, in a few words each; what is essential comes first."""
-        return self._titles("not_run")
+        with in_language(self.language):
+            return self._titles("not_run")
 
     def _titles(self, status: Status) -> tuple[str, ...]:
         """Return what the checks of a status that a decision may use are about, the essential ones first."""
@@ -270,6 +275,10 @@ class Sheet:
     @property
     def verdict(self) -> str:
         """What the checks say together, what a person has to review, and what was not examined."""
+        with in_language(self.language):
+            return self._verdict()
+
+    def _verdict(self) -> str:
         missing = self.not_examined
         without = f" Not examined: {_listed(missing)}." if missing else ""
         if self._leaves_decision:
@@ -302,6 +311,7 @@ class Sheet:
             "title": self.title,
             "date": self.date.isoformat(),
             "software": self.software,
+            "language": self.language,
             "decides": self.decides,
             "status": self.status,
             "verdict": self.verdict,
@@ -351,7 +361,8 @@ _PARTS = ("question", "answer", "notes", "words", "measure")
 
 
 def page(sheet: Sheet) -> str:
-    return rendered("sheet.html", sheet=sheet)
+    with in_language(sheet.language):
+        return rendered("sheet.html", sheet=sheet)
 
 
 def json_text(data: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from hedgerow.report.record import record_json
 from hedgerow.report.report import Report
 from hedgerow.report.standards import ACRO_STATUS, ACRO_VERSION
 from hedgerow.schema.files import mapping_text
+from hedgerow.text.language import in_language
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import listed
 
@@ -50,7 +51,8 @@ def crate_zip(report: Report) -> bytes:
     }
     if subject.released is not None and subject.is_private:
         parts["outputs/model.json"] = subject.released.to_json()
-    metadata = json.dumps(_metadata(report, tuple(parts)), indent=2, ensure_ascii=False) + "\n"
+    with in_language(report.language):
+        metadata = json.dumps(_metadata(report, tuple(parts)), indent=2, ensure_ascii=False) + "\n"
     payload = {"data/ro-crate-metadata.json": metadata, **{f"data/{name}": text for name, text in parts.items()}}
     identifier = str(uuid4())
     return _zipped(f"report-{identifier}", _bag(payload, identifier, report.public.date.isoformat()))
@@ -151,7 +153,8 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
     outcome = {column: {str(i): getattr(one, column) for i, one in enumerate(checks)} for column in columns}
     for end, column in enumerate(("low", "high")):
         outcome[column] = {str(i): one.interval and one.interval[end] for i, one in enumerate(checks)}
-    comments = [f"Threshold of the risk appetite: {one}" for one in appetite.differences]
+    with in_language(report.language):
+        comments = [f"Threshold of the risk appetite: {one}" for one in appetite.differences]
     entry = {
         "uid": "output_0",
         "status": status,
@@ -181,6 +184,8 @@ def registry_record(report: Report) -> dict[str, Any]:
     card, form, schema = subject.card, subject.form, subject.schema
     if not card.is_private:
         raise ArgumentError("expected a model with a guarantee of privacy for the registry, got one without.")
+    if report.language != "en":
+        raise ArgumentError(f"expected a report in English (en) for the registry, got one in {report.language}.")
     _check_stated(form, REGISTRY_FIELDS, "the registry")
     digest = "none" if schema is None else schema.digest
     deployment = {

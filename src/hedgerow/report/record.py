@@ -21,6 +21,7 @@ from hedgerow.report.report import Report
 from hedgerow.report.standards import ACRO_STATUS, ACRO_VERSION, SATRE, SATRE_VERSION, risks_of
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import person_bound
+from hedgerow.text.language import in_language
 
 FORMAT, VERSION = "hedgerow/airlock-record", 1
 SCHEMA = Path(__file__).with_name("airlock-record-1.schema.json")
@@ -54,6 +55,8 @@ def airlock_record(report: Report, *, private: bool = False) -> dict[str, Any]:
     """
     sheet, subject = report.sheet(private=private), report.subject
     not_run = sheet.by_status("not_run")
+    with in_language(report.language):
+        checks = [_check(check, sheet.appetite) for check in sheet.checks]
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -69,7 +72,7 @@ def airlock_record(report: Report, *, private: bool = False) -> dict[str, Any]:
         "appetite": sheet.appetite.stated(),
         "status": sheet.status,
         "decides": sheet.decides,
-        "checks": [_check(check, sheet.appetite) for check in sheet.checks],
+        "checks": checks,
         "attacks": [attack.to_dict() for attack in report.attacks] if private else [],
         "not_examined": [
             {"check": one.key, "essential": one.essential, "needs": list(CATALOGUE[one.key].needs)} for one in not_run

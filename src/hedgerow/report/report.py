@@ -23,7 +23,7 @@ from hedgerow.audit import AttackRecord, AttackResult, LabelledRows, LeafRisk, R
 from hedgerow.audit.attack_record import MARK
 from hedgerow.audit.inference.overfitting import Overfit
 from hedgerow.audit.readers.columns import Features
-from hedgerow.boundary.arguments import check_flag
+from hedgerow.boundary.arguments import check_choice, check_flag
 from hedgerow.boundary.durable import reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
 from hedgerow.evaluation.evaluation import Evaluation
@@ -42,6 +42,7 @@ from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, check_optional
 from hedgerow.schema.schema import Schema
+from hedgerow.text.language import LANGUAGES, Language, in_language
 from hedgerow.text.values import inert
 
 _ENDINGS = (".html", ".json")
@@ -61,6 +62,11 @@ class Sheets:
     def to_json(self, *, private: bool = False) -> str:
         """Return a sheet as JSON: the public one, or that for the board; raises as `to_html` does."""
         return json_text(self.sheet(private=private).to_dict())
+
+    @property
+    def language(self) -> Language:
+        """The language of the sheets."""
+        return self.public.language
 
     @property
     def deciding(self) -> Sheet:
@@ -152,6 +158,7 @@ class Report(Sheets):
         class_weight: ClassWeight | None = None,
         files: tuple[FileDigest, ...] = (),
         on: date | None = None,
+        language: Language = "en",
     ) -> Self:
         """Make the report of a model.
 
@@ -184,6 +191,8 @@ class Report(Sheets):
             The digests of the files that the arguments were read from, by `hedgerow.report.file_digests`.
         on : date, optional
             The date of the report. Default: today, in UTC.
+        language : {"en", "de", "fr"}, default="en"
+            The language of the text. Keys, statuses and values do not depend on it.
 
         Raises
         ------
@@ -195,6 +204,7 @@ class Report(Sheets):
         """
         check_optional(releases, Releases, "a record of releases (report.Releases)", "releases")
         check_optional(on, date, "a date", "on")
+        check_choice("language", language, LANGUAGES)
         for name, rows, pair in (("train", "training", train), ("test", "held-out", test)):
             if pair is not None and not len(LabelledRows.of_pair(name, pair)):
                 raise ArgumentError(f"expected {rows} rows, got a table without rows; leave it out.")
@@ -212,10 +222,11 @@ class Report(Sheets):
         found = attached(attacks, subject, train, test)
         columns = _columns(by, subject.sensitive_attributes)
         made = on or datetime.now(UTC).date()
-        public = _public(subject, releases, _check_evaluation(evaluation, subject), made)
-        if subject.is_private and train is None and test is None and not found:
-            return cls(public, None, subject, releases)
-        board = _board(subject, public, releases, train, test, found, columns)
+        examined = _check_evaluation(evaluation, subject)
+        has_board = not subject.is_private or train is not None or test is not None or bool(found)
+        with in_language(language):
+            public = _public(subject, releases, examined, made)
+            board = _board(subject, public, releases, train, test, found, columns) if has_board else None
         return cls(public, board, subject, releases, tuple(one.record for one in found))
 
     @property
@@ -491,11 +502,15 @@ class Comparison(Sheets):
         schemas = (one.subject.schema for one in reports.values())
         if len({None if schema is None else schema.label for schema in schemas}) > 1:
             raise ArgumentError("expected models that predict the same column, got some with other labels or classes.")
+        if len({one.language for one in reports.values()}) > 1:
+            raise ArgumentError("expected reports in one language, got reports in several.")
         boards = {name: one.board for name, one in reports.items() if one.board is not None}
-        lengths = {name: _length(one.subject) for name, one in reports.items()}
-        public = {name: one if reports[name].subject.is_private else () for name, one in lengths.items()}
-        board = _sheet(boards, lengths) if len(boards) == len(reports) else None
-        return cls(_sheet({name: one.public for name, one in reports.items()}, public), board)
+        language = next(iter(reports.values())).language
+        with in_language(language):
+            lengths = {name: _length(one.subject) for name, one in reports.items()}
+            public = {name: one if reports[name].subject.is_private else () for name, one in lengths.items()}
+            board = _sheet(boards, lengths) if len(boards) == len(reports) else None
+            return cls(_sheet({name: one.public for name, one in reports.items()}, public), board)
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.public.title}; {'public sheet only' if self.board is None else 'two sheets'}>"

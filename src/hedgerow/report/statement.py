@@ -6,7 +6,7 @@ and what is not covered. The checklist follows NIST SP 800-226 (2025). All numbe
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from os import PathLike
 from pathlib import Path
@@ -36,6 +36,8 @@ from hedgerow.report.promises import largest_belief, largest_rate, mechanism_wor
 from hedgerow.report.report import Report
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import judged_bound, person_bound
+from hedgerow.text.language import Language, in_language
+from hedgerow.text.language import language as current_language
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import listed
 
@@ -77,6 +79,8 @@ class Statement:
         The parts of the statement.
     checklist : Section
         The checklist, as one table.
+    language : str
+        The language of the report and of the statement.
 
     Examples
     --------
@@ -96,6 +100,7 @@ class Statement:
     status: Status
     sections: tuple[Section, ...]
     checklist: Section
+    language: Language = field(default_factory=current_language)
 
     @classmethod
     def of(cls, report: Report, *, private: bool = False) -> Self:
@@ -104,8 +109,13 @@ class Statement:
         ValueError if `private` is True and the report has no sheet for the board.
         """
         check_flag("private", private)
-        sheet, subject = report.sheet(private=private), report.subject
-        deciding = report.deciding if private else sheet  # of rows for the board alone
+        sheet = report.sheet(private=private)
+        with in_language(report.language):
+            return cls._of(report, sheet, report.deciding if private else sheet)  # of rows for the board alone
+
+    @classmethod
+    def _of(cls, report: Report, sheet: Sheet, deciding: Sheet) -> Self:
+        subject = report.subject
         sections = (
             _model(subject, sheet),
             _data(subject, sheet),
@@ -129,11 +139,13 @@ class Statement:
 
     def to_html(self) -> str:
         """Return it as a page that needs nothing else, and that word processors open."""
-        return rendered("statement.html", statement=self)
+        with in_language(self.language):
+            return rendered("statement.html", statement=self)
 
     def to_text(self) -> str:
         """Return it as plain text with the headings and tables of Markdown."""
-        return rendered("statement.txt", statement=self)
+        with in_language(self.language):
+            return rendered("statement.txt", statement=self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file as the ending of its name says: .html, .txt or .json. An existing file is replaced.
@@ -175,6 +187,7 @@ class Statement:
             "title": self.title,
             "date": self.date.isoformat(),
             "software": self.software,
+            "language": self.language,
             "status": self.status,
             "sections": [section.to_dict() for section in self.sections],
             "checklist": self.checklist.to_dict(),
