@@ -138,7 +138,7 @@ def test_the_page_lists_every_room():
     assert set(contract()) == rooms - {"__init__"} | {PUBLIC}
 
 
-def test_rooms_import_what_the_page_allows(found):
+def test_rooms_import_only_rooms_that_the_page_allows(found):
     assert forbidden(found, contract()) == []
 
 
@@ -205,7 +205,7 @@ def test_only_the_gate_charges_a_budget(modules):
     assert calling(modules, "charge", "allocate") == {"hedgerow.privacy.gate"}
 
 
-def test_only_the_gate_opens_a_gate_and_notes_on_errors_what_was_charged(modules):
+def test_only_the_gate_opens_gates_and_notes_charges_on_errors(modules):
     """Callers pass `spend` or `spend_share` a function that returns the finished result, and place no guard."""
     assert calling(modules, "Gate") == {"hedgerow.privacy.gate"}
     own = {"hedgerow.privacy.gate", "hedgerow.privacy.budget"}
@@ -274,7 +274,7 @@ def test_no_program_decides_by_a_sentence_of_a_card(modules):
     assert reading <= OTHER_WORDS | {"hedgerow.privacy.wording"}
 
 
-def test_only_what_shows_cards_to_people_reads_their_sentences(modules):
+def test_only_display_code_reads_the_sentences_of_cards(modules):
     readers = {name for name, source in modules.items() if rendered(nodes_of(source)[0])}
     assert readers <= DISPLAY | OTHER_WORDS
     assert readers >= DISPLAY

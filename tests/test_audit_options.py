@@ -292,7 +292,7 @@ def test_every_attack_and_every_option_of_it_is_listed():
 @pytest.mark.parametrize(
     ("name", "option"), [(name, option) for name, (*_, more) in ATTACKS.items() for option in more]
 )
-def test_each_option_of_an_attack_changes_what_it_measures(name, option):
+def test_each_option_of_an_attack_changes_its_measurement(name, option):
     usual = measured(name, {})
     assert measured(name, {}) == usual
     assert measured(name, {option: ATTACKS[name][-1][option]}) != usual

@@ -138,7 +138,7 @@ def test_binary_datasets_are_boolean_throughout(name, real):
 # Sensitive columns
 
 
-def test_every_dataset_says_which_columns_are_sensitive():
+def test_every_dataset_names_its_sensitive_columns():
     assert set(SENSITIVE) == set(NAMES)
 
 
@@ -167,7 +167,7 @@ def test_sensitive_indicators_are_those_of_the_named_groups(name, starts, real):
 # Where they come from
 
 
-def test_unknown_names_are_refused_with_the_known_ones_sorted():
+def test_an_unknown_name_raises_an_error_with_sorted_known_names():
     assert list(NAMES) == sorted(SHAPES)
     with pytest.raises(ValueError, match=r"one of adult, adult_binary, .*, german_binary, got 'titanic'"):
         datasets.load("titanic")

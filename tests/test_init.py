@@ -22,7 +22,7 @@ def typed():
 
 
 @pytest.mark.parametrize("name", [name for name in hedgerow.__all__ if name != "__version__"])
-def test_a_name_is_what_a_type_checker_takes_it_for(name):
+def test_a_name_has_the_type_that_a_type_checker_infers(name):
     module = typed()[name]
     expected = sys.modules[f"hedgerow.{name}"] if module == "hedgerow" and getattr(hedgerow, name) else None
     if expected is None:
@@ -42,7 +42,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
         _ = hedgerow.engines.nothing
 
 
-def test_importing_hedgerow_imports_none_of_the_libraries():
+def test_importing_hedgerow_imports_no_heavy_library():
     libraries = {"numpy", "pandas", "sklearn", "scipy", "ibis", "opendp"}
     code = f"import sys, hedgerow; print(sorted({libraries} & {{*sys.modules}}))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -66,7 +66,7 @@ def public_objects():
                 )
 
 
-def test_what_is_public_has_a_docstring():
+def test_public_names_have_a_docstring():
     found = dict(public_objects())
     assert len(found) > 500
     assert [name for name, thing in found.items() if not inspect.getdoc(thing)] == []

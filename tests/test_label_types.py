@@ -146,7 +146,7 @@ SLOW = {"membership", "lira", "report", "plan"}
 )
 @pytest.mark.parametrize(("label", "y"), CASES)
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_type_of_the_labels_does_not_change_what_is_measured(entry, label, y):
+def test_the_type_of_the_labels_does_not_change_measurements(entry, label, y):
     assert ENTRIES[entry](label, y) == expected(entry, label)
 
 
@@ -158,14 +158,14 @@ def test_default_models_are_right_on_most_rows_of_an_easy_public_table(label, y)
 
 @pytest.mark.parametrize("kind", ["bool", "int64", "float", "pandas boolean", "pyarrow bool"])
 @pytest.mark.parametrize("fitted_on", ["bool", "int64"])
-def test_a_report_on_a_model_of_scikit_learn_compares_booleans_with_0_and_1(kind, fitted_on):
+def test_a_report_on_a_sklearn_model_equates_booleans_with_0_and_1(kind, fitted_on):
     model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(FRAME, ZERO_ONE[fitted_on])
     sheet = hr.Report.of(model, test=(FRAME, ZERO_ONE[kind])).to_html(private=True)
     right = 100 * np.mean(model.predict(FRAME) == TRUTH)
     assert f"The model is right on {right:.1f} % of held-out rows" in sheet
 
 
-def test_a_score_counts_a_label_that_is_no_class_as_an_error_and_refuses_a_missing_one():
+def test_score_counts_unknown_labels_as_errors_and_raises_for_missing_labels():
     label = hr.Label("y", ("no", "yes"))
     model, y = model_of(label), np.array(words("no", "yes"), dtype=object)
     right = model.predict(FRAME) == y

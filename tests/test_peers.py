@@ -73,7 +73,7 @@ def test_a_package_that_must_be_there_is_missed(tmp_path):
 
 
 @pytest.mark.parametrize("package", PEERS)
-def test_who_meets_a_package_says_so_by_the_marker(package):
+def test_tests_of_optional_packages_have_the_marker(package):
     """No other way to import one is used, so that none of these tests can be skipped unseen."""
     own = Path(__file__)
     texts = {path: path.read_text() for path in TESTS.rglob("*.py") if path not in (own, own.with_name("peers.py"))}

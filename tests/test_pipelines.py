@@ -65,7 +65,7 @@ SCALERS = [
 @pytest.mark.parametrize(
     ("scaler", "is_sparse"), [*((one, False) for one in SCALERS), *((one, True) for one in UNCENTRED)], ids=str
 )
-def test_scalers_compute_what_they_compute_themselves(scaler, is_sparse):
+def test_scalers_compute_the_same_as_scikit_learn(scaler, is_sparse):
     scaler.fit(NUMBERS)
     new = np.vstack([NUMBERS, 2 * NUMBERS, np.full((1, 3), np.nan)])
     step = read_one(scaler, is_sparse=is_sparse)
@@ -178,7 +178,7 @@ def test_replacements_are_plain_values():
     assert read_one(imputer) == Imputation((1, "a"))
 
 
-def test_nested_pipelines_are_one():
+def test_nested_pipelines_are_flattened():
     scaler, other = StandardScaler(), MinMaxScaler()
     nested = make_pipeline(make_pipeline(None, scaler), "passthrough", make_pipeline(other, "model"))
     assert split_pipeline(nested, lambda model: hasattr(model, "steps")) == ([scaler, other], "model")
@@ -213,7 +213,7 @@ def plain(value):
     return type(value) in (str, int, float, bool, type(None))
 
 
-def test_what_is_read_is_plain_down_to_its_last_part():
+def test_a_pipeline_is_read_into_plain_values_only():
     frame = WORDS.assign(**dict(zip("xyz", NUMBERS.T, strict=True)))
     numbers = make_pipeline(SimpleImputer(), StandardScaler(), KBinsDiscretizer(3, strategy="uniform"))
     words = [(f"w{i}", clone(encoder), ["hue", "code"]) for i, encoder in enumerate(ENCODERS)]

@@ -132,7 +132,7 @@ def test_no_rows_are_a_tally_of_nothing(labels):
 
 @pytest.mark.parametrize("max_literals", [1, 2, 3, 4])
 @given(block=st.sampled_from([tally._BLOCK, 3]), classes=st.sampled_from([2, 3]), data=st.data())
-def test_class_counts_are_those_of_rows_evaluated_one_by_one(block, max_literals, classes, data):
+def test_class_counts_equal_the_counts_of_single_rows(block, max_literals, classes, data):
     table = [row for row in data.draw(tables) if row["ill"] in SCHEMA.classes[:classes]]
     schema = Schema(SCHEMA.attributes, Label("ill", SCHEMA.classes[:classes]))
     candidates = Candidates.of(schema, max_literals)
@@ -184,7 +184,7 @@ def caught_by(antecedent, row):
 
 
 @given(tables, antecedents.filter(bool))
-def test_without_an_antecedent_only_the_rows_that_do_not_satisfy_it_are_left(table, rules):
+def test_without_an_antecedent_keeps_rows_that_do_not_satisfy_it(table, rules):
     left = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA).without(rules[0])
     assert patterns(left) == count_by_hand(SCHEMA, [row for row in table if not caught_by(rules[0], row)])
 
@@ -201,7 +201,7 @@ def test_leaves_are_the_rows_that_each_rule_is_the_first_to_catch(table, rules):
 
 
 @given(tables, rows, antecedents)
-def test_one_row_more_changes_one_leaf_by_one(table, more, rules):
+def test_adding_a_row_changes_one_leaf_by_one(table, more, rules):
     before, after = (Tally.count(pl.DataFrame(columns(t)), "ill", SCHEMA) for t in (table, [*table, more]))
     change = after.leaf_counts(rules) - before.leaf_counts(rules)
     assert sorted(change.ravel().tolist()) == [0] * (change.size - 1) + [1]
@@ -239,7 +239,7 @@ BAD_CELLS = {
 
 
 @pytest.mark.parametrize(("bins", "labels", "column", "message"), BAD_CELLS.values(), ids=BAD_CELLS)
-def test_a_bin_that_does_not_fit_is_an_error_that_names_its_column_and_quotes_none(bins, labels, column, message):
+def test_an_invalid_bin_raises_an_error_that_names_the_column_only(bins, labels, column, message):
     with pytest.raises(DomainError, match=f"column '{column}': .*{message}") as error:
         Tally.count(pd.DataFrame({"a": pd.Series(bins, dtype=object)}), labels, DECLARED)
     assert error.value.column == column
@@ -248,7 +248,7 @@ def test_a_bin_that_does_not_fit_is_an_error_that_names_its_column_and_quotes_no
 
 @pytest.mark.parametrize("bins", [[2, 1], [0.5, 1], [None, 1], ["true", SECRET], [SECRET, 1], [{SECRET: 1}, None]])
 @pytest.mark.parametrize("column", ["age", "label"])
-def test_without_a_schema_what_is_not_boolean_is_an_error_that_tells_how_to_get_one(bins, column):
+def test_without_a_schema_non_boolean_columns_raise_an_error_with_advice(bins, column):
     good = {"age": [True, False], "label": [True, False]} | {column: pd.Series(bins, dtype=object)}
     with pytest.raises(
         DomainError, match=rf"column '{column}': not boolean; .*Schema\.load.*Schema\.from_public"
@@ -294,7 +294,7 @@ def test_a_table_that_does_not_fit_its_schema_is_an_error(X, y, schema, error, m
         (Boolean(missing="bin", missing_values=("?",)), ["1", "0"], "?"),
     ],
 )
-def test_one_row_more_never_moves_another_even_where_it_changes_the_type_of_the_column(attribute, bins, more):
+def test_adding_a_row_changes_no_other_row_even_if_the_column_type_changes(attribute, bins, more):
     """One bin makes a reader that infers types turn numbers into text or back; the other rows must not move."""
     schema = Schema({"a": attribute}, Label("y", (0, 1)))
 
@@ -323,7 +323,7 @@ def test_a_boolean_column_is_neither_words_nor_numbers(attribute):
 
 @pytest.mark.parametrize("max_literals", [1, 2, 3])
 @given(table=tables)
-def test_patterns_are_distinct_rows_with_the_candidates_that_each_satisfies(max_literals, table):
+def test_patterns_are_distinct_rows_with_the_candidates_they_satisfy(max_literals, table):
     candidates = Candidates.of(SCHEMA, max_literals)
     counted = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)
     satisfied, counts = counted.patterns(candidates)
@@ -372,7 +372,7 @@ def plain(row):
 
 
 @given(tables, st.lists(rows, max_size=3), st.integers(0, 3))
-def test_the_distance_of_two_tallies_is_the_number_of_rows_added_or_removed(table, more, fewer):
+def test_the_distance_of_tallies_is_the_number_of_added_or_removed_rows(table, more, fewer):
     one, other = table, [*table[fewer:], *more]
     first, second = (Tally.count(pl.DataFrame(columns(rows)), "ill", SCHEMA) for rows in (one, other))
     expected = rows_between(map(plain, one), map(plain, other))

@@ -20,7 +20,7 @@ REPORTS = ("report/private-list.png", "report/optimal-tree.png", "report/overfit
 
 
 @pytest.mark.parametrize("name", [*PICTURES, *REPORTS])
-def test_pictures_that_show_a_version_were_made_by_this_one(name):
+def test_pictures_with_a_version_show_the_current_version(name):
     """`python docs/pictures.py` and `python benchmarks/reports.py` write the version into the file, too."""
     with Image.open(ROOT / "docs" / name) as picture:
         software = picture.info.get("Software") or picture.info["comment"].decode()

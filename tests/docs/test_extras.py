@@ -103,7 +103,7 @@ for block in re.findall(r"^```python\\n(.*?)^```", page, re.DOTALL | re.MULTILIN
         ("plan --schema schema.yaml --rows 300 --plot plan.png --public rows.csv", "plots"),
     ],
 )
-def test_what_is_missing_is_named(place, line, extra):
+def test_missing_parts_are_named(place, line, extra):
     (place / "rows.parquet").touch()
     (place / "small.json").write_text(SMALL.to_json())
     ended = run(commands([line]), place)

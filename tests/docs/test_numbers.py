@@ -45,7 +45,7 @@ def test_every_place_of_a_docstring_has_a_number_or_a_table():
             assert kinds or "/" in place[1], (name, place[1])
 
 
-def test_no_line_begins_with_a_mark_of_a_number_which_would_end_its_paragraph():
+def test_no_line_begins_with_a_number_mark_that_would_end_its_paragraph():
     begins = re.compile(r"^ {0,3}<!-- n: ", re.MULTILINE)  # `make format` indents such a line by four
     assert not [page for page in writer.pages() if begins.search(page.read_text("utf-8"))]
 
@@ -84,7 +84,7 @@ def test_a_number_that_is_not_on_the_page_fails(tmp_path):
         Page(str(file)).says("It takes {} s", "31")
 
 
-def test_the_forecast_on_the_page_is_the_one_that_is_printed(tmp_path):
+def test_the_forecast_on_the_page_equals_the_printed_forecast(tmp_path):
     text = (ROOT / "docs" / "forecasts.md").read_text("utf-8")
     (schema,) = re.findall(r"<!-- file: patients.yaml -->\n+```yaml\n(.*?)```", text, re.DOTALL)
     (path := tmp_path / "patients.yaml").write_text(schema, "utf-8")

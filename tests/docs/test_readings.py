@@ -18,7 +18,7 @@ def note(model, prediction):
     return line.partition("#")[2].strip()
 
 
-def test_the_group_of_the_tree_is_the_one_that_is_read():
+def test_the_group_of_the_tree_is_the_group_in_the_file():
     tree = loaded("tree")
     (leaf,) = (place for place, said in enumerate(tree.predictions) if said == "yes")
     assert tree.conditions[leaf] == "stays > 1 and age > 75 and emergency"

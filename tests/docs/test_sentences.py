@@ -30,7 +30,7 @@ def test_exact_draws_lose_less_than_greedy_models():
             assert lost["exact"] < 0.005
 
 
-def test_runs_are_as_many_as_the_page_says():
+def test_the_page_states_the_number_of_runs():
     for name in ("league", "scorecards", "several_classes", "two_way_tables"):
         assert {row["splits"] for row in records(f"{name}.csv")} == {"20"}
     assert {row["runs"] for row in records("federation.csv")} == {"20"}
@@ -38,7 +38,7 @@ def test_runs_are_as_many_as_the_page_says():
     assert full == 4 * quarter
 
 
-def test_scorecards_are_ahead_of_aim_at_small_epsilon_and_take_a_twentieth_of_its_time():
+def test_scorecards_beat_aim_at_small_epsilon_in_a_twentieth_of_its_time():
     found = {(row["table"], row["epsilon"], row["learner"]): row for row in records("aim.csv")}
     tables = {name for name, _, _ in found}
     for (name, epsilon, learner), row in found.items():
@@ -51,7 +51,7 @@ def test_scorecards_are_ahead_of_aim_at_small_epsilon_and_take_a_twentieth_of_it
         assert min(of_aim) > float(found[name, "0.1", "scorecard"]["log-loss"])
 
 
-def test_residuals_raise_every_score_but_one_and_change_nothing_where_they_are_not_asked_for():
+def test_residuals_raise_all_scores_except_one_and_are_optional():
     asked = [row for row in records("several_classes.csv") if any(float(row[f"{score}, more"]) for score in SCORES)]
     assert {row["table"] for row in asked} <= {"ctg", "compas, risk", "adult, relationship"}
     assert all(float(row["log-loss, more"]) < -4 * float(row["standard error of log-loss, more"]) for row in asked)
@@ -83,7 +83,7 @@ def test_questions_about_some_columns_gain_no_two_standard_errors():
     assert all(float(row["more than all"]) < -0.1 for row in some if row["table"] == "compas")
 
 
-def test_joint_cut_points_are_worse_where_one_value_has_most_rows_and_bins_are_many():
+def test_joint_cut_points_are_worse_for_many_bins_and_a_dominant_value():
     many = {"age": 99, "hours-per-week": 52, "capital-gain": 10}
     for row in records("cut_points.csv"):
         if row["epsilon"] == "0.5":
@@ -91,7 +91,7 @@ def test_joint_cut_points_are_worse_where_one_value_has_most_rows_and_bins_are_m
             assert (joint > alone) == (int(row["bins"]) >= many[row["number"]])
 
 
-def test_it_is_the_same_to_a_tree_how_cut_points_were_learned_and_better_not_to_learn_any():
+def test_the_method_of_learning_cut_points_does_not_matter_to_a_tree():
     for row in records("cut_points_trees.csv"):
         assert (row["bins"], row["splits"]) == ("5", "20")
         error = hypot(float(row["std. error, jointly"]), float(row["std. error, one at a time"]))
@@ -104,7 +104,7 @@ def test_gram_products_win_everywhere():
     assert all(float(ratio) > 1 for ratio in ratios if ratio)
 
 
-def test_counting_is_not_within_the_goal_of_text_that_is_grouped_as_it_is():
+def test_counting_exceeds_the_time_goal_for_ungrouped_text():
     assert all(float(row["tally / text as it is"]) > 1.3 for row in records("engines.csv"))
 
 
@@ -122,7 +122,7 @@ def test_tallies_of_spark_and_classifiers_as_data_differ_in_no_row():
     assert [row["rows that differ"] for row in records("hypotheses.csv")] == ["0"] * 5
 
 
-def test_as_many_groups_more_shuffle_as_many_bytes_more_in_either_number_of_partitions():
+def test_shuffled_bytes_grow_with_groups_for_both_numbers_of_partitions():
     six = {(row["rows"], row["partitions"]): row for row in records("spark.csv") if row["attributes"] == "6"}
     for key in ("groups", "bytes shuffled"):
         more = {each: int(six["10000000", each][key]) / int(six["1000000", each][key]) for each in ("3", "10")}
@@ -136,7 +136,7 @@ def test_every_solver_that_is_certified_finds_the_same_errors_at_depth_5():
     assert errors["STreeD"] == errors["hedgerow"] == errors["DL8.5, shortcuts off"]
 
 
-def test_the_fit_that_is_timed_has_as_many_candidates_as_its_size_says():
+def test_the_timed_fit_has_the_stated_number_of_candidates():
     booleans = Schema({f"x{i}": Boolean() for i in range(20)}, Label("y", (0, 1)))
     assert records("speed.csv")[1]["size"] == f"{count_candidates(booleans, 2)} candidates, K = 5"
 
@@ -152,7 +152,7 @@ def test_noisy_gini_is_better_below_one_epsilon_or_above_one():
     assert min(wins["german"][True]) > max(wins["german"][False])
 
 
-def test_private_trees_of_numbers_are_near_cart_but_on_the_smallest_table():
+def test_private_regression_trees_are_near_cart_on_larger_tables():
     r2 = {(row["table"], row["learner"], row["epsilon"]): float(row["R2"]) for row in records("outcomes.csv")}
     missed = [
         (table, epsilon)
@@ -164,7 +164,7 @@ def test_private_trees_of_numbers_are_near_cart_but_on_the_smallest_table():
     assert r2["pupils", "scorecard", "0.1"] > 0.85 * r2["pupils", "CART of depth 3", ""]
 
 
-def test_the_model_that_the_page_says_to_take_is_above_private_peers_but_for_three_numbers():
+def test_the_recommended_model_beats_private_peers_except_in_three_numbers():
     found = {(row["table"], row["epsilon"], row["learner"]): row for row in records("outcomes.csv")}
     missed, trees = [], []
     for table, epsilon in product(("wages", "diamonds", "hours", "pupils"), ("0.1", "1")):
@@ -185,7 +185,7 @@ def test_the_model_that_the_page_says_to_take_is_above_private_peers_but_for_thr
     assert float(finer["absolute error"]) < float(found["diamonds", "1", "DP-EBM"]["absolute error"])
 
 
-def test_trees_drawn_by_costs_are_near_the_optimum_and_far_below_those_drawn_by_errors():
+def test_trees_drawn_by_costs_are_near_optimal_and_cost_less_than_by_errors():
     cost = {(row["table"], row["learner"], row["epsilon"]): float(row["cost"]) for row in records("outcomes_costs.csv")}
     for table in ("adult", "compas"):
         drawn = cost[table, "drawn by costs", "1"]
@@ -205,7 +205,7 @@ def test_certified_trees_of_numbers_are_the_best_of_their_own_loss():
         )
 
 
-def test_joint_cut_points_are_nowhere_further_off_than_quantiles_one_by_one():
+def test_joint_cut_points_are_never_less_accurate_than_single_quantiles():
     rows = records("quantiles.csv")
     assert len(rows) == 8
     assert all(float(row["jointly"]) <= float(row["one by one"]) for row in rows)
@@ -215,7 +215,7 @@ def test_joint_cut_points_are_nowhere_further_off_than_quantiles_one_by_one():
     )
 
 
-def test_a_set_gives_away_up_to_hundreds_of_times_more_and_less_on_other_tables():
+def test_a_set_discloses_up_to_hundreds_of_times_more_on_some_tables():
     rows = writer.page_numbers.study_sets._rows
     small, others = ([float(row["set"]) / float(row["independent"]) for row in rows(name)] for name in SETS)
     assert 200 < max(small) < 1000
@@ -223,7 +223,7 @@ def test_a_set_gives_away_up_to_hundreds_of_times_more_and_less_on_other_tables(
     assert {int(row["rows"]) for row in rows("random")} <= set(range(2, 20))
 
 
-def test_chance_flags_at_most_5_percent_of_sheets_and_supports_no_leaves_that_differ():
+def test_chance_flags_at_most_5_percent_of_sheets_and_passes_no_bad_leaves():
     """By case to within 10^-4, and on the mean of all cases; leaves of 55 % or more pass in at most 5 %."""
     found = records("chance.csv")
     nulls = [row for row in found if row["false alarm"]]

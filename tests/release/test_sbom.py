@@ -63,7 +63,7 @@ def test_the_bill_is_about_the_files_of_the_release(bill, files):
     assert bill["dependencies"] == [{"ref": "hedgerow==0.2.0", "dependsOn": ["NumPy==2.0"]}]
 
 
-def test_a_package_that_the_bill_lacks_or_a_licence_that_is_unknown_is_an_error(files):
+def test_a_package_missing_in_the_sbom_or_an_unknown_licence_is_an_error(files):
     with pytest.raises(ValueError, match="missing: six"):
         sbom.complete(copy.deepcopy(BILL), files, HASHES | {"six": "0" * 64}, set())
     unknown = copy.deepcopy(BILL)

@@ -50,7 +50,7 @@ def test_an_interrupted_study_loses_and_repeats_no_run(store, tmp_path):
     assert store.file.read_bytes() == whole.file.read_bytes()
 
 
-def test_wherever_a_write_broke_off_the_run_is_done_again_and_the_file_ends_up_the_same(store):
+def test_a_run_whose_write_was_interrupted_is_repeated_with_the_same_file(store):
     complete(store, roll, 3, resume=False)
     whole = store.file.read_bytes()
     ends = [place for place, byte in enumerate(whole) if byte == ord("\n")]
@@ -84,7 +84,7 @@ def test_the_file_does_not_depend_on_the_number_of_processes(store, tmp_path):
     assert store.file.read_bytes() == other.file.read_bytes()
 
 
-def test_progress_goes_to_stderr_and_only_if_asked_for(store, capsys):
+def test_progress_goes_to_stderr_and_only_on_request(store, capsys):
     complete(store, roll, 2, resume=False)
     assert capsys.readouterr() == ("", "")
     complete(store, roll, 3, resume=True, verbose=True)

@@ -82,7 +82,7 @@ def test_both_laws_are_those_of_the_list_of_all_sets(k):
             assert abs(drawn[errors] - n * chance) < 4.5 * math.sqrt(n * chance * (1 - chance)) + 1e-9
 
 
-def test_a_row_changes_no_set_drawn_by_its_worst_tree_by_more_than_e_to_epsilon():
+def test_a_set_drawn_by_its_worst_tree_is_epsilon_private():
     """All sets of three of the trees with one test, on 200 random pairs of neighbouring tables."""
     rng, epsilon, worst = np.random.default_rng(0), 1.0, 0.0
     trees = [(test, label) for test in (0, 1) for label in (0, 1)] + [(None, 0), (None, 1)]

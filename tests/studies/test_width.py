@@ -84,7 +84,7 @@ def looks_alike(name):
 
 @pytest.mark.parametrize("name", ["cap and fall-back", "cap and refusal", "part told", "no flat part", "relative width",
                                   "stopped search", "shared optimum"])  # fmt: skip
-def test_what_looks_alike_is_not_private(name):
+def test_lookalike_names_are_not_private(name):
     found = looks_alike(name)
     assert None in found or max(found) > 1 / Q
 
@@ -241,7 +241,7 @@ def test_the_width_bounds_the_chance_of_the_flat_part():
         assert flat / (flat + inside.sum()) <= 2**-20
 
 
-def test_shares_of_large_tables_are_those_that_can_be_told():
+def test_shares_of_large_tables_can_be_distinguished():
     assert list(share_inside("rare", 1e6, 20, 3, 1.0)) == pytest.approx([1, 1])
     # Three tests in parity, depth 3: trees that use them alone, in any order
     assert list(share_inside("parity", 1e6, 20, 3, 1.0)) == pytest.approx([6 / 40, 12 / 760])

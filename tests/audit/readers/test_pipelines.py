@@ -16,7 +16,7 @@ SCALER, OTHER = StandardScaler(), MinMaxScaler()
     ],
     ids=str,
 )
-def test_nested_pipelines_are_one(steps, before):
+def test_nested_pipelines_are_flattened(steps, before):
     model, features = last_step(make_pipeline(*steps), None)
     assert model == "tree"
     assert [step for _, step in features.steps] == before

@@ -171,7 +171,7 @@ def test_leaves_hold_the_rows_that_come_to_them_one_by_one(problem, data):
 
 
 @given(problems("tree"), st.data())
-def test_one_row_more_changes_one_leaf_by_one(problem, data):
+def test_adding_a_row_changes_one_leaf_by_one(problem, data):
     tree = trees(problem.space, data.draw, 3)
     less = type(problem)(problem.schema, problem.rows[1:], problem.space)
     before, after = (np.array(list(leaf_totals(one.tally, one.space, tree))) for one in (less, problem))

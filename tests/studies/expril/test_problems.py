@@ -50,7 +50,7 @@ def test_a_run_has_a_problem_of_its_own_and_always_the_same(name):
 
 
 @pytest.mark.parametrize(("name", "least"), [("A", 0.94), ("B", 0.75)])
-def test_labels_of_the_middle_third_are_flipped_and_no_others(name, least):
+def test_only_labels_of_the_middle_third_are_flipped(name, least):
     """Flipped back, they are those of clusters: a row's nearest neighbour has its label, but where clusters meet."""
     rows, labels = whole_target(problem(name, 1))
     assert rows.min() >= 0
@@ -99,7 +99,7 @@ def test_mixtures_have_unit_variance_about_centres_on_the_unit_sphere(d):
     assert 0.2 < np.linalg.norm(points.mean(axis=0)) < 1
 
 
-def test_random_networks_are_tanh_layers_under_a_linear_one():
+def test_random_networks_are_tanh_layers_below_a_linear_layer():
     points = np.random.default_rng(1).normal(size=(50, 3))
     rng = np.random.default_rng(0)
     w, b = rng.normal(size=(3, 4)) * 2 / 3**0.5, rng.normal(size=4)

@@ -86,7 +86,7 @@ def test_a_curve_is_that_of_the_classifier_stopped_after_each_question(method):
     assert found[-1] == learner.score(made.test, made.test_labels)
 
 
-def test_without_noise_the_first_iteration_is_that_of_a_study_of_one_question():
+def test_without_noise_the_first_iteration_equals_a_one_question_study():
     made, how, estimator = problem("C", 2), METHODS["I-EXPRIL"], network(problem("C", 2).source, 2, (6,))
     once = learn("C", made, replace(how, questions=1), 2, estimator)[-1]
     assert curves(Learning("C", ("I-EXPRIL",))(2))["I-EXPRIL"][1] == np.mean(
@@ -123,7 +123,7 @@ def test_a_method_finds_the_same_whatever_else_is_studied():
         ("C", "logistic, exact", 1, 0),
     ],
 )
-def test_noise_is_that_of_the_questions_asked(monkeypatch, name, method, asked, scale):
+def test_noise_depends_on_the_questions(monkeypatch, name, method, asked, scale):
     oracles = []
 
     class Seen(expril_runs.WatchedOracle):
@@ -148,7 +148,7 @@ def test_gaussian_noise_is_for_a_delta():
     assert isinstance(budget, Budget)
 
 
-def test_only_what_begins_alike_shares_its_noise():
+def test_only_runs_with_the_same_prefix_share_noise():
     cells = [(name, run, method) for name in ("A", "C") for run in range(50) for method in METHODS]
     seeds = {}
     for name, run, method in cells:

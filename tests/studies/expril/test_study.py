@@ -83,7 +83,7 @@ def test_the_command_can_be_stopped_and_resumed(monkeypatch, run, tmp_path):
     assert (tmp_path / "out" / "table-2.md").read_text().count("| paper |") == 2  # what was there stays in the table
 
 
-def test_nothing_is_done_where_one_folder_is_taken(monkeypatch, tmp_path):
+def test_an_existing_folder_stops_all_work(monkeypatch, tmp_path):
     make_small(monkeypatch)
     (tmp_path / "CTG-B").mkdir()
     with pytest.raises(ValueError, match="CTG-B exists already; resume it with --resume, or give another folder"):
@@ -102,6 +102,6 @@ def test_nothing_is_done_where_one_folder_is_taken(monkeypatch, tmp_path):
         (("--jobs", 0), "--jobs must be a number of processes, or -1 for one a processor; got 0."),
     ],
 )
-def test_bad_input_is_told_in_one_line_and_leaves_nothing_behind(run, tmp_path, words, message):
+def test_bad_input_is_reported_in_one_line_without_side_effects(run, tmp_path, words, message):
     assert run(*words) == (2, "", f"error: {message}\n")
     assert list(tmp_path.iterdir()) == []

@@ -60,7 +60,7 @@ def swapped(records):
     return other
 
 
-def test_claims_on_trees_hold_where_the_records_say_so_and_not_where_learners_are_swapped():
+def test_claims_on_trees_hold_on_the_records_and_fail_for_swapped_learners():
     records = read(TREES)
     others = swapped(records)  # at the accuracy of its greedy models there are no optimal ones but those of depth 1
     for part, sizes, information, leak in ((records, "yes", "yes", "yes"), (others, "no", "no", "undecided")):
@@ -93,20 +93,20 @@ def test_numbers_are_those_of_the_records():
     assert starting(mine, "models grow with").holds == starting(mine, "models grow as").holds == "yes"
 
 
-def test_one_greedy_model_that_leaks_less_at_its_accuracy_makes_always_an_average():
+def test_a_less_leaky_greedy_model_turns_always_into_on_average():
     records = more_seeds(read(TREES), 4)
     records.loc[7, "uncertainty"] = 0.95
     assert starting(found(records, "trees", "adult"), "for a given accuracy").holds == "on average"
 
 
-def test_models_that_are_not_certified_are_told():
+def test_models_without_a_certificate_are_reported():
     records = read(TREES)
     records.loc[2, ["certified", "gap"]] = 0, 0.0123
     claim = starting(found(records, "trees", "adult"), "all optimal")
     assert (claim.holds, claim.found) == ("no", "87.5 % of 8; largest gap 0.0123")
 
 
-def test_a_reduction_that_is_the_same_for_all_rows_of_the_largest_models_is_told():
+def test_a_reduction_equal_for_all_rows_of_the_largest_models_is_reported():
     records = read(TREES)
     assert starting(found(records, "trees", "adult"), "the reduction").holds == "yes"
     assert "in 75.0 % of all models" in starting(found(records, "trees", "adult"), "the reduction").found

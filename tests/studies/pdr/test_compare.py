@@ -50,11 +50,11 @@ def test_a_difference_is_one_by_the_t_test_over_seeds():
         (0.0, 1.0, 0, 1, False, "undecided"),
     ],
 )
-def test_what_holds_is_significant(mean, p, below, sign, always, expected):
+def test_claims_that_hold_are_significant(mean, p, below, sign, always, expected):
     assert Comparison(1, 5, below, mean, 0.5, p).holds(sign, always=always) == expected
 
 
-def test_models_of_the_same_parameters_are_compared_one_by_one():
+def test_models_with_equal_parameters_are_compared_in_pairs():
     records = frame(
         ("optimal", 0, 0.01, 1, 2, 0.7, 0.90),
         ("greedy", 0, 0.01, 1, 3, 0.6, 0.95),
@@ -68,7 +68,7 @@ def test_models_of_the_same_parameters_are_compared_one_by_one():
     assert found.mean == pytest.approx((-0.025 + 0.01) / 2)
 
 
-def test_each_distinct_greedy_model_is_compared_with_the_line_of_its_seed_and_support():
+def test_each_greedy_model_is_compared_with_its_own_seed_and_support():
     records = frame(
         ("optimal", 0, 0.01, 1, 2, 0.60, 0.90),
         ("optimal", 0, 0.01, 2, 4, 0.70, 0.80),

@@ -132,7 +132,7 @@ def test_exposure_is_written_without_loss():
     assert np.average(ratios, weights=counts) == pytest.approx(found.uncertainty, abs=1e-15)
 
 
-def test_private_models_are_told_by_released_and_by_true_counts():
+def test_private_models_are_reported_by_released_and_true_counts():
     measure = Releasing("compas", (0.05, 1000.0))
     found = {cell: measure(run) for run, cell in enumerate(measure.cells)}
     for (kind, learner, epsilon), records in found.items():

@@ -103,7 +103,7 @@ def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
         (("--jobs", 0), "--jobs must be a number of processes, or -1 for one a processor; got 0."),
     ],
 )
-def test_bad_input_is_told_in_one_line_and_leaves_nothing_behind(run, tmp_path, words, message):
+def test_bad_input_is_reported_in_one_line_without_side_effects(run, tmp_path, words, message):
     assert run(*words) == (2, "", f"error: {message}\n")
     assert list(tmp_path.iterdir()) == []
 

@@ -23,7 +23,7 @@ def test_errors_are_over_seeds_of_which_each_counts_once():
     assert np.isnan(other["uncertainty se"])
 
 
-def test_curves_are_means_of_the_shares_below_each_ratio_of_the_largest_models():
+def test_curves_are_mean_shares_below_each_ratio_of_the_largest_models():
     records = pd.DataFrame(
         [
             ("optimal", 0, 0.01, 2, "0.5:25 0.75:75"),

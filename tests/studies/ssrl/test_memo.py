@@ -61,7 +61,7 @@ def test_candidates_of_different_kinds_have_their_own_counts(tallies):
         np.testing.assert_array_equal(memo.class_counts(candidates), plain.class_counts(candidates))
 
 
-def test_what_is_remembered_cannot_be_written_to(tallies):
+def test_memoised_values_are_read_only(tallies):
     memo = tallies[1]
     candidates = Candidates.of(memo.schema, 1)
     for counts in (memo.total(), memo.class_counts(candidates), memo.without(candidates[0]).total()):
@@ -69,7 +69,7 @@ def test_what_is_remembered_cannot_be_written_to(tallies):
             counts[0] += 1
 
 
-def test_a_schema_of_another_table_is_refused_even_if_its_literals_are_the_same(tallies):
+def test_the_schema_of_another_table_is_refused_despite_equal_literals(tallies):
     memo = tallies[1]
     other = hr.Schema(memo.schema.attributes[:3], memo.schema.label)
     with pytest.raises(ValueError, match="Expected candidates of the tally's schema"):

@@ -21,7 +21,7 @@ from studies.ssrl.runs import (
 
 
 @pytest.mark.parametrize("method", [GREEDY, "smooth-laplace", "noisy-counts", "permute-and-flip", EXACT])
-def test_a_record_says_what_fitting_and_scoring_the_rows_says(method):
+def test_a_record_equals_fitting_and_scoring_the_rows(method):
     data = load("compas")
     X, X_test, y, y_test = train_test_split(data.frame, data.labels, test_size=0.3, random_state=3)
     clf = learner("compas", method, 0.5, None if method == GREEDY else noise_seed("compas", 3, method, 0.5), len(X))

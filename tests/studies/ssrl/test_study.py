@@ -61,7 +61,7 @@ def test_figures_are_drawn_again_from_the_raw_runs_alone(tmp_path):
     assert svg.count("<svg") == 1
 
 
-def test_the_picture_says_what_it_shows():
+def test_the_picture_has_a_description():
     cells = [
         {"dataset": "compas", "method": method, "epsilon": e, "runs": 9, "accuracy": 0.6, "accuracy se": 0.01}
         for method, e in (("GreedyRL", np.inf), *((m, e) for m in ALL_METHODS for e in (0.1, 1.0)))
@@ -114,7 +114,7 @@ def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
         (("--jobs", 0), "--jobs must be a number of processes, or -1 for one a processor; got 0."),
     ],
 )
-def test_bad_input_is_told_in_one_line_and_leaves_nothing_behind(run, tmp_path, words, message):
+def test_bad_input_is_reported_in_one_line_without_side_effects(run, tmp_path, words, message):
     assert run(*words) == (2, "", f"error: {message}\n")
     assert list(tmp_path.iterdir()) == []
 

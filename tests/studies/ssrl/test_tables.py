@@ -17,7 +17,7 @@ from studies.ssrl.tables import PAPER, epsilon_needed, needed_table, table_1
         ([0.7, 0.7, 0.7, 0.6], 0.65, "> 100"),
     ],
 )
-def test_the_epsilon_needed_is_where_the_goal_is_reached_for_good(accuracies, goal, expected):
+def test_the_required_epsilon_reaches_the_goal_permanently(accuracies, goal, expected):
     assert epsilon_needed([0.1, 1, 10, 100], accuracies, goal)[1] == expected
 
 
