@@ -133,7 +133,7 @@ def test_more_rows_than_an_exact_search_takes_are_refused_before_the_charge(fold
     assert run("budget", "new", "budget.json", "--epsilon", "5")[0] == 0
     code, _, err = run(*OF_TALLY, "--budget", "budget.json")
     assert code == 2
-    assert "Expected fewer than 4,398,046,511,104 rows for the search of this model" in err
+    assert "fewer than 4,398,046,511,104 rows" in err
     assert "--search greedy" in err
     assert not hr.privacy.FileBudget("budget.json").charges
     assert run(*OF_TALLY, "--budget", "budget.json", "--search", "greedy")[0] == 0

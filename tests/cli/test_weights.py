@@ -38,7 +38,7 @@ def test_a_weighted_table_is_fitted_shown_and_reported(weighted, run, engine):
     [
         (lambda text: text.replace(",2\n", ",\n", 1), (), "column 'w': some weights are missing"),
         (lambda text: text.replace(",w\n", ",v\n", 1), (), "column 'w'"),
-        (lambda text: text, ("--model", "scorecard"), "which only trees and rule lists take"),
+        (lambda text: text, ("--model", "scorecard"), "is the weight of rows"),
     ],
 )
 def test_what_cannot_be_weighed_is_refused_before_the_charge(weighted, run, change, words, problem):

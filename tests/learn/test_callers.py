@@ -83,7 +83,7 @@ class StackOfOthers(StackingClassifier):
     ("make", "reason"),
     [
         (lambda tree: PipelineOfOthers([("impute", SimpleImputer()), ("tree", tree)]), "an earlier step"),
-        (lambda tree: SearchOfOthers(tree, {}), "a search chooses"),
+        (lambda tree: SearchOfOthers(tree, {}), "a search selects"),
         (lambda tree: StackOfOthers([("tree", tree)]), "another estimator learns"),
     ],
 )

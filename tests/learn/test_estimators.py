@@ -240,7 +240,7 @@ def test_fitting_a_tally_is_fitting_its_rows(estimator):
     assert model_of(clf) == model_of(fitted(estimator))
     assert clf.feature_names_in_.tolist() == list(SCHEMA.names)
     assert clf.predict(people()).shape == (400,)
-    with pytest.raises(TypeError, match="Expected a Tally, got DataFrame"):
+    with pytest.raises(TypeError, match="tally must be a Tally, got DataFrame"):
         clf.fit_tally(people())
 
 
@@ -335,7 +335,7 @@ TREES = [
     ({"max_depth": False}, "max_depth must be a whole number"),
 ]
 NOISE = [
-    ({"epsilon": None}, "epsilon must be chosen"),
+    ({"epsilon": None}, "epsilon, the privacy budget"),
     ({"epsilon": 0}, "epsilon must be a number > 0"),
     ({"epsilon": -1.0}, "epsilon must be a finite number"),
     ({"epsilon": float("nan")}, "epsilon must be a finite number"),
@@ -391,9 +391,9 @@ def test_bad_parameters_are_refused_in_words_before_any_row_is_counted(name, par
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (None, "y must be one column of labels"),
-        (np.zeros((400, 2)), "y must be one column"),
-        ([0, 1], "as many labels"),
+        (None, "y must be a single column"),
+        (np.zeros((400, 2)), "y must be a single column"),
+        ([0, 1], "same number of labels"),
     ],
 )
 def test_labels_of_the_wrong_shape_are_refused_before_any_row_is_counted(estimator, y, message):
@@ -643,7 +643,7 @@ REAL = hr.Schema({"a": hr.Real(-9, 9, (0,)), "b": hr.Real(-9, 9, (0,))}, WHOLE.l
 def test_a_step_that_learns_from_rows_before_a_private_one_is_warned_of(steps, schema):
     """Such a step saw the rows, and the card was clean without a word."""
     rows = pd.DataFrame({"a": range(20), "b": [0, 9] * 10}).astype(float)
-    with pytest.warns(PreparationWarning, match="No charge and no card has what a scaler"):
+    with pytest.warns(PreparationWarning, match="scaler, imputer or"):
         make_pipeline(*steps, hr.PrivateTreeClassifier(1, schema=schema, max_depth=1)).fit(rows, [0, 1] * 10)
 
 

@@ -19,10 +19,10 @@ def test_labels_are_one_column_as_long_as_the_table():
     for y in ([0, 1, 0], np.zeros(3), pd.Series([1, 2, 3]), ("a", "b", "c")):
         check_labels(Table.of(ROWS), Labels.of(y), None)
     for y, message in (
-        (np.zeros((3, 1)), "one column of labels, got 2 dimensions"),
-        (7, "one column of labels, got 0 dimensions"),
-        ([0, 1], "as many labels as X has rows"),
-        ([0, 1, 0, 1], "as many labels as X has rows"),
+        (np.zeros((3, 1)), "got 2 dimensions"),
+        (7, "got 0 dimensions"),
+        ([0, 1], "same number of labels as X has rows"),
+        ([0, 1, 0, 1], "same number of labels"),
     ):
         with pytest.raises(ValueError, match=message):
             check_labels(Table.of(ROWS), Labels.of(y), None)
@@ -38,11 +38,11 @@ def test_a_frame_stays_as_it_is_and_all_else_becomes_numbers():
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
-        (csr_matrix(ROWS), TypeError, r"got sparse data; X.toarray\(\) is dense"),
+        (csr_matrix(ROWS), TypeError, "got sparse data"),
         (ROWS + 1j, ValueError, "Complex data not supported"),
-        ([[SECRET]], TypeError, "Expected an array of numbers"),
-        ([0, 1], ValueError, "Expected a 2D array, got one of 1 dimensions"),
-        (np.zeros((1, 1, 1)), ValueError, "got one of 3 dimensions"),
+        ([[SECRET]], TypeError, "X must be an array of numbers"),
+        ([0, 1], ValueError, "Expected a 2D array, got 1 dimensions"),
+        (np.zeros((1, 1, 1)), ValueError, "got 3 dimensions"),
     ],
 )
 def test_what_is_no_table_of_numbers_is_refused_and_not_quoted(X, error, message):

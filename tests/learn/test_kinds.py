@@ -77,7 +77,7 @@ def test_a_specification_is_frozen_and_checked_when_it_is_made(estimator):
 
 
 def test_what_is_no_estimator_of_ours_has_no_specification():
-    with pytest.raises(ArgumentTypeError, match="expected one of hedgerow's estimators, got LogisticRegression"):
+    with pytest.raises(ArgumentTypeError, match="expected a hedgerow estimator, got LogisticRegression"):
         specification_of(LogisticRegression())
 
 

@@ -354,7 +354,7 @@ def test_one_row_of_2_to_48_decides_and_more_than_2_to_50_are_refused(kind, firs
     fitted = kind(**size, min_support=0).fit_tally(hr.Tally(THREE, WORLDS, counts))
     assert [one.attribute for one in _tests_of(fitted)] == [better]
     assert fitted.objective_ == 4 / counts.sum()
-    with pytest.raises(TooManyRowsError, match=r"Expected fewer than 1,125,899,906,842,624 rows"):
+    with pytest.raises(TooManyRowsError, match="fewer than 1,125,899,906,842,624 rows"):
         kind(**size, min_support=0).fit_tally(hr.Tally(THREE, WORLDS, 4 * counts))
 
 

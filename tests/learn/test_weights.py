@@ -163,9 +163,9 @@ REFUSED = {
     "SSRL": (
         hr.DPGreedyRLClassifier(1, mechanism="exponential"),
         SchemaError,
-        "weight of rows, which only trees and rule lists take",
+        "weight of rows, which only trees and rule lists support",
     ),
-    "counts": (hr.PrivateTreeClassifier(1, release_counts=True), ArgumentError, "sums of weights are no counts"),
+    "counts": (hr.PrivateTreeClassifier(1, release_counts=True), ArgumentError, "release_counts is not supported"),
 }
 
 

@@ -1,6 +1,6 @@
-"""The automatic choice between a tree and a scorecard: by public numbers, or by a draw from all trees and a scorecard.
+"""The choice between a tree and a scorecard: by public numbers, or by a draw from all trees and a scorecard.
 
-docs/mathematics.md, fact 3, proves the draw. docs/benchmarks/model_choice.md says how the constants were chosen.
+docs/mathematics.md, fact 3, proves the draw. docs/benchmarks/model_choice.md explains the constants.
 """
 
 from dataclasses import dataclass, replace
@@ -31,21 +31,21 @@ from hedgerow.text.messages import describe_argument
 Scoring = Literal["accuracy", "roc_auc"]
 SCORINGS: tuple[Scoring, ...] = ("accuracy", "roc_auc")
 DRAW_SHARES = {3_000: Fraction(1, 2), 12_000: Fraction(1, 4)}
-"""By rows times ε: the share of ε for the draw in which a scorecard, for the rest, competes with the trees.
+"""The share of ε for the draw from all trees and a scorecard, by the smallest number of rows times ε.
 
-With fewer rows, a tree takes all of ε. Trees gain little from more ε than this, and scorecards more.
+The scorecard takes the rest of ε. With fewer rows, a tree takes all of ε. Trees gain little from a larger share.
 """
 HANDICAP = 20
-"""The prior weight of the scorecard is exp(-20) times that of all trees.
+"""The prior weight of the scorecard is exp(-20) times the prior weight of all trees together.
 
-The best trees have a small share of all trees' prior weight, and a scorecard fits its own rows better than others.
+The best trees have a small part of this weight, and a scorecard fits its training rows better than new rows.
 """
-COUNT_SHARE = Fraction(1, 100)  # of ε, for a count of the rows if their number is not public
+COUNT_SHARE = Fraction(1, 100)  # share of ε for a count of the rows, if their number is not public
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateAutoClassification(PrivateSpecification):
-    """The private learner that chooses between a tree and a scorecard of classes."""
+    """Specification of a private classifier that is a tree or a scorecard."""
 
     scoring: Scoring = "accuracy"
     n_rows: int | None = None
@@ -71,12 +71,12 @@ class PrivateAutoClassification(PrivateSpecification):
         return self._tree(self.exact_epsilon).costs_by_class(schema)
 
     def choice(self, schema: Schema, rows: int | None = None) -> Fact | None:
-        """Return what a fit with this number of rows takes, and why; None if that depends on rows not given.
+        """Return the model of a fit with this number of rows and the reason; None if it depends on unknown rows.
 
-        A fact of the code ``model_choice``. Its model is ``either`` if it is drawn from all trees and a scorecard.
+        The fact has the code ``model_choice``. Its model is ``either`` if a draw decides.
         """
-        if (forced := self._forced(schema)) is not None:
-            return forced
+        if (only := self._only_choice(schema)) is not None:
+            return only
         if rows is None:
             return None
         needed, *_ = rows_needed(self.epsilon_of_a_row(schema))
@@ -94,14 +94,14 @@ class PrivateAutoClassification(PrivateSpecification):
         if choice is not None:
             plan = self._plan_of(choice, schema, self.exact_epsilon)
             return plan if isinstance(plan, EitherPlan) else replace(plan, notes=(choice, *plan.notes))
-        epsilon, left = self.epsilon_of_a_row(schema), self.exact_epsilon * (1 - COUNT_SHARE)
-        least = (0, *rows_needed(epsilon))
-        choices = tuple(one for rows in least if (one := self.choice(schema, rows)) is not None)
-        plans = tuple(self._plan_of(one, schema, left) for one in choices)
-        return CountedPlan(epsilon=epsilon, plans=plans, choices=choices, least=least, cost=plans[-1].cost)
+        epsilon, remaining = self.epsilon_of_a_row(schema), self.exact_epsilon * (1 - COUNT_SHARE)
+        min_rows = (0, *rows_needed(epsilon))
+        choices = tuple(option for rows in min_rows if (option := self.choice(schema, rows)) is not None)
+        plans = tuple(self._plan_of(option, schema, remaining) for option in choices)
+        return CountedPlan(epsilon=epsilon, plans=plans, choices=choices, min_rows=min_rows, cost=plans[-1].cost)
 
     def _plan_of(self, choice: Fact, schema: Schema, epsilon: Fraction) -> Plan:
-        """Return the plan of a choice for this ε of a unit."""
+        """Return the plan of a choice, given the ε of a unit."""
         if choice["model"] == "tree":
             return self._tree(epsilon).plan(schema)
         if choice["model"] == "scorecard":
@@ -111,20 +111,20 @@ class PrivateAutoClassification(PrivateSpecification):
         assert isinstance(tree, TreeDrawPlan)  # as `choice` requires
         return EitherPlan(epsilon=card.epsilon + tree.epsilon, card=card, tree=tree, choice=choice, cost=tree.cost)
 
-    def _forced(self, schema: Schema) -> Fact | None:
-        """Return the only model that can be learned; None if a tree and a scorecard can."""
-        of_cards = {"ranking": self.scoring == "roc_auc", "monotone": bool(schema.monotone)}
-        of_trees = {"costs": not self._tree(self.exact_epsilon).loss.is_default, "weights": schema.weight is not None}
-        for_card, for_tree = ([why for why, holds in each.items() if holds] for each in (of_cards, of_trees))
+    def _only_choice(self, schema: Schema) -> Fact | None:
+        """Return the choice if the parameters or the schema allow one kind of model only, else None."""
+        only_card = {"ranking": self.scoring == "roc_auc", "monotone": bool(schema.monotone)}
+        only_tree = {"costs": not self._tree(self.exact_epsilon).loss.is_default, "weights": schema.weight is not None}
+        for_card, for_tree = ([why for why, holds in reasons.items() if holds] for reasons in (only_card, only_tree))
         if for_card and for_tree:
-            problem = f"expected what a tree or a scorecard can do, got {_WORDS[for_card[0]]}, for which a scorecard"
-            raise ArgumentError(f"{problem} is needed, and {_WORDS[for_tree[0]]}, for which a tree is; drop either.")
+            problem = f"{_WORDS[for_card[0]]} needs a scorecard, and {_WORDS[for_tree[0]]} needs a tree"
+            raise ArgumentError(f"{problem}; remove either.")
         if for_card:
             return Fact("model_choice", model="scorecard", because=for_card[0])
         return Fact("model_choice", model="tree", because=for_tree[0]) if for_tree else None
 
     def _draws_jointly(self, schema: Schema) -> bool:
-        """Return whether all trees of this schema are drawn from at once."""
+        """Return whether a whole tree of this schema is drawn at once."""
         plan = self._tree(self.exact_epsilon).plan(schema)
         return isinstance(plan, TreeDrawPlan) and len(plan.blocks) == 1
 
@@ -139,20 +139,20 @@ class PrivateAutoClassification(PrivateSpecification):
 
 _WORDS = {
     "ranking": "scoring='roc_auc'",
-    "monotone": "monotone attributes in the schema",
-    "costs": "costs or class_weight",
-    "weights": "weights of rows in the schema",
+    "monotone": "a schema with monotone attributes",
+    "costs": "a fit with costs or class_weight",
+    "weights": "a schema with row weights",
 }
 
 
 def draw_share(strength: Fraction) -> Fraction:
-    """Return the share of ε for the draw, given the rows times ε; 0 if a tree takes all of it."""
+    """Return the share of ε for the draw, given the number of rows times ε; 0 if a tree takes all of ε."""
     return next((share for least, share in reversed(DRAW_SHARES.items()) if strength >= least), Fraction(0))
 
 
 def rows_needed(epsilon: Fraction) -> tuple[int, ...]:
-    """Return the numbers of rows from which on the draw has each of its shares, given the ε of a row."""
-    # Where no count can be as large, epsilon is too small for any draw.
+    """Return the smallest number of rows for each share of the draw, given the ε of a row."""
+    # If the number exceeds the largest count, epsilon is too small for any draw.
     return tuple(min(ceil(least / epsilon), LARGEST_COUNT - 1) for least in DRAW_SHARES)
 
 
@@ -165,10 +165,10 @@ def automatic_choice(
     costs: Costs | None = None,
     class_weight: ClassWeight | None = None,
 ) -> Fact:
-    """Return what `PrivateAutoClassifier` takes of a table with this number of rows, and why.
+    """Return the kind of model that `PrivateAutoClassifier` learns from this number of rows, and the reason.
 
-    The choice depends on public numbers alone. It is a fact of the code ``model_choice``: its detail ``model`` is
-    ``tree``, ``scorecard`` or, if it is drawn from all trees and a scorecard, ``either``.
+    The choice depends on public numbers only. The fact has the code ``model_choice``; its detail ``model`` is ``tree``,
+    ``scorecard`` or, if a draw from all trees and a scorecard decides, ``either``.
     """
     learner = PrivateAutoClassification(epsilon, scoring=scoring, costs=costs, class_weight=class_weight)
     choice = learner.choice(schema, rows)
@@ -182,11 +182,11 @@ def _with_notes(build: BuildModel, *notes: Fact) -> BuildModel:
 
 @dataclass(frozen=True, kw_only=True)
 class CountedPlan(Plan):
-    """A choice by a noisy count of the rows, which costs a hundredth of ε."""
+    """Plan that decides by a noisy count of the rows, for a hundredth of ε."""
 
-    plans: tuple[Plan, ...]  # with what is left of ε
-    choices: tuple[Fact, ...]  # what each of these takes, and why
-    least: tuple[int, ...]  # the rows from which on each of these is taken
+    plans: tuple[Plan, ...]  # for the remaining ε
+    choices: tuple[Fact, ...]  # one for each plan
+    min_rows: tuple[int, ...]  # the smallest number of rows for each plan
     model = "tree or scorecard"
 
     @property
@@ -196,12 +196,12 @@ class CountedPlan(Plan):
 
     @property
     def rho(self) -> Fraction | None:
-        # That of a greedy tree follows from ε.
+        # The ρ of a greedy tree follows from ε.
         return None if any(plan.rho is None for plan in self.plans) else super().rho
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
         rows = max(int(sum(runner.release(tally.total, Fact("class_totals")))), 0)
-        place = sum(rows >= least for least in self.least) - 1
+        place = sum(rows >= threshold for threshold in self.min_rows) - 1
         runner.decide(place)
         plan, choice = self.plans[place], self.choices[place].having(rows=rows, is_noisy=True)
         if isinstance(plan, EitherPlan):
@@ -211,11 +211,11 @@ class CountedPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class EitherPlan(Plan):
-    """A scorecard, then one draw from all trees and this scorecard.
+    """Plan of a scorecard, then one draw from all trees and this scorecard.
 
-    The scorecard is released first and costs its own ε. Given it, the exponential mechanism draws from all trees and
-    the scorecard by their misclassified rows: one row changes all of them by 0 to 1 in one direction, so the draw costs
-    its weight, as a draw from trees alone does.
+    The scorecard is released first, for its own ε. The exponential mechanism then draws from all trees and the
+    scorecard by misclassified rows. One added row changes every score by 0 to 1 in the same direction (monotone), so
+    the draw costs as much as a draw from trees only.
     """
 
     card: Plan
@@ -225,15 +225,15 @@ class EitherPlan(Plan):
 
     @property
     def releases(self) -> PlannedReleases:
-        draw, *of_leaves = self.tree.releases
+        draw, *leaf_releases = self.tree.releases
         assert isinstance(draw, PlannedRelease)
         draw = replace(draw, mechanism=replace(self.tree.mechanism, handicap=HANDICAP))
-        return *self.card.releases, draw, Branch((False, True), lambda is_tree: tuple(of_leaves) if is_tree else ())
+        return *self.card.releases, draw, Branch((False, True), lambda is_tree: tuple(leaf_releases) if is_tree else ())
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
         build = self.card.run(tally, runner, progress)
-        other = Alternative(lambda rows: _values(build, rows), HANDICAP)
-        block, query = replace(self.tree.block(0), alternative=other), self.tree.query.having(or_scorecard=True)
+        alternative = Alternative(lambda rows: _values(build, rows), HANDICAP)
+        block, query = replace(self.tree.block(0), alternative=alternative), self.tree.query.having(or_scorecard=True)
         drawn = draw_model(tally, block, runner, query, progress)
         runner.decide(drawn is not None)
         if drawn is None:
@@ -243,7 +243,7 @@ class EitherPlan(Plan):
 
 
 def _values(build: BuildModel, tally: Tally) -> Integers:
-    """Return the class that a scorecard predicts for each pattern of a table, as its place."""
+    """Return the index of the class that a scorecard predicts for each pattern of a table."""
     model = build(tally.schema, PrivacyCard.none(Fact("not_private")))
     bins = tally.bins(model.used_attributes)
     return model.outcomes_of(bins, len(tally.bins_and_counts()[0]))

@@ -1,4 +1,4 @@
-"""The estimator that chooses between a private tree and a private scorecard."""
+"""Estimator that chooses between a private tree and a private scorecard."""
 
 from typing import Any
 
@@ -12,44 +12,51 @@ from hedgerow.privacy.facts import Fact
 
 @documented
 class PrivateAutoClassifier(PrivateEstimator, Classifier):
-    """A differentially private tree or scorecard, whichever suits the table, within one ε.
+    """A decision tree or a scorecard with pure ε-differential privacy, chosen by the size of the table.
 
-    With fewer than 3,000 rows times ε, the model is the tree of `PrivateTreeClassifier` with all of ε. With more, the
-    scorecard of `PrivateScorecardClassifier` is released for half of ε, or three quarters from 12,000 on. The rest pays
-    for one draw, by the exponential mechanism, from all trees *and* this scorecard by the rows that they misclassify
-    (docs/mathematics.md, fact 3). So the comparison costs no ε and needs no held-out rows. Trees of very wide tables
-    are not drawn at once: with so many rows these get a scorecard with all of ε.
+    A fit spends exactly `epsilon`, whichever model it chooses. Neighbouring tables differ in one row, added or removed,
+    or in all rows of the schema's `Unit`.
 
-    Whatever is chosen, the total is exactly `epsilon`. Neighbouring tables differ by adding or removing one row, or all
-    rows of the schema's `Unit`; ε is then that of a row, which is `epsilon` divided by `max_rows`.
+    Read more in the :doc:`guide </fit>`.
 
     Parameters
     ----------
     %(epsilon)s
     scoring : {"accuracy", "roc_auc"}, default="accuracy"
-        What the model is for. "accuracy": few misclassified rows. "roc_auc": ranking rows by their probability, for
-        which the model is always a scorecard.
+        The purpose of the model. "accuracy": few misclassified rows. "roc_auc": ranking rows by their probability; the
+        model is then always a scorecard.
     n_rows : int, optional
-        The number of rows, if it is public; with a `Unit`, the rows that are counted. None: a noisy count, which costs
-        a hundredth of ε, decides.
+        The number of rows, if it is public; with a `Unit`, the number of rows after limiting each unit to its
+        `max_rows`. None: the fit spends a hundredth of ε on a noisy count.
     costs : mapping of class to mapping of class to float, optional
-        ``costs[actual][predicted]``, as for `PrivateTreeClassifier`. The model is then a tree, whose labels have the
-        least cost.
+        Misclassification costs ``costs[actual][predicted]``, as for `PrivateTreeClassifier`. The model is then a tree.
     class_weight : mapping of class to float, optional
-        A shorthand of `costs`: the cost of any error about a row of the class, > 0; 1 for classes that are left out.
+        A shorthand for `costs`: the cost of every error on a row of the class, > 0. The default of a class is 1. The
+        model is then a tree.
     %(public schema)s
-        If it declares monotone attributes, the model is a scorecard; if it declares weights of rows, a tree.
+        If the schema declares monotone attributes, the model is a scorecard; if it declares row weights, a tree.
     %(budget)s
 
     %(fitted)s
     choice_ : Fact
-        The kind of model and why it was chosen: ``choice_["model"]`` is "tree" or "scorecard", and ``choice_.words`` is
-        the sentence of the card.
+        The kind of model and the reason for it. ``choice_["model"]`` is "tree" or "scorecard", and ``choice_.words`` is
+        the sentence on the privacy card.
 
     See Also
     --------
-    PrivateTreeClassifier : Trees alone, with all their parameters.
-    PrivateScorecardClassifier : Scorecards alone, with all their parameters.
+    PrivateTreeClassifier : A tree, with all its parameters.
+    PrivateScorecardClassifier : A scorecard, with all its parameters.
+
+    Notes
+    -----
+    The choice depends on the number of rows times ε. Below 3,000, the model is the tree of `PrivateTreeClassifier` with
+    all of ε. From 3,000 on, the scorecard of `PrivateScorecardClassifier` is released for half of ε; from 12,000 on,
+    for three quarters. The rest pays for one draw by the exponential mechanism from all trees *and* this scorecard. The
+    score is the negated number of misclassified training rows (docs/mathematics.md, fact 3). The comparison therefore
+    costs no extra ε and needs no held-out rows. If the table is too wide to draw a whole tree at once and has that many
+    rows, the model is a scorecard with all of ε.
+
+    With a `Unit`, the rule uses the ε of a row, which is `epsilon` divided by `max_rows`.
 
     References
     ----------
@@ -76,5 +83,5 @@ class PrivateAutoClassifier(PrivateEstimator, Classifier):
 
     @property
     def choice_(self) -> Fact:
-        """The kind of model and why it was chosen, as on the privacy card."""
+        """The kind of model and the reason for it, as on the privacy card."""
         return next(note for note in self._fitted_model.privacy.notes if note.code == "model_choice")

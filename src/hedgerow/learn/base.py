@@ -1,7 +1,7 @@
-"""Specifications of learners: their parameters, checked once, and how a model is learned from a tally.
+"""Base class of specifications: checked parameters of a learner, and how it learns a model from a tally.
 
-None needs scikit-learn, which takes long to import: the command line learns, and plans compute, by specifications.
-The public estimators (`hedgerow.learn.contract`) are scikit-learn's face of them.
+Specifications do not import scikit-learn, which is slow to import; the command line and plans use them directly. The
+public estimators (`hedgerow.learn.contract`) are their scikit-learn interface.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,9 +22,9 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument
 
-LARGEST_POINTS = 1000
-SMOOTH = 0.01, 1000  # the least, and the largest: outside, float64 does not hold the precision of many bins
-MOST_BINS = 2000  # of an attribute: matrices of bin by bin are inverted
+MAX_POINTS = 1000
+SMOOTH = 0.01, 1000  # smallest and largest value: outside, float64 is too inexact for many bins
+MAX_BINS = 2000  # of an attribute: square matrices of this size are inverted
 FROM_DATA: Literal["from-data"] = "from-data"
 SchemaParameter = Schema | Literal["from-data"] | None
 Monotone = Mapping[str, Direction | None] | None
@@ -34,47 +34,43 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The rows of a fit: `count` returns their tally, and `most` the largest number of rows that it can have."""
+    """Training rows: `count` returns their tally, and `max_rows` an upper bound on its number of rows."""
 
     count: Callable[[], Tally]
-    most: Callable[[], int]
+    max_rows: Callable[[], int]
 
     def within(self, limit: int | None) -> Callable[[], Tally]:
-        """Return `count`. If the rows could reach the limit, count first and raise TooManyRowsError if they do.
-
-        This comes before the charge: whoever calls `fit` knows the number of rows, and a table that is too large
-        should cost nothing.
-        """
-        if limit is None or self.most() < limit:
+        """Return `count`; raise TooManyRowsError, before the charge, if the table reaches the limit."""
+        # The caller of `fit` knows the number of rows, and a table that is too large should cost nothing.
+        if limit is None or self.max_rows() < limit:
             return self.count
         tally = self.count()
         if tally.total().sum() >= limit:
-            problem = f"Expected fewer than {limit:,} rows for the search of this model, got as many or more"
-            advice = "A single model with search='greedy' (--search greedy) takes fewer than 2^43 rows."
+            problem = f"The table is too large: the exact search of this model takes fewer than {limit:,} rows"
+            advice = "With search='greedy' (--search greedy), a tree or rule list takes fewer than 2^43 rows."
             raise TooManyRowsError(f"{problem}. Nothing was charged. {advice}")
         return lambda: tally
 
 
 class Publish(Protocol[T_co]):
-    """What is done with a model at the end of a fit; facts are other results, by the names of fitted attributes."""
+    """Callback at the end of a fit; `facts` are other results, by the names of fitted attributes."""
 
     def __call__(self, model: Any, /, **facts: Any) -> T_co: ...
 
 
 def model_alone(model: Any, /, **facts: Any) -> Any:  # noqa: ARG001
-    """Return the model."""
     return model
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Specification:
-    """A learner with its parameters; ValueError or TypeError if one is out of range."""
+    """Parameters of a learner, checked when it is created."""
 
     schema: SchemaParameter = None
-    estimator: ClassVar[str]  # the public name of the learner, which charges carry
-    keeps_monotone: ClassVar[bool] = False  # whether the model is monotone if the schema says so
-    predicts_number: ClassVar[bool] = False  # whether it predicts a number, and not a class
-    takes_weights: ClassVar[bool] = False  # whether rows may have weights, by the schema
+    estimator: ClassVar[str]  # the public name of the learner, recorded in charges
+    keeps_monotone: ClassVar[bool] = False  # whether the model respects monotone attributes of the schema
+    predicts_number: ClassVar[bool] = False  # whether this is regression
+    takes_weights: ClassVar[bool] = False  # whether the schema may declare row weights
 
     def __post_init__(self) -> None:
         if not (self.schema is None or isinstance(self.schema, Schema) or self.is_from_data):
@@ -83,43 +79,49 @@ class Specification:
 
     @property
     def is_from_data(self) -> bool:
-        """True if the schema is inferred from the rows."""
+        """Whether the schema is inferred from the rows."""
         return isinstance(self.schema, str) and self.schema == FROM_DATA
 
     def check_public(self) -> None:
-        """Check the parameters, the schema included, as `fit` does before it counts rows; ValueError as there."""
+        """Check the parameters and the declared schema, as `fit` does before it counts rows.
+
+        Raises
+        ------
+        ValueError
+            If the schema does not suit the learner or a parameter does not suit the schema.
+        """
         if isinstance(self.schema, Schema):
             check_learnable(self, self.schema)
 
     def fit(self, X: Any, y: Any) -> Model:
-        """Return the model learned from rows and labels; `fit` of the estimator says what is raised."""
+        """Return the model learned from rows and labels."""
         data = TrainingData.of(self, X, y)
         return self.learn(data.schema, self.rows(data), model_alone)
 
     def fit_tally(self, tally: Tally, publish: Publish[T] = model_alone) -> T:
-        """Learn a model from a tally counted elsewhere; its schema replaces the parameter `schema`."""
+        """Learn a model from a tally, whose schema replaces the parameter `schema`."""
         if not isinstance(tally, Tally):
-            raise ArgumentTypeError(f"Expected a Tally, got {type(tally).__name__}.")
+            raise ArgumentTypeError(f"tally must be a Tally, got {type(tally).__name__}.")
         check_kept(self, tally.schema)
         if not tally.schema.no_guarantee:
             check_learnable(self, tally.schema)
         return self.learn(tally.schema, TrainingRows(lambda: tally, lambda: int(tally.total().sum())), publish)
 
     def rows(self, data: TrainingData) -> TrainingRows:
-        """Return the rows of a fit, none of which has been counted yet."""
+        """Return the rows of a fit, not yet counted."""
         return TrainingRows(lambda: data.count(None), lambda: len(data.table) * data.schema.steps)
 
     def costs_by_class(self, schema: Schema) -> CostTable | None:  # noqa: ARG002 -- of learners with costs
-        """Return the costs that the fit minimises, by actual class, then by predicted class; None if there are none."""
+        """Return the costs that the fit minimises, by actual class, then by predicted class, or None."""
         return None
 
     def built(self, build: BuildModel, schema: Schema, card: PrivacyCard) -> Model:
-        """Return the model that was learned, with the costs that the fit minimised."""
+        """Return the learned model with the costs that the fit minimised."""
         model, costs = build(schema, card), self.costs_by_class(schema)
         return model if costs is None else replace(cast("Any", model), costs=costs)
 
     def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
-        """Learn a model, and return what `publish` makes of it: of a private one before the gate is closed."""
+        """Learn a model and return the result of `publish`; a private learner calls it before the gate closes."""
         raise NotImplementedError
 
 
@@ -136,32 +138,31 @@ def check_depth(max_depth: object) -> None:
 def check_scorecard_parameters(max_attributes: object, points: object, monotone: Any) -> None:
     if max_attributes is not None:
         check_integer("max_attributes", max_attributes, 1)
-    check_up_to("points", points, 1, LARGEST_POINTS)
+    check_up_to("points", points, 1, MAX_POINTS)
     if not (monotone is None or isinstance(monotone, Mapping)):
         kind = type(monotone).__name__
-        raise ArgumentTypeError(f"monotone must be a mapping of names to directions, got {kind}.")
+        raise ArgumentTypeError(f"monotone must be a mapping of attribute names to directions, got {kind}.")
     for direction in () if monotone is None else monotone.values():
         if direction is not None and (not isinstance(direction, str) or direction not in DIRECTIONS):
-            given = describe_argument(direction)
-            raise ArgumentError(f"monotone must map names to {' or '.join(DIRECTIONS)}, got {given}.")
+            value = describe_argument(direction)
+            raise ArgumentError(f"monotone must map names to {', '.join(DIRECTIONS)} or None, got {value}.")
 
 
 def directions(schema: Schema, monotone: Monotone) -> dict[str, Direction]:
-    """Return the directions of a scorecard by name, the schema's if none is given; ValueError if one cannot be kept."""
+    """Return the directions of a scorecard's attributes by name: the parameter, else the schema."""
     for name, attribute in schema.attributes:
-        if attribute.n_bins > MOST_BINS:
-            problem = f"expected at most {MOST_BINS:,} bins of an attribute of a scorecard"
-            advice = "declare fewer, or leave the attribute out."
-            raise SchemaError(f"{problem}, got {attribute.n_bins:,}; {advice}", attribute=name)
-    every: dict[str, Direction | None] = {**schema.monotone, **(monotone or {})}
-    for name in every:
+        if attribute.n_bins > MAX_BINS:
+            problem = f"has {attribute.n_bins:,} bins, and scorecards support at most {MAX_BINS:,}"
+            raise SchemaError(f"{problem}; declare fewer, or remove the attribute.", attribute=name)
+    declared: dict[str, Direction | None] = {**schema.monotone, **(monotone or {})}
+    for name in declared:
         _check_monotone(name, schema)
-    return {name: direction for name, direction in every.items() if direction is not None}
+    return {name: direction for name, direction in declared.items() if direction is not None}
 
 
-def check_up_to(name: str, value: Any, least: int, most: int) -> None:
-    if check_integer(name, value, least) > most:
-        raise ArgumentError(f"{name} must be a whole number <= {most}, got {describe_argument(value)}.")
+def check_up_to(name: str, value: Any, low: int, high: int) -> None:
+    if check_integer(name, value, low) > high:
+        raise ArgumentError(f"{name} must be a whole number <= {high}, got {describe_argument(value)}.")
 
 
 def check_auto(name: str, value: Any, low: float, high: float) -> None:
@@ -172,9 +173,8 @@ def check_auto(name: str, value: Any, low: float, high: float) -> None:
 
 def _check_monotone(name: str, schema: Schema) -> None:
     if name not in schema:
-        raise SchemaError("is in monotone but not declared.", attribute=name)
+        raise SchemaError("is in monotone but not in the schema.", attribute=name)
     if not schema[name].ordered:
-        problem = "expected a number or an ordered attribute in monotone"
-        raise SchemaError(f"{problem}; the bins of others have no order.", attribute=name)
+        raise SchemaError("cannot be monotone, because its bins have no order.", attribute=name)
     if schema.target.as_number is None and schema.target.n_levels != 2:
-        raise ArgumentError(f"monotone needs two classes, and the label has {schema.target.n_levels}; leave it out.")
+        raise ArgumentError(f"monotone needs a label with two classes, got {schema.target.n_levels}; remove monotone.")

@@ -1,8 +1,7 @@
-"""The callers of a fit: the line that a warning names, and what scikit-learn learns around a fit without a charge.
+"""The callers of a fit: the line for a warning, and what scikit-learn learns from rows without a charge.
 
-scikit-learn has no hook that says by whom an estimator is fitted: tags, clones and metadata routing are the same for a
-search and for a user. Its functions and classes are recognised on the stack by their public names, and classes that
-other packages derive from them by their bases.
+scikit-learn has no hook that tells a search from a user: tags, clones and metadata routing are the same. Its functions
+and classes are recognised on the stack by their public names, and classes derived from them by their bases.
 """
 
 import inspect
@@ -15,20 +14,20 @@ from typing import Any
 
 _SOURCE = str(Path(__file__).parents[1])
 _PREPARED = (
-    "an earlier step of the pipeline is fitted on these rows. No charge and no card has what a scaler, imputer or "
-    "discretiser learns from rows: leave such steps out, and declare bounds, cuts and `missing` in the schema."
+    "an earlier step of the pipeline is fitted on these rows. The guarantee does not cover what a scaler, imputer or "
+    "discretiser learns from them. Remove such steps, and declare bounds, cuts and `missing` in the schema."
 )
 _SEARCHED = (
-    "a search chooses by exact scores of these rows, which no charge and no card has. Search on public rows, or choose "
-    "by scores that hedgerow.evaluate releases."
+    "a search selects by exact scores on these rows, which the guarantee does not cover. Search on public rows, or "
+    "select by scores that hedgerow.evaluate releases."
 )
 _SCORED = (
-    "cross-validation scores the model on exact rows, and no charge or card covers the scores. Cross-validate on "
+    "cross-validation scores the model on exact rows, and the guarantee does not cover the scores. Cross-validate on "
     "public rows, or score each fit by hedgerow.evaluate."
 )
 _STACKED = (
-    "another estimator learns from predictions on exact rows, and no charge or card covers what it learns. Fit it on "
-    "public rows."
+    "another estimator learns from predictions on these rows, and the guarantee does not cover it. Fit it on public "
+    "rows."
 )
 _UNACCOUNTED = {
     **dict.fromkeys(("BaseSearchCV", "RFECV", "SequentialFeatureSelector", "TunedThresholdClassifierCV"), _SEARCHED),
@@ -40,29 +39,29 @@ _UNACCOUNTED = {
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn of a fit; the warning names the line outside of this package that asked for it."""
+    """Issue a warning for the first line of the stack outside of this package."""
     places = zip(count(1), _frames(inspect.currentframe()))
     outside = (level for level, frame in places if not frame.f_code.co_filename.startswith(_SOURCE))
     warnings.warn(message, category, stacklevel=next(outside, 1))
 
 
 def unaccounted() -> list[str]:
-    """Return what scikit-learn's callers learn from the rows without a charge: fitted steps, scores, predictions."""
-    found = set[str]()
+    """Return messages about what scikit-learn's callers learn from the rows without a charge."""
+    messages = set[str]()
     for frame in _frames(inspect.currentframe()):
         name = frame.f_code.co_name
         if name in _UNACCOUNTED and _is_scikit_learn(frame.f_globals.get("__name__")):
-            found.add(_UNACCOUNTED[name])
+            messages.add(_UNACCOUNTED[name])
         elif name.startswith("fit"):
-            found |= _learned_around(inspect.getargvalues(frame).locals.get("self"))
-    return sorted(found)
+            messages |= _messages_about(inspect.getargvalues(frame).locals.get("self"))
+    return sorted(messages)
 
 
-def _learned_around(caller: object) -> set[str]:
-    """Return what a caller learns if its class is scikit-learn's, or derived from it with a `fit` of its own."""
+def _messages_about(caller: object) -> set[str]:
+    """Return the messages about a caller whose class is scikit-learn's or derived from it."""
     classes = {kind.__name__ for kind in type(caller).__mro__ if _is_scikit_learn(kind.__module__)}
-    found = {_UNACCOUNTED[name] for name in classes & _UNACCOUNTED.keys()}
-    return found | {_PREPARED} if "Pipeline" in classes and _has_fitted_steps(caller) else found
+    messages = {_UNACCOUNTED[name] for name in classes & _UNACCOUNTED.keys()}
+    return messages | {_PREPARED} if "Pipeline" in classes and _has_fitted_steps(caller) else messages
 
 
 def _is_scikit_learn(module: object) -> bool:

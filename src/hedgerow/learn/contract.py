@@ -1,7 +1,7 @@
-"""scikit-learn's face of the learners: parameters as attributes, `fit`, fitted attributes, tags, scores, predictions.
+"""The scikit-learn interface of the learners: parameters, `fit`, fitted attributes, tags, scores and predictions.
 
-An estimator names its learner (a `Specification`) once: `parameters_of` gives its `__init__` that one's parameters.
-What a fitted estimator shows is shown by its model: `of_model` and `on_rows` delegate.
+An estimator names its learner (a `Specification`) once; `parameters_of` gives its `__init__` the learner's parameters.
+Methods of a fitted estimator delegate to its model (`of_model`, `on_rows`).
 """
 
 import inspect
@@ -42,13 +42,13 @@ from hedgerow.tally import Tally
 P = ParamSpec("P")
 T = TypeVar("T")
 _SEEDED = (
-    "random_state seeds the noise, so that the model has no guarantee: whoever knows the seed can take the noise off. "
-    "It is for tests; leave it out to release a model."
+    "random_state seeds the noise, so the model has no privacy guarantee: anyone who knows the seed can remove the "
+    "noise. Use it for tests only, and omit it to release a model."
 )
 
 
 def of_model(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """Return a method of an estimator that is its fitted model's; NotFittedError before `fit`."""
+    """Return a method that delegates to the fitted model."""
 
     @wraps(method)
     def delegated(self: Any, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -58,7 +58,7 @@ def of_model(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[A
 
 
 def on_rows(method: Callable[Concatenate[Any, Any, P], T]) -> Callable[Concatenate[Any, Any, P], T]:
-    """Return a method of an estimator that is its fitted model's, of rows that are checked as for `predict`."""
+    """Return a method that delegates to the fitted model, after checking the rows as `predict` does."""
 
     @wraps(method)
     def delegated(self: Any, X: Any, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -68,7 +68,7 @@ def on_rows(method: Callable[Concatenate[Any, Any, P], T]) -> Callable[Concatena
 
 
 def of_learner(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """Return a method of an estimator that is its learner's, once all parameters are checked."""
+    """Return a method that delegates to the learner, after checking all parameters."""
 
     @wraps(method)
     def delegated(self: Any, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -78,18 +78,18 @@ def of_learner(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate
 
 
 def parameters_of(learner: Callable[P, Specification]) -> Callable[[Any], Callable[Concatenate[Any, P], None]]:
-    """Return a decorator that makes `__init__` take the parameters of a learner, and store them unchanged."""
+    """Return a decorator of `__init__` that takes the parameters of a learner and stores them unchanged."""
     parameters = inspect.signature(learner)
 
     def decorate(init: Any) -> Callable[Concatenate[Any, P], None]:
         @wraps(init)
         def initialised(self: Any, *args: P.args, **kwargs: P.kwargs) -> None:
             try:
-                given = parameters.bind(*args, **kwargs)
+                bound = parameters.bind(*args, **kwargs)
             except TypeError as error:
                 raise ArgumentTypeError(f"{type(self).__name__}: {error}.") from None
-            given.apply_defaults()
-            vars(self).update(given.arguments)
+            bound.apply_defaults()
+            vars(self).update(bound.arguments)
 
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         cast(Any, initialised).__signature__ = parameters.replace(parameters=[own, *parameters.parameters.values()])
@@ -106,17 +106,17 @@ def learner_of(estimator: type[Any]) -> type[Specification]:
 
 
 def specification_of(estimator: object) -> Any:
-    """Return an estimator's learner with its parameters, which are checked; TypeError if it has none."""
+    """Return the learner of an estimator, with checked parameters; raise TypeError for other objects."""
     if isinstance(estimator, Specification):
         return estimator
     if not isinstance(estimator, TallyEstimator):
-        raise ArgumentTypeError(f"expected one of hedgerow's estimators, got {type(estimator).__name__}.")
+        raise ArgumentTypeError(f"expected a hedgerow estimator, got {type(estimator).__name__}.")
     learner = learner_of(type(estimator))
-    return learner(**{one.name: getattr(estimator, one.name) for one in fields(learner) if one.init})
+    return learner(**{field.name: getattr(estimator, field.name) for field in fields(learner) if field.init})
 
 
 class FittedModelMixin:
-    """An estimator that holds a released model once it is fitted; every method raises NotFittedError before that."""
+    """Mixin of estimators that hold a released model once fitted; methods raise NotFittedError before."""
 
     classes_: Array
     _fitted: ClassVar[str]  # the attribute that holds the model
@@ -140,23 +140,38 @@ class FittedModelMixin:
     to_page = of_model(Model.to_page)
 
     def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> Array:
-        """Return the class of the least expected cost of each row, shape ``(n_samples,)``; see `RuleList.decide`."""
-        found = self._fitted_model.decide(self._checked(X), class_weight=class_weight, costs=costs)
-        return found.astype(self.classes_.dtype)
+        """Return the class with the smallest expected cost for each row; see `RuleList.decide`.
 
-    def _repr_mimebundle_(self, **given: Any) -> dict[str, Any]:
-        bundle: dict[str, Any] = super()._repr_mimebundle_(**given)  # pyright: ignore -- BaseEstimator's
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_features)
+            The rows.
+        class_weight : mapping of class to float, optional
+            The cost of every error on a row of the class.
+        costs : mapping of class to mapping of class to float, optional
+            Misclassification costs ``costs[actual][predicted]``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            A class for each row.
+        """
+        classes = self._fitted_model.decide(self._checked(X), class_weight=class_weight, costs=costs)
+        return classes.astype(self.classes_.dtype)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**options)  # pyright: ignore -- BaseEstimator's
         if "text/html" in bundle:
             bundle["text/html"] = self._shown() + bundle["text/html"]
         return bundle
 
     @property
     def _repr_html_(self) -> Any:
-        diagram = super()._repr_html_  # pyright: ignore -- BaseEstimator's, which has none where text is displayed
+        diagram = super()._repr_html_  # pyright: ignore -- BaseEstimator's, which is absent if text is displayed
         return lambda: self._shown() + diagram()
 
     def _shown(self) -> str:
-        """Return the fitted model, to stand above scikit-learn's diagram; no property, which `dir` would compute."""
+        """Return the HTML of the fitted model; not a property, because `dir` would compute it."""
         try:
             return self._fitted_model._repr_html_()
         except NotFittedError:
@@ -164,7 +179,7 @@ class FittedModelMixin:
 
 
 class TallyEstimator(FittedModelMixin, BaseEstimator):
-    """An estimator of a model by a learner; subclasses say which, by `parameters_of`."""
+    """Base class of estimators; subclasses name their learner by `parameters_of`."""
 
     privacy_: PrivacyCard
     feature_names_in_: Array
@@ -173,27 +188,39 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
     schema: SchemaParameter
     check_public = of_learner(Specification.check_public)
 
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
-        """Learn a model from rows and labels; the estimator then holds released values only, no row and no tally.
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
+        """Fit the model to a table.
+
+        The fitted estimator holds the released model only; it stores neither rows nor tallies.
 
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
-            The rows. With a schema, columns are selected by name in a frame, others ignored; by position in an array.
+            The training rows. With a declared schema, columns of a frame are selected by name and other columns are
+            ignored; columns of an array are in the schema's order.
         y : series or array of shape (n_samples,)
-            The labels, or numbers, in the order of the rows; those of pandas must have the index of their rows.
-        **refused
-            Nothing. ``sample_weight`` is refused: weights are a column that the schema declares with public bounds.
+            The labels or target values. A pandas series must have the same index as `X`.
+        **unsupported
+            No other argument is supported. To weight rows, declare a weight column with public bounds in the schema
+            instead of passing ``sample_weight``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------
         TypeError
-            If rows are weighted, or something else is passed.
+            If ``sample_weight`` or another unsupported argument is passed.
         ValueError
-            If a parameter is out of range or, as `DomainError`, a value does not fit the schema (names the column,
-            never the value), or, as `BudgetExceededError`, the shared budget has too little left.
+            If a parameter is out of range.
+        DomainError
+            If a value lies outside the schema. The message names the column, not the value.
+        BudgetExceededError
+            If too little is left of the shared budget.
         """
-        self._refuse(refused)
+        self._reject_arguments(unsupported)
         specification, before = specification_of(self), dict(vars(self))
         try:
             data = TrainingData.of(specification, X, y, self)
@@ -205,80 +232,99 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
         return self
 
     def fit_tally(self, tally: Tally) -> Self:
-        """Learn a model from a tally counted elsewhere; its schema replaces the parameter `schema`.
+        """Fit the model to a tally, such as the counts of a table in a database.
 
-        What learning it costs, what is guaranteed and what is raised is as for `fit`; TypeError if it is no Tally.
+        The schema of the tally replaces the parameter `schema`. The cost and the guarantee are the same as for `fit`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts of the training rows.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        TypeError
+            If `tally` is not a `Tally`. Other exceptions are those of `fit`.
         """
         specification, before = specification_of(self), dict(vars(self))
         try:
-            vars(self).pop("n_features_in_", None)  # those of an earlier fit
+            vars(self).pop("n_features_in_", None)  # of an earlier fit
             specification.fit_tally(tally, self._publish)
         except BaseException:
             self._undo(before)
             raise
         return self
 
-    def _refuse(self, given: Mapping[str, Any]) -> None:
-        """Raise TypeError if `fit` is given weights, or anything but rows and labels."""
-        if given.get("sample_weight") is not None:
+    def _reject_arguments(self, arguments: Mapping[str, Any]) -> None:
+        """Raise TypeError for sample weights and unknown arguments of `fit`."""
+        if arguments.get("sample_weight") is not None:
             raise ArgumentTypeError(
-                "leave sample_weight out: the largest weight sets the noise, and must be public. For trees and rule "
-                f"lists, declare the column in the schema: `weight: {{name: ..., high: ...}}`.{self._weighing}"
+                "sample_weight is not supported: the largest weight sets the noise and must be public. For trees and "
+                f"rule lists, declare the column in the schema: `weight: {{name: ..., high: ...}}`.{self._weight_hint}"
             )
-        for name in sorted(given.keys() - {"sample_weight"}):
-            raise ArgumentTypeError(f"expected X and y to fit, got {name!r}.")
+        for name in sorted(arguments.keys() - {"sample_weight"}):
+            raise ArgumentTypeError(f"fit takes X and y only, got {name!r}.")
 
     @property
-    def _weighing(self) -> str:
-        """How to weigh something else than rows."""
+    def _weight_hint(self) -> str:
+        """How to weight classes, if the estimator supports it."""
         return ""
 
     def _warn(self, specification: Any, schema: Schema, names: Sequence[str]) -> None:
-        """Warn of what parameters, the schema and columns' names show, before anything is charged."""
+        """Warn of problems with parameters, schema and column names, before anything is charged."""
 
     def _undo(self, before: Mapping[str, Any]) -> None:
-        """Restore the attributes after a fit that failed: scikit-learn's validation writes some early.
-
-        A model that is already published stays, since it may have been charged: a warning can be an error.
-        """
+        """Restore the attributes after a failed fit, except a published model."""
+        # scikit-learn's validation sets attributes early. A published model stays, because it may have been charged
+        # and a warning after it may have been turned into an error.
         if vars(self).get(self._fitted) is before.get(self._fitted):
             vars(self).clear()
             vars(self).update(before)
 
     def _publish(self, model: Any, /, **facts: Any) -> None:
-        """Set the fitted attributes: the model, its card and schema's columns, and facts by their names."""
+        """Set the fitted attributes: the model, its card and columns, and facts by their names."""
         vars(self).update(facts)
         if not (isinstance(self.schema, str) and model.schema.no_guarantee and hasattr(self, "n_features_in_")):
-            # else scikit-learn has set them
+            # Otherwise scikit-learn's validation has set them.
             self.feature_names_in_ = np.array(model.schema.columns(), dtype=object)
             self.n_features_in_ = len(self.feature_names_in_)
         self.privacy_ = model.privacy
         setattr(self, self._fitted, model)
 
     def predict(self, X: Any) -> Array:
-        """Return what is predicted of each row, shape ``(n_samples,)``.
+        """Predict the class or target value of each row.
 
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
-            Rows. Of a frame only the columns that the model uses are needed.
+            The rows. A frame needs only the columns that the model uses.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predictions.
 
         Raises
         ------
         NotFittedError
-            Before `fit`.
+            If the estimator is not fitted.
         DomainError
-            If a column that the model uses is absent or holds values the schema does not allow.
+            If a column that the model uses is missing or has a value that the schema does not allow.
         """
         return self._fitted_model.predict(self._checked(X))
 
     @property
     def feature_importances_(self) -> Floats:
-        """The importance of each column, shape ``(n_features_in_,)``: shares that add up to 1, or all 0.
+        """The importance of each column, shape ``(n_features_in_,)``; the values add up to 1, or all are 0.
 
-        They are those of the fitted model's `feature_importances`, from released numbers alone (post-processing). The
-        importance of a derived attribute is divided equally among the columns that it is derived from. There are none,
-        as `hasattr` tells, of trees and rule lists without released counts or sums.
+        They are computed by the fitted model's `feature_importances` from released numbers only (post-processing). The
+        importance of a derived attribute is divided equally among its source columns. Trees and rule lists without
+        released counts or sums do not have this attribute.
         """
         model = self._fitted_model
         try:
@@ -306,9 +352,26 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
 
 
 def score_of_classes(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """Return the accuracy of `predict`. A label that is no class of the model counts as an error.
+    """Return the accuracy of the predictions.
 
-    Raises ValueError if labels are missing, or, for pandas, if the index of the labels is not that of their rows.
+    Parameters
+    ----------
+    X : frame or array of shape (n_samples, n_features)
+        The rows.
+    y : series or array of shape (n_samples,)
+        The true labels. A label that is not a class of the model counts as an error.
+    sample_weight : array of shape (n_samples,), optional
+        The weights of the rows.
+
+    Returns
+    -------
+    float
+        The share of rows whose label is predicted correctly.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, or if the pandas indexes of `X` and `y` differ.
     """
     from sklearn.metrics import accuracy_score  # takes long to import
 
@@ -316,32 +379,49 @@ def score_of_classes(self: Any, X: Any, y: Any, sample_weight: Any = None) -> fl
     schema = getattr(getattr(self, self._fitted, None), "schema", None)
     spellings = getattr(schema.label, KEY, ()) if isinstance(schema, Schema) else ()
     labels, label = Labels.of(y, X), Label("label", tuple(self.classes_.tolist()), spellings)
-    given = label.codes(labels.column(labels.name))
-    label.checked(given[given == MISSING])  # raises if there are any
+    actual = label.codes(labels.column(labels.name))
+    label.checked(actual[actual == MISSING])  # raises if there are any
     predicted = label.codes(column_of(self.predict(X), label.name))
-    return float(accuracy_score(given, predicted, sample_weight=sample_weight))
+    return float(accuracy_score(actual, predicted, sample_weight=sample_weight))
 
 
 def score_of_numbers(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """Return the R² of `predict`, as scikit-learn's estimators do.
+    """Return the coefficient of determination R² of the predictions.
 
-    Raises ValueError as `fit`, for numbers of pandas whose index is not that of their rows.
+    Parameters
+    ----------
+    X : frame or array of shape (n_samples, n_features)
+        The rows.
+    y : series or array of shape (n_samples,)
+        The true target values.
+    sample_weight : array of shape (n_samples,), optional
+        The weights of the rows.
+
+    Returns
+    -------
+    float
+        R², at most 1.
+
+    Raises
+    ------
+    ValueError
+        If the pandas indexes of `X` and `y` differ.
     """
     check_same_index(X, y)
     return float(RegressorMixin.score(self, X, y, sample_weight))
 
 
 class Classifier(ClassifierMixin, TallyEstimator):
-    """An estimator of classes."""
+    """Base class of classifiers."""
 
     classes_: Array
     score = score_of_classes
 
     @property
-    def _weighing(self) -> str:
+    def _weight_hint(self) -> str:
         if hasattr(learner_of(type(self)), "class_weight"):
-            return " To weigh errors of classes, set class_weight or costs."
-        return " To weigh errors of classes, pass class_weight to `decide`."
+            return " To weight classes, set class_weight or costs."
+        return " To weight classes, pass class_weight to `decide`."
 
     def predict(self, X: Any) -> Array:
         return super().predict(X).astype(self.classes_.dtype)
@@ -353,19 +433,19 @@ class Classifier(ClassifierMixin, TallyEstimator):
 
 
 class Regressor(RegressorMixin, TallyEstimator):
-    """An estimator of a number."""
+    """Base class of regressors."""
 
     score = score_of_numbers
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         if tags.regressor_tags is not None:
-            tags.regressor_tags.poor_score = True  # a model that can be read, on many linear effects
+            tags.regressor_tags.poor_score = True  # an interpretable model cannot fit the check's linear data well
         return tags
 
 
 class PrivateEstimator(TallyEstimator):
-    """An estimator that spends a privacy budget."""
+    """Base class of estimators that spend a privacy budget."""
 
     epsilon: Amount | None
     budget: Budget | None
@@ -376,22 +456,22 @@ class PrivateEstimator(TallyEstimator):
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
-        """Reasons why the fitted model as a whole is of little use, unless a model without a choice was asked for."""
+        """Reasons why the fitted model is of little use; none if the parameters asked for a constant model."""
         return model_caveats(self._model, self)
 
     def _warn(self, specification: Any, schema: Schema, names: Sequence[str]) -> None:
         seed = specification.random_state
-        for reason in () if specification.noise().no_guarantee_reason else unaccounted():  # a seeded card is void
+        for reason in () if specification.noise().no_guarantee_reason else unaccounted():
             warn(reason, errors.PreparationWarning)
         if not (seed is None or isinstance(seed, NoiseSource)):
             warn(_SEEDED, errors.SeededNoiseWarning)
-        if schema.unit is None and not schema.no_guarantee and (whose := unit_advice(names)):
-            warn(whose, errors.UnitWarning)
+        if schema.unit is None and not schema.no_guarantee and (advice := unit_advice(names)):
+            warn(advice, errors.UnitWarning)
         if too_noisy := noise_warning(specification.exact_epsilon, schema.unit):
-            specification.planned_charge(schema)  # raises where it is too small to be used at all
+            specification.planned_charge(schema)  # raises if epsilon is too small to be used at all
             warn(too_noisy, errors.NoiseWarning)
 
     def _publish(self, model: Any, /, **facts: Any) -> None:
         super()._publish(model, **facts)
-        for caveat in self.caveats if self.privacy_.is_private else ():  # not of trials and tests, which are seeded
+        for caveat in self.caveats if self.privacy_.is_private else ():  # seeded fits of trials and tests do not warn
             warn(f"{caveat.sentence} See `hedgerow.plan`.", errors.UselessModelWarning)

@@ -1,4 +1,4 @@
-"""The tests of a schema as columns of 0 and 1: a step of a pipeline that learns nothing from rows."""
+"""Transformer that encodes rows by the tests of a schema and learns nothing from rows."""
 
 from typing import Any, Self
 
@@ -16,23 +16,24 @@ from hedgerow.tables.frames import Table
 
 
 class SchemaEncoder(TransformerMixin, BaseEstimator):
-    """Encode rows as answers to the tests of a declared schema: ``age <= 30``, ``ward = surgery``, ``dose is missing``.
+    """Encoder of rows as binary columns, one for each test of a declared schema.
 
-    A row's answers depend on the schema and on the row alone, so what holds of neighbouring tables holds of the encoded
-    ones, and a private estimator behind it keeps its guarantee without a `PreparationWarning`. For learners that take
-    numbers: logistic regression beside a scorecard, boosting beside a tree, on the same tests.
+    Tests are, for example, ``age <= 30``, ``ward = surgery`` and ``dose is missing``. The encoding of a row depends on
+    the schema and on this row only. Neighbouring tables therefore stay neighbouring, and a private estimator later in
+    the pipeline keeps its guarantee without a `PreparationWarning`. Use it to train other learners on the same tests,
+    such as logistic regression to compare with a scorecard, or boosting to compare with a tree.
 
     Parameters
     ----------
     schema : Schema
-        What is public of the columns, as it was declared. Its label is not used.
+        The declared schema of the columns. Its label is not used.
 
     Attributes
     ----------
     n_features_in_ : int
         The number of columns of the table.
     feature_names_in_ : ndarray of str, shape (n_columns,)
-        The columns that the schema needs; set where the table's have names.
+        The names of the columns that the schema needs. Set only if the columns of the table have names.
 
     Examples
     --------
@@ -49,38 +50,66 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):
         self.schema = schema
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 -- scikit-learn's signature
-        """Check the columns of `X`, a frame, or an array in the schema's order; no row is looked at.
+        """Check the columns of a table. No row is read.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_features)
+            The table. The columns of an array are in the schema's order.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        SchemaEncoder
+            The encoder itself.
 
         Raises
         ------
         TypeError
-            If the schema is none.
+            If `schema` is not a `Schema`.
         ValueError
-            If the schema was learned under a charge, has no guarantee, or declares a unit or a weight: a private
-            estimator behind the encoder would know nothing of it. Or if two tests read alike.
+            If the schema was learned under a charge, has no guarantee, or declares a unit or a weight, because a
+            private estimator later in the pipeline would not know of it; or if two tests have the same text.
         DomainError
-            If the table lacks a column.
+            If the table lacks a column of the schema.
         """
         table = self._checked(X)
         names = self.get_feature_names_out().tolist()
         if len(set(names)) < len(names):
-            raise ArgumentError("expected tests that read differently, got two written alike; rename a column.")
+            raise ArgumentError("two tests of the schema have the same text; rename a column.")
         self.n_features_in_ = table.width
         if table.names is not None:
             self.feature_names_in_ = np.array(table.names, dtype=object)
         return self
 
     def transform(self, X: Any) -> Mask:
-        """Return the answers, shape ``(n_samples, n_tests)``; DomainError for a value that the schema refuses."""
+        """Return the result of each test for each row.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_features)
+            The table.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples, n_tests)
+            Whether the row satisfies the test.
+
+        Raises
+        ------
+        DomainError
+            If the schema does not allow a value.
+        """
         table, tests = self._checked(X), self._tests
-        codes = self.schema.encode(table, sorted({literal.attribute for literal in tests}))
-        answers = [self.schema[one.attribute].truth(one)[codes[one.attribute]] for one in tests]
-        return np.column_stack(answers) if answers else np.zeros((len(table), 0), dtype=np.bool_)
+        codes = self.schema.encode(table, sorted({test.attribute for test in tests}))
+        columns = [self.schema[test.attribute].truth(test)[codes[test.attribute]] for test in tests]
+        return np.column_stack(columns) if columns else np.zeros((len(table), 0), dtype=np.bool_)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
-        """Return the tests as text, in the order of the columns."""
+        """Return the tests as text, in the order of the columns of `transform`."""
         self._check_schema()
-        return np.array([str(one) for one in self._tests], dtype=object)
+        return np.array([str(test) for test in self._tests], dtype=object)
 
     @property
     def _tests(self) -> list[Literal]:
@@ -90,8 +119,8 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):
         if not isinstance(self.schema, Schema):
             raise ArgumentTypeError(f"schema must be a Schema, got {type(self.schema).__name__}.")
         if self.schema.charges or self.schema.no_guarantee or self.schema.unit or self.schema.weight:
-            problem = "expected a schema without charges, unit and weight, of which no later step would know; got one"
-            raise ArgumentError(f"{problem} with some. Fit a private estimator with this schema on the table itself.")
+            problem = "the schema must have no charge, unit, weight or missing guarantee: later steps would ignore them"
+            raise ArgumentError(f"{problem}. Fit a private estimator with this schema on the table itself.")
 
     def _checked(self, X: Any) -> Table:
         self._check_schema()

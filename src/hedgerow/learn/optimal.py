@@ -1,4 +1,4 @@
-"""Estimators of certified optima (`search/certified.py`), lists and trees, by any loss; not private."""
+"""Estimators of rule lists and trees with a certificate of optimality (`search/certified.py`), without privacy."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -47,18 +47,18 @@ from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.progress import progress_bar
 
-_STEPS = 2**20  # per row, at most: the resolution of penalties, so that objectives add up exactly
-_SMALLER = "use a smaller size or fewer cut points, or a larger min_support or regularization"
+_STEPS = 2**20  # per row, at most: the resolution of penalties, so that sums of objectives are exact
+_SMALLER = "use a smaller max_depth or max_rules, fewer cut points, or a larger min_support or regularization"
 _LIMITS = {
     "time": ("time limit (time_limit={:g} seconds)", f"Raise time_limit, or {_SMALLER}."),
     "memory": (f"memory limit ({MOST_BYTES / 2**30:g} GiB for one level)", f"To stay below it, {_SMALLER}."),
 }
-_EXACT = 2**50  # steps of rows whose sums, of a few penalties and a loss, float64 holds
+_EXACT = 2**50  # sums of a loss and a few penalties, in steps, are exact in float64 below this
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OptimalSpecification(Specification):
-    """A learner of models that are proven to have the least loss, or come with a proven gap; not private."""
+    """Specification of a search for the model with the smallest loss, with a proof or a proven gap."""
 
     min_support: float = 0.01
     regularization: float = 0.0
@@ -78,18 +78,18 @@ class OptimalSpecification(Specification):
 
     @property
     def loss(self) -> RowLoss:
-        """The loss of a row, by the parameters."""
+        """The loss of a row."""
         raise NotImplementedError
 
     def costs_by_class(self, schema: Schema) -> CostTable | None:
         return self.loss.costs_by_class(schema)
 
     def find(self, tally: Tally, space: Space, depth: int) -> Optimum:
-        """Return the model with the least loss of all with so many splits in a row, with its proof."""
+        """Return the model with the smallest loss of all models up to a depth, with its proof."""
         n, table = int(tally.total().sum()), self.loss.table(tally.schema)
-        most = _EXACT // self.values(tally.schema).steps
-        if n >= most:
-            raise TooManyRowsError(f"Expected fewer than {most:,} rows, whose loss is exact in float64, got more.")
+        limit = _EXACT // self.values(tally.schema).steps
+        if n >= limit:
+            raise TooManyRowsError(f"A certified search takes fewer than {limit:,} rows, for which float64 is exact.")
         steps = min(_STEPS, 2 ** ((_EXACT // max(n, 1)).bit_length() - 1))
         penalty = round(float(self.regularization) * n * steps) / steps
         settings = SearchSettings(depth, rows_needed(tally, float(self.min_support)), penalty, table)
@@ -101,12 +101,12 @@ class OptimalSpecification(Specification):
             return find_optimum(tally, space, settings, self.time_limit, progress)
 
     def values(self, schema: Schema) -> Loss:
-        """Return the values that a leaf can have, with the loss of each."""
+        """Return the possible values of a leaf with their losses."""
         return Loss.of(self.loss.table(schema), schema.target.n_levels, FINE_STEPS)
 
 
 def proof(optimum: Optimum, tally: Tally) -> dict[str, Any]:
-    """Return the fitted attributes that say how good a model is."""
+    """Return the fitted attributes of the certificate."""
     n, is_optimal = max(int(tally.total().sum()), 1), optimum.lower_bound >= optimum.objective
     return {
         "objective_": optimum.objective / n,
@@ -118,7 +118,7 @@ def proof(optimum: Optimum, tally: Tally) -> dict[str, Any]:
 
 
 class CertifiedEstimator(TallyEstimator):
-    """An estimator that warns if a limit stopped its search before optimality was proven."""
+    """Estimator that warns if a limit stopped the search before optimality was proven."""
 
     time_limit: float | None
     objective_: float
@@ -132,8 +132,8 @@ class CertifiedEstimator(TallyEstimator):
         if self.stopped_by_ is not None:
             limit, advice = _LIMITS[self.stopped_by_]
             problem = (
-                f"The search reached its {limit.format(self.time_limit)} before optimality was proven: the model's "
-                f"objective is {self.objective_:.6g}, and no model is below {self.lower_bound_:.6g} "
+                f"The search reached its {limit.format(self.time_limit)} before optimality was proven. The model's "
+                f"objective is {self.objective_:.6g}, and the proven lower bound is {self.lower_bound_:.6g} "
                 f"(gap {self.objective_ - self.lower_bound_:.2g})."
             )
             warn(f"{problem} {advice}", SearchLimitWarning)
@@ -141,7 +141,7 @@ class CertifiedEstimator(TallyEstimator):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OptimalRuleList(OptimalSpecification):
-    """A learner of the rule list with the least loss."""
+    """Specification of the rule list with the smallest loss."""
 
     max_rules: int = 5
     max_literals: int = 1
@@ -167,7 +167,7 @@ class OptimalRuleList(OptimalSpecification):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OptimalTree(OptimalSpecification):
-    """A learner of the tree with the least loss."""
+    """Specification of the tree with the smallest loss."""
 
     max_depth: int = 3
 
@@ -186,7 +186,7 @@ class OptimalTree(OptimalSpecification):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OptimalRuleListClassification(OptimalRuleList):
-    """The learner of certified rule lists that predict classes."""
+    """Specification of a certified rule list for classification."""
 
     objective: ClassObjective = OBJECTIVE
     costs: Costs | None = None
@@ -200,7 +200,7 @@ class OptimalRuleListClassification(OptimalRuleList):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OptimalRuleListRegression(OptimalRuleList):
-    """The learner of certified rule lists that predict a number."""
+    """Specification of a certified rule list for regression."""
 
     objective: NumberObjective = "squared"
     quantile: float = 0.5
@@ -215,7 +215,7 @@ class OptimalRuleListRegression(OptimalRuleList):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OptimalTreeClassification(OptimalTree):
-    """The learner of certified trees that predict classes."""
+    """Specification of a certified tree for classification."""
 
     objective: ClassObjective = OBJECTIVE
     costs: Costs | None = None
@@ -229,7 +229,7 @@ class OptimalTreeClassification(OptimalTree):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OptimalTreeRegression(OptimalTree):
-    """The learner of certified trees that predict a number."""
+    """Specification of a certified tree for regression."""
 
     objective: NumberObjective = "squared"
     quantile: float = 0.5
@@ -244,18 +244,17 @@ class OptimalTreeRegression(OptimalTree):
 
 @documented
 class OptimalRuleListClassifier(CertifiedEstimator, Classifier):
-    """The rule list with the least loss on the table, certified. **Not private**: the list and its counts are exact.
+    """The rule list with the smallest training loss, certified. **Not private**: the list and its counts are exact.
 
-    Among all lists of up to ``max_rules - 1`` rules, each with enough support at its position in the list, and a
-    default rule. States that hold the same rows are searched once, and bounds prune those that cannot be part of
-    anything better; what is left is searched in full, so the result is the optimum and not an approximation.
+    The search covers all lists with up to ``max_rules - 1`` rules, each with enough support at its position, and a
+    default rule. If no limit stops it, the list is optimal (`optimal_`).
 
     Parameters
     ----------
     max_rules : int, default=5
-        Rules in the list, the default rule included.
+        The maximum number of rules, including the default rule.
     max_literals : int, default=1
-        Literals in a rule. Greedy and private lists have 2: to certify more than two such rules can take hours.
+        The maximum number of literals in a rule. With 2 literals, certifying more than two rules can take hours.
     %(negations)s
     %(min_support)s
     %(certified search)s
@@ -265,6 +264,11 @@ class OptimalRuleListClassifier(CertifiedEstimator, Classifier):
 
     %(fitted)s
     %(certified)s
+
+    Notes
+    -----
+    Branch and bound: states with the same rows are searched once, and bounds prune states that cannot be part of a
+    better list.
 
     References
     ----------
@@ -305,15 +309,15 @@ class OptimalRuleListClassifier(CertifiedEstimator, Classifier):
 
 @documented
 class OptimalTreeClassifier(CertifiedEstimator, Classifier):
-    """The decision tree with the least loss on the table, certified. **Not private**: tree and counts are exact.
+    """The decision tree with the smallest training loss, certified. **Not private**: tree and counts are exact.
 
-    Among all trees of depth up to `max_depth` whose leaves have enough support. Nodes that hold the same rows are
-    searched once, and bounds prune those that cannot be part of a better tree; the rest is searched exhaustively.
+    The search covers all trees of depth up to `max_depth` whose leaves have enough support. If no limit stops it, the
+    tree is optimal (`optimal_`).
 
     Parameters
     ----------
     max_depth : int, default=3
-        Tests one after the other at most.
+        The maximum number of tests on a path.
     %(min_support)s
     %(certified search)s
     %(schema)s
@@ -322,6 +326,11 @@ class OptimalTreeClassifier(CertifiedEstimator, Classifier):
 
     %(fitted)s
     %(certified)s
+
+    Notes
+    -----
+    Branch and bound: nodes with the same rows are searched once, and bounds prune nodes that cannot be part of a better
+    tree.
 
     References
     ----------
@@ -356,16 +365,16 @@ class OptimalTreeClassifier(CertifiedEstimator, Classifier):
 
 @documented
 class OptimalRuleListRegressor(CertifiedEstimator, Regressor):
-    """The rule list of a number with the least loss on the table, certified. **Not private**: its counts are exact.
+    """The regression rule list with the smallest training loss, certified. **Not private**: its counts are exact.
 
     %(certificate of numbers)s
 
     Parameters
     ----------
     max_rules : int, default=5
-        Rules in the list, the default rule included.
+        The maximum number of rules, including the default rule.
     max_literals : int, default=1
-        Literals in a rule.
+        The maximum number of literals in a rule.
     %(negations)s
     %(min_support)s
     %(certified search)s
@@ -407,14 +416,14 @@ class OptimalRuleListRegressor(CertifiedEstimator, Regressor):
 
 @documented
 class OptimalTreeRegressor(CertifiedEstimator, Regressor):
-    """The tree of a number with the least loss on the table, certified. **Not private**: its counts are exact.
+    """The regression tree with the smallest training loss, certified. **Not private**: its counts are exact.
 
     %(certificate of numbers)s
 
     Parameters
     ----------
     max_depth : int, default=3
-        Tests one after the other at most.
+        The maximum number of tests on a path.
     %(min_support)s
     %(certified search)s
     %(schema)s

@@ -1,4 +1,4 @@
-"""Parameters and attributes that several estimators share, documented once."""
+"""Documentation of the parameters and attributes that several estimators share."""
 
 import re
 from typing import TypeVar, get_type_hints
@@ -6,41 +6,44 @@ from typing import TypeVar, get_type_hints
 SHARED = {
     "epsilon": """
 epsilon : float, Fraction, Decimal or str
-    The privacy loss ε of the whole model, > 0. Must be chosen.
+    The privacy budget ε of the whole model, > 0. There is no default.
 """,
     "max_literals": """
 max_literals : int, default=2
-    Literals in a rule.
+    The maximum number of literals in a rule.
 """,
     "negations": """
 negations : bool, default=True
-    Whether ``not a`` and ``a != v`` are literals too.
+    Whether rules may use negated literals, ``not a`` and ``a != v``.
 """,
     "search": """
 search : {"auto", "exact", "greedy"}, default="auto"
-    The search. "auto": the most joint exact search that is expected to take eight seconds or less, by public numbers
-    alone: everything at once, else blocks of rules or levels, else greedy; the card says which.
+    The search algorithm. "auto" takes an exact search if public numbers predict that it takes at most eight seconds:
+    first of the whole model, then block by block. Otherwise it searches greedily. The privacy card states which search
+    was used.
 """,
     "lookahead": """
 lookahead : int, optional
-    With exact search: how many rules or levels are drawn jointly at a time. None: all, or what "auto" chooses.
+    The number of rules or tree levels that an exact search draws jointly. None: all of them, or the number that "auto"
+    chooses.
 """,
     "stop_probability": """
 stop_probability : float, default=0.1
-    With exact search: the prior probability to end at any one position. docs/exact.md says how the default was chosen.
+    The prior probability that the list ends at a given position, in an exact search. docs/exact.md explains the
+    default.
 """,
     "stop_probability of trees": """
 stop_probability : float or "auto", default="auto"
-    With exact search: the prior probability that a node is a leaf. "auto": it rises with the depth of the node and with
-    ε, so that a test has to reduce the loss to be worth reading (docs/exact.md has the rule). A number: the same
-    probability at every depth.
+    The prior probability that a node is a leaf, in an exact search. "auto": the probability increases with the depth of
+    the node and with ε, so that a test is added only if it reduces the loss noticeably (docs/exact.md has the rule). A
+    number: the same probability at every depth.
 """,
     "release_counts": """
 release_counts : bool or "auto", default="auto"
-    With exact search: whether to release the rows of each class in each rule or leaf too, from which the class
-    probabilities follow (docs/exact.md). "auto": for a twentieth of ε, if ε for a row is at least 0.1, the loss is the
-    number of errors and there are at most 20 classes; labels alone otherwise. True: for a fifth. Greedy search
-    always releases them.
+    Whether an exact search also releases a noisy count of each class in each rule or leaf. Class probabilities are
+    estimated from these counts (docs/exact.md). "auto": release them for a twentieth of ε if the ε of a row is at least
+    0.1, the loss is the number of errors and there are at most 20 classes; otherwise release labels only. True: release
+    them for a fifth of ε. A greedy search always releases them.
 """,
     "exact search of trees": """
 %(search)s
@@ -56,25 +59,28 @@ release_counts : bool or "auto", default="auto"
 """,
     "loss of classes": """
 objective : {"errors", "brier", "mixed", "absolute"}, default="errors"
-    The loss of a row. "errors": 0 or 1, and leaves have labels; a greedy search then goes by Gini impurity. "brier":
-    Brier's score, shifted and divided so that it is between 0 and 1; "mixed": half of each; leaves then have a
-    probability of each class from a public grid (docs/exact.md), which `predict_proba` gives, whether there are counts
-    or not. "absolute": of ordered classes, how many places they are apart.
+    The loss of a row.
+
+    - "errors": 1 if the row is misclassified, else 0. Leaves have labels; a greedy search minimises the Gini impurity.
+    - "brier": the Brier score, shifted and scaled to [0, 1]. Leaves have class probabilities from a public grid
+      (docs/exact.md), which `predict_proba` returns even if no counts are released.
+    - "mixed": the mean of "errors" and "brier".
+    - "absolute": the distance between the positions of the predicted and the actual class, for ordered classes.
 costs : mapping of class to mapping of class to float, optional
-    ``costs[actual][predicted]``, what it costs to predict one class where the row is of another, at least 0. Those of
-    errors must be given. The loss of a row is its cost over the largest.
+    Misclassification costs ``costs[actual][predicted]``, at least 0. Every error needs a cost. The loss of a row is its
+    cost divided by the largest cost.
 class_weight : mapping of class to float, optional
-    A shorthand of `costs`: the cost of any error about a row of the class, > 0; 1 for classes that are left out.
+    A shorthand for `costs`: the cost of every error on a row of the class, > 0. The default of a class is 1.
 """,
     "regression": """
 objective : {"squared", "absolute", "quantile"}, default="squared"
-    The loss of a row: the square of the error, up to `clip`; the error; or that of a quantile (the pinball loss). Each
-    is divided by the largest that it can be, which is the unit that ε buys.
+    The loss of a row: the squared error, capped at `clip`; the absolute error; or the pinball loss of a quantile. Each
+    is divided by its largest possible value, so that it is between 0 and 1.
 quantile : float, default=0.5
-    With objective="quantile": the share of the rows of a leaf that are to be below what it predicts.
+    The quantile that a leaf predicts, with objective="quantile".
 clip : float, default=0.5
-    With objective="squared": the share of the number's range beyond which the loss of an error grows no more. A loss
-    with a long tail spends ε on it.
+    The error, as a share of the target's range, beyond which the squared loss is constant, with objective="squared". A
+    larger value needs more ε for the same accuracy.
 """,
     "exact search of numbers": """
 %(search of numbers)s
@@ -86,105 +92,117 @@ clip : float, default=0.5
 """,
     "search of numbers": """
 %(search)s
-    "greedy": choice by choice, by permute-and-flip on the loss of the best number on each side (monotone, sensitivity
-    1), 80 % of ε.
+    A greedy search spends 80 % of ε on its choices. It makes each by permute-and-flip on the loss of the best
+    predictions of both sides (monotone score, sensitivity 1).
 %(lookahead)s
 release_counts : bool, default=False
-    Whether to release the rows of each level in each rule or leaf too, at a fifth of ε: `predict_quantiles` reads them.
+    Whether to release, for a fifth of ε, a noisy count of the rows at each level of the target in each rule or leaf.
+    `predict_quantiles` needs these counts.
 release_means : bool, default=True
-    With objective="squared" and without counts: whether to release two sums of each rule or leaf, at a tenth of ε, from
-    which its rows and their mean follow. The mean is averaged with the drawn number, each by the inverse of its
-    variance. A greedy search has the sums at a fifth of ε, and the counts where this is False or the loss another.
+    Whether to release, for a tenth of ε, two noisy sums of each rule or leaf, with objective="squared" and without
+    `release_counts`. The number of rows and their mean follow from the sums. The model predicts the average of this
+    mean and the drawn value, weighted by inverse variance. A greedy search releases the sums for a fifth of ε, or the
+    counts if `release_means` is False or the objective is not "squared".
 """,
     "number schema": """
 schema : Schema or "from-data"
-    The public schema, whose label is a `hedgerow.schema.Number`. "from-data" infers the domain from the rows, which
-    voids the guarantee; the card says so.
+    The public schema, whose label is a `hedgerow.schema.Number`. "from-data" infers the schema from the rows, which
+    voids the privacy guarantee; the privacy card states this.
 """,
     "certificate of numbers": """
-The search is that of the classifier. The number is counted in levels (`hedgerow.schema.Number`), and a leaf predicts
-the middle of one: the certificate is about the loss of these.
+The search is the search of the classifier. The target is divided into levels (`hedgerow.schema.Number`), and a leaf
+predicts the midpoint of a level. The model is optimal among the models that predict such midpoints.
 """,
     "min_support": """
 min_support : float, default=0.01
-    The share of all rows that a rule must hold among those that earlier rules left, or that a leaf must hold.
+    The minimum share of all rows in a leaf; for a rule, the minimum share that satisfies it and no earlier rule.
 """,
     "certified search": """
 regularization : float, default=0
-    The share of all rows whose loss a further rule or split must save to be worth it: the objective is the mean loss
-    plus `regularization` for every rule but the default, or every split.
+    The penalty for every rule except the default rule, or for every split, as a share of all rows. The objective is the
+    mean loss plus these penalties.
 time_limit : float, optional
-    Seconds, about. After that the best model found so far is returned, with its proven gap and a `SearchLimitWarning`.
-    Without it a search still stops, in the same way, where the branches of one level exceed 2 GiB of memory.
+    The approximate time limit in seconds. If it is reached, `fit` returns the best model found so far with its proven
+    optimality gap and issues a `SearchLimitWarning`. The search stops in the same way if one level of the search needs
+    more than 2 GiB of memory.
 """,
     "points": """
 points : int, default=20
-    The most points that a bin may have, in size: fewer are easier to add up by hand.
+    The largest absolute number of points of a bin. Small numbers are easier to add up by hand.
 %(monotone)s
 """,
     "monotone": """
 monotone : mapping of str to {"increasing", "decreasing"} or None, optional
-    Numbers and ordered attributes whose points, of two classes for the second, may only rise, or only fall; None where
-    they may do both, whatever the schema says. Others are as the schema declares them.
+    The direction in which the points of a numeric or ordered attribute may change; with two classes, points count
+    towards the second class. None removes the direction that the schema declares. Attributes that are not listed keep
+    the direction of the schema.
 """,
     "max_depth": """
 max_depth : int or None, default=None
-    The largest number of tests on a path. None: an exact search takes the largest depth up to 5 that is expected to
-    take eight seconds or less; if `stop_probability` is a number, it draws the depth too, each depth with the same
-    prior probability. A greedy search grows three levels. Greedy trees have at most 12 levels.
+    The maximum number of tests on a path. None: an exact search takes the largest depth up to 5 that is expected to
+    take at most eight seconds; if `stop_probability` is a number, it also draws the depth, with a uniform prior. A
+    greedy search grows three levels. Greedy trees have at most 12 levels.
 """,
     "max_attributes and points": """
 max_attributes : int, optional
-    The most attributes. None: all, or where they are many for the noise those that tell most (docs/models.md).
+    The maximum number of attributes. None: all attributes or, if they are too many for the noise level, those most
+    strongly associated with the target (docs/models.md).
 points : int, default=40
-    The most points that a bin may have, in size: fewer are easier to add up by hand. A scorecard has fewer points if
-    rounding then costs next to nothing.
+    The largest absolute number of points of a bin. Small numbers are easier to add up by hand. The scorecard uses
+    smaller numbers if rounding to them costs almost no accuracy.
 %(monotone)s
 """,
     "delta": """
 delta : float, Fraction, Decimal or str, optional
-    δ, at most. None: pure ε-differential privacy. With a δ the model is the one without, unless Gaussian noise is less
-    (docs/models.md). If the schema rules that out, no δ is charged.
+    The largest δ to spend. None: pure ε-differential privacy. With a δ, the fit uses Gaussian noise if that adds less
+    noise (docs/models.md), and is otherwise the same as without. If the schema rules Gaussian noise out, no δ is
+    charged.
 """,
     "public schema": """
 schema : Schema, None or "from-data", default=None
-    The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data" infers
-    the domain from the rows, which voids the guarantee; the card says so.
+    The public schema. None: all columns and the label are Boolean or 0/1, whose domain is public. "from-data" infers
+    the schema from the rows, which voids the privacy guarantee; the privacy card states this.
 """,
     "schema": """
 schema : Schema, None or "from-data", default="from-data"
-    The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
+    The schema of the table. None: all columns are Boolean or 0/1. "from-data" infers the schema from the rows.
 """,
     "budget": """
 budget : Budget, optional
-    A budget to charge the model to, shared with other releases; a fit that would overdraw it is refused. Default: a
-    budget of its own for every fit.
+    The budget to charge, which several releases may share. `fit` raises `BudgetExceededError` if too little is left.
+    None: every fit has its own budget of ε.
 random_state : NoiseSource, int, RandomState, Generator or None, default=None
-    None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
+    None: cryptographically secure noise. Any other value seeds the noise, for research and tests, and voids the privacy
+    guarantee.
 """,
     "verbose": """
 verbose : bool, default=False
-    Whether to show on stderr what an exact search costs, where that is known, and how far it is.
+    Whether to print the cost of an exact search, if it is known, and its progress to stderr.
 """,
     "fitted": """
 Attributes
 ----------
 %(model)s
 privacy_ : PrivacyCard
-    What was spent, on what, and what is guaranteed; of a model that is not private, that nothing is.
-n_features_in_, feature_names_in_
-    As in scikit-learn.
+    The privacy card: the guarantee, and every charge with its purpose. The card of a non-private model states that
+    there is no guarantee.
+n_features_in_ : int
+    The number of columns.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    The names of the columns.
 """,
     "certified": """
 optimal_ : bool
     Whether the model is proven to be optimal.
-objective_, lower_bound_ : float
-    Its mean loss plus penalties, such as its share of errors, and what no model within the parameters can be below.
+objective_ : float
+    The mean loss of the model, such as its error rate, plus penalties.
+lower_bound_ : float
+    A proven lower bound on the objective of every model that the parameters allow.
 n_states_ : int
-    States that were searched.
+    The number of states that were searched.
 stopped_by_ : {"time", "memory"} or None
-    The limit that ended the search before its model was proven to be optimal, `time_limit` or 2 GiB of memory for one
-    level; None otherwise. `SearchLimitWarning` says so, with the gap.
+    The limit that ended the search before the model was proven to be optimal: `time_limit`, or 2 GiB of memory for one
+    level. None if the model is optimal. `fit` issues a `SearchLimitWarning` with the gap.
 """,
 }
 """Entries of numpydoc sections by name, without the indent of a class's docstring."""
@@ -194,11 +212,11 @@ _PLACE = re.compile(r"^( *)%\((.+)\)s$", re.MULTILINE)
 
 
 def documented(estimator: Documented) -> Documented:
-    """Replace the lines ``%(name)s`` of a class's docstring by the shared entries, and those of its kind."""
+    """Replace each line ``%(name)s`` in a class's docstring by its shared entry."""
     fitted = getattr(estimator, "_fitted")  # noqa: B009 -- the protected name of the attribute with the model
     kind = get_type_hints(estimator)[fitted].__name__
     classes = "\nclasses_ : ndarray of shape (n_classes,)\n    The class labels."
-    learned = f"{fitted} : {kind}\n    The model." + (classes if hasattr(estimator, "predict_proba") else "")
+    learned = f"{fitted} : {kind}\n    The fitted model." + (classes if hasattr(estimator, "predict_proba") else "")
     shared = SHARED | {"model": learned}
 
     def entries(text: str, indent: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Base class of private specifications: a fit from the plan, through the charge, to the card."""
+"""Base class of private specifications: plan, charge, fit and privacy card."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -28,28 +28,26 @@ from hedgerow.schema.schema import Schema
 from hedgerow.schema.weights import Weight
 from hedgerow.text.progress import is_alone_on_terminal, progress_bar
 
-USUAL_ROWS = 10**6  # a table of as many rows is large among those that need privacy
-_MOST_NAMED = 3  # numbers of a note
-_WORTH_ONE_THREAD = 0.1  # seconds of a search: where cores are busy, threads that wait take ten times as long
+USUAL_ROWS = 10**6  # few sensitive tables have more rows
+_MAX_NAMED = 3  # attributes in a note
+_WORTH_ONE_THREAD = 0.1  # seconds of a search: on busy cores, waiting threads make it ten times slower
 
 
 def noise_warning(epsilon: Fraction, unit: Unit | None = None) -> str | None:
-    """Return what to know before a fit whose noise is more than any usual table; None where it need not be.
-
-    Group privacy: with n rows, no event is more than exp(n·ε) times as probable as without any row; with a unit, than
-    exp(n·ε/k), of n rows that count.
-    """
+    """Return a warning if epsilon is too small for a table of usual size, else None."""
+    # Group privacy: with n rows, no event is more than exp(n·ε) times as probable as without any row; with a unit of
+    # k rows, than exp(n·ε/k).
     if epsilon * USUAL_ROWS >= rows_of(unit):
         return None
     return (
-        f"epsilon = {amount_text(epsilon)} is so small that even {USUAL_ROWS:,} rows hardly change the model; choose a "
-        "larger one (`hedgerow.plan` forecasts which)."
+        f"epsilon = {amount_text(epsilon)} is so small that even {USUAL_ROWS:,} rows hardly change the model. Use a "
+        "larger epsilon; `hedgerow.plan` suggests a value."
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateSpecification(Specification):
-    """A learner that spends a privacy budget; subclasses define the plan."""
+    """Parameters of a learner that spends a privacy budget; subclasses define the plan."""
 
     epsilon: Amount | None = field(default=None, kw_only=False)
     budget: Budget | None = None
@@ -59,7 +57,7 @@ class PrivateSpecification(Specification):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.epsilon is None:
-            raise ArgumentError("epsilon must be chosen: the privacy loss to spend on this model, such as epsilon=1.0.")
+            raise ArgumentError("epsilon, the privacy budget of the model, has no default; set it, e.g. epsilon=1.0.")
         if self.exact_epsilon == 0:
             raise ArgumentError("epsilon must be a number > 0, got 0.")
         if not (self.budget is None or isinstance(self.budget, Budget)):
@@ -67,51 +65,70 @@ class PrivateSpecification(Specification):
 
     @property
     def exact_epsilon(self) -> Fraction:
-        """The privacy loss of the model, for a unit of privacy."""
+        """The ε of the model for a unit of privacy."""
         return exact(self.epsilon or 0, "epsilon")
 
     @property
     def adds_up_rho(self) -> bool:
-        """Whether a shared budget adds up ρ, for which choices are made by other noise."""
+        """Whether a shared budget accounts in ρ, for which choices use another mechanism."""
         return self.budget is not None and self.budget.remaining_rho is not None
 
     def epsilon_of_a_row(self, schema: Schema) -> Fraction:
-        """Return the ε at which mechanisms run: a unit of k rows is charged k times as much."""
+        """Return the ε at which mechanisms run; a unit of k rows is charged k times this amount."""
         return self.exact_epsilon / (rows_of(schema.unit) * schema.steps)
 
     def noise(self) -> NoiseSource:
-        """Return the source of noise: secure, if nobody gave another."""
+        """Return the source of noise, by default the secure one."""
         seed = self.random_state
-        if isinstance(seed, (int, np.integer)) and 0 <= seed < 2**32:  # as scikit-learn's estimators seed theirs
+        if isinstance(seed, (int, np.integer)) and 0 <= seed < 2**32:  # as in scikit-learn's estimators
             return noise_source(np.random.RandomState(int(seed)))
         return noise_source(seed)
 
     def plan(self, schema: Schema) -> Plan:
-        """Return the plan; a search that is too large is refused here, before any row is read."""
+        """Return the plan; raise SearchTooLargeError for a search that is too large, before any row is read."""
         raise NotImplementedError
 
     def check_budget(self, schema: Schema) -> None:
-        """Raise BudgetExceededError if a fit with this schema does not fit the shared budget now; charge nothing."""
+        """Check that the shared budget has enough left for a fit with this schema. Nothing is charged.
+
+        Raises
+        ------
+        BudgetExceededError
+            If too little is left.
+        """
         if self.budget is not None:
             epsilon, delta, rho = _loss(self.plan(schema), schema)
             self.budget.check(epsilon, delta, rho=rho, unit=schema.unit)
 
     def max_rows(self, schema: Schema) -> int | None:
-        """Return the public row limit of the search of a fit, or None. A fit takes fewer rows than this."""
+        """Return the public row limit of a fit, or None. A fit takes fewer rows than this."""
         return self.plan(schema).max_rows
 
     def planned_charge(self, schema: Schema) -> Charge:
-        """Return what a fit with this schema charges, which does not depend on the rows; nothing is charged yet.
+        """Return the charge of a fit with this schema. It does not depend on the rows, and nothing is charged yet.
 
-        Raises ValueError if a parameter is out of range, a search is too large, epsilon is below the supported minimum,
-        or the schema's charges are of another unit of privacy.
+        Parameters
+        ----------
+        schema : Schema
+            The schema of the table.
+
+        Returns
+        -------
+        Charge
+            The privacy loss that a fit charges.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, the search is too large, epsilon is below the supported minimum, or the
+            schema's own charges have another unit of privacy.
         """
         plan, noise = self.plan(schema), self.noise()
         plan.prepare(noise)
         return self._charge(plan, schema, noise)
 
     def _charge(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Charge:
-        """Return what a fit charges; ValueError if the card could not add it up with what the schema cost."""
+        """Return the charge of a fit; raise ValueError if a card cannot add it to the charges of the schema."""
         epsilon, delta, rho = _loss(plan, schema)
         query, why = Fact("model", learner=self.estimator, model=plan.model), _no_guarantee(plan, schema, noise)
         charge = Charge(query, epsilon, delta, no_guarantee=why, rho=rho, unit=schema.unit)
@@ -126,7 +143,7 @@ class PrivateSpecification(Specification):
         plan.prepare(noise)
         charge = self._charge(plan, schema, noise)
         if self.budget is not None and charge.delta and charge.rho is None and self.budget.remaining_rho is not None:
-            problem = "the budget adds up rho, for which this mechanism has no proof"
+            problem = "this mechanism has no zCDP proof, and the budget accounts in rho"
             raise ArgumentError(f"{problem}; use Budget(epsilon, delta) with accounting='basic'.")
         count = rows.within(plan.max_rows)
 
@@ -139,16 +156,16 @@ class PrivateSpecification(Specification):
 
 
 def model_caveats(model: Model, learner: object) -> tuple[Caveat, ...]:
-    """Return why a model as a whole is of little use, unless the learner's size asked for a model without a choice."""
-    asked = any(getattr(learner, name, None) == size for name, size in model.sizes.items())
-    is_one = len(model.paths) == 1 and asked
-    return tuple(caveat for caveat in model.caveats if caveat.is_useless and not is_one)
+    """Return why a model is of little use; nothing if the learner's parameters asked for a constant model."""
+    has_requested_size = any(getattr(learner, name, None) == size for name, size in model.sizes.items())
+    is_requested = len(model.paths) == 1 and has_requested_size
+    return tuple(caveat for caveat in model.caveats if caveat.is_useless and not is_requested)
 
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:
-    """Make the card: all that was charged, so that its amounts do not depend on the releases."""
+    """Return the card, with the unused part of the charge: its total does not depend on the releases."""
     epsilon, delta = _loss(plan, schema)[0] - share.spent, share.remaining_delta
-    # A δ alone pays for no release; the ρ of releases that other answers would have led to is the reserve.
+    # No release is paid for by δ alone. The ρ of steps that were not taken is the reserve.
     rho = Fraction(0) if share.remaining_rho is None and not epsilon and plan.rho is not None else share.remaining_rho
     unused = Charge(Fact("unused"), epsilon, delta, rho=rho, unit=schema.unit)
     charges = (*share.charges, *([unused] if unused.epsilon or unused.delta else []))
@@ -163,53 +180,53 @@ def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> Priv
 
 
 def _reserve(loss: Loss, charges: Sequence[Charge]) -> Reserve | None:
-    """Return by how much ρ a fit could have cost more than these charges, had its answers led it to other releases."""
+    """Return the ρ that a fit could have spent in addition, if noisy answers had led to other releases."""
     epsilon, delta, rho = loss
-    most, spent = Charge(Fact("planned"), epsilon, delta, rho=rho).zcdp, total_rho(charges)
-    if most is None or spent is None or spent >= most:
+    planned, spent = Charge(Fact("planned"), epsilon, delta, rho=rho).zcdp, total_rho(charges)
+    if planned is None or spent is None or spent >= planned:
         return None
-    return Reserve(Fact("other_answers"), Fraction(0), rho=most - spent, unit=unit_of(charges))
+    return Reserve(Fact("other_answers"), Fraction(0), rho=planned - spent, unit=unit_of(charges))
 
 
 def _loss(plan: Plan, schema: Schema) -> Loss:
-    """Return what a model costs for a unit of privacy: a plan without δ is made for one row."""
+    """Return the loss of a unit of privacy; plans without δ state the loss of one row."""
     rows = rows_of(schema.unit) * schema.steps
     epsilon, delta, rho = group_loss(plan.epsilon, plan.delta, plan.rho, rows)
-    # Releases are rounded up one by one, at the ε of a unit.
+    # The ρ of each release is rounded up separately, at the ε of a unit.
     return epsilon, delta, rho if rho is None or plan.delta or rows == 1 else rho * (1 + Fraction(1, 2**40))
 
 
 def unit_notes(unit: Unit | None) -> tuple[Fact, ...]:
-    """Return notes of a card about what the guarantee to a unit leaves out."""
-    whose = [Fact("row_is_unit")]
+    """Return the notes of a card about what the guarantee does not cover."""
+    unit_facts = [Fact("row_is_unit")]
     if unit is not None:
-        whose = [Fact("rows_used", rows=unit.max_rows), Fact("unit_is_person", column=unit.column)]
-    return Fact("columns_public"), *whose, Fact("not_noised")
+        unit_facts = [Fact("rows_used", rows=unit.max_rows), Fact("unit_is_person", column=unit.column)]
+    return Fact("columns_public"), *unit_facts, Fact("not_noised")
 
 
 def _weight_notes(weight: Weight | None) -> tuple[Fact, ...]:
     if weight is None:
         return ()
-    used = Fact("weighted", column=weight.name, largest=weight.high, levels=weight.levels)
-    return used, Fact("own_weights")
+    weighted = Fact("weighted", column=weight.name, largest=weight.high, levels=weight.levels)
+    return weighted, Fact("own_weights")
 
 
 def _grid_notes(schema: Schema) -> tuple[Fact, ...]:
-    """Return a note that names the numbers whose cut points nobody chose; none if there are none."""
+    """Return a note on the numeric attributes with default cut points, if there are any."""
     names = [name for name, number in schema.numbers.items() if number.has_default_cuts]
-    more = len(names) - _MOST_NAMED if len(names) > _MOST_NAMED else None
-    return (Fact("default_grid", attributes=names[:_MOST_NAMED], more=more),) if names else ()
+    more = len(names) - _MAX_NAMED if len(names) > _MAX_NAMED else None
+    return (Fact("default_grid", attributes=names[:_MAX_NAMED], more=more),) if names else ()
 
 
 def _no_guarantee(plan: Plan, schema: Schema, noise: NoiseSource) -> tuple[Fact, ...]:
-    """Return why a model has no guarantee: the same reasons on its card and in the budget's record."""
-    of_bins = (charge.no_guarantee for charge in schema.charges)
-    return reasons(plan.no_guarantee, schema.no_guarantee, *of_bins, noise.no_guarantee_reason)
+    """Return why a model has no guarantee; its card and the budget's record state the same reasons."""
+    reasons_of_bins = (charge.no_guarantee for charge in schema.charges)
+    return reasons(plan.no_guarantee, schema.no_guarantee, *reasons_of_bins, noise.no_guarantee_reason)
 
 
 @contextmanager
 def search_progress(cost: Cost | None, *, verbose: bool) -> Generator[Progress]:
-    """Show on stderr the cost of an exact search, if asked, then its progress: of a long one on any terminal."""
+    """Show the cost and progress of an exact search on stderr, if it is verbose; on a terminal also if it is long."""
     is_long = cost is not None and cost.is_noticeable
     heading = f"exact search: {cost}" if verbose and cost is not None else ""
     shown = bool(heading) or (is_long and is_alone_on_terminal())

@@ -1,4 +1,4 @@
-"""Private rule lists: grown greedily, or drawn from all rule lists of a size."""
+"""Private rule lists, drawn by the exponential mechanism or grown greedily."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -39,34 +39,23 @@ from hedgerow.schema.schema import Schema
 
 @documented
 class PrivateRuleListClassifier(PrivateEstimator, Classifier):
-    """A rule list learned and released under pure ε-differential privacy.
+    """A rule list with pure ε-differential privacy.
 
-    Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. The total is exactly
-    `epsilon`, and the card adds to it what the schema's cut points cost where they were learned.
+    Neighbouring tables differ in one row, added or removed, or in all rows of the schema's `Unit`. A fit spends exactly
+    `epsilon`. If the schema's cut points were learned under a charge, the privacy card adds that charge.
 
-    An exact search draws the whole list, the number of rules and the labels included, at once by the exponential
-    mechanism from *all* rule lists, with score −loss (monotone, sensitivity 1). By default a twentieth of ε, from
-    ε = 0.1 on, pays for counts of the rules, from which the class probabilities follow (`release_counts`). What the
-    draw costs is known before any row is read (`search_cost`). With `lookahead`, some rules are drawn jointly at a
-    time, each block for an equal share of ε. Of many attributes a few are chosen first (docs/mathematics.md, fact 5),
-    unless the search is "exact".
-
-    A greedy search chooses each rule by permute-and-flip, or Gumbel noise if `budget` adds up ρ, on the negated Gini
-    impurity in rows, a monotone score of sensitivity 2, or by any other loss than errors, on that of the best values
-    (sensitivity 1); 80 % of ε is shared equally by the choices. The rest of ε, and what unused choices leave, buys one
-    histogram of rules by class (sensitivity 1), which gives all predictions and displayed counts.
-
-    Rules and literals that change no prediction are left out, by the schema alone.
+    Read more in the :doc:`guide </fit>`.
 
     Parameters
     ----------
     %(epsilon)s
     max_rules : int or None, default=None
-        Rules in the list, the default rule included (SSRL's K). None: an exact search draws their number too, from
-        those up to 10 of which it takes about eight seconds at most, each with the same prior probability; a greedy
-        search chooses up to 5.
+        The maximum number of rules, including the default rule (SSRL's K). None: an exact search also draws the number,
+        with a uniform prior over the numbers up to 10 that are expected to take at most eight seconds; a greedy search
+        chooses up to 5 rules.
     max_literals : int, default=1
-        Literals in a rule. More make many more rules to choose from: a search that was joint may have to be greedy.
+        The maximum number of literals in a rule. The number of candidate rules grows quickly with it, so that "auto"
+        may have to search greedily.
     %(negations)s
     %(public schema)s
     %(budget)s
@@ -76,11 +65,32 @@ class PrivateRuleListClassifier(PrivateEstimator, Classifier):
 
     %(fitted)s
 
+    See Also
+    --------
+    PrivateTreeClassifier : A tree instead of a rule list.
+    OptimalRuleListClassifier : The rule list with the smallest loss, without privacy.
+
+    Notes
+    -----
+    **Exact search.** The exponential mechanism draws the whole list, with the number of rules and the labels, from
+    *all* rule lists within the limits. The score is −loss (monotone, sensitivity 1). `search_cost` returns the
+    computational cost before any row is read. With `lookahead`, a block of rules is drawn jointly, then the next
+    block, each for an equal share of ε. If the schema has many attributes, a few are chosen privately first
+    (docs/mathematics.md, fact 5), unless ``search="exact"``.
+
+    **Greedy search.** Permute-and-flip chooses each rule, or report-noisy-max with Gumbel noise if `budget` accounts in
+    ρ (zCDP). The score is the negated Gini impurity in rows (monotone, sensitivity 2). With any loss other than errors
+    it is the negated loss of the best predictions (sensitivity 1). The choices share 80 % of ε equally. The rest of ε,
+    with the shares of unused choices, pays for one histogram of rules by class (sensitivity 1), from which all
+    predictions and displayed counts follow.
+
+    Rules and literals that cannot change a prediction are removed, which depends on the schema and the drawn list only.
+
     References
     ----------
     McKenna and Sheldon, *Permute-and-Flip: A New Mechanism for Differentially Private Selection*, NeurIPS 2020.
     McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007.
-    Kasiviswanathan et al., *What Can We Learn Privately?*, SIAM Journal on Computing 2011, for draws by errors.
+    Kasiviswanathan et al., *What Can We Learn Privately?*, SIAM Journal on Computing 2011, for the error as the score.
     Ly et al., *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, 2024, for the task.
 
     Examples
@@ -116,7 +126,7 @@ class PrivateRuleListClassifier(PrivateEstimator, Classifier):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GreedyRuleList(Specification):
-    """The learner of rule lists by Gini impurity, without privacy."""
+    """Specification of a greedy rule list by Gini impurity, without privacy."""
 
     max_rules: int = 5
     max_literals: int = 2
@@ -141,12 +151,12 @@ class GreedyRuleList(Specification):
 
 @documented
 class GreedyRuleListClassifier(Classifier):
-    """A rule list grown greedily by Gini impurity. **Not private**: the list and its counts are exact.
+    """A greedy rule list that minimises the Gini impurity. **Not private**: the list and its counts are exact.
 
     Parameters
     ----------
     max_rules : int, default=5
-        Rules in the list, the default rule included.
+        The maximum number of rules, including the default rule.
     %(max_literals)s
     %(negations)s
     %(min_support)s
@@ -183,21 +193,20 @@ class GreedyRuleListClassifier(Classifier):
 
 @documented
 class PrivateRuleListRegressor(PrivateEstimator, Regressor):
-    """A rule list that predicts a number, learned and released under pure ε-differential privacy.
+    """A rule list for regression with pure ε-differential privacy.
 
-    One draw from *all* rule lists, as of `PrivateRuleListClassifier`, with what its rules predict. The loss of a row is
-    a public function of its level (`hedgerow.schema.Number`) and of what its rule predicts, between 0 and 1: a monotone
-    score of sensitivity 1. Then the means of the rules are released for a tenth of ε (`release_means`). Neighbouring
-    tables differ by adding or removing one row, or all rows of the schema's `Unit`. The total is exactly `epsilon`.
+    Neighbouring tables differ in one row, added or removed, or in all rows of the schema's `Unit`. A fit spends exactly
+    `epsilon`.
 
     Parameters
     ----------
     %(epsilon)s
     max_rules : int or None, default=None
-        Rules in the list, the default rule included. None: an exact search draws their number too, from those up to 10
-        of which it takes eight seconds at most, each with the same prior probability; a greedy one chooses up to 5.
+        The maximum number of rules, including the default rule. None: an exact search also draws the number, with a
+        uniform prior over the numbers up to 10 that are expected to take at most eight seconds; a greedy search chooses
+        up to 5 rules.
     max_literals : int, default=1
-        Literals in a rule.
+        The maximum number of literals in a rule.
     %(negations)s
     %(number schema)s
     %(budget)s
@@ -206,6 +215,13 @@ class PrivateRuleListRegressor(PrivateEstimator, Regressor):
     %(regression)s
 
     %(fitted)s
+
+    Notes
+    -----
+    An exact search draws the list with the predictions of its rules from *all* rule lists, as
+    `PrivateRuleListClassifier` does. The loss of a row is a public function of the level of its target
+    (`hedgerow.schema.Number`) and of the prediction of its rule. It is between 0 and 1, so the score −loss is monotone
+    with sensitivity 1. Then the means of the rules are released for a tenth of ε (`release_means`).
 
     Examples
     --------

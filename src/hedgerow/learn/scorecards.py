@@ -1,4 +1,4 @@
-"""Scorecard estimators: private, of noisy counts and sums, and by logistic regression, to compare with."""
+"""Scorecard estimators: private ones from noisy counts, and a non-private one by logistic regression."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -31,19 +31,12 @@ from hedgerow.schema.schema import Schema
 
 @documented
 class PrivateScorecardClassifier(PrivateEstimator, Classifier):
-    """A differentially private scorecard: whole points by bin that add up to the log-odds of a row.
+    """A scorecard for classification with differential privacy.
 
-    What is released, one after the other (docs/models.md): the rows of each class; where attributes are many for the
-    noise, which of them are used; a histogram of bin and class of each of these; of two classes, where rows are enough,
-    how far attributes say the same; where rows are many, the residuals by bin that all attributes together leave; and
-    the rows by total and class, to which the map from totals to probabilities is fitted. In pure ε the histograms of
-    attributes with similar numbers of bins share K-norm noise, which is smaller than separate noise for each (fact 11);
-    if the budget adds up ρ, they do not, as it costs more ρ. The rest is computed from what was released: log-odds by
-    bin, smooth along numbers, a weight for each attribute, and bins merged where that costs next to nothing.
+    Every bin of an attribute has an integer number of points. The points of a row add up to its log-odds, in units of a
+    fixed size. Neighbouring tables differ in one row, added or removed, or in all rows of the schema's `Unit`.
 
-    Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. Sensitivities are
-    exact, in whole numbers (docs/mathematics.md, fact 5). With `delta`, noise after the first release
-    is discrete Gaussian if that is less, as where many attributes are used; otherwise the fit is the one without.
+    Read more in the :doc:`guide </fit>`.
 
     Parameters
     ----------
@@ -53,10 +46,34 @@ class PrivateScorecardClassifier(PrivateEstimator, Classifier):
     %(budget)s
     %(delta)s
     smooth : "auto" or float, default="auto"
-        The prior's standard deviation of the log-odds from one end of a number to the other: less is smoother. "auto"
-        is 4.
+        The prior standard deviation of the difference in log-odds between the two ends of a numeric attribute. Smaller
+        values give smoother points. "auto" is 4.
 
     %(fitted)s
+
+    See Also
+    --------
+    PrivateAutoClassifier : A tree or a scorecard, chosen under the same ε.
+    ScorecardClassifier : A scorecard without privacy.
+
+    Notes
+    -----
+    A fit makes these noisy releases, in this order (docs/models.md):
+
+    1. the number of rows of each class;
+    2. if the attributes are too many for the noise level, the attributes to use;
+    3. a histogram of bin and class for each of these attributes;
+    4. with two classes and enough rows, statistics of how strongly the attributes overlap;
+    5. with many rows, the sums of residuals by bin that the current scorecard leaves;
+    6. with enough rows, the number of rows by total and class, by which the probabilities are calibrated.
+
+    All else is post-processing of these releases: log-odds by bin, smoothed along numeric attributes, a weight for each
+    attribute, and merged bins if merging costs almost nothing.
+
+    With pure ε, the histograms of attributes with similar numbers of bins share K-norm noise, which is smaller than
+    separate noise (docs/mathematics.md, fact 11). They do not if the budget accounts in ρ, because shared noise costs
+    more ρ. All released statistics are integers with exact sensitivities (fact 5). With `delta`, releases after the
+    first use discrete Gaussian noise if that adds less noise, usually if many attributes are used.
 
     References
     ----------
@@ -89,21 +106,11 @@ class PrivateScorecardClassifier(PrivateEstimator, Classifier):
 
 @documented
 class PrivateScorecardRegressor(PrivateEstimator, Regressor):
-    """A differentially private scorecard of a number: whole points by bin, each of which is worth so much of it.
+    """A scorecard for regression with differential privacy.
 
-    What is predicted is the lowest value that the schema allows and `Scorecard.unit` for each point, within the bounds.
-    What is released, one after the other (docs/models.md): how many rows there are, and sums of the number and of its
-    square; where attributes are many for the noise, which of them are used; rows and sums by bin of each of these; and,
-    the more rows the more often, up to three times, how large residuals are on average and their sums by bin, each cut
-    off at two and a half times that. In pure ε, rows and sums by bin share K-norm noise as those of
-    `PrivateScorecardClassifier` do. The rest is computed from what was released: points, smooth along numbers, and
-    bins merged where that costs next to nothing.
-
-    A number is counted by its level (`hedgerow.schema.Number`): a row of level k of K is k times as the highest and
-    K − 1 − k times as the lowest. Neighbouring tables differ by adding or removing one row, or all rows of the
-    schema's `Unit`. Sensitivities are exact, in whole numbers (docs/mathematics.md, fact 5). With `delta`, noise
-    after the first release is discrete Gaussian if that is less, as where many attributes are used; otherwise the fit
-    is the one without.
+    Every bin of an attribute has an integer number of points. The prediction is the lowest value that the schema allows
+    plus `Scorecard.unit` for each point of the row, clipped to the schema's bounds. Neighbouring tables differ in one
+    row, added or removed, or in all rows of the schema's `Unit`.
 
     Parameters
     ----------
@@ -113,10 +120,33 @@ class PrivateScorecardRegressor(PrivateEstimator, Regressor):
     %(budget)s
     %(delta)s
     smooth : "auto" or float, default="auto"
-        The prior's standard deviation of what is predicted from one end of a number to the other, in standard
-        deviations of the target: less is smoother. "auto" is 2.5.
+        The prior standard deviation of the difference in the prediction between the two ends of a numeric attribute, in
+        standard deviations of the target. Smaller values give smoother points. "auto" is 2.5.
 
     %(fitted)s
+
+    See Also
+    --------
+    PrivateTreeRegressor : A tree instead of a scorecard.
+
+    Notes
+    -----
+    A fit makes these noisy releases, in this order (docs/models.md):
+
+    1. the number of rows, the sum of the target and the sum of its squares;
+    2. if the attributes are too many for the noise level, the attributes to use;
+    3. the number of rows and the sum of the target by bin, for each of these attributes;
+    4. up to six times, depending on the number of rows: the mean absolute residual, and the sums of residuals by bin,
+       each residual clipped at two and a half times this mean.
+
+    All else is post-processing of these releases: points, smoothed along numeric attributes, and merged bins if merging
+    costs almost nothing.
+
+    The target is counted by its level (`hedgerow.schema.Number`): a row at level k of K counts k times as the highest
+    level and K − 1 − k times as the lowest. With pure ε, the histograms share K-norm noise as in
+    `PrivateScorecardClassifier`. All released statistics are integers with exact sensitivities (docs/mathematics.md,
+    fact 5). With `delta`, releases after the first use discrete Gaussian noise if that adds less noise, usually if many
+    attributes are used.
 
     References
     ----------
@@ -148,13 +178,13 @@ class PrivateScorecardRegressor(PrivateEstimator, Regressor):
     get_points = of_model(Scorecard.get_points)
 
 
-MOST_BINS_IN_ALL = 4000  # times the columns of points: a matrix of bin by bin is held
-LEAST_C, LARGEST_C = 0.001, 1000
+MAX_POINTS_IN_ALL = 4000  # of all bins and classes: a square matrix of this size is held in memory
+MIN_C, MAX_C = 0.001, 1000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LogisticScorecard(Specification):
-    """The learner of scorecards by logistic regression, without privacy."""
+    """Specification of a scorecard by logistic regression, without privacy."""
 
     max_attributes: int | None = None
     points: int = 20
@@ -167,7 +197,7 @@ class LogisticScorecard(Specification):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_scorecard_parameters(self.max_attributes, self.points, self.monotone)
-        check_auto("C", self.C, LEAST_C, LARGEST_C)
+        check_auto("C", self.C, MIN_C, MAX_C)
 
     def check_public(self) -> None:
         super().check_public()
@@ -177,18 +207,18 @@ class LogisticScorecard(Specification):
     def _directions(self, schema: Schema) -> dict[str, Direction]:
         n_columns = 1 if schema.target.n_levels == 2 else schema.target.n_levels
         n_points = n_columns * sum(attribute.n_bins for _, attribute in schema.attributes)
-        if n_points > MOST_BINS_IN_ALL:
+        if n_points > MAX_POINTS_IN_ALL:
             raise SchemaError(
-                f"expected at most {MOST_BINS_IN_ALL:,} points of bins and classes of a scorecard that is not private, "
-                f"got {n_points:,}; declare fewer cut points, or leave attributes out."
+                f"a scorecard without privacy has at most {MAX_POINTS_IN_ALL:,} points, over all bins and classes, got "
+                f"{n_points:,}; declare fewer cut points, or remove attributes."
             )
         return directions(schema, self.monotone)
 
     def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
         monotone = self._directions(schema)
         regression = Regression(schema, *rows.count().bins_and_counts())
-        most = None if self.max_attributes is None else int(self.max_attributes)
-        attributes = range(len(schema)) if most is None or most >= len(schema) else regression.choose(most)
+        limit = len(schema) if self.max_attributes is None else int(self.max_attributes)
+        attributes = range(len(schema)) if limit >= len(schema) else regression.choose(limit)
         strength = regression.validate(attributes) if isinstance(self.C, str) else float(self.C)
         fitted = centred(regression.fit(attributes, strength), regression, monotone)
         build = scorecard_model(*rounded_card(fitted, regression, int(self.points), monotone), None)
@@ -197,27 +227,33 @@ class LogisticScorecard(Specification):
 
 @documented
 class ScorecardClassifier(Classifier):
-    """A scorecard by logistic regression on the schema's bins, rounded well. **Not private**: its points are exact.
-
-    Log-odds by bin have the prior of `PrivateScorecardClassifier`: smooth along numbers. Several sizes of a point are
-    tried; for each, the log-odds are rounded one after the other, so that what one is rounded off by is made up for by
-    those after it, and the points with the least log-loss are taken. In memory is a number for each bin of each
-    distinct row.
+    """A scorecard by logistic regression on the schema's bins. **Not private**: its points are exact.
 
     Parameters
     ----------
     max_attributes : int, optional
-        The most attributes, chosen one after the other by how much they raise the likelihood. None: all.
+        The maximum number of attributes, selected by forward selection on the likelihood. None: all attributes.
     %(points)s
     C : "auto" or float, default="auto"
-        How much log-odds may differ, as for `sklearn.linear_model.LogisticRegression`: C times the variance of the
-        prior, whose standard deviation is 4 from one end of a number to the other. "auto": by cross-validation; 1 for
-        more than 10,000 distinct rows, where it matters little.
+        The inverse of the regularization strength, as in `sklearn.linear_model.LogisticRegression`. C scales the
+        variance of the prior, whose standard deviation from one end of a numeric attribute to the other is 4 if C is 1.
+        "auto": chosen by cross-validation, or 1 if there are more than 10,000 distinct rows, where C matters little.
     %(schema)s
 
     %(fitted)s
     C_ : float
         The value of C that was used.
+
+    See Also
+    --------
+    PrivateScorecardClassifier : A scorecard with differential privacy.
+
+    Notes
+    -----
+    The log-odds by bin have the same prior as in `PrivateScorecardClassifier`, which smooths them along numeric
+    attributes. `fit` tries several sizes of a point. For each it rounds the log-odds in turn, and later roundings
+    compensate for the errors of earlier ones. It takes the points with the smallest log-loss. The memory needed is one
+    number for each bin of each distinct row.
 
     References
     ----------

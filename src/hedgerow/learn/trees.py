@@ -1,4 +1,4 @@
-"""Private trees: drawn from all trees of a depth, or grown greedily."""
+"""Private decision and regression trees, drawn by the exponential mechanism or grown greedily."""
 
 from typing import Any, Literal
 
@@ -22,26 +22,13 @@ from hedgerow.models.tree import Tree
 
 @documented
 class PrivateTreeClassifier(PrivateEstimator, Classifier):
-    """A decision tree learned and released under pure ε-differential privacy.
+    """A decision tree with pure ε-differential privacy.
 
-    Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. The total is exactly
-    `epsilon`, and the card adds to it what the schema's cut points cost where they were learned. Tests are ``x``,
-    ``x = v``, ``x <= c``; a missing value satisfies only ``x is missing``.
+    Neighbouring tables differ in one row, added or removed, or in all rows of the schema's `Unit`. A fit spends exactly
+    `epsilon`. If the schema's cut points were learned under a charge, the privacy card adds that charge. Tests are
+    ``x``, ``x = v`` and ``x <= c``; a missing value satisfies only ``x is missing``.
 
-    An exact search draws the whole tree, its shape and its labels included, at once by the exponential mechanism from
-    *all* trees, with score −loss (monotone, sensitivity 1). By default a twentieth of ε, from ε = 0.1 on, pays for
-    counts of the leaves, from which the class probabilities follow (`release_counts`). What the draw costs is known
-    before any row is read (`search_cost`). The model is the tree with the fewest leaves that predicts the same as the
-    drawn tree for every combination of values. Of many attributes a few are chosen first (docs/mathematics.md, fact 5),
-    unless the search is "exact".
-
-    With `lookahead`, the upper levels are drawn jointly, then the subtrees below them, and so on, each block for an
-    equal share of ε. The subtrees of a block hold different rows and share one charge (parallel composition).
-
-    A greedy search chooses every node's test by permute-and-flip, or Gumbel noise if `budget` adds up ρ, on the negated
-    Gini impurity in rows, a monotone score of sensitivity 2; by any other loss than errors, on that of the best values
-    of both sides (sensitivity 1). The nodes of a level hold different rows and share one charge; 80 % of ε is shared
-    equally by the levels, and the rest buys one histogram of leaves by class, which gives the predictions.
+    Read more in the :doc:`guide </fit>`.
 
     Parameters
     ----------
@@ -55,10 +42,34 @@ class PrivateTreeClassifier(PrivateEstimator, Classifier):
 
     %(fitted)s
 
+    See Also
+    --------
+    PrivateAutoClassifier : A tree or a scorecard, chosen under the same ε.
+    PrivateRuleListClassifier : A rule list instead of a tree.
+    OptimalTreeClassifier : The tree with the smallest loss, without privacy.
+
+    Notes
+    -----
+    **Exact search.** The exponential mechanism draws the whole tree, with its shape and labels, from *all* trees within
+    the limits. The score is −loss (monotone, sensitivity 1). `search_cost` returns the computational cost before any
+    row is read. The released model is an equivalent tree that is easier to read: it predicts the same for every
+    combination of values that the schema allows. If the schema has many attributes, a few are chosen privately first
+    (docs/mathematics.md, fact 5), unless ``search="exact"``.
+
+    **Exact search with lookahead.** The upper levels are drawn jointly, then the subtrees below them, and so on. Every
+    block takes an equal share of ε. The subtrees of a block hold disjoint sets of rows and share one charge (parallel
+    composition).
+
+    **Greedy search.** Permute-and-flip chooses the test of every node, or report-noisy-max with Gumbel noise if
+    `budget` accounts in ρ (zCDP). The score is the negated Gini impurity in rows (monotone, sensitivity 2). With any
+    loss other than errors it is the negated loss of the best predictions of both sides (sensitivity 1). The nodes of a
+    level hold disjoint sets of rows and share one charge. The levels share 80 % of ε equally. The rest pays for one
+    histogram of leaves by class, from which the predictions follow.
+
     References
     ----------
     McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007.
-    Kasiviswanathan et al., *What Can We Learn Privately?*, SIAM Journal on Computing 2011, for draws by errors.
+    Kasiviswanathan et al., *What Can We Learn Privately?*, SIAM Journal on Computing 2011, for the error as the score.
     Nijssen and Fromont, *Mining Optimal Decision Trees from Itemset Lattices*, KDD 2007, for the lattice.
 
     Examples
@@ -92,13 +103,10 @@ class PrivateTreeClassifier(PrivateEstimator, Classifier):
 
 @documented
 class PrivateTreeRegressor(PrivateEstimator, Regressor):
-    """A regression tree learned and released under pure ε-differential privacy.
+    """A regression tree with pure ε-differential privacy.
 
-    The tree, its shape and what its leaves predict are one draw from *all* trees, as of `PrivateTreeClassifier`; the
-    loss of a row is a public function of its level (`hedgerow.schema.Number`) and of what its leaf predicts, between 0
-    and 1, so that one row raises the loss of a tree by at most 1: a monotone score of sensitivity 1. Then the means of
-    the leaves are released for a tenth of ε (`release_means`). Neighbouring tables differ by adding or removing one
-    row, or all rows of the schema's `Unit`. The total is exactly `epsilon`.
+    Neighbouring tables differ in one row, added or removed, or in all rows of the schema's `Unit`. A fit spends exactly
+    `epsilon`.
 
     Parameters
     ----------
@@ -111,6 +119,19 @@ class PrivateTreeRegressor(PrivateEstimator, Regressor):
     %(regression)s
 
     %(fitted)s
+
+    See Also
+    --------
+    PrivateScorecardRegressor : A scorecard instead of a tree.
+    OptimalTreeRegressor : The tree with the smallest loss, without privacy.
+
+    Notes
+    -----
+    An exact search draws the tree, with its shape and the predictions of its leaves, from *all* trees, as
+    `PrivateTreeClassifier` does. The loss of a row is a public function of the level of its target
+    (`hedgerow.schema.Number`) and of the prediction of its leaf. It is between 0 and 1, so one row raises the loss of a
+    tree by at most 1: the score −loss is monotone with sensitivity 1. Then the means of the leaves are released for a
+    tenth of ε (`release_means`).
 
     References
     ----------

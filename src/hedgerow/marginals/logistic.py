@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.hypotheses.hypothesis import has_hypothesis
-from hedgerow.learn.base import LARGEST_POINTS, SMOOTH, check_auto, check_up_to
+from hedgerow.learn.base import MAX_POINTS, SMOOTH, check_auto, check_up_to
 from hedgerow.learn.contract import FittedModelMixin, of_model, on_rows
 from hedgerow.learn.learned import scorecard_model
 from hedgerow.learn.scorecard.rounding import rounded
@@ -107,7 +107,7 @@ class MarginalLogisticClassifier(FittedModelMixin, MarginalClassifier):
         return self.weights_
 
     def _check_parameters(self, oracle: MarginalOracle) -> None:
-        check_up_to("points", self.points, 1, LARGEST_POINTS)
+        check_up_to("points", self.points, 1, MAX_POINTS)
         check_auto("smooth", self.smooth, *SMOOTH)
         if oracle.release == "ratio":
             raise ArgumentError("expected an oracle that releases counts, got one that releases ratios.")

@@ -269,7 +269,7 @@ def test_no_chance_is_in_the_repr_of_what_a_draw_would_do():
             ValueError,
             "got one drawn in 2 blocks",
         ),
-        (hr.PrivateTreeClassifier(schema=SCHEMA), ValueError, "epsilon must be chosen"),
+        (hr.PrivateTreeClassifier(schema=SCHEMA), ValueError, "epsilon, the privacy budget"),
         (hr.PrivateTreeClassifier(1.0, max_depth=-1, schema=SCHEMA), ValueError, "max_depth must be"),
     ],
 )

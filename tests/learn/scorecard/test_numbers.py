@@ -446,8 +446,8 @@ def test_fitting_a_tally_is_fitting_its_rows_and_holds_none_of_them():
         ({"smooth": 0}, "smooth must be 'auto' or a number from"),
         ({"epsilon": 1e-13, "random_state": None}, "epsilon for one release must be >="),
         ({"points": 1001}, "points must be a whole number <= 1000"),
-        ({"monotone": {"c": "increasing"}}, "expected a number or an ordered attribute in monotone"),
-        ({"schema": hr.Schema(ATTRIBUTES, hr.Label("y", (0, 1)))}, "expected a number to predict, got a label"),
+        ({"monotone": {"c": "increasing"}}, "attribute 'c': cannot be monotone"),
+        ({"schema": hr.Schema(ATTRIBUTES, hr.Label("y", (0, 1)))}, "attribute 'y': is a label with classes"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_the_charge(parameters, message):

@@ -1,4 +1,4 @@
-"""Private rule lists of SSRL, with its mechanisms as published."""
+"""The private rule lists of SSRL, with its mechanisms as published."""
 
 from typing import Any
 
@@ -14,38 +14,44 @@ from hedgerow.privacy.amounts import Amount
 
 @documented
 class DPGreedyRLClassifier(PrivateEstimator, Classifier):
-    """SSRL's DP-GreedyRL: a rule list grown greedily by noisy Gini impurity, as published. For comparison and study.
+    """SSRL's DP-GreedyRL, a greedy rule list by noisy Gini impurity, as published, for comparison.
 
-    Neighbouring tables differ by adding or removing one row. ε is shared equally by all releases: with ``smooth-*`` a
-    noisy count of the rows left, a choice and the counts of the rule at each node, ``ε/(3K − 1)`` each; else without
-    that count, ``ε/(2K − 1)`` each. What a list that stops early does not use is on the card as reserved and not used.
-    Only ``exponential`` and ``noisy-counts`` are proven to be ε-differentially private; cards of the others say "none"
-    and what is not proven (docs/privacy.md). Labels have two classes. `PrivateRuleListClassifier` is proven, and more
-    accurate.
+    Only the mechanisms ``exponential`` and ``noisy-counts`` are proven to be ε-differentially private. With the others
+    the privacy card states the guarantee "none" and what is not proven (docs/privacy.md). Use
+    `PrivateRuleListClassifier` for releases: its guarantee is proven, and it is more accurate.
+
+    The label must have two classes. Neighbouring tables differ in one row, added or removed.
 
     Parameters
     ----------
     %(epsilon)s
     max_rules : int, default=5
-        Rules in the list, the default rule included (SSRL's K).
+        The maximum number of rules, including the default rule (SSRL's K).
     %(max_literals)s
     %(negations)s
     %(public schema)s
     %(budget)s
     mechanism : str, default="smooth-laplace"
-        How rules are chosen: ``smooth-laplace``, ``smooth-cauchy``, ``global-laplace``, ``global-gaussian``,
-        ``exponential`` or ``noisy-counts``.
+        The mechanism that chooses rules: ``smooth-laplace``, ``smooth-cauchy``, ``global-laplace``,
+        ``global-gaussian``, ``exponential`` or ``noisy-counts``.
     delta : float, Fraction, Decimal or str, optional
-        The δ of the whole model, shared equally by the choices. Must be chosen for ``smooth-laplace`` and
-        ``global-gaussian``, and for no other. SSRL takes 1/n², n being the number of rows, which is then public.
+        The δ of the whole model, shared equally by the choices. Required for ``smooth-laplace`` and
+        ``global-gaussian``, not allowed for other mechanisms. SSRL uses 1/n² for n rows, which makes n public.
     min_remaining : float, default=0.05
-        With ``smooth-*``: the share of all rows that must remain for a further rule to be chosen: SSRL's minimum
-        support λ, which is not that of a rule.
-        Candidates are never filtered by their own support, as the code released with SSRL does: that is not private.
+        With ``smooth-*``: the minimum share of all rows that must remain before a further rule is added. This is SSRL's
+        λ ("minimum support"). It is not a minimum support of single rules: filtering rules by their own support, as the
+        code released with SSRL does, is not private.
     confidence : float, default=0.99
-        With ``smooth-*``: the probability that so many rows remain when the noisy count passes the test (SSRL's C).
+        With ``smooth-*``: the probability that `min_remaining` holds if the noisy count passes the test (SSRL's C).
 
     %(fitted)s
+
+    Notes
+    -----
+    All releases have an equal share of ε. With ``smooth-*``, every node releases a noisy count of the remaining rows, a
+    choice and the counts of the rule, for ``ε/(3K − 1)`` each. The other mechanisms do not need the count of the
+    remaining rows, and each release takes ``ε/(2K − 1)``. If the list stops early, the card lists the rest as reserved,
+    not used.
 
     References
     ----------
