@@ -146,11 +146,11 @@ def attacker() -> list[Image.Image]:
         axes.legend(loc="upper left", frameon=False)
 
     worst, median = (np.array([exact.trade_off(row).tpr_at(rate) for rate in rates]) for row in (order[-1], order[284]))
-    found = np.array([attack.tpr_at(rate) for rate in rates])
+    result = np.array([attack.tpr_at(rate) for rate in rates])
     small = f"1. A full-grown tree: {len(leaves.small)} of {len(leaves.table)} leaves are small"
     return [
         step(small, sizes),
-        step("2. Refits tell who was among its rows", lambda axes: curves(axes, {"all patients": (found, RED)})),
+        step("2. Refits tell who was among its rows", lambda axes: curves(axes, {"all patients": (result, RED)})),
         step(
             "3. A private tree, ε = 1: the best attack there is",
             lambda axes: curves(axes, {"the patient most at risk": (worst, RED), "the median": (median, GREEN)}),

@@ -38,8 +38,8 @@ settings.load_profile("hedgerow")
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path: Path):
     """Look for no examples in the docstrings of tests, which have none: each worker would look for seconds."""
-    found = yield
-    return [each for each in found if not (file_path.name.startswith("test_") and isinstance(each, DoctestModule))]
+    result = yield
+    return [each for each in result if not (file_path.name.startswith("test_") and isinstance(each, DoctestModule))]
 
 
 @pytest.hookimpl(wrapper=True)  # begins before pytest-xdist reads the marks, and ends after

@@ -63,22 +63,24 @@ def room(module: str, rooms: Iterable[str]) -> str:
 
 def arrows(found: Iterable[Import], rooms: Iterable[str]) -> Iterator[tuple[str, str, Import]]:
     """Yield the imports that go from one room to another, with both."""
-    for one in found:
-        if one.imported.partition(".")[0] == "hedgerow":
-            start, end = room(one.importer, rooms), room(one.imported, rooms)
+    for item in found:
+        if item.imported.partition(".")[0] == "hedgerow":
+            start, end = room(item.importer, rooms), room(item.imported, rooms)
             if start != end:
-                yield start, end, one
+                yield start, end, item
 
 
 def forbidden(found: Iterable[Import], allowed: Mapping[str, set[str]]) -> list[str]:
     """Return the imports between rooms that the page does not allow."""
-    return [str(one) for start, end, one in arrows(found, allowed) if end not in allowed[start]]
+    return [str(item) for start, end, item in arrows(found, allowed) if end not in allowed[start]]
 
 
 def misplaced(found: Iterable[Import], keepers: Mapping[str, list[str]]) -> list[str]:
     """Return the imports of libraries outside the rooms that keep them to themselves."""
-    libraries = [(one, one.imported.partition(".")[0], [*one.importer.split("."), ""][1]) for one in found if one.loads]
-    return [str(one) for one, library, place in libraries if place not in keepers.get(library, [place])]
+    libraries = [
+        (item, item.imported.partition(".")[0], [*item.importer.split("."), ""][1]) for item in found if item.loads
+    ]
+    return [str(item) for item, library, place in libraries if place not in keepers.get(library, [place])]
 
 
 def calling(modules: Mapping[str, str], *names: str) -> set[str]:
@@ -116,7 +118,7 @@ def table(heading: str) -> list[tuple[list[str], list[str]]]:
 def contract() -> dict[str, set[str]]:
     """Return what each room may import, by the page."""
     return {
-        name: {one for word in allowed for one in (GROUND if word == "ground" else [word])} - {name}
+        name: {item for word in allowed for item in (GROUND if word == "ground" else [word])} - {name}
         for rooms, allowed in table("The rooms")
         for name in rooms
     }
@@ -130,7 +132,7 @@ def modules():
 
 @pytest.fixture(scope="module")
 def found(modules):
-    return [one for name, source in modules.items() for one in imports(name, source)]
+    return [item for name, source in modules.items() for item in imports(name, source)]
 
 
 def test_the_page_lists_every_room():
@@ -176,8 +178,10 @@ def module_graph(modules: Mapping[str, str]) -> dict[str, set[str]]:
     """Return the modules that each module imports, those inside functions and for annotations included."""
     graph = {}
     for name, source in modules.items():
-        imported = [one.imported for one in imports(name, source)]
-        graph[name] = {one if one in modules else one.rpartition(".")[0] for one in imported} & modules.keys() - {name}
+        imported = [item.imported for item in imports(name, source)]
+        graph[name] = {item if item in modules else item.rpartition(".")[0] for item in imported} & modules.keys() - {
+            name
+        }
     return graph
 
 
@@ -241,8 +245,8 @@ OTHER_WORDS = {
 
 def rendered(node: ast.AST) -> list[ast.Attribute]:
     """Return the rendered attributes in a part of a program; a source of noise may state a reason in its own words."""
-    found = [inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute) and inner.attr in RENDERED]
-    return [one for one in found if not re.search("noise|source", ast.unparse(one)) or one.attr == "words"]
+    result = [inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute) and inner.attr in RENDERED]
+    return [item for item in result if not re.search("noise|source", ast.unparse(item)) or item.attr == "words"]
 
 
 def reads_sentences(source: str) -> bool:
@@ -312,8 +316,8 @@ def test_no_test_file_is_imported():
         for path, source in sources.items()
         if re.search(r"import[\s\w,.(]*\btest_|\btest_\w+\s+import", source)
     }
-    found = [(str(path), one.imported) for path, source in few.items() for one in imports("tests", source)]
-    assert [(path, name) for path, name in found if re.search(r"(^|\.)test_", name)] == []
+    result = [(str(path), item.imported) for path, source in few.items() for item in imports("tests", source)]
+    assert [(path, name) for path, name in result if re.search(r"(^|\.)test_", name)] == []
 
 
 @pytest.mark.parametrize(

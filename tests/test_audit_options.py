@@ -61,7 +61,7 @@ def alike(_fitted, X, _y):
 
 
 def first(*tables, n=40):
-    return tuple(one.iloc[:n] for one in tables)
+    return tuple(item.iloc[:n] for item in tables)
 
 
 BITS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 1]])
@@ -193,8 +193,8 @@ def result(audit, given):
     said = io.StringIO()
     with warnings.catch_warnings(), contextlib.redirect_stderr(said):
         warnings.simplefilter("ignore")
-        found = AUDITS[audit](**given)
-    return str(found), content(found), said.getvalue() != ""
+        outcome = AUDITS[audit](**given)
+    return str(outcome), content(outcome), said.getvalue() != ""
 
 
 def content(value):
@@ -206,9 +206,9 @@ def content(value):
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.tolist()
     if isinstance(value, Mapping):
-        return {key: content(one) for key, one in value.items()}
+        return {key: content(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [content(one) for one in value]
+        return [content(item) for item in value]
     return value.to_csv() if isinstance(value, (pd.DataFrame, pd.Series)) else repr(value)
 
 
@@ -221,7 +221,7 @@ def test_every_audit_and_every_option_is_listed():
     assert set(CASES) == set(AUDITS)
     for audit, (_, changed) in CASES.items():
         parameters = inspect.signature(AUDITS[audit]).parameters.values()
-        optional = {one.name for one in parameters if one.default is not one.empty}
+        optional = {parameter.name for parameter in parameters if parameter.default is not parameter.empty}
         assert optional - set(SAME) == set(changed), audit
 
 
@@ -234,12 +234,12 @@ def test_each_option_changes_the_result_of_an_audit_or_is_refused(audit, option,
     value = changed[option]
     value = value() if callable(value) else value
     others = value if isinstance(value, dict) and option in value else {option: value}
-    base = given() | {key: one for key, one in others.items() if key != option}
-    found = result_or_refusal(audit, base | others)
-    if isinstance(found, str):
-        assert option in found
+    base = given() | {key: other for key, other in others.items() if key != option}
+    outcome = result_or_refusal(audit, base | others)
+    if isinstance(outcome, str):
+        assert option in outcome
     else:
-        assert found != (result(audit, base) if len(others) > 1 else unchanged(audit)) or list(tmp_path.iterdir())
+        assert outcome != (result(audit, base) if len(others) > 1 else unchanged(audit)) or list(tmp_path.iterdir())
 
 
 def result_or_refusal(audit, given):
@@ -274,17 +274,17 @@ def measured(name, options):
         warnings.simplefilter("ignore")
         target = DecisionTreeClassifier(max_depth=3, random_state=0)  # whose scores are more than labels
         given = CASES[audit][0]() | {"target": target, "attack": getattr(hr.audit, name)(**needed | options)}
-        found = AUDITS[audit](**given)
-    return content(found.aucs), content(found.curves)
+        outcome = AUDITS[audit](**given)
+    return content(outcome.aucs), content(outcome.curves)
 
 
 def test_every_attack_and_every_option_of_it_is_listed():
     options = {
-        name: {field.name for field in fields(one)}
+        name: {field.name for field in fields(item)}
         for name in hr.audit.__all__
-        if is_dataclass(one := getattr(hr.audit, name)) and hasattr(one, "scores")
+        if is_dataclass(item := getattr(hr.audit, name)) and hasattr(item, "scores")
     }
-    assert {name: found for name, found in options.items() if found} == {
+    assert {name: outcome for name, outcome in options.items() if outcome} == {
         name: set(changed) for name, (*_, changed) in ATTACKS.items()
     }
 
@@ -322,8 +322,8 @@ def test_exact_membership_uses_each_option_of_the_estimator_or_refuses_it(name, 
     value = value if option == "schema" else of_class(name, CHANGED[option])
     rows = {"X": X, "y": y}
     make = getattr(hr, name)
-    found = result_or_refusal("exact_membership", rows | {"estimator": make(**settings | {option: value})})
-    if isinstance(found, str):
-        assert option in found or "block" in found
+    outcome = result_or_refusal("exact_membership", rows | {"estimator": make(**settings | {option: value})})
+    if isinstance(outcome, str):
+        assert option in outcome or "block" in outcome
     else:
-        assert found != result("exact_membership", rows | {"estimator": make(**settings)})
+        assert outcome != result("exact_membership", rows | {"estimator": make(**settings)})

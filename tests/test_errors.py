@@ -78,9 +78,9 @@ def test_a_long_name_is_shortened_and_the_message_is_not():
 
 
 def test_a_single_fault_is_the_error_and_several_are_numbered():
-    one = SchemaError("expected x.", key="low")
-    assert (one.faults, SchemaError.of([one])) == ((one,), one)
-    placed = one.placed(attribute="age", line=3)
+    item = SchemaError("expected x.", key="low")
+    assert (item.faults, SchemaError.of([item])) == ((item,), item)
+    placed = item.placed(attribute="age", line=3)
     assert str(placed) == "line 3: attribute 'age': key 'low': expected x."
     assert str(placed.placed(attribute="dose", line=9)) == str(placed)
     both = SchemaError.of([placed, SchemaError("expected y.")])
@@ -90,7 +90,7 @@ def test_a_single_fault_is_the_error_and_several_are_numbered():
     in_file = both.in_file("a.yaml")
     assert (in_file.heading, in_file.faults) == ("a.yaml: 2 faults:", both.faults)
     assert str(in_file.in_file("b.yaml")) == f"a.yaml: {both}"
-    assert one.in_file("a.yaml").heading == str(one.in_file("a.yaml")) == f"a.yaml: {one}"
+    assert item.in_file("a.yaml").heading == str(item.in_file("a.yaml")) == f"a.yaml: {item}"
     assert "… 90 more" in str(SchemaError.of([SchemaError("n")] * 100))
 
 
@@ -106,8 +106,8 @@ def test_the_tree_in_the_docstring_matches_the_classes():
     for indent, name, builtin in re.findall(r"(?m)^( *)\* (\w+)(?: \((\w+)\))?$", errors.__doc__):
         above[len(indent)] = name
         drawn[name] = {above.get(len(indent) - 2, "Exception"), *([builtin] if builtin else [])}
-    found = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)}
-    bases = {kind.__name__: {base.__name__ for base in kind.__bases__} for kind in found}
+    result = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)}
+    bases = {kind.__name__: {base.__name__ for base in kind.__bases__} for kind in result}
     assert drawn == bases | {"UserWarning": {"Exception"}}
 
 

@@ -45,8 +45,8 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 def test_importing_hedgerow_imports_no_heavy_library():
     libraries = {"numpy", "pandas", "sklearn", "scipy", "ibis", "opendp"}
     code = f"import sys, hedgerow; print(sorted({libraries} & {{*sys.modules}}))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def public_objects():
@@ -54,19 +54,19 @@ def public_objects():
     faces = [hedgerow, *(getattr(hedgerow, name) for name in ("models", "schema", "privacy", "audit", "engines"))]
     for face in faces:
         for name in face.__all__:
-            found = getattr(face, name)
-            if inspect.isroutine(found) or inspect.isclass(found):
-                yield name, found
-            if inspect.isclass(found) and found.__module__.startswith("hedgerow"):
+            result = getattr(face, name)
+            if inspect.isroutine(result) or inspect.isclass(result):
+                yield name, result
+            if inspect.isclass(result) and result.__module__.startswith("hedgerow"):
                 yield from (
-                    (f"{name}.{member}", getattr(found, member))
-                    for member in vars(found)
+                    (f"{name}.{member}", getattr(result, member))
+                    for member in vars(result)
                     if not member.startswith("_")
-                    and (isinstance(vars(found)[member], property) or callable(vars(found)[member]))
+                    and (isinstance(vars(result)[member], property) or callable(vars(result)[member]))
                 )
 
 
 def test_public_names_have_a_docstring():
-    found = dict(public_objects())
-    assert len(found) > 500
-    assert [name for name, thing in found.items() if not inspect.getdoc(thing)] == []
+    result = dict(public_objects())
+    assert len(result) > 500
+    assert [name for name, thing in result.items() if not inspect.getdoc(thing)] == []

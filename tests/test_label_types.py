@@ -22,7 +22,7 @@ BINS = hr.Schema({name: hr.Boolean(missing="bin") for name in FRAME})
 
 
 def words(no, yes):
-    return [yes if one else no for one in TRUTH]
+    return [yes if item else no for item in TRUTH]
 
 
 def as_category(values):

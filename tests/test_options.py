@@ -91,7 +91,12 @@ def observed(name, settings, budget):
         if name == "SchemaEncoder":
             learned["encoded"] = estimator.transform(X)
     kept = {key: pickle.dumps(value) for key, value in learned.items()}
-    return kept, said.getvalue() != "", [str(one.message) for one in told], None if budget is None else budget.remaining
+    return (
+        kept,
+        said.getvalue() != "",
+        [str(item.message) for item in told],
+        None if budget is None else budget.remaining,
+    )
 
 
 def settings_of(name, way, option):
@@ -172,7 +177,7 @@ def test_the_same_settings_give_the_same_fit(name, way):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, one in ESTIMATORS.items() if "budget" in inspect.signature(one).parameters]
+    "name", [name for name, item in ESTIMATORS.items() if "budget" in inspect.signature(item).parameters]
 )
 def test_a_fit_charges_the_budget_that_it_is_given(name):
     budget = hr.Budget(10, 1e-3)

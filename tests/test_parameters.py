@@ -31,16 +31,16 @@ def documented(one):
 
 
 def parameters(one):
-    found = inspect.signature(one).parameters.values()
-    return {each.name: each.default for each in found if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
+    result = inspect.signature(one).parameters.values()
+    return {each.name: each.default for each in result if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
 
 
 @pytest.mark.parametrize("name", CALLED)
 def test_every_parameter_is_documented_once_with_its_default(name):
     told, expected = documented(CALLED[name]), parameters(CALLED[name])
-    assert sorted(one for one, _ in told if one in expected) == sorted(expected)
+    assert sorted(item for item, _ in told if item in expected) == sorted(expected)
     assert "%(" not in (inspect.getdoc(CALLED[name]) or "")
-    for one, kind in told:
+    for item, kind in told:
         written = re.fullmatch(r".*default=(\S+)", kind)
-        if one in expected and written and [kind for _, kind in told].count(kind) == 1:  # of one parameter alone
-            assert ast.literal_eval(written[1]) == expected[one]
+        if item in expected and written and [kind for _, kind in told].count(kind) == 1:  # of one parameter alone
+            assert ast.literal_eval(written[1]) == expected[item]

@@ -55,21 +55,21 @@ def outcomes(folder, **environment):
 
 
 def test_only_a_package_that_is_not_installed_is_a_reason_to_skip(tmp_path):
-    found = outcomes(tmp_path)
-    assert re.search("^PASSED .*test_there$", found, re.MULTILINE)
-    assert len(re.findall("^SKIPPED", found, re.MULTILINE)) == 1
-    assert "nobody_has_this is not installed (make test-peers installs what it can)" in found
+    result = outcomes(tmp_path)
+    assert re.search("^PASSED .*test_there$", result, re.MULTILINE)
+    assert len(re.findall("^SKIPPED", result, re.MULTILINE)) == 1
+    assert "nobody_has_this is not installed (make test-peers installs what it can)" in result
     assert re.search(
-        "^FAILED .*test_without_time - skipped although numpy is installed: .*no time", found, re.MULTILINE
+        "^FAILED .*test_without_time - skipped although numpy is installed: .*no time", result, re.MULTILINE
     )
-    assert re.search("^FAILED .*test_without_a_part - skipped although numpy is installed", found, re.MULTILINE)
-    assert re.search("^FAILED .*test_broken - ModuleNotFoundError: No module named 'nobody_", found, re.MULTILINE)
+    assert re.search("^FAILED .*test_without_a_part - skipped although numpy is installed", result, re.MULTILINE)
+    assert re.search("^FAILED .*test_broken - ModuleNotFoundError: No module named 'nobody_", result, re.MULTILINE)
 
 
 def test_a_package_that_must_be_there_is_missed(tmp_path):
-    found = outcomes(tmp_path, HEDGEROW_PEERS="imodels nobody_has_this")
-    assert "SKIPPED" not in found
-    assert "expected nobody_has_this to be installed, as HEDGEROW_PEERS says" in found
+    result = outcomes(tmp_path, HEDGEROW_PEERS="imodels nobody_has_this")
+    assert "SKIPPED" not in result
+    assert "expected nobody_has_this to be installed, as HEDGEROW_PEERS says" in result
 
 
 @pytest.mark.parametrize("package", PEERS)

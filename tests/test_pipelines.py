@@ -41,8 +41,8 @@ WORDS = pd.DataFrame(
 
 
 def read_one(step, **options):
-    (found,) = read_steps([step], KINDS, **options)
-    return found
+    (result,) = read_steps([step], KINDS, **options)
+    return result
 
 
 UNCENTRED = [
@@ -63,7 +63,7 @@ SCALERS = [
 
 
 @pytest.mark.parametrize(
-    ("scaler", "is_sparse"), [*((one, False) for one in SCALERS), *((one, True) for one in UNCENTRED)], ids=str
+    ("scaler", "is_sparse"), [*((item, False) for item in SCALERS), *((item, True) for item in UNCENTRED)], ids=str
 )
 def test_scalers_compute_the_same_as_scikit_learn(scaler, is_sparse):
     scaler.fit(NUMBERS)
@@ -115,7 +115,7 @@ def test_encoders_have_the_codes_that_they_compute_themselves(encoder, chosen):
     assert [own.other is None for own in step.columns] == [encoder.handle_unknown == "error"] * len(chosen)
 
 
-@pytest.mark.parametrize("encoder", [one for one in ENCODERS if one.handle_unknown != "error"], ids=str)
+@pytest.mark.parametrize("encoder", [item for item in ENCODERS if item.handle_unknown != "error"], ids=str)
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
 def test_a_value_in_no_category_has_the_code_that_the_encoder_gives_it(encoder):
     table = WORDS[["hue"]]
@@ -159,8 +159,8 @@ def test_later_steps_select_by_the_names_that_they_were_fitted_on():
     first = make_column_transformer((StandardScaler(), ["c"]), ("passthrough", ["a"]), verbose_feature_names_out=False)
     second = make_column_transformer((MinMaxScaler(), ["a"]))
     steps = make_pipeline(first, second).set_output(transform="pandas").fit(table)
-    _, found = read_steps([steps], KINDS, ("a", "b", "c"))
-    assert [places for places, _ in found.parts] == [(1,)]
+    _, result = read_steps([steps], KINDS, ("a", "b", "c"))
+    assert [places for places, _ in result.parts] == [(1,)]
 
 
 def test_other_steps_are_named_and_not_read():
@@ -218,9 +218,9 @@ def test_a_pipeline_is_read_into_plain_values_only():
     numbers = make_pipeline(SimpleImputer(), StandardScaler(), KBinsDiscretizer(3, strategy="uniform"))
     words = [(f"w{i}", clone(encoder), ["hue", "code"]) for i, encoder in enumerate(ENCODERS)]
     steps = ColumnTransformer([("numbers", numbers, ["x", "y"]), *words, ("scaled", MinMaxScaler(), ["z"])]).fit(frame)
-    found = read_steps([steps, FunctionTransformer(np.abs)], KINDS, tuple(frame.columns))
-    assert len(found[0].parts) == 2 + len(ENCODERS)
-    assert plain(found)
+    result = read_steps([steps, FunctionTransformer(np.abs)], KINDS, tuple(frame.columns))
+    assert len(result[0].parts) == 2 + len(ENCODERS)
+    assert plain(result)
     assert not plain((np.float64(1),))
 
 

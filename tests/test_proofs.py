@@ -20,9 +20,9 @@ pytestmark = pytest.mark.skipif(not PROOFS.exists(), reason="the proofs are in t
 
 def constant(name: str) -> int:
     """Return a constant that the proofs state."""
-    found = re.findall(rf"^Definition {name} := (\d+)\.$", (PROOFS / "Constants.v").read_text(), re.MULTILINE)
-    assert len(found) == 1
-    return int(found[0])
+    result = re.findall(rf"^Definition {name} := (\d+)\.$", (PROOFS / "Constants.v").read_text(), re.MULTILINE)
+    assert len(result) == 1
+    return int(result[0])
 
 
 def test_sensitivities() -> None:

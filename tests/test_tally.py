@@ -168,12 +168,12 @@ def test_attributes_that_share_numbers_are_grouped_as_by_themselves(sizes, data)
     classes, times = np.array([level for _, level in rows]), np.arange(8) * 2**40
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tally, "_WIDE", 2)
-        found = Tally._group(schema, bins, classes, times)
+        result = Tally._group(schema, bins, classes, times)
     expected = {}
     for (row, level), n in zip(rows, times.tolist(), strict=True):
         expected.setdefault(row, [0, 0, 0])[level] += n
-    assert found._bins.dtype == kind
-    assert patterns(found) == {row: tuple(counts) for row, counts in expected.items() if any(counts)}
+    assert result._bins.dtype == kind
+    assert patterns(result) == {row: tuple(counts) for row, counts in expected.items() if any(counts)}
 
 
 antecedents = st.lists(st.sampled_from(list(Candidates.of(SCHEMA, 2))), max_size=4)
@@ -208,8 +208,8 @@ def test_adding_a_row_changes_one_leaf_by_one(table, more, rules):
 
 
 def test_a_tally_shows_its_schema_and_nothing_private():
-    one, many = (Tally.count(np.array([[True]] * n), [False] * n) for n in (1, 977))
-    assert repr(one) == repr(many) == str(many) == "<Tally of 1 attribute and 2 classes; its counts are private>"
+    item, many = (Tally.count(np.array([[True]] * n), [False] * n) for n in (1, 977))
+    assert repr(item) == repr(many) == str(many) == "<Tally of 1 attribute and 2 classes; its counts are private>"
     assert not hasattr(many, "__dict__")
 
 
@@ -306,9 +306,9 @@ def test_adding_a_row_changes_no_other_row_even_if_the_column_type_changes(attri
         return pd.read_csv(io.StringIO("\n".join(["a,b", *(f"{row},0" for row in rows)])))
 
     for make in (inferred, lambda rows: pd.DataFrame({"a": rows})):
-        one, two = patterns(make(bins)), patterns(make([*bins, more]))
-        assert sum((two - one).values()) == 1
-        assert not one - two
+        item, two = patterns(make(bins)), patterns(make([*bins, more]))
+        assert sum((two - item).values()) == 1
+        assert not item - two
 
 
 @pytest.mark.parametrize(
@@ -333,11 +333,11 @@ def test_patterns_are_distinct_rows_with_the_candidates_they_satisfy(max_literal
         true = np.array([holds(SCHEMA[x.attribute], x, row[x.attribute]) for x in candidates.literals])
         caught = np.concatenate([true[members].all(axis=1) for members in candidates.members])
         expected[tuple(bin_of(SCHEMA[n], row[n]) for n in SCHEMA), tuple(caught.tolist()), row["ill"]] += 1
-    found = Counter()
+    result = Counter()
     for bins, mask, numbers in zip(counted._bins.tolist(), satisfied.tolist(), counts.tolist(), strict=True):
         for label, number in zip(SCHEMA.classes, numbers, strict=True):
-            found[tuple(bins), tuple(mask), label] += number
-    assert +found == expected
+            result[tuple(bins), tuple(mask), label] += number
+    assert +result == expected
 
 
 def test_candidates_of_another_schema_are_refused():
@@ -373,15 +373,15 @@ def plain(row):
 
 @given(tables, st.lists(rows, max_size=3), st.integers(0, 3))
 def test_the_distance_of_tallies_is_the_number_of_added_or_removed_rows(table, more, fewer):
-    one, other = table, [*table[fewer:], *more]
-    first, second = (Tally.count(pl.DataFrame(columns(rows)), "ill", SCHEMA) for rows in (one, other))
-    expected = rows_between(map(plain, one), map(plain, other))
+    item, other = table, [*table[fewer:], *more]
+    first, second = (Tally.count(pl.DataFrame(columns(rows)), "ill", SCHEMA) for rows in (item, other))
+    expected = rows_between(map(plain, item), map(plain, other))
     assert first.distance(second) == second.distance(first) == expected
     assert first.distance(first) == 0
 
 
 def test_a_row_with_another_label_is_another_row():
-    one, other = (Tally.count(np.array([[True]]), [label]) for label in (False, True))
-    assert one.distance(other) == np.inf
+    item, other = (Tally.count(np.array([[True]]), [label]) for label in (False, True))
+    assert item.distance(other) == np.inf
     both = Tally.count(np.array([[True], [True]]), [False, True])
-    assert one.distance(both) == both.distance(one) == 1
+    assert item.distance(both) == both.distance(item) == 1

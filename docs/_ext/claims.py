@@ -19,9 +19,9 @@ class Claims(SphinxDirective):
         """Return a list of definitions."""
         items = []
         for claim, tests in sorted(marked_claims().items()):
-            found = nodes.bullet_list("", *(nodes.list_item("", _code(test)) for test in tests))
+            result = nodes.bullet_list("", *(nodes.list_item("", _code(test)) for test in tests))
             term = nodes.term("", "", nodes.Text(claim.replace("`", "").replace("*", "")))
-            items.append(nodes.definition_list_item("", term, nodes.definition("", found)))
+            items.append(nodes.definition_list_item("", term, nodes.definition("", result)))
         return [nodes.definition_list("", *items)]
 
 

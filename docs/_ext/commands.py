@@ -37,8 +37,8 @@ def _contexts(command: Any, name: str, parent: Any) -> Iterator[Any]:
     if commands is None:
         yield context
     else:
-        for inner, one in commands.items():
-            yield from _contexts(one, inner, context)
+        for inner, item in commands.items():
+            yield from _contexts(item, inner, context)
 
 
 def _help(text: str) -> Iterable[nodes.Node]:

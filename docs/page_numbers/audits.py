@@ -9,13 +9,13 @@ from page_numbers.marks import NAMES, Row, markdown, number, records, short, tab
 
 
 def _found(line: Row) -> str:
-    found = short(line["found"], 2)
-    return f"**{found}**" if line["refuted"] == "True" else found
+    result = short(line["found"], 2)
+    return f"**{result}**" if line["refuted"] == "True" else result
 
 
 def _by_learner(kind: str) -> list[tuple[str, list[Row]]]:
     lines = [line for line in records("epsilon.csv") if line["kind"] == kind]
-    return [(learner, list(found)) for learner, found in groupby(lines, lambda line: line["learner"])]
+    return [(learner, list(result)) for learner, result in groupby(lines, lambda line: line["learner"])]
 
 
 def _most(lines: list[Row], epsilon: str) -> Row:
@@ -27,9 +27,9 @@ def claimed() -> str:
     """Claimed and found epsilon of hedgerow's mechanisms."""
     rows = []
     for learner, lines in _by_learner("hedgerow"):
-        one, tenth = _most(lines, "1.0"), _most(lines, "0.1")
-        claims = [f"{float(line['claimed']):.3g}" for line in (one, tenth)]
-        rows.append((learner, one["tables"], claims[0], _found(one), claims[1], _found(tenth)))
+        item, tenth = _most(lines, "1.0"), _most(lines, "0.1")
+        claims = [f"{float(line['claimed']):.3g}" for line in (item, tenth)]
+        rows.append((learner, item["tables"], claims[0], _found(item), claims[1], _found(tenth)))
     return markdown(("learner", "tables, at ε = 1", "claimed", "found", "claimed at ε = 0.1", "found"), rows, (0, 1))
 
 
@@ -108,8 +108,8 @@ def attacks() -> str:
     """Success of attacks by refits."""
 
     def rate(row: Row, attack: str) -> str:
-        found, low, high = (short(row[f"{attack} TPR{side}"], 3) for side in ("", " low", " high"))
-        return f"{found} ({low} to {high})"
+        result, low, high = (short(row[f"{attack} TPR{side}"], 3) for side in ("", " low", " high"))
+        return f"{result} ({low} to {high})"
 
     rows = (
         (
@@ -150,11 +150,11 @@ def forests() -> str:
     runs = records("forests.csv")
 
     def cells(forest: str, epsilon: str) -> list[str]:
-        found = []
+        result = []
         for prior in ("none", "uniform", "marginals"):
             own = [r for r in runs if (r["forest"], r["epsilon"], r["prior"]) == (forest, epsilon, prior)]
-            found += [short(fmean(float(r[key]) for r in own), 3) if own else "" for key in ("error", "about others")]
-        return found
+            result += [short(fmean(float(r[key]) for r in own), 3) if own else "" for key in ("error", "about others")]
+        return result
 
     grown = (
         "RandomForestClassifier, 10 trees of depth 5, all rows",

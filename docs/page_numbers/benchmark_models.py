@@ -255,8 +255,8 @@ def optima() -> str:
 
 
 def _errors_of(what: str, solver: str) -> str:
-    found = (row for row in records("optimal.csv") if row["what"].startswith(what) and row["solver"] == solver)
-    return f"{int(next(found)['errors']):,}"
+    result = (row for row in records("optimal.csv") if row["what"].startswith(what) and row["solver"] == solver)
+    return f"{int(next(result)['errors']):,}"
 
 
 @number
@@ -295,7 +295,7 @@ def corels_errors_without_penalty() -> str:
 @table
 def all_scorecards() -> str:
     """AUROC and log-loss of scorecards, trees and DP-EBM."""
-    found = {(row["table"], row["epsilon"], row["learner"]): row for row in records("scorecards.csv")}
+    result = {(row["table"], row["epsilon"], row["learner"]): row for row in records("scorecards.csv")}
     learners = ("scorecard", "scorecard with delta", "tree of depth 3, mixed", "DP-EBM", "DP-EBM on bins")
 
     def cell(row: Row) -> str:
@@ -307,10 +307,10 @@ def all_scorecards() -> str:
         (
             tuned(name),
             f"{float(epsilon):g}",
-            *(cell(found[name, epsilon, other]) for other in learners),
-            cell(found[name, "", "logistic, not private"]),
+            *(cell(result[name, epsilon, other]) for other in learners),
+            cell(result[name, "", "logistic, not private"]),
         )
-        for name, epsilon, learner in found
+        for name, epsilon, learner in result
         if learner == "scorecard"
     )
     head = ("table", "ε", "scorecard", "with δ", "tree, mixed", "DP-EBM", "DP-EBM on bins", "logistic, not private")
@@ -327,7 +327,7 @@ def wide() -> str:
         "all",
         "oracle",
     )
-    found = {(row["table"], row["epsilon"], row["learner"]): row for row in records("wide.csv")}
+    result = {(row["table"], row["epsilon"], row["learner"]): row for row in records("wide.csv")}
 
     def cell(row: Row | None) -> str:
         return f"{short(row['AUROC'], 3)} ± {short(row['standard error'], 3)}" if row else ""
@@ -337,10 +337,10 @@ def wide() -> str:
             name,
             f"{float(epsilon):g}",
             f"{float(row['used']):.0f}",
-            *(cell(found.get((name, epsilon, other))) for other in learners),
+            *(cell(result.get((name, epsilon, other))) for other in learners),
             row["seconds"],
         )
-        for (name, epsilon, learner), row in found.items()
+        for (name, epsilon, learner), row in result.items()
         if learner == "default"
     )
     return markdown(("table", "ε", "k", "default", "with δ", "3", "5", "10", "20", "all", "oracle", "seconds"), rows)
@@ -349,15 +349,15 @@ def wide() -> str:
 @table
 def wide_trees() -> str:
     """How often trees of wide tables are right."""
-    found = {(row["attributes"], row["epsilon"], row["learner"]): row for row in records("wide_trees.csv")}
+    result = {(row["attributes"], row["epsilon"], row["learner"]): row for row in records("wide_trees.csv")}
 
     def cell(row: Row | None) -> str:
         return f"{100 * float(row['accuracy']):.1f} %, {row['seconds']} s" if row else ""
 
     learners = ("default", "all attributes", "oracle")
     rows = (
-        (f"{int(d):,}", f"{float(epsilon):g}", *(cell(found.get((d, epsilon, one))) for one in learners))
-        for d, epsilon, learner in found
+        (f"{int(d):,}", f"{float(epsilon):g}", *(cell(result.get((d, epsilon, item))) for item in learners))
+        for d, epsilon, learner in result
         if learner == "default"
     )
     return markdown(("attributes", "ε", "default", "drawn from all", "oracle"), rows)
@@ -371,7 +371,7 @@ def residuals_are_asked(row: Row) -> bool:
 @table
 def several_classes() -> str:
     """Scores of scorecards of several classes, with residuals where these are asked for and without."""
-    found = {(row["table"], row["epsilon"], float(row["delta"]) > 0): row for row in records("several_classes.csv")}
+    result = {(row["table"], row["epsilon"], float(row["delta"]) > 0): row for row in records("several_classes.csv")}
 
     def cell(row: Row, residuals: str) -> str:
         if residuals == "with" and not residuals_are_asked(row):
@@ -382,7 +382,7 @@ def several_classes() -> str:
         (
             tuned(name),
             f"{float(epsilon):g}",
-            *(cell(found[name, epsilon, delta], each) for delta in (False, True) for each in ("without", "with")),
+            *(cell(result[name, epsilon, delta], each) for delta in (False, True) for each in ("without", "with")),
         )
         for name in ("ctg", "compas, risk", "adult, relationship")
         for epsilon in ("0.1", "1.0", "10.0")
@@ -417,8 +417,8 @@ def risk_scores() -> str:
 
 def _seconds_on_adult(learner: str) -> str:
     key = ("adult", learner)
-    found = next(row for row in records("risk_scores.csv") if (row["table"], row["learner"]) == key)
-    return f"{float(found['seconds']):.0f}"
+    result = next(row for row in records("risk_scores.csv") if (row["table"], row["learner"]) == key)
+    return f"{float(result['seconds']):.0f}"
 
 
 @number
@@ -437,13 +437,13 @@ def fasterrisk_seconds() -> str:
 @table
 def two_way_tables() -> str:
     """Scores of learners from two-way tables beside those with a public source."""
-    found = {(row["epsilon"], row["learner"]): row for row in records("two_way_tables.csv")}
+    result = {(row["epsilon"], row["learner"]): row for row in records("two_way_tables.csv")}
     rows = (
         (
             learner,
-            *(" / ".join(short(found[epsilon, learner][score], 3) for score in SCORES) for epsilon in ("0.1", "1.0")),
+            *(" / ".join(short(result[epsilon, learner][score], 3) for score in SCORES) for epsilon in ("0.1", "1.0")),
         )
-        for learner in dict.fromkeys(learner for _, learner in found)
+        for learner in dict.fromkeys(learner for _, learner in result)
     )
     return markdown(("learner", "ε = 0.1", "ε = 1"), rows)
 
@@ -451,8 +451,8 @@ def two_way_tables() -> str:
 @number
 def two_way_tables_error() -> str:
     """Return the largest standard error of a difference by split."""
-    found = records("two_way_tables.csv")
-    return short(max(float(row[f"standard error of {score}, more"]) for row in found for score in SCORES[:2]), 4)
+    result = records("two_way_tables.csv")
+    return short(max(float(row[f"standard error of {score}, more"]) for row in result for score in SCORES[:2]), 4)
 
 
 @table

@@ -63,8 +63,8 @@ def pages() -> dict[Path, str]:
 
 def places() -> set[tuple[str, str]]:
     """Return the tables and numbers that docstrings name, by kind and name."""
-    found = (place[1] for name in scripts() for place in PLACE.finditer(docstring(name)))
-    return {(kind, name) for name in found for kind in ("table", "n") if (kind, name) in MAKERS}
+    result = (place[1] for name in scripts() for place in PLACE.finditer(docstring(name)))
+    return {(kind, name) for name in result for kind in ("table", "n") if (kind, name) in MAKERS}
 
 
 @cache

@@ -172,9 +172,9 @@ def slowest_lists() -> str:
 @table
 def solves() -> str:
     """Durations of EXPRIL's two solves."""
-    found = {(row["problem"], row["noise"]): f"{float(row['seconds']):.2f} s" for row in records("marginals.csv")}
+    result = {(row["problem"], row["noise"]): f"{float(row['seconds']):.2f} s" for row in records("marginals.csv")}
     rows = (
-        (problem, *(found[problem, noise] for noise in ("none", "epsilon = 1"))) for problem in ("weights", "labels")
+        (problem, *(result[problem, noise] for noise in ("none", "epsilon = 1"))) for problem in ("weights", "labels")
     )
     return markdown(("problem", "without noise", "ε = 1"), rows)
 
@@ -333,8 +333,8 @@ def categories() -> str:
 
 
 def _fifty_times(key: str) -> str:
-    found = {row["categories"]: float(row[key]) for row in records("categories.csv")}
-    return f"{found['50000'] / found['1000']:.0f}"
+    result = {row["categories"]: float(row[key]) for row in records("categories.csv")}
+    return f"{result['50000'] / result['1000']:.0f}"
 
 
 @number

@@ -24,7 +24,7 @@ def chance_alarms() -> str:
     head = ("case", "rows: training / held-out", "groups", "`accuracy`", "`groups`", "`separation`", "sheet", "draws")
     columns = ("accuracy pass", "groups review", "separation review", "false alarm")
     rows = (
-        (row["name"], _rows(row), row["groups"], *(_percent(row[one]) for one in columns), row["draws"])
+        (row["name"], _rows(row), row["groups"], *(_percent(row[column]) for column in columns), row["draws"])
         for row in _nulls()
     )
     return markdown(head, rows)
@@ -42,15 +42,15 @@ def _power(row: Row) -> tuple[str, ...]:
     guesses, share = float(row["guesses"]), row["name"].partition(", ")[2]
     about = f", {share}" if share else ""
     if guesses > 0.5:
-        what, check, found = f"{100 * guesses:g} % right guesses{about}", "separation", "review"
+        what, check, result = f"{100 * guesses:g} % right guesses{about}", "separation", "review"
         false = _percent(row["separation pass"]) if guesses >= 0.55 else "–"
     elif float(row["deficit"]):
-        what, check, found, false = "a group 5 points worse", "groups", "review", "–"
+        what, check, result, false = "a group 5 points worse", "groups", "review", "–"
     else:
         amount = "5 % of the squared error" if row["label"] == "numbers" else "5 points"
         units = about.replace(", numbers", "")
-        what, check, found, false = f"a gain of {amount}{units}", "accuracy", "pass", "–"
-    rates = (_percent(row[f"{check} {status}"]) for status in (found, "not_run"))
+        what, check, result, false = f"a gain of {amount}{units}", "accuracy", "pass", "–"
+    rates = (_percent(row[f"{check} {status}"]) for status in (result, "not_run"))
     return (what, row["groups"], _rows(row), f"`{check}`", *rates, false)
 
 

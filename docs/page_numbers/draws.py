@@ -18,8 +18,8 @@ def stop_probability() -> str:
     """Mean accuracy by the constant probability of stopping."""
     mean = records("stop_probability.csv")[-1]
     chances = [key.removeprefix("ρ = ") for key in mean if key.startswith("ρ")]
-    found = [re.fullmatch(r"(.*) \(−(.*) ± (.*)\)", mean[f"ρ = {chance}"]) for chance in chances]
-    numbers = [match.groups() for match in found if match]
+    result = [re.fullmatch(r"(.*) \(−(.*) ± (.*)\)", mean[f"ρ = {chance}"]) for chance in chances]
+    numbers = [match.groups() for match in result if match]
     lost = [f"{short(less, 4)} ± {short(error, 4)}" for _, less, error in numbers[1:]]
     return markdown(
         ("ρ", *(f"**{chance}**" if chance == "0.1" else chance for chance in chances)),
@@ -33,13 +33,13 @@ OLD_RULE, RULE = "0.2.0: ρ = .1, depth drawn", "−2 + d/2 + w·d(d + 1)/2"
 
 def _rules(use: str) -> str:
     """Return the mean difference from the prior of 0.2.0, and the mean number of leaves, by rule and ε."""
-    found = [row for row in records("prior.csv") if row["use"] == use and row["table"] == "mean"]
+    result = [row for row in records("prior.csv") if row["use"] == use and row["table"] == "mean"]
 
     def cell(row: Row) -> str:
         return f"{_signed(row['difference'])}; {short(row['leaves'], 1)}, {short(row['share of small leaves'], 2)}"
 
-    rows = dict.fromkeys(row["rule"] for row in found)
-    cells = {(row["rule"], row["epsilon"]): cell(row) for row in found}
+    rows = dict.fromkeys(row["rule"] for row in result)
+    cells = {(row["rule"], row["epsilon"]): cell(row) for row in result}
     head = ("log-odds of stopping", *(f"ε = {float(epsilon):g}" for epsilon in EPSILONS))
     names = {rule: f"**{rule}**" if rule == RULE else rule for rule in rows}
     return markdown(head, [(name, *(cells[rule, epsilon] for epsilon in EPSILONS)) for rule, name in names.items()])
@@ -64,17 +64,17 @@ def prior_losses() -> str:
 @table
 def prior_held_out() -> str:
     """Compare the chosen rule and 0.2.0 on the tables on which it was not chosen."""
-    found = {
+    result = {
         (row["table"], row["rule"], row["epsilon"]): row for row in records("prior.csv") if row["use"] == "held out"
     }
 
     def cell(name: str, epsilon: str) -> str:
-        old, new = (found[name, rule, epsilon] for rule in (OLD_RULE, RULE))
+        old, new = (result[name, rule, epsilon] for rule in (OLD_RULE, RULE))
         error = f" ± {short(new['standard error'], 4)}" if int(new["splits"]) > 1 else ""
         small = " → ".join(short(row["share of small leaves"], 2) for row in (old, new))
         return f"{_signed(new['difference'])}{error}; {short(old['leaves'], 1)} → {short(new['leaves'], 1)}, {small}"
 
-    splits = {name: row["splits"] for (name, *_), row in found.items()}
+    splits = {name: row["splits"] for (name, *_), row in result.items()}
     head = ("table", "splits", *(f"ε = {float(epsilon):g}" for epsilon in EPSILONS))
     return markdown(head, [(name, n, *(cell(name, epsilon) for epsilon in EPSILONS)) for name, n in splits.items()])
 
@@ -106,7 +106,7 @@ def model_choice_rules() -> str:
 
     def summary(loss: Callable[[Row], float], rows: Sequence[Row]) -> str:
         losses = [loss(row) for row in rows]
-        within = sum(one <= TOLERATED for one in losses)
+        within = sum(item <= TOLERATED for item in losses)
         return f"{short(fmean(losses), 4)}; {short(max(losses), 3)}; {within} of {len(losses)}"
 
     chosen = f"tree, then one draw, handicap {HANDICAP}"
@@ -129,7 +129,7 @@ def model_choice_cells() -> str:
     def chance(row: Row) -> str:
         return short(row[f"draw {HANDICAP}, P(scorecard)"], 2) if _strength(row) >= ENOUGH_ROWS else ""
 
-    found = sorted(records("model_choice.csv"), key=lambda row: (row["use"], _strength(row)))
+    result = sorted(records("model_choice.csv"), key=lambda row: (row["use"], _strength(row)))
     head = ("table", "ε", "rows × ε", "splits", "tree", "scorecard", "loss of the rule", "P(scorecard)")
     rows = (
         (
@@ -142,7 +142,7 @@ def model_choice_cells() -> str:
             loss(row),
             chance(row),
         )
-        for row in found
+        for row in result
     )
     return markdown(head, rows) + "\n\n† The threshold and the handicap were chosen on this table."
 
@@ -158,18 +158,18 @@ def model_choice_within() -> str:
     """Return in how many cells the chosen rule loses little, of the tables on which nothing was chosen."""
     loss = _choice(f"draw {HANDICAP}")
     losses = [loss(row) for row in records("model_choice.csv") if row["use"] == "other"]
-    return f"{sum(one <= TOLERATED for one in losses)} of {len(losses)}"
+    return f"{sum(item <= TOLERATED for item in losses)} of {len(losses)}"
 
 
 @table
 def objectives() -> str:
     """Accuracy, AUROC and log-loss by objective."""
-    found = records("objectives.csv")
-    names = list(dict.fromkeys(row["objective"] for row in found))
+    result = records("objectives.csv")
+    names = list(dict.fromkeys(row["objective"] for row in result))
 
     def cell(dataset: str, epsilon: str, objective: str) -> str:
         same = [
-            row for row in found if (row["dataset"], row["epsilon"], row["objective"]) == (dataset, epsilon, objective)
+            row for row in result if (row["dataset"], row["epsilon"], row["objective"]) == (dataset, epsilon, objective)
         ]
         return " / ".join(short(fmean(float(row[key]) for row in same), 3) for key in ("accuracy", "AUROC", "log-loss"))
 
@@ -181,7 +181,7 @@ def objectives() -> str:
 @table
 def leaf_shares() -> str:
     """Gains of class shares against labels alone, by ε and setting."""
-    found = [row for row in records("leaf_shares.csv") if row["setting"] != "labels alone"]
+    result = [row for row in records("leaf_shares.csv") if row["setting"] != "labels alone"]
     scores = ("accuracy", "AUROC", "log-loss", "calibration error")
     head = ("ε", "setting", *scores, "accuracy of the worst table")
     return markdown(
@@ -193,7 +193,7 @@ def leaf_shares() -> str:
                 *(row[f"{score} − labels alone"].replace("0.", ".").replace("-", "−") for score in scores),
                 row["worst table, accuracy"].replace("0.", ".").replace("-", "−"),
             )
-            for row in found
+            for row in result
         ],
     )
 
@@ -201,15 +201,15 @@ def leaf_shares() -> str:
 @table
 def calibration() -> str:
     """Calibration errors, their intervals, and those of calibrated models."""
-    found = records("calibration.csv")
-    models = list(dict.fromkeys(row["model"] for row in found))
+    result = records("calibration.csv")
+    models = list(dict.fromkeys(row["model"] for row in result))
 
     def cell(name: str, model: str) -> str:
-        same = [row for row in found if (row["table"], row["model"]) == (name, model)]
+        same = [row for row in result if (row["table"], row["model"]) == (name, model)]
         keys = ("calibration error", "low", "high", "of a calibrated model")
         return "{} ({} to {}), {}".format(*(short(fmean(float(row[key]) for row in same), 3) for key in keys))
 
-    sizes = {row["table"]: f"{int(row['rows']):,}" for row in found}
+    sizes = {row["table"]: f"{int(row['rows']):,}" for row in result}
     rows = ((f"{NAMES[n]}, {sizes[n]}", *(cell(n, model) for model in models)) for n in ("adult", "compas"))
     return markdown(("data, test rows", *models), rows)
 
@@ -264,15 +264,15 @@ def forecasts_draws_within() -> str:
 @table
 def bins() -> str:
     """Accuracy by the most bins of a column."""
-    found = {(row["problem"], row["bins"]): row for row in records("bins.csv")}
+    result = {(row["problem"], row["bins"]): row for row in records("bins.csv")}
     sizes = ("2", "3", "4", "6", "8", "12", "16")
     rows = (
         (
             problem,
-            f"{short(found[problem, 'auto']['accuracy'], 3)} ± {short(found[problem, 'auto']['se'], 3)}",
-            *(short(found[problem, size]["accuracy"], 3) for size in sizes),
+            f"{short(result[problem, 'auto']['accuracy'], 3)} ± {short(result[problem, 'auto']['se'], 3)}",
+            *(short(result[problem, size]["accuracy"], 3) for size in sizes),
         )
-        for problem in dict.fromkeys(problem for problem, _ in found)
+        for problem in dict.fromkeys(problem for problem, _ in result)
     )
     return markdown(("problem", "default ± s.e.", *(f"{size} bins" for size in sizes)), rows)
 

@@ -45,14 +45,14 @@ class Advisory(NamedTuple):
 @cache
 def advisories() -> tuple[Advisory, ...]:
     """Return all entries, in the order of the pages."""
-    found = []
+    result = []
     pages = (ROOT / "docs" / "history").glob("advisories-*.md")
     for page in sorted(pages, key=lambda path: int(path.stem.split("-")[1])):
         for section in page.read_text("utf-8").split("\n## ")[1:]:
             number, _, text = section.partition("\n")
             fields = re.findall(r"^- \*\*([\w ]+):\*\*\s+(.*?)(?=\n- \*\*|\s*\Z)", text, re.MULTILINE | re.DOTALL)
-            found.append(Advisory(int(number), page.name, {key: " ".join(value.split()) for key, value in fields}))
-    return tuple(found)
+            result.append(Advisory(int(number), page.name, {key: " ".join(value.split()) for key, value in fields}))
+    return tuple(result)
 
 
 @table

@@ -47,8 +47,8 @@ def ten_billion() -> str:
 @table
 def tables_in_the_engine() -> str:
     """Return what contingency tables cost an engine beside all patterns."""
-    found = records("engines_tables.csv")
-    rows = [(row["what"], f"{int(row['groups']):,}", row["MB"], row["CPU s"]) for row in found]
+    result = records("engines_tables.csv")
+    rows = [(row["what"], f"{int(row['groups']):,}", row["MB"], row["CPU s"]) for row in result]
     return markdown(("what", "groups", "MB", "processor s"), rows)
 
 

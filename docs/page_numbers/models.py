@@ -21,16 +21,16 @@ from page_numbers.marks import (
 @table
 def league() -> str:
     """Accuracy at epsilon 1 and sizes, a row a dataset."""
-    found = {(row["table"], float(row["epsilon"])): row for row in records("league.csv")}
+    result = {(row["table"], float(row["epsilon"])): row for row in records("league.csv")}
     ours = {(row["table"], row["learner"]): row for row in records("readability.csv") if row["epsilon"] == "1.0"}
     peers = ("DP-EBM", "CART of depth 3, not private", "majority")
     rows = (
         (
             tuned(name, NAMES[name]),
             *(sized(ours[name, "tree"][key], key) for key in ("accuracy", "leaves")),
-            sized(found[name, 1.0]["list"], "list"),
+            sized(result[name, 1.0]["list"], "list"),
             sized(ours[name, "list"]["leaves"], "leaves"),
-            *(sized(found[name, 1.0][key], key) for key in peers),
+            *(sized(result[name, 1.0][key], key) for key in peers),
         )
         for name in list(NAMES)[:3]
     )
@@ -41,12 +41,12 @@ def league() -> str:
 @table
 def three_models() -> str:
     """AUROC, log-loss and accuracy of three private models, and the sizes of those of hedgerow."""
-    found = {(row["table"], row["epsilon"], row["learner"]): row for row in records("scorecards.csv")}
+    result = {(row["table"], row["epsilon"], row["learner"]): row for row in records("scorecards.csv")}
     rows = []
     for name in list(NAMES)[:3]:
         for epsilon in ("0.1", "1.0"):
             learners = ("scorecard", "tree of depth 3, mixed", "DP-EBM")
-            card, tree, peer = (found[name, epsilon, learner] for learner in learners)
+            card, tree, peer = (result[name, epsilon, learner] for learner in learners)
             of_card = " / ".join(sized(card[key], key) for key in ("attributes", "bins of a number"))
             cells = (_scores(card), of_card, _scores(tree), sized(tree["leaves"], "leaves"), _scores(peer))
             rows.append((tuned(name, NAMES[name]), f"{float(epsilon):g}", *cells))
@@ -60,9 +60,9 @@ def _scores(row: Row) -> str:
 
 def _scorecard_ahead(score: str, sign: int = 1) -> list[bool]:
     """Return for each table and ε whether the scorecard is ahead of the tree."""
-    found = {(row["table"], row["epsilon"], row["learner"]): float(row[score]) for row in records("scorecards.csv")}
-    cases = [(name, epsilon) for name, epsilon, learner in found if learner == "scorecard"]
-    return [sign * (found[*case, "scorecard"] - found[*case, "tree of depth 3, mixed"]) > 0 for case in cases]
+    result = {(row["table"], row["epsilon"], row["learner"]): float(row[score]) for row in records("scorecards.csv")}
+    cases = [(name, epsilon) for name, epsilon, learner in result if learner == "scorecard"]
+    return [sign * (result[*case, "scorecard"] - result[*case, "tree of depth 3, mixed"]) > 0 for case in cases]
 
 
 @number
@@ -92,17 +92,17 @@ def scorecard_accurate() -> str:
 @table
 def aim() -> str:
     """AUROC and log-loss of scorecards beside AIM, by the strength C that has the best of each, with seconds."""
-    found = {(row["table"], row["epsilon"], row["learner"]): row for row in records("aim.csv")}
+    result = {(row["table"], row["epsilon"], row["learner"]): row for row in records("aim.csv")}
     rows = []
-    for name, epsilon, learner in found:
+    for name, epsilon, learner in result:
         if learner == "scorecard":
-            ours = [found[name, epsilon, kind] for kind in ("scorecard", "scorecard with delta")]
-            peers = [row for key, row in found.items() if key[:2] == (name, epsilon) and key[2].startswith("AIM")]
+            ours = [result[name, epsilon, kind] for kind in ("scorecard", "scorecard with delta")]
+            peers = [row for key, row in result.items() if key[:2] == (name, epsilon) and key[2].startswith("AIM")]
             best = max(peers, key=lambda row: float(row["AUROC"])), min(peers, key=lambda row: float(row["log-loss"]))
-            pairs = [(one, one) for one in ours] + [best]
+            pairs = [(our, our) for our in ours] + [best]
             cells = (f"{short(a['AUROC'], 3)} / {short(b['log-loss'], 3)}" for a, b in pairs)
             error = best[0]["standard error of AUROC"]
-            told = [short(error, 3) if error else "", *(figures(float(one["seconds"])) for one in (ours[1], best[0]))]
+            told = [short(error, 3) if error else "", *(figures(float(our["seconds"])) for our in (ours[1], best[0]))]
             rows.append((name, f"{float(epsilon):g}", *cells, *told, best[0]["splits"]))
     head = ("table", "ε", "scorecard", "with δ", "AIM, best C", "std. error, AUROC", "seconds", "of AIM", "splits")
     return markdown(head, rows)
@@ -115,9 +115,9 @@ def aim_ahead() -> str:
 
 
 def _ahead(name: str) -> str:
-    found = [row for row in records("aim.csv") if (row["table"], row["epsilon"]) == (name, "1.0")]
-    best = max(float(row["AUROC"]) for row in found if row["learner"].startswith("AIM"))
-    ours = {row["learner"]: float(row["AUROC"]) for row in found}
+    result = [row for row in records("aim.csv") if (row["table"], row["epsilon"]) == (name, "1.0")]
+    best = max(float(row["AUROC"]) for row in result if row["learner"].startswith("AIM"))
+    ours = {row["learner"]: float(row["AUROC"]) for row in result}
     return " and ".join(short(best - ours[kind], 4) for kind in ("scorecard", "scorecard with delta"))
 
 
@@ -149,10 +149,10 @@ def way_commands() -> str:
 @table
 def reasons() -> str:
     """Rows whose first reason code another draw changes, by table and epsilon."""
-    found = {(row["table"], float(row["epsilon"])): row for row in records("reasons.csv")}
+    result = {(row["table"], float(row["epsilon"])): row for row in records("reasons.csv")}
     rows = []
     for name in ("adult", "compas", "german"):
-        lines = [found[name, epsilon] for epsilon in (0.5, 1.0, 2.0, 5.0)]
+        lines = [result[name, epsilon] for epsilon in (0.5, 1.0, 2.0, 5.0)]
         shares = (f"{100 * float(row['another first reason']):.1f} %" for row in lines)
         rows.append((NAMES[name], f"{int(lines[0]['rows']):,}", *shares))
     return markdown(("another first reason", "rows", "ε = 0.5", "1", "2", "5"), rows)

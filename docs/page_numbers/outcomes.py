@@ -25,18 +25,18 @@ def _found(file: str) -> dict[tuple[str, str, str], Row]:
 @table
 def outcomes() -> str:
     """Return R² and absolute errors by table, ε and learner, and sizes of trees, lists and scorecards."""
-    found = _found("outcomes.csv")
+    result = _found("outcomes.csv")
 
     def cell(key: tuple[str, str, str]) -> str:
-        if key not in found:
+        if key not in result:
             return ""
-        row = found[key]
+        row = result[key]
         size = ("attributes", "bins of a number") if key[1].startswith("scorecard") else ("leaves",)
         scores = short(row["R2"], 3), short(row["absolute error"], DIGITS[key[0]])
-        return " / ".join((*scores, *(sized(row[one], one) for one in size if row.get(one))))
+        return " / ".join((*scores, *(sized(row[our], our) for our in size if row.get(our))))
 
     def cells(name: str, epsilon: str) -> list[str]:
-        keys = [*((name, one, epsilon) for one in (*OURS, *PEERS)), *((name, one, "") for one in OPEN)]
+        keys = [*((name, our, epsilon) for our in (*OURS, *PEERS)), *((name, our, "") for our in OPEN)]
         return list(map(cell, keys))
 
     rows = ((TITLES[name], epsilon, *cells(name, epsilon)) for name in DIGITS for epsilon in ("0.1", "1"))
@@ -47,11 +47,11 @@ def outcomes() -> str:
 @table
 def outcome_goals() -> str:
     """Return R² of private trees of depth 3 as a share of CART's."""
-    found = _found("outcomes.csv")
+    result = _found("outcomes.csv")
 
     def share(name: str, epsilon: str) -> str:
-        cart = float(found[name, OPEN[0], ""]["R2"])
-        return short(float(found[name, OURS[0], epsilon]["R2"]) / cart, 3)
+        cart = float(result[name, OPEN[0], ""]["R2"])
+        return short(float(result[name, OURS[0], epsilon]["R2"]) / cart, 3)
 
     rows = ((TITLES[name], share(name, "0.1"), share(name, "1")) for name in DIGITS)
     return markdown(("R² of a private tree / CART's", "ε = 0.1, goal .85", "ε = 1, goal .98"), rows)
@@ -68,11 +68,11 @@ def outcome_errors() -> str:
 @table
 def outcome_costs() -> str:
     """Return expected costs of trees drawn by costs and by errors, and of the optimum."""
-    found = _found("outcomes_costs.csv")
+    result = _found("outcomes_costs.csv")
 
     def cells(name: str, epsilon: str) -> list[str]:
         keys = (("drawn by costs", epsilon), ("optimum of costs", ""), ("drawn by errors", epsilon))
-        rows = [found[name, *key] for key in keys]
+        rows = [result[name, *key] for key in keys]
         cost, best, by_errors = (float(row["cost"]) for row in rows)
         numbers = [f"{short(row['cost'], 4)} ± {short(row['standard error of cost'], 4)}" for row in rows]
         return [*numbers, f"{short(100 * (cost / best - 1), 2)} %", f"{short(100 * (1 - cost / by_errors), 1)} %"]
@@ -94,9 +94,9 @@ def optimal_numbers() -> str:
 
 
 def _ratios(few: bool) -> str:
-    found = {(row["what"], row["solver"]): float(row["seconds"]) for row in records("optimal_numbers.csv")}
-    names = [what for what, solver in found if solver == "STreeD" and ("33 levels" in what) == few]
-    return between((found[what, "hedgerow"] / found[what, "STreeD"] for what in names), 1)
+    result = {(row["what"], row["solver"]): float(row["seconds"]) for row in records("optimal_numbers.csv")}
+    names = [what for what, solver in result if solver == "STreeD" and ("33 levels" in what) == few]
+    return between((result[what, "hedgerow"] / result[what, "STreeD"] for what in names), 1)
 
 
 @number
@@ -114,5 +114,5 @@ def optimal_ratio_many() -> str:
 @number
 def pupils_gap() -> str:
     """Return by how much DP-EBM's R² is above the scorecard's on pupils, at ε = 1."""
-    found = _found("outcomes.csv")
-    return short(float(found["pupils", "DP-EBM", "1"]["R2"]) - float(found["pupils", "scorecard", "1"]["R2"]), 3)
+    result = _found("outcomes.csv")
+    return short(float(result["pupils", "DP-EBM", "1"]["R2"]) - float(result["pupils", "scorecard", "1"]["R2"]), 3)

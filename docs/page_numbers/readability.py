@@ -25,8 +25,8 @@ def _tables() -> list[str]:
 
 
 def _mean(learner: str, column: str, names: Iterable[str], epsilon: str = "1.0") -> float:
-    found = _found()
-    values = [found[name, epsilon, learner][column] for name in names]
+    result = _found()
+    values = [result[name, epsilon, learner][column] for name in names]
     return fmean(float(value) for value in values if value)
 
 
@@ -47,7 +47,9 @@ def _differences(learner: str, score: str) -> list[tuple[str, str, float, float]
 
 def _overall(differences: Sequence[tuple[str, str, float, float]]) -> tuple[float, float]:
     """Return the mean of differences and its standard error."""
-    return fmean(one[2] for one in differences), hypot(*(one[3] for one in differences)) / len(differences)
+    return fmean(difference[2] for difference in differences), hypot(
+        *(difference[3] for difference in differences)
+    ) / len(differences)
 
 
 def _worst(differences: Sequence[tuple[str, str, float, float]], sign: int = 1) -> str:
@@ -65,7 +67,7 @@ def readability_goals() -> str:
     cards = [name.removesuffix(CUT) for name in GOAL_TABLES]
 
     def pair(learner: str, column: str, names: Sequence[str], digits: int) -> tuple[str, str]:
-        old, now = (short(_mean(one, column, names), digits) for one in (learner + OLD, learner))
+        old, now = (short(_mean(item, column, names), digits) for item in (learner + OLD, learner))
         return old, now
 
     trees, losses = _differences(TREE, "accuracy"), _differences(CARD, "log-loss")
@@ -88,26 +90,26 @@ def readability_goals() -> str:
 @table
 def readability_trees() -> str:
     """Accuracy and size of trees at ε = 1, today and of 0.2.0, beside peers of as many leaves."""
-    found = _found()
+    result = _found()
 
     def cells(name: str, learner: str) -> list[str]:
-        row = found[name, "1.0", learner]
+        row = result[name, "1.0", learner]
         digits = {"accuracy": 3, "leaves": 1, "supported leaves": 1, "tests a row passes": 1}
         cells = [short(row[key], places) for key, places in digits.items()]
         if learner == TREE + OLD:  # on the splits that trees of today have
-            now = found[name, "1.0", TREE]
+            now = result[name, "1.0", TREE]
             cells[0] = short(float(now["accuracy"]) - float(now["accuracy, more than 0.2.0"]), 3)
         return cells
 
     def gaps(name: str) -> list[str]:
-        row = found[name, "1.0", TREE]
+        row = result[name, "1.0", TREE]
         columns = [f"accuracy, more than {peer}" for peer in ("CART", "optimum")]
-        return [_signed(float(row[one]), _error(row, one)) if row[one] else "" for one in columns]
+        return [_signed(float(row[column]), _error(row, column)) if row[column] else "" for column in columns]
 
     rows = (
-        (_title(name), *cells(name, TREE + OLD), *cells(name, TREE), *gaps(name), found[name, "1.0", TREE]["splits"])
+        (_title(name), *cells(name, TREE + OLD), *cells(name, TREE), *gaps(name), result[name, "1.0", TREE]["splits"])
         for name in _tables()
-        if (name, "1.0", TREE) in found
+        if (name, "1.0", TREE) in result
     )
     kept = ("leaves", "≥ 1 %", "tests")
     head = ("ε = 1", "0.2.0", *kept, "today", *kept, "less CART", "less optimum", "splits")
@@ -122,16 +124,16 @@ def _error(row: Row, column: str) -> float:
 def readability_differences() -> str:
     """Paired differences to 0.2.0 by table and ε: accuracy of trees, AUROC and log-loss of scorecards."""
     kinds = ((TREE, "accuracy"), (CARD, "AUROC"), (CARD, "log-loss"))
-    found = {
+    result = {
         (learner, score, name, epsilon): _signed(more, error)
         for learner, score in kinds
         for name, epsilon, more, error in _differences(learner, score)
     }
     rows = (
-        (_title(name), f"{float(epsilon):g}", *(found.get((*kind, name, epsilon), "") for kind in kinds))
+        (_title(name), f"{float(epsilon):g}", *(result.get((*kind, name, epsilon), "") for kind in kinds))
         for name in _tables()
         for epsilon in EPSILONS
-        if any((*kind, name, epsilon) in found for kind in kinds)
+        if any((*kind, name, epsilon) in result for kind in kinds)
     )
     return (
         markdown(("table", "ε", "accuracy of trees", "AUROC of scorecards", "log-loss of scorecards"), rows)
@@ -142,7 +144,7 @@ def readability_differences() -> str:
 @table
 def readability_cards() -> str:
     """Sizes of scorecards at ε = 1, today and of 0.2.0, beside those without privacy."""
-    found = _found()
+    result = _found()
     learners = (
         (CARD + OLD, "1.0"),
         (CARD, "1.0"),
@@ -157,7 +159,7 @@ def readability_cards() -> str:
         return f"{short(row['attributes'], 1)} / {curve} / {float(row['largest points']):.0f}"
 
     rows = (
-        (_title(name), *(cell(found.get((name, epsilon, learner))) for learner, epsilon in learners))
+        (_title(name), *(cell(result.get((name, epsilon, learner))) for learner, epsilon in learners))
         for name in _tables()
     )
     head = ("attributes / bins of a number / turns / largest points", "0.2.0, ε = 1", "today, ε = 1")
@@ -167,13 +169,13 @@ def readability_cards() -> str:
 @number
 def optimum_gap() -> str:
     """Return by how much private trees are below certified optima of as many leaves on large tables, at ε = 1."""
-    column, found = "accuracy, more than optimum", _found()
-    rows = [(name, found[name, "1.0", TREE]) for name in LARGE]
+    column, result = "accuracy, more than optimum", _found()
+    rows = [(name, result[name, "1.0", TREE]) for name in LARGE]
     return " and ".join(f"{_signed(float(row[column]), _error(row, column))} on {TITLES[name]}" for name, row in rows)
 
 
 @number
 def readability_missed() -> str:
     """Return the paired differences of trees that are significantly below −.002, with table and ε."""
-    missed = [one for one in _differences(TREE, "accuracy") if one[2] + 2 * one[3] < -0.002]
+    missed = [difference for difference in _differences(TREE, "accuracy") if difference[2] + 2 * difference[3] < -0.002]
     return ", ".join(f"{_signed(more, error)} ({_title(name)}, ε = {float(e):g})" for name, e, more, error in missed)

@@ -31,8 +31,8 @@ def _lead(row: Row) -> float:
 
 def _best(score: str) -> dict[Key, Row]:
     """Return the peer that is the best beside the scorecard, of those with two splits or more."""
-    found = _found(score)
-    rows = {pair: [found[*pair, peer] for peer in PEERS if (*pair, peer) in found] for pair in _pairs()}
+    result = _found(score)
+    rows = {pair: [result[*pair, peer] for peer in PEERS if (*pair, peer) in result] for pair in _pairs()}
     return {pair: min((row for row in peers if row[ERROR]), key=_lead) for pair, peers in rows.items()}
 
 
@@ -49,10 +49,10 @@ def same_bins() -> str:
     rows = []
     for name, epsilon in _pairs():
         cells = [name, f"{float(epsilon):g}"]
-        for found, peers in zip(ours, best, strict=True):
+        for result, peers in zip(ours, best, strict=True):
             peer = peers[name, epsilon]
             less = f"{short(peer[LESS], 4)} ± {short(peer[ERROR], 4)}"
-            reached = (short(found[name, epsilon, OURS]["reached"], 3), short(peer["reached"], 3))
+            reached = (short(result[name, epsilon, OURS]["reached"], 3), short(peer["reached"], 3))
             cells += [reached[0], peer["learner"], reached[1], less]
         rows.append(cells)
     head = ["table", "ε"]
@@ -80,10 +80,10 @@ def same_bins_learners() -> str:
 @table
 def same_bins_seconds() -> str:
     """Seconds of the processor of a fit at ε = 1 with the setting of the best AUROC, and splits."""
-    found = _found(AUROC)
+    result = _found(AUROC)
     rows = []
     for name in dict.fromkeys(name for name, _ in _pairs()):
-        fits = [found.get((name, "1.0", learner)) for learner in (OURS, TREE, *PEERS)]
+        fits = [result.get((name, "1.0", learner)) for learner in (OURS, TREE, *PEERS)]
         rows.append((name, *(f"{figures(float(fit['seconds']))} ({fit['splits']})" if fit else "–" for fit in fits)))
     return markdown(("seconds (splits)", OURS, "tree", *PEERS), rows)
 

@@ -23,11 +23,11 @@ def set_costs() -> str:
 @table
 def set_laws() -> str:
     """Accuracy of the trees of a set by the law that it is drawn by."""
-    found = {(row["dataset"], row["k"], row["law"]): row for row in _rows("laws")}
+    result = {(row["dataset"], row["k"], row["law"]): row for row in _rows("laws")}
     rows = []
     for dataset, k in dict.fromkeys((row["dataset"], row["k"]) for row in _rows("laws")):
         cells = (
-            short(found[dataset, k, law][key], 3)
+            short(result[dataset, k, law][key], 3)
             for law in ("one by one", "largest")
             for key in ("mean", "best", "worst")
         )
@@ -69,10 +69,10 @@ def set_random() -> str:
     """On how many random tables a set gives away less than independent draws, and the one where it is by most."""
     rows, lines = _rows("random"), list[tuple[str, ...]]()
     for k, epsilon in dict.fromkeys((row["k"], row["epsilon"]) for row in rows):
-        found = [row for row in rows if (row["k"], row["epsilon"]) == (k, epsilon)]
-        apart = [float(row["independent"]) - float(row["set"]) for row in found]
-        most = found[apart.index(max(apart))]
-        less = f"{sum(one > 0 for one in apart)} of {len(found)}"
+        result = [row for row in rows if (row["k"], row["epsilon"]) == (k, epsilon)]
+        apart = [float(row["independent"]) - float(row["set"]) for row in result]
+        most = result[apart.index(max(apart))]
+        less = f"{sum(item > 0 for item in apart)} of {len(result)}"
         shown = (short(most[key], 3) for key in ("independent", "set"))
         lines.append((k, epsilon, less, most["rows"], *shown))
     head = ("trees", "ε of all", "tables where a set gives away less", "most so, of rows", "independent", "a set")
@@ -86,8 +86,8 @@ def set_draws() -> str:
     each, whole = ([row for row in rows if row["epsilon of"] == law] for law in ("each", "all"))
     keys = ("largest", "bound")
     lines = (
-        (one["k"], *(short(row[key], 3) for row in (one, other) for key in keys))
-        for one, other in zip(each, whole, strict=True)
+        (item["k"], *(short(row[key], 3) for row in (item, other) for key in keys))
+        for item, other in zip(each, whole, strict=True)
     )
     return markdown(("draws", "ε = 1 of each: largest", "bound", "ε = 1 of all: largest", "bound"), lines)
 

@@ -69,14 +69,14 @@ def vulnerability_beyond_chance(*, as_released: bool) -> dict[tuple[str, str], f
     """Return by how much the vulnerability exceeds that of chance, by dataset and method."""
     suffix = " as released" if as_released else ""
     chance = _of_table_1(f"by chance{suffix}")
-    return {key: found - chance[key] for key, found in _of_table_1(f"vulnerability{suffix}").items()}
+    return {key: result - chance[key] for key, result in _of_table_1(f"vulnerability{suffix}").items()}
 
 
 @number
 def ssrl_most_vulnerable() -> str:
     """Return the largest vulnerability beyond chance on COMPAS and Adult."""
     both = (vulnerability_beyond_chance(as_released=released) for released in (True, False))
-    return short(max(excess for found in both for key, excess in found.items() if key[0] != "german"), 4)
+    return short(max(excess for result in both for key, excess in result.items() if key[0] != "german"), 4)
 
 
 @number

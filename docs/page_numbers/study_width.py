@@ -14,11 +14,11 @@ _LABELS = {
 
 
 def _by_table() -> dict[tuple[str, str], dict[float, Row]]:
-    found: dict[tuple[str, str], dict[float, Row]] = {}
+    result: dict[tuple[str, str], dict[float, Row]] = {}
     for row in records(_RUNS):
         name = row["table"].removesuffix(f", depth {row['depth']}")
-        found.setdefault((_name(name), row["depth"]), {})[float(row["epsilon"])] = row
-    return found
+        result.setdefault((_name(name), row["depth"]), {})[float(row["epsilon"])] = row
+    return result
 
 
 def _name(name: str) -> str:
@@ -41,10 +41,10 @@ def width_inside() -> str:
     lines = list[tuple[str, ...]]()
     for (name, depth), by_epsilon in _by_table().items():
         inside = (_share(row, "inside of one", "nodes of one") for row in by_epsilon.values())
-        one, four = by_epsilon[1.0], by_epsilon[4.0]
-        times = (figures(float(one[key])) for key in ("today", "twin", "proof"))
-        draws = (figures(_seconds(row)) for row in (one, four))
-        lines.append((name, depth, one["tests"], one["width"], *inside, *times, *draws))
+        item, four = by_epsilon[1.0], by_epsilon[4.0]
+        times = (figures(float(item[key])) for key in ("today", "twin", "proof"))
+        draws = (figures(_seconds(row)) for row in (item, four))
+        lines.append((name, depth, item["tests"], item["width"], *inside, *times, *draws))
     head = ("table", "depth", "tests", "W, ε = 1", "inside, ε = .1", "ε = 1", "ε = 4", "today, s", "pairs", "proof",
             "width, ε = 1", "ε = 4")  # fmt: skip
     return markdown(head, lines)

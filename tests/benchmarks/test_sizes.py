@@ -36,8 +36,8 @@ def rows(**numbers):
 
 def test_a_leaf_of_fewer_than_one_percent_of_the_rows_has_no_support():
     tree = Tree(SCHEMA, Split(Literal("age", "<=", (30,)), Split(Literal("smoker", "true"), YES, NO), NO), CARD)
-    found = sizes.of_model(tree, rows(smokers=9, young=10, old=981))
-    assert found == {
+    result = sizes.of_model(tree, rows(smokers=9, young=10, old=981))
+    assert result == {
         "leaves": 3,
         "supported leaves": 2,
         "share of small leaves": pytest.approx(1 / 3),
@@ -46,31 +46,31 @@ def test_a_leaf_of_fewer_than_one_percent_of_the_rows_has_no_support():
 
 
 def test_a_tree_without_tests_has_one_leaf():
-    found = sizes.of_model(Tree(SCHEMA, NO, CARD), rows(smokers=1, young=1, old=1))
-    assert list(found.values()) == [1, 1, 0.0, 0.0]
+    result = sizes.of_model(Tree(SCHEMA, NO, CARD), rows(smokers=1, young=1, old=1))
+    assert list(result.values()) == [1, 1, 0.0, 0.0]
 
 
 def test_a_row_passes_the_literals_of_all_rules_up_to_its_own():
     antecedents = (Literal("age", "<=", (30,)), Literal("smoker", "true")), (Literal("age", "<=", (30,)),), ()
     rule_list = RuleList(SCHEMA, tuple(map(Rule.of, antecedents, (YES, NO, NO))), CARD)
-    found = sizes.of_model(rule_list, rows(smokers=50, young=50, old=100))
-    assert list(found.values()) == [3, 3, 0.0, pytest.approx((50 * 2 + 50 * 3 + 100 * 3) / 200)]
+    result = sizes.of_model(rule_list, rows(smokers=50, young=50, old=100))
+    assert list(result.values()) == [3, 3, 0.0, pytest.approx((50 * 2 + 50 * 3 + 100 * 3) / 200)]
 
 
 def test_sizes_of_a_scikit_learn_tree_are_counted_in_the_same_way():
     X = np.array([[0, 0]] * 40 + [[0, 1]] * 40 + [[1, 0]] * 20)
     y = np.array([0] * 40 + [1] * 40 + [2] * 20)
     cart = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0).fit(X, y)
-    found = sizes.of_cart(cart, X)
-    assert list(found.values()) == [3, 3, 0.0, pytest.approx((40 * 1 + 60 * 2) / 100)]
+    result = sizes.of_cart(cart, X)
+    assert list(result.values()) == [3, 3, 0.0, pytest.approx((40 * 1 + 60 * 2) / 100)]
     assert sizes.of_cart(cart, X[:40])["supported leaves"] == 1
 
 
 def test_a_leaf_that_no_row_reaches_is_counted():
     X = np.array([[0.0], [1.0]] * 50)
     cart = DecisionTreeClassifier(random_state=0).fit(X, X[:, 0])
-    found = sizes.of_cart(cart, X[::2])
-    assert (found["leaves"], found["supported leaves"], found["share of small leaves"]) == (2, 1, 0.5)
+    result = sizes.of_cart(cart, X[::2])
+    assert (result["leaves"], result["supported leaves"], result["share of small leaves"]) == (2, 1, 0.5)
 
 
 def card(age, smoker=((0,), (1,)), label=ILL):
@@ -93,21 +93,21 @@ def card(age, smoker=((0,), (1,)), label=ILL):
     ],
 )
 def test_neighbouring_bins_with_the_same_points_are_one_and_turns_are_changes_of_direction(age, bins, turns):
-    found = sizes.of_card(card(tuple((one,) for one in age)))
-    assert found == {"attributes": 2, "bins of a number": bins, "turns": turns, "largest points": max(age)}
+    result = sizes.of_card(card(tuple((item,) for item in age)))
+    assert result == {"attributes": 2, "bins of a number": bins, "turns": turns, "largest points": max(age)}
 
 
 def test_turns_of_several_classes_are_means_over_these():
     three = Label("ill", ("no", "somewhat", "yes"))
     age = ((0, 1, 0), (1, 1, 0), (0, 1, 0), (1, -9, 0), (0, 1, 0))
-    found = sizes.of_card(card(age, smoker=None, label=three))
-    assert list(found.values()) == [1, 5, pytest.approx((3 + 1 + 0) / 3), 9]
+    result = sizes.of_card(card(age, smoker=None, label=three))
+    assert list(result.values()) == [1, 5, pytest.approx((3 + 1 + 0) / 3), 9]
 
 
 def test_a_card_without_numbers_has_neither_bins_of_a_number_nor_turns():
     schema = Schema({"smoker": Boolean()}, ILL)
-    one = Scorecard(schema, (0,), (AttributePoints("smoker", ((0,), (4,))),), 0.1, None, CARD)
-    found = list(sizes.of_card(one).values())
-    assert found[0] == 1
-    assert all(map(math.isnan, found[1:3]))
-    assert found[3] == 4
+    item = Scorecard(schema, (0,), (AttributePoints("smoker", ((0,), (4,))),), 0.1, None, CARD)
+    result = list(sizes.of_card(item).values())
+    assert result[0] == 1
+    assert all(map(math.isnan, result[1:3]))
+    assert result[3] == 4

@@ -39,9 +39,9 @@ class Page:
     def says(self, text: str, *values: str) -> None:
         """Assert that the page has this text, with the values in its braces, and cover all its occurrences."""
         wanted = " ".join(text.format(*values).split())
-        found = [match.span() for match in re.finditer(re.escape(wanted), self.text)]
-        assert found, f"{self.name} does not say: {wanted}"
-        for start, end in found:
+        result = [match.span() for match in re.finditer(re.escape(wanted), self.text)]
+        assert result, f"{self.name} does not say: {wanted}"
+        for start, end in result:
             self._covered[start:end] = b"\1" * (end - start)
 
     def row(self, *cells: str) -> None:

@@ -111,6 +111,6 @@ def test_the_data_on_which_defaults_were_chosen_are_the_same_everywhere():
     tuned = re.findall(r"#let tuned = \((.*?)\)", (ROOT / "paper" / "paper.typ").read_text("utf-8"))
     assert tuned == [", ".join(f'"{name}"' for name in writer.page_numbers.marks.TUNED)]
     for path in ("stop_probability.py", "objectives.py"):
-        found = re.search(r"^DATASETS = \((.*?)\)", (ROOT / "benchmarks" / path).read_text("utf-8"), re.MULTILINE)
-        assert found is not None
-        assert set(re.findall(r'"(\w+)"', found[1])) <= set(writer.page_numbers.marks.TUNED)
+        result = re.search(r"^DATASETS = \((.*?)\)", (ROOT / "benchmarks" / path).read_text("utf-8"), re.MULTILINE)
+        assert result is not None
+        assert set(re.findall(r'"(\w+)"', result[1])) <= set(writer.page_numbers.marks.TUNED)

@@ -25,8 +25,8 @@ def written(table: pd.DataFrame) -> str:
 
 def same(found: str, file: Path) -> None:
     """Assert that two tables hold the same, sums of floats in another order apart."""
-    one, other = (pd.read_csv(source) for source in (io.StringIO(found), file))
-    pd.testing.assert_frame_equal(one, other, rtol=1e-5, atol=1e-12)
+    item, other = (pd.read_csv(source) for source in (io.StringIO(found), file))
+    pd.testing.assert_frame_equal(item, other, rtol=1e-5, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

@@ -39,16 +39,16 @@ def test_the_page_states_the_number_of_runs():
 
 
 def test_scorecards_beat_aim_at_small_epsilon_in_a_twentieth_of_its_time():
-    found = {(row["table"], row["epsilon"], row["learner"]): row for row in records("aim.csv")}
-    tables = {name for name, _, _ in found}
-    for (name, epsilon, learner), row in found.items():
+    result = {(row["table"], row["epsilon"], row["learner"]): row for row in records("aim.csv")}
+    tables = {name for name, _, _ in result}
+    for (name, epsilon, learner), row in result.items():
         if learner.startswith("AIM"):
-            ours, with_delta = (found[name, epsilon, kind] for kind in ("scorecard", "scorecard with delta"))
+            ours, with_delta = (result[name, epsilon, kind] for kind in ("scorecard", "scorecard with delta"))
             assert float(row["seconds"]) > 20 * float(with_delta["seconds"])
             assert epsilon != "0.1" or float(ours["AUROC"]) > float(row["AUROC"])
     for name in tables:
-        of_aim = [float(found[name, "0.1", f"AIM, C = {c}"]["log-loss"]) for c in ("1.0", "0.1", "0.01")]
-        assert min(of_aim) > float(found[name, "0.1", "scorecard"]["log-loss"])
+        of_aim = [float(result[name, "0.1", f"AIM, C = {c}"]["log-loss"]) for c in ("1.0", "0.1", "0.01")]
+        assert min(of_aim) > float(result[name, "0.1", "scorecard"]["log-loss"])
 
 
 def test_residuals_raise_all_scores_except_one_and_are_optional():
@@ -109,8 +109,8 @@ def test_counting_exceeds_the_time_goal_for_ungrouped_text():
 
 
 def test_time_is_at_most_linear_in_categories_and_candidates():
-    found = {row["categories"]: row for row in records("categories.csv")}
-    assert all(float(found["50000"][key]) <= 50 * float(found["1000"][key]) for key in ("DuckDB s", "PostgreSQL s"))
+    result = {row["categories"]: row for row in records("categories.csv")}
+    assert all(float(result["50000"][key]) <= 50 * float(result["1000"][key]) for key in ("DuckDB s", "PostgreSQL s"))
     slopes = [
         float(row["slope from the row before"] or 0) for row in records("growth.csv") if row["grown"] == "candidates"
     ]
@@ -165,24 +165,24 @@ def test_private_regression_trees_are_near_cart_on_larger_tables():
 
 
 def test_the_recommended_model_beats_private_peers_except_in_three_numbers():
-    found = {(row["table"], row["epsilon"], row["learner"]): row for row in records("outcomes.csv")}
+    result = {(row["table"], row["epsilon"], row["learner"]): row for row in records("outcomes.csv")}
     missed, trees = [], []
     for table, epsilon in product(("wages", "diamonds", "hours", "pupils"), ("0.1", "1")):
-        r2 = [float(found[table, epsilon, one]["R2"]) for one in ("tree of depth 3", "scorecard")]
-        taken = found[table, epsilon, "tree of depth 3" if r2[0] > r2[1] else "scorecard"]
+        r2 = [float(result[table, epsilon, item]["R2"]) for item in ("tree of depth 3", "scorecard")]
+        taken = result[table, epsilon, "tree of depth 3" if r2[0] > r2[1] else "scorecard"]
         trees += [(table, epsilon)] * (r2[0] > r2[1])
         for peer in ("DP-EBM", "linear", "mean"):
-            other = found[table, epsilon, peer]
+            other = result[table, epsilon, peer]
             missed += [(table, epsilon, peer, "R2")] * (float(other["R2"]) > float(taken["R2"]))
             more = float(other["absolute error"]) < float(taken["absolute error"])
             missed += [(table, epsilon, peer, "absolute error")] * more
     assert trees == [("diamonds", "0.1"), ("hours", "0.1")]
     pupils = [("pupils", "1", "DP-EBM", score) for score in ("R2", "absolute error")]
     assert missed == [("diamonds", "1", "DP-EBM", "absolute error"), *pupils]
-    of_ours, of_peer = (float(found["pupils", "1", one]["absolute error"]) for one in ("scorecard", "DP-EBM"))
+    of_ours, of_peer = (float(result["pupils", "1", item]["absolute error"]) for item in ("scorecard", "DP-EBM"))
     assert of_ours - of_peer < 0.01
-    finer = found["diamonds", "1", "scorecard, 50 cut points"]
-    assert float(finer["absolute error"]) < float(found["diamonds", "1", "DP-EBM"]["absolute error"])
+    finer = result["diamonds", "1", "scorecard, 50 cut points"]
+    assert float(finer["absolute error"]) < float(result["diamonds", "1", "DP-EBM"]["absolute error"])
 
 
 def test_trees_drawn_by_costs_are_near_optimal_and_cost_less_than_by_errors():
@@ -194,9 +194,9 @@ def test_trees_drawn_by_costs_are_near_optimal_and_cost_less_than_by_errors():
 
 
 def test_certified_trees_of_numbers_are_the_best_of_their_own_loss():
-    found = {(row["what"], row["solver"]): row for row in records("optimal_numbers.csv")}
-    for what in {what for what, _ in found}:
-        ours, other = found[what, "hedgerow"], found[what, "STreeD"]
+    result = {(row["what"], row["solver"]): row for row in records("optimal_numbers.csv")}
+    for what in {what for what, _ in result}:
+        ours, other = result[what, "hedgerow"], result[what, "STreeD"]
         assert ours["says optimal"] == other["says optimal"] == "True"
         assert float(ours["of levels"]) <= float(other["of levels"])
         assert float(other["of means"]) <= float(ours["of means"])
@@ -225,12 +225,12 @@ def test_a_set_discloses_up_to_hundreds_of_times_more_on_some_tables():
 
 def test_chance_flags_at_most_5_percent_of_sheets_and_passes_no_bad_leaves():
     """By case to within 10^-4, and on the mean of all cases; leaves of 55 % or more pass in at most 5 %."""
-    found = records("chance.csv")
-    nulls = [row for row in found if row["false alarm"]]
+    result = records("chance.csv")
+    nulls = [row for row in result if row["false alarm"]]
     for row in nulls:
         draws = int(row["draws"])
         assert float(row["false alarm"]) * draws <= binom.ppf(1 - 1e-4, draws, 0.05), row["name"]
     assert sum(float(row["false alarm"]) for row in nulls) / len(nulls) < 0.05
-    apart = [row for row in found if float(row["guesses"]) >= 0.55]
+    apart = [row for row in result if float(row["guesses"]) >= 0.55]
     assert apart
     assert all(float(row["separation pass"]) <= 0.05 for row in apart)

@@ -45,30 +45,30 @@ def listed() -> list[str]:
 
 def public() -> dict[str, object]:
     """Return the classes and functions that users may import."""
-    found = {}
+    result = {}
     for module in map(import_module, MODULES):
         own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
         names = getattr(module, "__all__", [name for name in own if not name.startswith("_")])
-        found |= {f"{module.__name__}.{name}": getattr(module, name) for name in names}
-    return {name: value for name, value in found.items() if inspect.isclass(value) or inspect.isfunction(value)}
+        result |= {f"{module.__name__}.{name}": getattr(module, name) for name in names}
+    return {name: value for name, value in result.items() if inspect.isclass(value) or inspect.isfunction(value)}
 
 
 def members(name: str) -> list[str]:
     """Return the full names of the methods and properties of a class that hedgerow defines; none of a function."""
     module, _, short = name.rpartition(".")
     value, own = getattr(import_module(module), short), []
-    for one in dir(value) if inspect.isclass(value) else ():
-        member = inspect.getattr_static(value, one)
+    for item in dir(value) if inspect.isclass(value) else ():
+        member = inspect.getattr_static(value, item)
         kinds = [getattr(member, kind) for kind in ("fget", "func", "__func__") if hasattr(member, kind)]
         function = [*kinds, member][0]
-        if inspect.isfunction(function) and function.__module__.startswith("hedgerow") and not one.startswith("_"):
-            own.append(f"{name}.{one}")
+        if inspect.isfunction(function) and function.__module__.startswith("hedgerow") and not item.startswith("_"):
+            own.append(f"{name}.{item}")
     return own
 
 
 def undocumented(names: list[str]) -> list[str]:
     """Return the public names whose class or function is not among those of `names`."""
-    pages = {id(getattr(import_module(module), name)) for module, _, name in (one.rpartition(".") for one in names)}
+    pages = {id(getattr(import_module(module), name)) for module, _, name in (item.rpartition(".") for item in names)}
     return [name for name, value in public().items() if id(value) not in pages]
 
 
@@ -98,14 +98,14 @@ def annotations(value: object) -> Iterator[tuple[str, str, str]]:
 
 def unlisted(names: list[str]) -> dict[str, str]:
     """Return the classes of hedgerow's that annotations of these names use and that have no page, and where."""
-    values = [getattr(import_module(module), name) for module, _, name in (one.rpartition(".") for one in names)]
-    found = {}
-    for where, text, module in (one for value in values for one in annotations(value)):
+    values = [getattr(import_module(module), name) for module, _, name in (item.rpartition(".") for item in names)]
+    result = {}
+    for where, text, module in (item for value in values for item in annotations(value)):
         for word in re.findall(r"[A-Za-z]\w*", text):
             used = vars(import_module(module)).get(word)
             if inspect.isclass(used) and used.__module__.startswith("hedgerow") and not any(used is v for v in values):
-                found[f"{used.__module__}.{used.__name__}"] = where
-    return found
+                result[f"{used.__module__}.{used.__name__}"] = where
+    return result
 
 
 def test_whatever_a_public_call_takes_or_returns_has_a_page():
@@ -149,10 +149,10 @@ def test_the_site_builds_without_a_warning(tmp_path):
     )
     for name in listed():
         page = (tmp_path / "site" / "reference" / "api" / f"{name}.html").read_text("utf-8")
-        assert [one for one in (name, *members(name)) if f'id="{one}"' not in page] == []
+        assert [item for item in (name, *members(name)) if f'id="{item}"' not in page] == []
 
 
 def test_members_are_methods_and_properties_of_ours():
-    found = members("hedgerow.audit.Reconstruction")
-    assert {f"hedgerow.audit.Reconstruction.{one}" for one in ("entropy_bits", "uncertainty", "plot")} <= set(found)
+    result = members("hedgerow.audit.Reconstruction")
+    assert {f"hedgerow.audit.Reconstruction.{item}" for item in ("entropy_bits", "uncertainty", "plot")} <= set(result)
     assert "hedgerow.PrivateTreeClassifier.get_params" not in members("hedgerow.PrivateTreeClassifier")

@@ -34,19 +34,19 @@ def store(tmp_path):
 
 
 def test_records_come_back_as_they_were(store):
-    found = complete(store, roll, 4, resume=False)
+    result = complete(store, roll, 4, resume=False)
     expected = pd.DataFrame([{"run": run, **record} for run in range(4) for record in roll(run)])
-    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    pd.testing.assert_frame_equal(result, expected, check_exact=True)
 
 
 def test_an_interrupted_study_loses_and_repeats_no_run(store, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         complete(store, Rolls(fail_at=3), 6, resume=False)
     rest = Rolls()
-    found = complete(store, rest, 6, resume=True)
+    result = complete(store, rest, 6, resume=True)
     assert rest.done == [3, 4, 5]
     whole = RunStore(tmp_path / "whole", SETTINGS)
-    pd.testing.assert_frame_equal(found, complete(whole, roll, 6, resume=False), check_exact=True)
+    pd.testing.assert_frame_equal(result, complete(whole, roll, 6, resume=False), check_exact=True)
     assert store.file.read_bytes() == whole.file.read_bytes()
 
 

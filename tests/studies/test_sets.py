@@ -42,18 +42,18 @@ def errors_of_all(rows, labels, depth, used=()):
             list(errors_of_all(*(zip(*side, strict=True) if side else ((), ())), depth - 1, (*used, test)))
             for side in sides
         ]
-        for (one, label), (other, second) in product(*parts):
+        for (item, label), (other, second) in product(*parts):
             if label is None or label != second:
-                yield one + other, None
+                yield item + other, None
 
 
 def test_trees_are_counted_by_their_errors():
     rng = np.random.default_rng(1)
     rows, labels = rng.integers(0, 2, (30, 3)), rng.integers(0, 2, 30)
     schema = hr.Schema(dict.fromkeys("abc", hr.Boolean()), hr.Label("y", (0, 1)))
-    found = sets.trees_by_errors(pd.DataFrame(rows == 1, columns=list("abc")), labels, schema)
+    result = sets.trees_by_errors(pd.DataFrame(rows == 1, columns=list("abc")), labels, schema)
     slow = Counter(errors for errors, _ in errors_of_all(rows.tolist(), labels.tolist(), 2))
-    assert {errors: count for errors, count in enumerate(found.tolist()) if count} == slow
+    assert {errors: count for errors, count in enumerate(result.tolist()) if count} == slow
 
 
 COUNTS = np.array([1, 2, 0, 3])  # trees by their errors
@@ -67,7 +67,7 @@ def test_both_laws_are_those_of_the_list_of_all_sets(k):
     for chosen in permutations(range(len(TREES)), k):
         left, chance = list(range(len(TREES))), 1.0
         for tree in chosen:
-            whole = sum(math.exp(-TREES[one] / k) for one in left)
+            whole = sum(math.exp(-TREES[item] / k) for item in left)
             chance *= math.exp(-TREES[tree] / k) / whole
             left.remove(tree)
         errors = tuple(sorted(TREES[tree] for tree in chosen))

@@ -42,19 +42,19 @@ def ratios(of, tests, depth, classes, costs, rows, widths):
 @pytest.mark.parametrize("kind", COSTS)
 def test_one_row_changes_no_chance_by_more_than_the_weight(kind):
     classes, costs = COSTS[kind]
-    found = list(ratios(law.width_law, 1, 1, classes, costs, 4 - classes // 2, (0, 1, 2) if classes == 2 else (2,)))
-    assert Fraction(3, 4) / Q < max(found) <= 1 / Q
+    result = list(ratios(law.width_law, 1, 1, classes, costs, 4 - classes // 2, (0, 1, 2) if classes == 2 else (2,)))
+    assert Fraction(3, 4) / Q < max(result) <= 1 / Q
 
 
 def test_substituting_a_row_costs_two_weights_at_most():
     models = list(law.trees((0,), 1, 2))
     laws = {t: law.width_law(law.losses(t, models, ERRORS), models, Q, 2) for t in law.tables(1, 2, 4)}
-    found = [
-        law.largest_ratio(laws[tuple(sorted((*table, one)))], laws[tuple(sorted((*table, other)))])
+    result = [
+        law.largest_ratio(laws[tuple(sorted((*table, item)))], laws[tuple(sorted((*table, other)))])
         for table in law.tables(1, 2, 3)
-        for one, other in product(rows_of(1, 2), repeat=2)
+        for item, other in product(rows_of(1, 2), repeat=2)
     ]
-    assert 1 / Q < max(found) <= 1 / Q**2
+    assert 1 / Q < max(result) <= 1 / Q**2
 
 
 def test_the_mixture_is_the_same_law():
@@ -85,17 +85,17 @@ def looks_alike(name):
 @pytest.mark.parametrize("name", ["cap and fall-back", "cap and refusal", "part told", "no flat part", "relative width",
                                   "stopped search", "shared optimum"])  # fmt: skip
 def test_lookalike_names_are_not_private(name):
-    found = looks_alike(name)
-    assert None in found or max(found) > 1 / Q
+    result = looks_alike(name)
+    assert None in result or max(result) > 1 / Q
 
 
 def test_the_ratio_depends_on_more_than_the_loss_of_the_row():
     models = list(law.trees((0, 1), 2, 2))
     before, after = (law.losses(rows, models, ERRORS) for rows in (XOR, (*XOR, ((0, 0), 1))))
-    one, other = (law.width_law(err, models, Q, 1) for err in (before, after))
+    item, other = (law.width_law(err, models, Q, 1) for err in (before, after))
     by_loss = defaultdict(set)
     for (model, _), was, now in zip(models, before, after, strict=True):
-        by_loss[now - was].add(other[model] / one[model])
+        by_loss[now - was].add(other[model] / item[model])
     assert max(map(len, by_loss.values())) > 1
 
 
@@ -133,23 +133,23 @@ def random_rows(rng, tests, n):
 
 def counted(rows, tests, depth):
     """Return the share of the prior of all trees with each number of errors, by listing them."""
-    found = defaultdict(float)
+    result = defaultdict(float)
     for model, prior in law.trees(tuple(range(tests)), depth, 2):
-        found[sum(law.predict(model, values) != label for values, label in rows)] += float(prior)
-    return found
+        result[sum(law.predict(model, values) != label for values, label in rows)] += float(prior)
+    return result
 
 
 def summed(rows, tests, depth):
     """Return the same by recursion, without a bound."""
-    found, go = defaultdict(float), 0.9 if depth and tests else 0.0
+    result, go = defaultdict(float), 0.9 if depth and tests else 0.0
     for label in (0, 1):
-        found[sum(other != label for _, other in rows)] += (1 - go) / 2
+        result[sum(other != label for _, other in rows)] += (1 - go) / 2
     for test in tests if go else ():
         below = tuple(other for other in tests if other != test)
         parts = [summed([row for row in rows if row[0][test] == side], below, depth - 1) for side in (0, 1)]
-        for (one, first), (other, second) in product(*(part.items() for part in parts)):
-            found[one + other] += go / len(tests) * first * second
-    return found
+        for (item, first), (other, second) in product(*(part.items() for part in parts)):
+            result[item + other] += go / len(tests) * first * second
+    return result
 
 
 TREES = [(1, 1), (2, 2), (3, 2), (5, 3)]
@@ -160,9 +160,9 @@ def agrees(search, expected, widths=(0, 1, 3, 9)):
     if least != min(expected):
         return False
     for width in widths:
-        found = search.histogram(least + width)
+        result = search.histogram(least + width)
         shares = [expected.get(least + more, 0.0) for more in range(width + 1)]
-        if found is None or found.least != least or not np.allclose(found.shares, shares, rtol=1e-12, atol=0):
+        if result is None or result.least != least or not np.allclose(result.shares, shares, rtol=1e-12, atol=0):
             return False
     return True
 
@@ -205,7 +205,7 @@ class RowsOnBothSides(WidthSearch):
     """Closes tests that leave no row on a side, as a search for one best tree may."""
 
     def _open(self, path, side):
-        rows = np.logical_and.reduce([self._on(np.ones(len(self._tests), bool), *self._side(one)) for one in path])
+        rows = np.logical_and.reduce([self._on(np.ones(len(self._tests), bool), *self._side(item)) for item in path])
         pairs, place = self.pairs(rows & np.ones(len(self._tests), bool)), self._space.branches.index(side)
         caught, total = pairs.sides[place].sum(axis=0), pairs.totals[place].sum(axis=0)
         return super()._open(path, side) & (caught > 0) & (caught < total[:, None])

@@ -65,12 +65,12 @@ def against_the_paper(page: Page) -> None:
 
 
 def c_against_i(page: Page) -> None:
-    found: list[float] = []
+    result: list[float] = []
     for problem in PROBLEMS:
         runs = pd.read_csv(FOLDER / f"{problem}-runs.csv.gz")
-        found += [tables.p_value(_after_last(runs, c) - _after_last(runs, i)) for c, i in tables.PAIRS]
-    assert all(p < 0.05 / (len(found) - place) for place, p in enumerate(sorted(found)))
-    page.says("p < .05 each, with Holm's correction for {} tests", str(len(found)))
+        result += [tables.p_value(_after_last(runs, c) - _after_last(runs, i)) for c, i in tables.PAIRS]
+    assert all(p < 0.05 / (len(result) - place) for place, p in enumerate(sorted(result)))
+    page.says("p < .05 each, with Holm's correction for {} tests", str(len(result)))
 
 
 def _after_last(runs: pd.DataFrame, method: str) -> Any:
@@ -86,14 +86,14 @@ def standard_error(problem: str, one: str, other: str) -> str:
 
 
 def otherwise(page: Page) -> None:
-    found = {name: {method: 100 * cell["accuracy"] for method, cell in tables.last(mine).items()}
+    result = {name: {method: 100 * cell["accuracy"] for method, cell in tables.last(mine).items()}
              for name, mine in cells().items()}  # fmt: skip
-    gains = {name: mine[TWELVE[0]] - mine[PUBLISHED[0]] for name, mine in found.items()}
+    gains = {name: mine[TWELVE[0]] - mine[PUBLISHED[0]] for name, mine in result.items()}
     assert [name for name, gain in gains.items() if gain == 0] == ["E", "CTG-A", "CTG-B"]
     assert gains["A"] == max(gains.values())
     assert min(gains.values()) == 0
     page.says("gain the published form {:.1f} points on A".format(gains["A"]))
-    counts = {name: mine["C, counts"] - mine[TWELVE[0]] for name, mine in found.items()}
+    counts = {name: mine["C, counts"] - mine[TWELVE[0]] for name, mine in result.items()}
     assert [name for name, gain in counts.items() if gain < 0] == ["A"]
     assert min((gain, name) for name, gain in counts.items() if name != "A")[1] == "B"
     errors = {name: standard_error(name, "C, counts", TWELVE[0]) for name in "ABE"}
@@ -101,17 +101,17 @@ def otherwise(page: Page) -> None:
               short(counts["B"], 1), errors["B"], f"{max(counts.values()):.1f}", errors["E"])  # fmt: skip
     page.says("but on A ({} ± {})", short(counts["A"], 1), errors["A"])
     paper = {name: line[COLUMNS["1DP-C-EXPRIL"]][0] for name, line in tables.PAPER.items()}
-    best = {name: max(mine[method] for method in tables.PURE) for name, mine in found.items()}
+    best = {name: max(mine[method] for method in tables.PURE) for name, mine in result.items()}
     page.says("{} on E (paper {}), {} on CTG-A ({}, below its majority of {}), {} on CTG-B ({}, majority {})",
               f"{best['E']:.1f}", str(paper["E"]), f"{best['CTG-A']:.1f}", str(paper["CTG-A"]),
               str(tables.PAPER["CTG-A"][COLUMNS[MAJORITY]][0]), f"{best['CTG-B']:.1f}", str(paper["CTG-B"]),
               str(tables.PAPER["CTG-B"][COLUMNS[MAJORITY]][0]))  # fmt: skip
     for name in ("E", "CTG-A", "CTG-B"):
-        assert best[name] in (found[name]["C, counts, 1 question"], found[name]["logistic"])
-    behind = {name: max(mine["C-EXPRIL"], mine["I-EXPRIL"]) - mine["logistic, exact"] for name, mine in found.items()}
+        assert best[name] in (result[name]["C, counts, 1 question"], result[name]["logistic"])
+    behind = {name: max(mine["C-EXPRIL"], mine["I-EXPRIL"]) - mine["logistic, exact"] for name, mine in result.items()}
     assert [name for name, by in behind.items() if by < 0] == ["CTG-A", "CTG-B"]
     page.says("on CTG-A ({}) and CTG-B ({}), and behind them on the others by up to {} points",
-              *(f"{found[name]['logistic, exact']:.1f}" for name in ("CTG-A", "CTG-B")),
+              *(f"{result[name]['logistic, exact']:.1f}" for name in ("CTG-A", "CTG-B")),
               f"{max(behind.values()):.1f}")  # fmt: skip
 
 

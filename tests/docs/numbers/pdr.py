@@ -29,8 +29,8 @@ def check(page: Page) -> None:
 def claim(kind: str, dataset: str, statement: str) -> tuple[str, str] | None:
     """Return whether the one statement that begins so holds, and what was found; None if it is not made."""
     part = pd.read_csv(FOLDER / f"{kind}-{dataset}-claims.csv")
-    found = part[part["statement"].str.startswith(statement)].to_dict("records")
-    return (found[0]["holds"], found[0]["found"]) if found else None
+    result = part[part["statement"].str.startswith(statement)].to_dict("records")
+    return (result[0]["holds"], result[0]["found"]) if result else None
 
 
 def compared(text: str, digits: int = 3, at: int = 0) -> str:
@@ -53,24 +53,24 @@ def table(page: Page) -> None:
         ("optimal trees have more branches shorter than the maximum depth", "many branches", 3),
         ("same parameters: optimal lists contain more information", "optimal lists contain more information for", 3),
     ):
-        found = [claim(kind, data, statement) for kind, data in COLUMNS]
-        page.row(title, *("" if one is None else f"{strong(one[0])}: {compared(one[1], digits)}" for one in found))
+        result = [claim(kind, data, statement) for kind, data in COLUMNS]
+        page.row(title, *("" if word is None else f"{strong(word[0])}: {compared(word[1], digits)}" for word in result))
     words = [claim(kind, data, "the reduction of entropy") for kind, data in COLUMNS]
-    page.row("in the largest models, rows differ in what they lose", *(strong(one[0]) for one in words if one))
+    page.row("in the largest models, rows differ in what they lose", *(strong(word[0]) for word in words if word))
     shorter = [claim("lists", data, "greedy lists more often") for data in (ADULT, COMPAS)]
     page.row("greedy lists run out of rules: shorter than allowed, greedy and optimal", "", "", *map(_shorter, shorter))
     most = [claim("lists", data, "the largest optimal lists leave") for data in (ADULT, COMPAS)]
     page.row("largest lists: optimal ones leave less entropy at most proportions of rows", "", "", *map(_most, most))
     biggest = [claim("trees", data, "the largest trees have") for data in (ADULT, COMPAS)]
-    cells = [", ".join(re.findall(r"(?:optimal|greedy) \d+", one[1])) for one in biggest if one]
+    cells = [", ".join(re.findall(r"(?:optimal|greedy) \d+", word[1])) for word in biggest if word]
     page.row("the largest trees have slightly more than 60 nodes: splits", *cells)
-    holds, found = claim("trees", ADULT, "the largest greedy trees") or ("", "")
-    numbers = f"splits {compared(found, 1)}, Dist_G {compared(found, 3, at=1)}"
+    holds, result = claim("trees", ADULT, "the largest greedy trees") or ("", "")
+    numbers = f"splits {compared(result, 1)}, Dist_G {compared(result, 3, at=1)}"
     page.row(
         "largest trees: greedy ones are larger and contain more information (Adult)", f"{strong(holds)}: {numbers}"
     )
-    holds, found = claim("lists", ADULT, "largest optimal lists") or ("", "")
-    ends = [short(float(number), 3) for number in re.findall(r"0\.\d+", found)]
+    holds, result = claim("lists", ADULT, "largest optimal lists") or ("", "")
+    ends = [short(float(number), 3) for number in re.findall(r"0\.\d+", result)]
     title = "largest optimal lists: least exposed rows above .95, most exposed below .60 (Adult)"
     page.row(title, "", "", f"{strong(holds)}: {ends[0]} and {ends[1]}")
 
@@ -109,8 +109,8 @@ def lists(page: Page) -> None:
     page.says("moves Dist_G by {} on average and by up to {}", short(optimal, 3), short(most, 3))
     page.says("for greedy ones by up to {}", short(greedy, 3))
     leak = [claim("lists", data, "for a given accuracy, optimal lists leak less, each") for data in (ADULT, COMPAS)]
-    assert [one[0] for one in leak if one] == ["yes", "yes"]
-    page.says("({} on Adult, {} on COMPAS)", *(compared(one[1]).split(" (")[0] for one in leak if one))
+    assert [item[0] for item in leak if item] == ["yes", "yes"]
+    page.says("({} on Adult, {} on COMPAS)", *(compared(item[1]).split(" (")[0] for item in leak if item))
 
 
 def trees(page: Page) -> None:
@@ -143,7 +143,7 @@ def private(page: Page) -> None:
 
 def fewest_splits(page: Page) -> None:
     leak = [claim("compact", data, "for a given accuracy") for data in (ADULT, COMPAS)]
-    assert all(one and one[0] == "yes" for one in leak)
+    assert all(item and item[0] == "yes" for item in leak)
     ours = claim("compact", COMPAS, "greedy trees contain")
     theirs = claim("trees", COMPAS, "greedy trees contain")
     assert ours is not None

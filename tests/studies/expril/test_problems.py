@@ -29,8 +29,8 @@ def test_sizes_are_those_of_table_1(name, d, n):
 
 def test_settings_are_those_of_table_1():
     big, small = (16, 256, 256, 16), (32, 32)
-    found = {name: (s.n_target, s.queries, s.reweight, s.hidden) for name, s in PROBLEMS.items()}
-    assert found == {
+    result = {name: (s.n_target, s.queries, s.reweight, s.hidden) for name, s in PROBLEMS.items()}
+    assert result == {
         "A": (2500, 2, False, big),
         "B": (2500, 2, False, big),
         "C": (5000, 3, True, small),
@@ -43,10 +43,10 @@ def test_settings_are_those_of_table_1():
 
 @pytest.mark.parametrize("name", ["A", "C"])
 def test_a_run_has_a_problem_of_its_own_and_always_the_same(name):
-    one, again, other = problem(name, 3), problem(name, 3), problem(name, 4)
+    item, again, other = problem(name, 3), problem(name, 3), problem(name, 4)
     for part in ("source", "target", "target_labels", "test", "test_labels"):
-        np.testing.assert_array_equal(getattr(one, part), getattr(again, part))
-        assert not np.array_equal(getattr(one, part), getattr(other, part))
+        np.testing.assert_array_equal(getattr(item, part), getattr(again, part))
+        assert not np.array_equal(getattr(item, part), getattr(other, part))
 
 
 @pytest.mark.parametrize(("name", "least"), [("A", 0.94), ("B", 0.75)])

@@ -36,10 +36,10 @@ def fitted(monkeypatch):
 
 
 def curves(records):
-    found = {}
+    result = {}
     for record in records:
-        found.setdefault(record["method"], []).append(record["accuracy"])
-    return found
+        result.setdefault(record["method"], []).append(record["accuracy"])
+    return result
 
 
 def test_thirteen_networks_are_fitted_in_a_run(fitted):
@@ -53,23 +53,23 @@ def test_thirteen_networks_are_fitted_in_a_run(fitted):
 
 @pytest.mark.parametrize("name", ["A", "C"])
 def test_every_method_has_its_curve_and_c_and_i_begin_alike(name):
-    found = curves(Learning(name)(1))
+    result = curves(Learning(name)(1))
     made = problem(name, 1)
-    assert {method: len(curve) for method, curve in found.items()} == {
+    assert {method: len(curve) for method, curve in result.items()} == {
         BEST: 1,
         MAJORITY: 1,
         **{method: how.questions + 1 for method, how in METHODS.items()},
     }
-    assert all(curve[0] == made.test_labels.mean() for curve in [found[method] for method in METHODS])
+    assert all(curve[0] == made.test_labels.mean() for curve in [result[method] for method in METHODS])
     for c, i in (("C-EXPRIL", "I-EXPRIL"), ("1DP-C-EXPRIL", "1DP-I-EXPRIL"), ("C, counts", "I, counts")):
-        assert found[c][:2] == found[i][:2]
-    assert found["C-EXPRIL"][2] != found["I-EXPRIL"][2] or found["1DP-C-EXPRIL"][2] != found["1DP-I-EXPRIL"][2]
+        assert result[c][:2] == result[i][:2]
+    assert result["C-EXPRIL"][2] != result["I-EXPRIL"][2] or result["1DP-C-EXPRIL"][2] != result["1DP-I-EXPRIL"][2]
 
 
 @pytest.mark.parametrize("method", ["1DP-C-EXPRIL", "I-EXPRIL", "I, counts", "C, Gaussian"])
 def test_a_curve_is_that_of_the_classifier_stopped_after_each_question(method):
     made, how, run = problem("C", 2), METHODS[method], 2
-    found = curves(Learning("C", (method,))(run))[method]
+    result = curves(Learning("C", (method,))(run))[method]
     extra = how.release == "ratio"
     oracle = Oracle(
         made.target,
@@ -83,7 +83,7 @@ def test_a_curve_is_that_of_the_classifier_stopped_after_each_question(method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         learner.fit(made.source, oracle=oracle)
-    assert found[-1] == learner.score(made.test, made.test_labels)
+    assert result[-1] == learner.score(made.test, made.test_labels)
 
 
 def test_without_noise_the_first_iteration_equals_a_one_question_study():

@@ -12,10 +12,10 @@ def test_the_papers_numbers_agree_with_its_ratios():
     assert set(PAPER) == set(RATIO)
     for name, line in PAPER.items():
         assert len(line) == len(COLUMNS)
-        (best, _), (found, _) = line[:2]
-        assert RATIO[name] == pytest.approx((best - found) / best, abs=0.007)
-        assert best > found > line[2][0] > line[4][0]
-        assert found > line[3][0] > line[4][0]
+        (best, _), (result, _) = line[:2]
+        assert RATIO[name] == pytest.approx((best - result) / best, abs=0.007)
+        assert best > result > line[2][0] > line[4][0]
+        assert result > line[3][0] > line[4][0]
 
 
 def cells(accuracy=0.8):
@@ -45,8 +45,8 @@ def test_differences_from_the_paper_are_in_standard_errors():
     """C-EXPRIL on C: 80 ± 1.23 over 7 runs against 88.8 ± 3.3 over 100: −8.8 / √(1.23²/7 + 3.3²/100) = −15.4."""
     line = expril_tables.difference_table(cells()).splitlines()[2].strip("| ").split(" | ")
     assert line[:3] == ["C", "-6.2 (-12.7)", "-8.8 (-15.4)"]
-    one = {"accuracy": 0.8, "accuracy sd": float("nan"), "runs": 1}
-    assert expril_tables.difference(one, (88.8, 3.3)) == "-8.8"
+    item = {"accuracy": 0.8, "accuracy sd": float("nan"), "runs": 1}
+    assert expril_tables.difference(item, (88.8, 3.3)) == "-8.8"
 
 
 def test_hedgerows_best_is_of_pure_privacy_and_against_the_papers():

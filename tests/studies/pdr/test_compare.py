@@ -12,23 +12,23 @@ def frame(*rows):
 
 
 def test_means_are_over_seeds_and_counts_over_comparisons():
-    found = Comparison.of(np.array([1.0, 3.0, 0.0, -2.0]), np.array([0, 0, 1, 1]))
-    assert (found.above, found.equal, found.below) == (2, 1, 1)
-    assert (found.mean, found.se) == (0.5, pytest.approx(np.std([2, -1], ddof=1) / np.sqrt(2)))
-    assert str(found) == "+0.5000 ± 1.5000 (2 above, 1 equal, 1 below)"
-    one = Comparison.of(np.array([1.0]), np.array([0]))
-    assert np.isnan(one.se)
-    assert one.holds(1) == one.holds(-1) == "undecided"
+    result = Comparison.of(np.array([1.0, 3.0, 0.0, -2.0]), np.array([0, 0, 1, 1]))
+    assert (result.above, result.equal, result.below) == (2, 1, 1)
+    assert (result.mean, result.se) == (0.5, pytest.approx(np.std([2, -1], ddof=1) / np.sqrt(2)))
+    assert str(result) == "+0.5000 ± 1.5000 (2 above, 1 equal, 1 below)"
+    item = Comparison.of(np.array([1.0]), np.array([0]))
+    assert np.isnan(item.se)
+    assert item.holds(1) == item.holds(-1) == "undecided"
     none = Comparison.of(np.array([]), np.array([]))
     assert none.holds(1) == none.holds(-1) == "undecided"
 
 
 def test_a_difference_is_one_by_the_t_test_over_seeds():
     means = np.array([0.2, 0.1, 0.4, -0.1, 0.3])
-    found = Comparison.of(means, np.arange(5))
-    assert found.p == pytest.approx(stats.ttest_1samp(means, 0).pvalue)
-    assert found.mean / found.se > 2  # two standard errors of five splits are p = .12
-    assert found.holds(1) == "undecided"
+    result = Comparison.of(means, np.arange(5))
+    assert result.p == pytest.approx(stats.ttest_1samp(means, 0).pvalue)
+    assert result.mean / result.se > 2  # two standard errors of five splits are p = .12
+    assert result.holds(1) == "undecided"
     assert Comparison.of(means + 0.1, np.arange(5)).holds(1) == "yes"
     assert Comparison.of(np.full(5, 0.1), np.arange(5)).p == 0
     assert Comparison.of(np.zeros(5), np.arange(5)).p == 1
@@ -63,9 +63,9 @@ def test_models_with_equal_parameters_are_compared_in_pairs():
         ("optimal", 1, 0.01, 1, 3, 0.6, 0.97),
         ("greedy", 1, 0.01, 1, 3, 0.6, 0.96),
     )
-    found = at_same_parameters(records, "uncertainty")
-    assert (found.above, found.equal, found.below) == (1, 1, 1)
-    assert found.mean == pytest.approx((-0.025 + 0.01) / 2)
+    result = at_same_parameters(records, "uncertainty")
+    assert (result.above, result.equal, result.below) == (1, 1, 1)
+    assert result.mean == pytest.approx((-0.025 + 0.01) / 2)
 
 
 def test_each_greedy_model_is_compared_with_its_own_seed_and_support():

@@ -56,14 +56,14 @@ def test_orders_that_predict_the_same_are_all_counted(seed, labels):
     counts = np.bincount(follow(rules, 1 - labels[-1], X)[1], minlength=5)
     needed = counts[:-1].min() / len(X)  # the order that is there has just enough
     for least in (0, needed):
-        found = order_range(as_model(rules, 1 - labels[-1], X, y), X, bits, least)
+        result = order_range(as_model(rules, 1 - labels[-1], X, y), X, bits, least)
         expected = by_hand(rules, 1 - labels[-1], X, bits, least)
-        assert found[0] <= expected[0] + 1e-9
-        assert found[1] >= expected[1] - 1e-9
+        assert result[0] <= expected[0] + 1e-9
+        assert result[1] >= expected[1] - 1e-9
         within = sum(counts * np.array(bits))
-        assert found[0] - 1e-9 <= within <= found[1] + 1e-9
+        assert result[0] - 1e-9 <= within <= result[1] + 1e-9
         if len(set(labels)) == 1:  # no rule of another prediction between: all orders are counted by hand too
-            assert found == pytest.approx(expected)
+            assert result == pytest.approx(expected)
 
 
 def test_two_rules_by_hand():

@@ -36,12 +36,12 @@ def only(measure, **wanted):
 
 
 def test_adult_is_a_tenth_of_its_rows_the_same_for_every_seed_split_80_20():
-    one, other = split("adult", 0), split("adult", 1)
-    assert (len(one.X), len(one.X_test)) == (3907, 977)  # PDR: 10 % of 48,842, 80 % of them
-    assert one.X.shape[1] == len(one.schema) == 24
-    assert sorted([*one.X.index, *one.X_test.index]) == sorted([*other.X.index, *other.X_test.index])
-    assert list(one.X.index) != list(other.X.index)
-    assert (one.y.index == one.X.index).all()
+    item, other = split("adult", 0), split("adult", 1)
+    assert (len(item.X), len(item.X_test)) == (3907, 977)  # PDR: 10 % of 48,842, 80 % of them
+    assert item.X.shape[1] == len(item.schema) == 24
+    assert sorted([*item.X.index, *item.X_test.index]) == sorted([*other.X.index, *other.X_test.index])
+    assert list(item.X.index) != list(other.X.index)
+    assert (item.y.index == item.X.index).all()
 
 
 def test_compas_is_all_of_its_rows():
@@ -80,9 +80,9 @@ def test_a_greedy_tree_is_measured_as_a_walk_down_its_branches_does(depth):
     leaves = dict(zip(tree.apply(rows.X), splits, strict=True))
     assert record["short_branches"] == pytest.approx(np.mean([k < depth for k in leaves.values()]))
     values, counts = np.unique(ratios, return_counts=True)
-    found = parsed_ratios(record["exposure"])
-    np.testing.assert_allclose(found[0], values)
-    assert found[1].tolist() == counts.tolist()
+    result = parsed_ratios(record["exposure"])
+    np.testing.assert_allclose(result[0], values)
+    assert result[1].tolist() == counts.tolist()
     assert (record["certified"], np.isnan(record["gap"])) == (0, True)
 
 
@@ -125,17 +125,17 @@ def test_fewest_rules_never_cost_accuracy():
 def test_exposure_is_written_without_loss():
     rows = split("compas", 0)
     tree = DecisionTreeClassifier(max_depth=6, random_state=0).fit(rows.X, rows.y)
-    found = reconstruction(tree, rows.schema)
-    ratios, counts = parsed_ratios(entropy_ratios(found))
-    assert ratios.tolist() == found.curve()[0].tolist()
+    result = reconstruction(tree, rows.schema)
+    ratios, counts = parsed_ratios(entropy_ratios(result))
+    assert ratios.tolist() == result.curve()[0].tolist()
     assert counts.sum() == len(rows.X)
-    assert np.average(ratios, weights=counts) == pytest.approx(found.uncertainty, abs=1e-15)
+    assert np.average(ratios, weights=counts) == pytest.approx(result.uncertainty, abs=1e-15)
 
 
 def test_private_models_are_reported_by_released_and_true_counts():
     measure = Releasing("compas", (0.05, 1000.0))
-    found = {cell: measure(run) for run, cell in enumerate(measure.cells)}
-    for (kind, learner, epsilon), records in found.items():
+    result = {cell: measure(run) for run, cell in enumerate(measure.cells)}
+    for (kind, learner, epsilon), records in result.items():
         assert len(records) == (NOISE_DRAWS if learner == PRIVATE else 1)
         assert {(r["kind"], r["learner"], r["epsilon"]) for r in records} == {(kind, learner, epsilon)}
         gaps = [abs(r["uncertainty"] - r["true_uncertainty"]) for r in records]
@@ -143,7 +143,7 @@ def test_private_models_are_reported_by_released_and_true_counts():
         if epsilon == 0.05:
             assert max(gaps) > 1e-4
             assert len({r["uncertainty"] for r in records}) == NOISE_DRAWS
-    accuracy = {cell: records[0]["accuracy"] for cell, records in found.items()}
+    accuracy = {cell: records[0]["accuracy"] for cell, records in result.items()}
     for kind in (TREES, LISTS):
         assert accuracy[kind, PRIVATE, 1000.0] == accuracy[kind, OPTIMAL, np.inf] > accuracy[kind, GREEDY, np.inf]
 

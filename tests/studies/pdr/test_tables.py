@@ -16,9 +16,9 @@ def test_errors_are_over_seeds_of_which_each_counts_once():
             "uncertainty": [0.1, 0.3, 0.8, 0.5],
         }
     )
-    one, other = means(records).to_dict("records")
-    assert (one["seeds"], one["uncertainty"]) == (2, pytest.approx(0.5))
-    assert one["uncertainty se"] == pytest.approx(np.std([0.2, 0.8], ddof=1) / np.sqrt(2))
+    item, other = means(records).to_dict("records")
+    assert (item["seeds"], item["uncertainty"]) == (2, pytest.approx(0.5))
+    assert item["uncertainty se"] == pytest.approx(np.std([0.2, 0.8], ddof=1) / np.sqrt(2))
     assert (other["seeds"], other["uncertainty"]) == (1, 0.5)
     assert np.isnan(other["uncertainty se"])
 

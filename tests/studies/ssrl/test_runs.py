@@ -31,9 +31,9 @@ def test_a_record_equals_fitting_and_scoring_the_rows(method):
     assert record["accuracy"] == pytest.approx(clf.score(X_test, y_test), abs=1e-12)
     assert record["rules"] == len(clf.rule_list_)
     for suffix, as_released_code in (("", False), (" as released", True)):
-        found = hr.audit.overfit(clf, (X, y), (X_test, y_test), as_released_code=as_released_code)
-        assert record[f"vulnerability{suffix}"] == found.vulnerability
-        assert record[f"by chance{suffix}"] == found.vulnerability_by_chance
+        result = hr.audit.overfit(clf, (X, y), (X_test, y_test), as_released_code=as_released_code)
+        assert record[f"vulnerability{suffix}"] == result.vulnerability
+        assert record[f"by chance{suffix}"] == result.vulnerability_by_chance
 
 
 def test_no_sensitive_column_is_left():
@@ -96,10 +96,12 @@ def test_seeded_noise_agrees_with_secure_noise_in_distribution(method):
 
     seeded = [measured(noise_seed("compas", run, method, 1.0)) for run in range(fits)]
     secure = [measured(None) for _ in range(fits)]
-    assert stats.ks_2samp(*([one[0] for one in both] for both in (seeded, secure))).pvalue > 1e-4
+    assert stats.ks_2samp(*([item[0] for item in both] for both in (seeded, secure))).pvalue > 1e-4
     for part in (1, 2):
-        values = sorted({one[part] for one in seeded + secure}, key=str)
-        counts = np.array([[sum(one[part] == value for one in both) for value in values] for both in (seeded, secure)])
+        values = sorted({item[part] for item in seeded + secure}, key=str)
+        counts = np.array(
+            [[sum(item[part] == value for item in both) for value in values] for both in (seeded, secure)]
+        )
         rare = counts.sum(axis=0) < 20
         counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
         counts = counts[:, counts.sum(axis=0) > 0]
