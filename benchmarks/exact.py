@@ -29,7 +29,7 @@ from measure import RESULTS, median_seconds, report
 
 import hedgerow as hr
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import Outline, masks_cost, space_cost
+from hedgerow.learn.search.cost import SearchShape, masks_cost, space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.semirings import all_models
@@ -96,7 +96,7 @@ def by_tables():
         ("list of 3 rules and a default, 1 literal", lists, 3),
         ("list of 4 rules and a default, 1 literal", lists, 4),
     ):
-        cost = space_cost(Outline.of(space), depth)
+        cost = space_cost(SearchShape.of(space), depth)
         seconds = median_seconds(partial(tabulated, tally, space, depth), 3)
         row = {"what": what, "options": space.n_options, "patterns": len(tally.bins_and_counts()[0])}
         row |= {"boxes": cost.states, "weighed": cost.evaluations, "seconds": f"{seconds:.2f}", "by masks": ""}
@@ -181,7 +181,7 @@ def simulated(n_booleans, n_patterns, rng):
 def measured(grown, size, tally, space, depth):
     """Time the search itself, rows' matrices included, and compare with the cost that is told beforehand."""
     seconds = median_seconds(partial(masked, tally, space, depth), 3)
-    cost = masks_cost(Outline.of(space), depth)
+    cost = masks_cost(SearchShape.of(space), depth)
     told = cost.seconds(len(tally._bins))
     row = {"grown": grown, "size": size, "options": space.n_options, "depth": depth, "patterns": len(tally._bins)}
     row |= {

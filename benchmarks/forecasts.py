@@ -21,7 +21,7 @@ from measure import report
 
 import hedgerow as hr
 from hedgerow.learn.contract import specification_of
-from hedgerow.learn.search.lattice import Stop
+from hedgerow.learn.search.lattice import LeafNode
 from hedgerow.learn.search.sampler import ModelSampler
 from hedgerow.planning.bounds import WholeDraw
 from hedgerow.privacy.exponential_mechanism import seeded_choice
@@ -67,7 +67,7 @@ def drawn_errors(estimator, tally):
         return choose(-weight / draw.loss.steps * draw.loss.totals(of_classes))
 
     def errors(model, rows):
-        if isinstance(model, Stop):
+        if isinstance(model, LeafNode):
             return counts[rows].sum() - counts[rows, model.value].sum()
         return errors(model.caught, rows & caught[:, model.option]) + errors(
             model.left, rows & ~caught[:, model.option]

@@ -54,7 +54,7 @@ import hedgerow as hr
 from hedgerow.learn.contract import specification_of
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cubes import BoxRows, Cubes, summed
-from hedgerow.learn.search.lattice import Stop
+from hedgerow.learn.search.lattice import LeafNode
 from hedgerow.learn.search.semirings import LastChoice, all_models
 from hedgerow.learn.search.space import CAUGHT, LEFT
 from hedgerow.learn.simplify import simplified
@@ -273,7 +273,7 @@ def measure(tree, train, test, loss, schema):
 
 def leaves_of(tree, train, test, depth=0):
     """Yield the value of each leaf, its training and its test rows by class, and its depth."""
-    if isinstance(tree, Stop):
+    if isinstance(tree, LeafNode):
         yield tree.value, train.total, test.total, depth
         return
     for part, branch in ((tree.caught, CAUGHT), (tree.left, LEFT)):

@@ -30,7 +30,7 @@ def of_model(model, X):
         return of_card(model)
     lengths = np.array([len(path) for path in model.paths])
     tests = np.cumsum(lengths) if isinstance(model, RuleList) else lengths  # a list is read from its first rule
-    return of_leaves(model.apply(X), tests)
+    return leaf_numbers(model.apply(X), tests)
 
 
 def of_cart(tree, X):
@@ -38,10 +38,10 @@ def of_cart(tree, X):
     held, places = np.unique(tree.apply(X), return_inverse=True)
     tests = np.zeros(max(tree.get_n_leaves(), len(held)))
     tests[places] = np.asarray(tree.decision_path(X).sum(axis=1)).ravel() - 1
-    return of_leaves(places, tests)
+    return leaf_numbers(places, tests)
 
 
-def of_leaves(places, tests):
+def leaf_numbers(places, tests):
     """Return sizes by the leaf of each row, and by how many tests lead to each leaf."""
     rows = np.bincount(places, minlength=len(tests))
     supported = int((rows >= LEAST_SHARE * len(places)).sum())

@@ -26,7 +26,7 @@ from hedgerow.privacy.stop_prior import STOP_RULE
 from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
-from lab.tree_sets.search import MOST_MODELS, Part, SetSearch, TreeSampler
+from lab.tree_sets.search import MOST_MODELS, Node, SetSearch, TreeSampler
 
 _TOO_LARGE = "Use a smaller max_depth, fewer attributes, values or cut points."
 
@@ -113,7 +113,7 @@ def draw_trees(
     def drawn(gate: Gate) -> tuple[Tree, ...]:
         before = len(gate.budget.charges)
         purpose = f"draw of a tree of depth up to {search.depth} with its labels, one of {n_models} different trees"
-        trees: list[Part] = [gate.release(each, sampler, query=purpose) for _ in range(n_models)]
+        trees: list[Node] = [gate.release(each, sampler, query=purpose) for _ in range(n_models)]
         charges = (*schema.charges, *gate.budget.charges[before:])
         card = PrivacyCard(charges, noise=fact(noise.description, "noise", "description"), software=SOFTWARE)
         found = [LeafValues(values=[value_of(leaf) for leaf in leaves_of(tree)]) for tree in trees]

@@ -23,15 +23,14 @@ from typing import Any
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Index, Mask
-from hedgerow.learn.search.cost import Cost, Outline, masks_cost
-from hedgerow.learn.search.lattice import Choose, PatternMatrix, Stop, Take, exhaustive_levels, value_of
+from hedgerow.learn.search.cost import Cost, SearchShape, masks_cost
+from hedgerow.learn.search.lattice import Choose, InnerNode, LeafNode, Node, PatternMatrix, exhaustive_levels, value_of
 from hedgerow.learn.search.sampler import Progress, check_rows
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, UNIT, ModelDraw, largest_weight
 from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.tally import Tally
 
-Part = Take | Stop
 MOST_MODELS = 100  # trees in a set: the bound on rounding counts on it
 
 
@@ -49,7 +48,7 @@ class SetSearch:
 
     @property
     def cost(self) -> Cost:
-        found = masks_cost(Outline.of(self.space), self.depth)
+        found = masks_cost(SearchShape.of(self.space), self.depth)
         return replace(found, largest=found.evaluations)  # which options are open is held for all states
 
     @cached_property
@@ -121,14 +120,14 @@ class TreeSampler:
 
     def __init__(self, tally: Tally, search: SetSearch, progress: Progress = lambda _: None) -> None:
         check_rows(int(tally.total().sum()), MOST_ROWS, "a set of trees (a single one takes more)")
-        self.tally, self.search, self.drawn, self._roots = tally, search, list[Part](), dict[float, Node]()
+        self.tally, self.search, self.drawn, self._roots = tally, search, list[Node](), dict[float, DrawState]()
         self._progress = progress
 
-    def sample(self, weight: float, choose: Choose) -> Part:
+    def sample(self, weight: float, choose: Choose) -> Node:
         """Draw the next tree; what is visited after the first sweep depends on those drawn, and on nothing else."""
         if weight not in self._roots:
             weights = _Weights(self.tally, self.search, weight, self._progress)
-            self._roots[weight] = Node(weights, 0, 0, np.ones((1, len(weights.rows)), dtype=bool))
+            self._roots[weight] = DrawState(weights, 0, 0, np.ones((1, len(weights.rows)), dtype=bool))
         self.drawn.append(self._roots[weight].draw(self.drawn, choose))
         return self.drawn[-1]
 
@@ -172,14 +171,14 @@ class _Weights:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class DrawState:
     """A place in a tree, with the rows that reach it: exact, private. Trees to leave out are given."""
 
     weights: _Weights
     depth: int
     index: int  # of its state in its level
     rows: Mask
-    children: dict[int, tuple[Node, Node]] = field(default_factory=dict)  # by option, those met so far
+    children: dict[int, tuple[DrawState, DrawState]] = field(default_factory=dict)  # by option, those met so far
 
     @property
     def is_last(self) -> bool:
@@ -195,77 +194,77 @@ class Node:
         chosen = np.array([self.index])
         return np.empty(0) if self.is_last else self.weights.options(self.depth, chosen, self.rows)[0]
 
-    def below(self, option: int) -> tuple[Node, Node]:
+    def below(self, option: int) -> tuple[DrawState, DrawState]:
         """Return the places after an option, for the rows that it catches and those that it leaves."""
         if option not in self.children:
             caught, level = self.weights.rows.caught(option), self.weights.search.levels[self.depth]
-            found = list[Node]()
+            found = list[DrawState]()
             for branch, part in ((CAUGHT, caught), (LEFT, ~caught)):
                 index = int(level.children(np.array([self.index]), branch)[0, option])
-                found.append(Node(self.weights, self.depth + 1, index, self.rows & part))
+                found.append(DrawState(self.weights, self.depth + 1, index, self.rows & part))
             self.children[option] = found[0], found[1]
         return self.children[option]
 
-    def weight_of(self, tree: Part) -> float:
-        if isinstance(tree, Stop):
+    def weight_of(self, tree: Node) -> float:
+        if isinstance(tree, LeafNode):
             return float(self.stops[value_of(tree)])
         caught, left = self.below(tree.option)
         go = float(self.weights.search.go[self.depth][self.index])
         return go + (caught.weight_of(tree.caught) + left.weight_of(tree.left))
 
-    def firsts(self, without: Sequence[Part]) -> Floats:
+    def firsts(self, without: Sequence[Node]) -> Floats:
         """Return the weights of all trees that begin with each option, but for some."""
         found = self.options.copy()
-        for option in dict.fromkeys(tree.option for tree in without if isinstance(tree, Take)):
+        for option in dict.fromkeys(tree.option for tree in without if isinstance(tree, InnerNode)):
             weights = [weight for weight, _, _ in self.pairs(option, without)]
             found[option] = self.weights.search.go[self.depth][self.index] + _log_sum(np.array(weights))
         return found
 
-    def total(self, without: Sequence[Part]) -> float:
+    def total(self, without: Sequence[Node]) -> float:
         """Return the weight of all trees but some."""
         stops = [float(self.stops[value]) for value in self._values(without)]
         return float(_log_sum(np.array([*stops, self.inner(without)])))
 
-    def inner(self, without: Sequence[Part]) -> float:
+    def inner(self, without: Sequence[Node]) -> float:
         """Return the weight of all trees that begin with a test, but for some."""
-        if not any(isinstance(tree, Take) for tree in without):
+        if not any(isinstance(tree, InnerNode) for tree in without):
             return -math.inf if self.is_last else float(self.weights.inner[self.depth][self.index])
         return float(_log_sum(np.append(self.firsts(without), -np.inf)))
 
-    def pairs(self, option: int, without: Sequence[Part]) -> list[tuple[float, Part | None, list[Part]]]:
+    def pairs(self, option: int, without: Sequence[Node]) -> list[tuple[float, Node | None, list[Node]]]:
         """Return the ways to go on after an option: weight, first subtree if it is known, which seconds are left out.
 
         Where it is not known, it begins with a test, and is none of the first subtrees of those in `without`.
         """
         caught, left = self.below(option)
-        same = [tree for tree in without if isinstance(tree, Take) and tree.option == option]
+        same = [tree for tree in without if isinstance(tree, InnerNode) and tree.option == option]
         firsts = list(dict.fromkeys(tree.caught for tree in same))
-        found: list[tuple[float, Part | None, list[Part]]] = [(caught.inner(firsts) + left.total(()), None, [])]
-        for one in dict.fromkeys([*firsts, *map(Stop, range(len(caught.stops)))]):
+        found: list[tuple[float, Node | None, list[Node]]] = [(caught.inner(firsts) + left.total(()), None, [])]
+        for one in dict.fromkeys([*firsts, *map(LeafNode, range(len(caught.stops)))]):
             seconds = [tree.left for tree in same if tree.caught == one]
-            seconds += [one] if isinstance(one, Stop) else []
+            seconds += [one] if isinstance(one, LeafNode) else []
             found.append((caught.weight_of(one) + left.total(seconds), one, seconds))
         return found
 
-    def draw(self, without: Sequence[Part], choose: Choose, *, stops: bool = True) -> Part:
+    def draw(self, without: Sequence[Node], choose: Choose, *, stops: bool = True) -> Node:
         """Draw a tree, none of some; with a test if it may not stop."""
         values = self._values(without) if stops else []
         firsts = self.firsts(without)
         options = np.flatnonzero(firsts > -np.inf)
         place = choose(np.array([*(self.stops[value] for value in values), *firsts[options]]))
         if place < len(values):
-            return Stop(values[place])
+            return LeafNode(values[place])
         option = int(options[place - len(values)])
         caught, left = self.below(option)
         ways = [way for way in self.pairs(option, without) if way[0] > -np.inf]
         _, first, seconds = ways[choose(np.array([weight for weight, _, _ in ways]))]
         if first is None:
-            same = [tree.caught for tree in without if isinstance(tree, Take) and tree.option == option]
+            same = [tree.caught for tree in without if isinstance(tree, InnerNode) and tree.option == option]
             first = caught.draw(same, choose, stops=False)
-        return Take(option, first, left.draw(seconds, choose))
+        return InnerNode(option, first, left.draw(seconds, choose))
 
-    def _values(self, without: Sequence[Part]) -> list[int]:
-        return [value for value in range(len(self.stops)) if Stop(value) not in without]
+    def _values(self, without: Sequence[Node]) -> list[int]:
+        return [value for value in range(len(self.stops)) if LeafNode(value) not in without]
 
 
 def _log_sum(terms: Floats) -> Floats:

@@ -12,7 +12,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.output import model_text
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.search.cost import Outline
+from hedgerow.learn.search.cost import SearchShape
 from hedgerow.models import Tree, load_model
 from tests.cli.table import DELTA, FIT, GOOD, SSRL, TREE
 
@@ -73,8 +73,8 @@ def test_a_tree_is_drawn_whole(run):
 @pytest.mark.usefixtures("folder")
 def test_the_cost_of_a_search_that_may_take_a_second_is_told_first(run, monkeypatch, request):
     monkeypatch.setattr("hedgerow.learn.search.cost._START", 1.0)
-    Outline.of_trees.cache_clear()  # outlines keep their costs
-    request.addfinalizer(Outline.of_trees.cache_clear)
+    SearchShape.of_trees.cache_clear()  # outlines keep their costs
+    request.addfinalizer(SearchShape.of_trees.cache_clear)
     code, _, err = run(*TREE, "--max-depth", "1", "-o", "tree.json")
     assert code == 0
     assert re.search(r"^exact search: 8 options, 1 states, 8 evaluations; about 1 s", err)

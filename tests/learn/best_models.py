@@ -9,7 +9,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from hedgerow import Tally
-from hedgerow.learn.search.lattice import Stop
+from hedgerow.learn.search.lattice import LeafNode
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Schema
@@ -120,7 +120,7 @@ def problems(kind=None, most_rows=24):
 def leaves_of(problem, model, rows=None, depth=0):
     """Yield (rows, value, depth) of each leaf of a model, and (rows, None, depth) of what each option catches."""
     rows = frozenset(range(len(problem.rows))) if rows is None else rows
-    if isinstance(model, Stop):
+    if isinstance(model, LeafNode):
         yield rows, model.value, depth
         return
     fact = problem.satisfying(problem.space.antecedents[model.option])

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import strategies as st
 
 from hedgerow.learn.search import losses
-from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.lattice import InnerNode, LeafNode
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.stop_prior import StopPrior
@@ -152,16 +152,16 @@ class Models:
     def _below(self, depth, sides):
         found, stop = self.open(sides) if depth else [], self.stop_at(self.depth - depth)
         for value in range(self.n_values):
-            yield Stop(value), Fraction(1, self.n_values) * (stop if found else 1)
+            yield LeafNode(value), Fraction(1, self.n_values) * (stop if found else 1)
         for option in found:
             share = (1 - stop) / len(found)
             caught, left = self.catches[option], self.worlds - self.catches[option]
             one = list(self._below(depth - 1 if self.is_tree else 0, sides | {caught}))
             for (yes, p), (no, q) in product(one, list(self._below(depth - 1, sides | {left}))):
-                yield Take(option, yes, no), share * p * q
+                yield InnerNode(option, yes, no), share * p * q
 
     def value_of(self, model, world):
-        while isinstance(model, Take):
+        while isinstance(model, InnerNode):
             model = model.caught if world in self.catches[model.option] else model.left
         return model.value
 
@@ -173,7 +173,7 @@ class Models:
     def support(self, model, worlds=None):
         """Yield the worlds that each option of a model catches and leaves where it stands."""
         here = self.worlds if worlds is None else worlds
-        if isinstance(model, Take):
+        if isinstance(model, InnerNode):
             caught = self.catches[model.option]
             yield here & caught, here - caught
             yield from self.support(model.caught, here & caught)
@@ -218,9 +218,9 @@ def log_sum(values):
 
 def irreducible(tree):
     """Whether no test has two leaves with the same value."""
-    if isinstance(tree, Stop):
+    if isinstance(tree, LeafNode):
         return True
-    same = isinstance(tree.caught, Stop) and tree.caught == tree.left
+    same = isinstance(tree.caught, LeafNode) and tree.caught == tree.left
     return not same and irreducible(tree.caught) and irreducible(tree.left)
 
 

@@ -15,8 +15,8 @@ from hedgerow.errors import BudgetExceededError, SearchTooLargeError
 from hedgerow.learn.blocks import ListDrawPlan, TreeDrawPlan, equal_blocks, list_costs, longest_path, tree_costs
 from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.search import cost
-from hedgerow.learn.search.cost import Outline, space_cost, total_cost
-from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.cost import SearchShape, space_cost, total_cost
+from hedgerow.learn.search.lattice import InnerNode, LeafNode
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.learn.simplify import simplified, simplified_list
 from hedgerow.privacy.gate import Gate
@@ -80,7 +80,7 @@ def composed(plan, table, epsilon):
         weight = block.mechanism(epsilon / len(plan.blocks)).weight
         for model, value in found.log_probabilities(table, weight).items():
             part, more, said, left = model, rules, labels[: len(rules)], table
-            while isinstance(part, Take):
+            while isinstance(part, InnerNode):
                 more, said = (*more, found.space.antecedents[part.option]), (*said, part.caught.value)
                 left = left.only(found.worlds - found.catches[part.option])
                 part = part.left
@@ -109,7 +109,7 @@ def composed_tree(plan, table, epsilon):
 
     def grown(number, space, part, root, table):
         """The trees that grow out of a part of one block."""
-        if isinstance(part, Stop):
+        if isinstance(part, LeafNode):
             return {part if tree is None else tree: p for tree, p in below(number + 1, root, table).items()}
         option, sides = own.index(space.antecedents[part.option]), []
         for branch, follower in ((CAUGHT, part.caught), (LEFT, part.left)):
@@ -117,7 +117,7 @@ def composed_tree(plan, table, epsilon):
             caught = everything.catches[option]
             rows = table.only(caught if branch == CAUGHT else everything.worlds - caught)
             sides.append(grown(number, space, follower, box, rows))
-        return {Take(option, yes, no): p * q for (yes, p), (no, q) in product(*(side.items() for side in sides))}
+        return {InnerNode(option, yes, no): p * q for (yes, p), (no, q) in product(*(side.items() for side in sides))}
 
     total = defaultdict(float)
     for tree, probability in below(0, plan.space.root, table).items():
@@ -126,12 +126,12 @@ def composed_tree(plan, table, epsilon):
 
 
 def list_plan(candidates, blocks, prior, **more):
-    given = {"epsilon": Fraction(1), "target": candidates.schema.target, "of_leaves": None, **more}
+    given = {"epsilon": Fraction(1), "target": candidates.schema.target, "leaf_numbers": None, **more}
     return ListDrawPlan(candidates=candidates, blocks=blocks, prior=prior, **given)
 
 
 def tree_plan(space, blocks, prior, **more):
-    given = {"epsilon": Fraction(1), "target": space.candidates.schema.target, "of_leaves": None, **more}
+    given = {"epsilon": Fraction(1), "target": space.candidates.schema.target, "leaf_numbers": None, **more}
     return TreeDrawPlan(space=space, blocks=blocks, prior=prior, **given)
 
 
@@ -359,15 +359,15 @@ def test_more_literals_than_attributes_cost_what_as_many_do(kinds, most, blocks)
     costs = [list_costs(schema, literals, negations=True)(blocks, False) for literals in (most, most + 1, 9)]
     assert costs[0] == costs[1] == costs[2]
     assert costs[0] == total_cost(
-        [space_cost(Outline.of(list_space(schema, most)), min(n, costs[0].options)) for n in blocks]
+        [space_cost(SearchShape.of(list_space(schema, most)), min(n, costs[0].options)) for n in blocks]
     )
     assert longest_path(schema, most, negations=True) == longest_path(schema, 9, negations=True)
 
 
 def test_the_cost_of_a_tree_is_that_of_all_subtrees_that_there_can_be():
     space = TREES["one and one"].space
-    outline = Outline.of(space)
-    of_one, of_two, costs = space_cost(outline, 1), space_cost(outline, 2), tree_costs(outline)
+    shape = SearchShape.of(space)
+    of_one, of_two, costs = space_cost(shape, 1), space_cost(shape, 2), tree_costs(shape)
     assert costs((2,), False) == of_two
     assert costs((1, 1), False).states == 3 * of_one.states
     assert costs((2, 1), False).evaluations == of_two.evaluations + 4 * of_one.evaluations
@@ -514,6 +514,6 @@ def test_no_path_is_longer_than_is_told(found):
     most = longest_path(found.schema, literals, negations=True)
 
     def depth(part):
-        return 1 + max(depth(part.caught), depth(part.left)) if isinstance(part, Take) else 0
+        return 1 + max(depth(part.caught), depth(part.left)) if isinstance(part, InnerNode) else 0
 
     assert max(map(depth, found.priors)) <= most

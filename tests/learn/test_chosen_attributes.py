@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.learn.chosen_attributes import (
     FEWEST_CHOSEN,
-    Choice,
+    AttributeChoice,
     association_sensitivity,
     default_parts,
     ends,
@@ -290,7 +290,7 @@ def test_choices_have_their_exact_chances():
     rows = [((0, 0, 0), 0)] * 3 + [((1, 1, 1), 1)] * 2 + [((1, 1, 0), 0)] + [((1, 0, 1), 1)]
     steps, draws = np.array([512, 512]), 20_000
     found = dict.fromkeys(permutations(range(3), 2), 0)
-    planned, table = Choice(3, 2, PURE, Fraction(1)), tally(rows, 3)
+    planned, table = AttributeChoice(3, 2, PURE, Fraction(1)), tally(rows, 3)
     scores, moved = associations(table, steps), association_sensitivity(steps)
     asked, epsilon = Direct(SeededNoise(np.random.default_rng(5))), Fraction(4)
     for _ in range(draws):
@@ -370,12 +370,12 @@ def test_the_replay_catches_an_association_that_moves_further_than_by_the_rarest
 
 
 def test_the_replay_catches_a_number_of_attributes_by_the_rows_themselves(monkeypatch):
-    own, counted = Choice.of.__func__, iter([10**3, 10**6, 10**6, 10**3])
+    own, counted = AttributeChoice.of.__func__, iter([10**3, 10**6, 10**6, 10**3])
 
     def of(cls, ways, schema, _, most, **more):
         return own(cls, ways, schema, next(counted), most, **more)
 
-    monkeypatch.setattr(Choice, "of", classmethod(of))
+    monkeypatch.setattr(AttributeChoice, "of", classmethod(of))
     rows = rows_of(120, 2, np.random.default_rng(1), 3)
     with pytest.raises(AssertionError, match="changed a mechanism or its charge"):
         check("two classes", 120, rows[1:], rows[0], 1, SeededNoise(np.random.default_rng(0)))
@@ -398,7 +398,7 @@ def test_all_pairs_of_attributes_of_a_small_schema_may_be_chosen():
         ask = lambda: associations(table, np.array([512, 512]))  # noqa: E731
         described = PlannedRelease("attribute_choice", TwoSidedPermuteAndFlip(Fraction(1, 200), STEPS), times=2)
         runner = ReleaseRunner((described,), gate)
-        seen.add(tuple(Choice(3, 2, PURE, Fraction(1)).draw(ask, STEPS, runner)))
+        seen.add(tuple(AttributeChoice(3, 2, PURE, Fraction(1)).draw(ask, STEPS, runner)))
     assert seen == set(combinations(range(3), 2))
     assert default_parts(2) < default_parts(10**4) < 500 == default_parts(10**9)
 
@@ -511,7 +511,7 @@ def test_the_rho_of_a_wide_table_covers_what_is_kept_for_rounding_after_any_choi
         plan = specification_of(tree).plan(schema)
         left = plan._left(FEWEST_CHOSEN)
         found = [plan.learner(some, left) for some in (widest(schema), next(ends(schema)))]
-        return found[1]._for_draw / epsilon, found
+        return found[1]._draw_epsilon / epsilon, found
 
     epsilon, weight = Fraction(10), 9
     for _ in range(3):  # until ε just fails to give this weight to the draw from 3 attributes
@@ -524,7 +524,7 @@ def test_the_rho_of_a_wide_table_covers_what_is_kept_for_rounding_after_any_choi
         epsilon = (weight + kept - Fraction(1, 10**13)) / share
     assert [len(one.blocks) for one in (most, few)] == [2, 1]
     assert weight * (1 - Fraction(1, 2**18)) < few.mechanism.weight < weight
-    assert few.rho <= most.most_rho(5)
+    assert few.rho <= most.max_rho(5)
 
 
 @pytest.mark.parametrize("kind", SEARCHED)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.contract import specification_of
-from hedgerow.learn.search.lattice import Take
+from hedgerow.learn.search.lattice import InnerNode
 from hedgerow.planning.bounds import WholeDraw, models_of
 from hedgerow.privacy.stop_prior import STOP_RULE
 from hedgerow.schema import Boolean, Categorical
@@ -28,7 +28,7 @@ def largest_surprise(draw):
 
 def size(model, found):
     """Return how many rules, or levels, a model has."""
-    if not isinstance(model, Take):
+    if not isinstance(model, InnerNode):
         return 0
     below = size(model.left, found), size(model.caught, found) if found.is_tree else 0
     return 1 + max(below)

@@ -6,7 +6,7 @@ import numpy as np
 
 from hedgerow.learn.learned import divided, leaf_totals, release_leaf_counts, release_tree_counts
 from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
-from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.lattice import InnerNode, LeafNode
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.gate import Gate
@@ -21,7 +21,7 @@ Y = np.array([0, 1, 0, 1, 0, 0, 1])
 TALLY = Tally.count(X, Y, SCHEMA)
 A, B = Literal("a", "true"), Literal("b", "true")
 OPTION = {antecedent: option for option, antecedent in enumerate(SPACE.antecedents)}
-TREE = Take(OPTION[A,], Take(OPTION[B,], Stop(1), Stop(0)), Stop(1))
+TREE = InnerNode(OPTION[A,], InnerNode(OPTION[B,], LeafNode(1), LeafNode(0)), LeafNode(1))
 LEAVES = [X[:, 0] & X[:, 1] == 1, (X[:, 0] == 1) & (X[:, 1] == 0), X[:, 0] == 0]
 
 
@@ -44,7 +44,7 @@ def test_an_option_divides_the_rows():
 
 def test_leaves_hold_the_rows_that_come_to_them():
     assert [counts.tolist() for counts in leaf_totals(TALLY, SPACE, TREE)] == counts_in(LEAVES)
-    assert [counts.tolist() for counts in leaf_totals(TALLY, SPACE, Stop(0))] == [[4, 3]]
+    assert [counts.tolist() for counts in leaf_totals(TALLY, SPACE, LeafNode(0))] == [[4, 3]]
 
 
 def test_counts_of_a_tree_are_released_under_one_charge():

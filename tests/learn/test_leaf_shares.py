@@ -139,7 +139,7 @@ def test_the_stored_shares_follow_from_the_released_counts_of_the_file(learner, 
 
 
 def released(clf, schema=SCHEMA):
-    return specification_of(clf).plan(schema).of_leaves
+    return specification_of(clf).plan(schema).leaf_numbers
 
 
 @pytest.mark.parametrize("make", [LISTS, TREES])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.learn.learned import BinEvidence, LeafValues, leaves_of, list_model, scorecard_model, tree_model
-from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.lattice import InnerNode, LeafNode
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.models import AttributePoints, Leaf, Split
@@ -34,14 +34,16 @@ def test_labels_are_classes_by_their_numbers():
 
 def test_a_tree_has_what_a_test_catches_first_and_its_counts_in_this_order():
     options = {antecedent: option for option, antecedent in enumerate(SPACE.antecedents)}
-    tree = Take(options[A,], Stop(1), Take(options[B,], Stop(1), Stop(0)))
-    assert list(leaves_of(tree)) == [Stop(1), Stop(1), Stop(0)]
+    tree = InnerNode(options[A,], LeafNode(1), InnerNode(options[B,], LeafNode(1), LeafNode(0)))
+    assert list(leaves_of(tree)) == [LeafNode(1), LeafNode(1), LeafNode(0)]
     drawn = tree_model(SPACE, tree, LeafValues(values=[1, 1, 0]))(SCHEMA, CARD)
     assert drawn.root == Split(A, Leaf(label="yes"), Split(B, Leaf(label="yes"), Leaf(label="no")))
     counts = np.array([[0, 4], [3, 0], [1, 2]])
     counted = tree_model(SPACE, tree, LeafValues(counts, [1, 1, 0]))(SCHEMA, CARD)
     assert [leaf.counts for leaf in counted.leaves] == [(0, 4), (3, 0), (1, 2)]
-    grown = tree_model(SPACE, Take(options[A,], Stop(None), Stop(None)), LeafValues(counts[:2]))(SCHEMA, CARD)
+    grown = tree_model(SPACE, InnerNode(options[A,], LeafNode(None), LeafNode(None)), LeafValues(counts[:2]))(
+        SCHEMA, CARD
+    )
     assert grown.root == Split(A, Leaf((0, 4)), Leaf((3, 0)))
 
 
@@ -49,7 +51,7 @@ def test_values_of_a_loss_are_labels_with_probabilities():
     loss = Loss.of("mixed", 2)
     model = list_model([(B,)], LeafValues(values=[9, 1], loss=loss))(SCHEMA, CARD)
     assert [(rule.label, rule.probabilities) for rule in model.rules] == [("yes", (0.05, 0.95)), ("no", (0.85, 0.15))]
-    tree = Take(SPACE.antecedents.index((A,)), Stop(5), Stop(0))
+    tree = InnerNode(SPACE.antecedents.index((A,)), LeafNode(5), LeafNode(0))
     drawn = tree_model(SPACE, tree, LeafValues(np.array([[1, 2], [3, 4]]), [5, 0], loss))(SCHEMA, CARD)
     assert drawn.leaves == (Leaf((1, 2), "yes", (0.45, 0.55)), Leaf((3, 4), "no", (0.95, 0.05)))
 
@@ -74,7 +76,7 @@ def test_the_branch_with_fewer_leaves_comes_first_if_its_condition_is_a_literal(
     space = Space.of_trees(schema)
     options = {antecedent: option for option, antecedent in enumerate(space.antecedents)}
     test = space.antecedents[0][0]
-    tree = Take(0, Take(options[B,], Stop(1), Stop(0)), Stop(1))
+    tree = InnerNode(0, InnerNode(options[B,], LeafNode(1), LeafNode(0)), LeafNode(1))
     below = Split(B, Leaf((0, 4), "yes"), Leaf((3, 0), "no"))
     found = LeafValues(np.array([[0, 4], [3, 0], [1, 2]]), [1, 0, 1])
     root = tree_model(space, tree, found)(schema, CARD).root

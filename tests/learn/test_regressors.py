@@ -372,7 +372,7 @@ def test_exact_chances_know_the_noise_of_the_sums():
         specification_of(hr.PrivateTreeRegressor(1.0, schema=SCHEMA)), hr.Tally.count(X, Y, SCHEMA)
     )
     top = SCHEMA.target.n_levels - 1
-    assert found.for_counts == Fraction(1, 10)
+    assert found.counts_epsilon == Fraction(1, 10)
     assert found.step == pytest.approx(0.1 / top)
     assert found.added.tolist() == [[level, top - level] for level in range(top + 1)]
 

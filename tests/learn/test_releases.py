@@ -14,12 +14,12 @@ import hedgerow as hr
 from hedgerow.errors import StateError
 from hedgerow.learn import plans
 from hedgerow.learn.blocks import ListDrawPlan, TreeDrawPlan
-from hedgerow.learn.chosen_attributes import ChosenPlan
+from hedgerow.learn.chosen_attributes import ChosenAttributesPlan
 from hedgerow.learn.plans import GreedyListPlan, GreedyTreePlan
-from hedgerow.learn.releases import Branch, Nested, PlannedRelease, ReleaseRunner, Repeated, extremes, most_rho, rho_of
+from hedgerow.learn.releases import Branch, Nested, PlannedRelease, ReleaseRunner, Repeated, extremes, max_rho, rho_of
 from hedgerow.learn.scorecard.class_plan import ClassPlan
 from hedgerow.learn.scorecard.number_plan import NumberPlan
-from hedgerow.learn.ssrl.greedy import PUBLISHED, GreedyAsPublished
+from hedgerow.learn.ssrl.greedy import PUBLISHED, PublishedListPlan
 from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import Gate
@@ -104,7 +104,7 @@ def check_run(monkeypatch, estimator, fit, recorder):
     planned = estimator.planned_charge(estimator.schema)
     # Each release is rounded up by itself: at an epsilon of 1000, where ρ is ε, that is seen in the last digits.
     assert planned.delta or total_rho(card.charges) <= planned.zcdp * (1 + Fraction(1, 2**50))
-    assert planned.rho is None or most_rho(run.described) == planned.rho
+    assert planned.rho is None or max_rho(run.described) == planned.rho
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -236,7 +236,7 @@ def test_whatever_attributes_are_chosen_their_histograms_cost_no_more_than_descr
     plan = kind(schema=schema, epsilon=Fraction(epsilon), monotone={})
     for number in range(2, 7):
         for nested, made in releases_of_chosen(plan, number):
-            assert most_rho(made) <= nested.rho
+            assert max_rho(made) <= nested.rho
             checked = [one.mechanism.epsilon for one in nested.extremes]
             assert min(checked) == min(min(one.mechanism.epsilon for one in made), *checked)
             assert {one.kind for one in (*made, *nested.example)} == {"histograms"}
@@ -300,8 +300,8 @@ def test_a_repetition_costs_as_much_as_all_of_it_and_a_nested_description_its_bo
         PlannedRelease("leaf_counts", laplace(1)),
     )
     described = Repeated((choice, counts), 3), Nested(Fraction(5), (counts,)), replace(counts, times=2)
-    assert most_rho(described) == max(costs(described))
-    assert most_rho(described) == 3 * rho_of(choice.mechanism) + 5 * rho_of(laplace(1)) + 5
+    assert max_rho(described) == max(costs(described))
+    assert max_rho(described) == 3 * rho_of(choice.mechanism) + 5 * rho_of(laplace(1)) + 5
 
 
 # --- nothing else can be released ----------------------------------------------------------------------------------
@@ -500,5 +500,5 @@ def test_releases_of_a_fit_are_made_by_a_runner_only():
     room = Path(plans.__file__).parent
     callers = [path.name for path in room.rglob("*.py") if "gate.release(" in path.read_text(encoding="utf-8")]
     assert callers == ["releases.py"]
-    for cls in (*(cls for cls, _ in LEARNED.values()), NumberPlan, ChosenPlan, GreedyAsPublished):
+    for cls in (*(cls for cls, _ in LEARNED.values()), NumberPlan, ChosenAttributesPlan, PublishedListPlan):
         assert "learn" not in vars(cls)

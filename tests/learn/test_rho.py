@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.learn.chosen_attributes import Choice, default_parts
+from hedgerow.learn.chosen_attributes import AttributeChoice, default_parts
 from hedgerow.learn.scorecard.fit import Fit
 from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.noise import DiscreteLaplace
@@ -41,7 +41,7 @@ def test_no_way_that_a_scorecard_may_take_costs_more_than_its_plan_or_is_left_ou
         parts = default_parts(9) if k < 9 else Fraction(0)
         is_enough = cycle(enough)
         monkeypatch.setattr(
-            Choice, "of", classmethod(lambda cls, ways, *_, k=k, parts=parts, **__: cls(9, k, ways[0], parts))
+            AttributeChoice, "of", classmethod(lambda cls, ways, *_, k=k, parts=parts, **__: cls(9, k, ways[0], parts))
         )
         monkeypatch.setattr(Fit, "_is_enough", lambda *_, answers=is_enough: next(answers))
         card = kind(2, schema=schema).fit(X, y).privacy_

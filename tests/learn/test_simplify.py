@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hedgerow.learn import simplify
 from hedgerow.learn.learned import grafted, leaves_of
-from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.lattice import InnerNode, LeafNode
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.simplify import simplified, simplified_list
 from hedgerow.schema import Boolean, Candidates, Categorical, Date, Integer, Literal, Ordered, Real
@@ -38,19 +38,19 @@ def any_trees(draw, most=5):
 
     def below(depth):
         if not depth or draw(st.integers(0, 3)) == 0:
-            return Stop(draw(st.integers(0, 2)))
-        return Take(draw(options), below(depth - 1), below(depth - 1))
+            return LeafNode(draw(st.integers(0, 2)))
+        return InnerNode(draw(options), below(depth - 1), below(depth - 1))
 
     return space, below(draw(st.integers(0, most)))
 
 
 def height(tree):
-    return 0 if isinstance(tree, Stop) else 1 + max(height(tree.caught), height(tree.left))
+    return 0 if isinstance(tree, LeafNode) else 1 + max(height(tree.caught), height(tree.left))
 
 
 def cost(space, tree, worlds, depth=0):
     """Leaves, tests on all paths, and tests of ordered attributes whose largest value is ruled out above them."""
-    if isinstance(tree, Stop):
+    if isinstance(tree, LeafNode):
         return 1, depth, 0
     models = Models(space, 0)
     (literal,) = space.antecedents[tree.option]
@@ -97,37 +97,43 @@ def test_no_tree_that_predicts_the_same_costs_less(examples):
 
 AGES = Space.of_trees(schema_of(Integer(0, 99, (20, 30, 40)), Boolean(), Categorical(("a", "b", "c"))))
 UP_TO_20, UP_TO_30, UP_TO_40, SMOKER, A, B, C = range(7)
-NO, YES, UNSURE = map(Stop, range(3))
+NO, YES, UNSURE = map(LeafNode, range(3))
 
 
 @pytest.mark.parametrize(
     ("tree", "short"),
     [
         # implied tests, and leaves that no row reaches
-        (Take(UP_TO_20, Take(UP_TO_30, NO, YES), YES), Take(UP_TO_20, NO, YES)),
-        (Take(A, Take(B, YES, NO), YES), Take(A, NO, YES)),
+        (InnerNode(UP_TO_20, InnerNode(UP_TO_30, NO, YES), YES), InnerNode(UP_TO_20, NO, YES)),
+        (InnerNode(A, InnerNode(B, YES, NO), YES), InnerNode(A, NO, YES)),
         # leaves and subtrees that predict the same
-        (Take(SMOKER, NO, NO), NO),
-        (Take(SMOKER, Take(A, NO, YES), Take(A, NO, YES)), Take(A, NO, YES)),
+        (InnerNode(SMOKER, NO, NO), NO),
+        (InnerNode(SMOKER, InnerNode(A, NO, YES), InnerNode(A, NO, YES)), InnerNode(A, NO, YES)),
         (
-            Take(UP_TO_30, Take(SMOKER, NO, YES), Take(A, NO, Take(SMOKER, NO, YES))),
-            Take(SMOKER, NO, Take(UP_TO_30, YES, Take(A, NO, YES))),
+            InnerNode(UP_TO_30, InnerNode(SMOKER, NO, YES), InnerNode(A, NO, InnerNode(SMOKER, NO, YES))),
+            InnerNode(SMOKER, NO, InnerNode(UP_TO_30, YES, InnerNode(A, NO, YES))),
         ),
         (
-            Take(SMOKER, Take(A, NO, YES), Take(UP_TO_30, Take(A, NO, YES), YES)),
-            Take(A, Take(SMOKER, NO, Take(UP_TO_30, NO, YES)), YES),
+            InnerNode(SMOKER, InnerNode(A, NO, YES), InnerNode(UP_TO_30, InnerNode(A, NO, YES), YES)),
+            InnerNode(A, InnerNode(SMOKER, NO, InnerNode(UP_TO_30, NO, YES)), YES),
         ),
         # neighbouring intervals, and the last category of three
-        (Take(UP_TO_30, Take(UP_TO_20, NO, YES), YES), Take(UP_TO_20, NO, YES)),
-        (Take(A, YES, Take(B, YES, NO)), Take(C, NO, YES)),
+        (InnerNode(UP_TO_30, InnerNode(UP_TO_20, NO, YES), YES), InnerNode(UP_TO_20, NO, YES)),
+        (InnerNode(A, YES, InnerNode(B, YES, NO)), InnerNode(C, NO, YES)),
         # thresholds in rising order
-        (Take(UP_TO_30, Take(UP_TO_20, NO, YES), UNSURE), Take(UP_TO_20, NO, Take(UP_TO_30, YES, UNSURE))),
         (
-            Take(UP_TO_40, Take(UP_TO_30, Take(UP_TO_20, NO, YES), UNSURE), YES),
-            Take(UP_TO_30, Take(UP_TO_20, NO, YES), Take(UP_TO_40, UNSURE, YES)),
+            InnerNode(UP_TO_30, InnerNode(UP_TO_20, NO, YES), UNSURE),
+            InnerNode(UP_TO_20, NO, InnerNode(UP_TO_30, YES, UNSURE)),
+        ),
+        (
+            InnerNode(UP_TO_40, InnerNode(UP_TO_30, InnerNode(UP_TO_20, NO, YES), UNSURE), YES),
+            InnerNode(UP_TO_30, InnerNode(UP_TO_20, NO, YES), InnerNode(UP_TO_40, UNSURE, YES)),
         ),
         # what one test decides comes first
-        (Take(SMOKER, Take(A, NO, YES), Take(A, UNSURE, YES)), Take(A, Take(SMOKER, NO, UNSURE), YES)),
+        (
+            InnerNode(SMOKER, InnerNode(A, NO, YES), InnerNode(A, UNSURE, YES)),
+            InnerNode(A, InnerNode(SMOKER, NO, UNSURE), YES),
+        ),
     ],
 )
 def test_trees_simplified_by_hand(tree, short):
@@ -138,9 +144,11 @@ def test_trees_simplified_by_hand(tree, short):
 def test_a_test_that_only_missing_values_fail_is_written_as_one_for_them(sides):
     space = Space.of_trees(schema_of(Integer(-99, 99, (0, 30), missing="bin"), classes=3))
     tests = {str(literal): option for option, (literal,) in enumerate(space.antecedents[: space.n_options])}
-    given = Take(tests["x0 <= 30"], UNSURE, Take(tests["x0 > 0"], *sides))  # above 30, all but missing are above 0
+    given = InnerNode(
+        tests["x0 <= 30"], UNSURE, InnerNode(tests["x0 > 0"], *sides)
+    )  # above 30, all but missing are above 0
     short = simplified(given, space)
-    assert short == Take(tests["x0 <= 30"], UNSURE, Take(tests["x0 is missing"], *reversed(sides)))
+    assert short == InnerNode(tests["x0 <= 30"], UNSURE, InnerNode(tests["x0 is missing"], *reversed(sides)))
 
 
 @settings(max_examples=30)
@@ -149,9 +157,9 @@ def test_leaves_without_values_are_kept_apart(found):
     """Counts are not known yet: every leaf that a row reaches stays, and has the same rows."""
     space, tree = found
     models = Models(space, 0)
-    short = simplified(grafted(tree, iter([Stop(None)] * 40)), space)
-    assert all(leaf == Stop(None) for leaf in leaves_of(short))
-    one, other = (grafted(part, map(Stop, count())) for part in (tree, short))
+    short = simplified(grafted(tree, iter([LeafNode(None)] * 40)), space)
+    assert all(leaf == LeafNode(None) for leaf in leaves_of(short))
+    one, other = (grafted(part, map(LeafNode, count())) for part in (tree, short))
     pairs = {(models.value_of(one, world), models.value_of(other, world)) for world in models.worlds}
     assert len(pairs) == len({first for first, _ in pairs}) == len({second for _, second in pairs})
     assert len(pairs) == len(list(leaves_of(short)))
@@ -165,7 +173,11 @@ def test_trees_that_nobody_can_read_take_little_time(depth, monkeypatch):
     rng = np.random.default_rng(3)
 
     def below(left):
-        return Stop(int(rng.integers(2))) if not left else Take(int(rng.integers(32)), below(left - 1), below(left - 1))
+        return (
+            LeafNode(int(rng.integers(2)))
+            if not left
+            else InnerNode(int(rng.integers(32)), below(left - 1), below(left - 1))
+        )
 
     tree = below(depth)
     short = simplified(tree, space)
@@ -175,7 +187,7 @@ def test_trees_that_nobody_can_read_take_little_time(depth, monkeypatch):
     truths = [(place // 4, place % 4) for place in range(32)]
 
     def predicted(node, row):
-        while isinstance(node, Take):
+        while isinstance(node, InnerNode):
             attribute, cut = truths[node.option]
             node = node.caught if row[attribute] <= cut else node.left
         return node

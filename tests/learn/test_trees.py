@@ -12,7 +12,7 @@ import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import plans
 from hedgerow.learn.contract import specification_of
-from hedgerow.learn.search.cost import Outline, masks_cost
+from hedgerow.learn.search.cost import SearchShape, masks_cost
 from hedgerow.models import Leaf
 from hedgerow.models.conditions import complement
 from hedgerow.privacy.facts import Fact
@@ -179,7 +179,7 @@ def test_a_search_cost_is_that_of_the_states_that_are_visited():
 
 def test_a_search_cost_needs_no_fit_and_is_checked_like_one():
     schema = Schema({f"x{i}": Boolean() for i in range(10)}, Label("y", (0, 1)))
-    assert hr.PrivateTreeClassifier(1.0, max_depth=3).search_cost(schema) == masks_cost(Outline.of_trees(schema), 3)
+    assert hr.PrivateTreeClassifier(1.0, max_depth=3).search_cost(schema) == masks_cost(SearchShape.of_trees(schema), 3)
     with pytest.raises(ValueError, match="max_depth must be a whole number"):
         hr.PrivateTreeClassifier(1.0, max_depth=-1).search_cost(schema)
 

@@ -9,7 +9,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.learn.contract import specification_of
 from hedgerow.learn.search import cost
-from hedgerow.learn.search.lattice import Stop
+from hedgerow.learn.search.lattice import LeafNode
 from hedgerow.planning.bounds import WholeDraw
 from hedgerow.planning.constant import constant_probabilities, purities
 from hedgerow.planning.expected import DefaultDraws, RareClass
@@ -28,7 +28,7 @@ def rare_table(found=(5, 20), left=(155, 20)):
 
 def labels(model, loss):
     """Return the labels of the leaves."""
-    if isinstance(model, Stop):
+    if isinstance(model, LeafNode):
         return {loss.labels[model.value]}
     return labels(model.caught, loss) | labels(model.left, loss)
 

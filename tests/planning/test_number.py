@@ -11,7 +11,7 @@ from sklearn.metrics import mean_absolute_error, r2_score
 import hedgerow as hr
 from hedgerow.learn import OptimalTreeRegressor, PrivateTreeClassifier, PrivateTreeRegressor
 from hedgerow.learn.contract import specification_of
-from hedgerow.learn.search.lattice import Take
+from hedgerow.learn.search.lattice import InnerNode
 from hedgerow.planning import simulation
 from hedgerow.planning.bounds import WholeDraw
 from hedgerow.planning.expected import DefaultDraws
@@ -75,7 +75,7 @@ def test_the_bound_of_95_of_100_draws_is_near_what_some_table_does(scale, holds)
     models = drawn_models(
         PrivateTreeClassifier(1), Tally(schema, np.array([[0], [1]]), half * np.eye(2, dtype=int)), 1000
     )
-    right = [isinstance(one, Take) and (one.caught.value, one.left.value) == (1, 0) for one in models]
+    right = [isinstance(one, InnerNode) and (one.caught.value, one.left.value) == (1, 0) for one in models]
     assert bool(1 - np.mean(right) <= 0.05 + 0.02) is holds
 
 

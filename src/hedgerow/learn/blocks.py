@@ -14,8 +14,8 @@ from hedgerow.learn import learned
 from hedgerow.learn.learned import BuildModel, LeafValues, divided, grafted, leaves_of, list_model, tree_model
 from hedgerow.learn.plans import LeafPlan
 from hedgerow.learn.releases import PlannedRelease, PlannedReleases, ReleaseRunner
-from hedgerow.learn.search.cost import Cost, Outline, total_cost
-from hedgerow.learn.search.lattice import Stop, Take, value_of
+from hedgerow.learn.search.cost import Cost, SearchShape, total_cost
+from hedgerow.learn.search.lattice import InnerNode, LeafNode, Node, value_of
 from hedgerow.learn.search.losses import Loss, Objective
 from hedgerow.learn.search.outside import MOST_WEIGHT, DrawChances
 from hedgerow.learn.search.sampler import Draw, ModelSampler, Progress, conditioned, draw_model, draw_models
@@ -42,19 +42,19 @@ def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
 
 def list_costs(schema: Schema, max_literals: int, *, negations: bool, objective: Objective = "errors") -> CostOf:
     """Return a function that bounds the cost of drawing a list in some blocks; of several sizes, if that is drawn."""
-    outline = Outline.of_lists(schema, max_literals, negations=negations)
+    shape = SearchShape.of_lists(schema, max_literals, negations=negations)
     return lambda blocks, draws_size: total_cost(
-        [outline.draw_cost(size, objective, draws_size=draws_size) for size in blocks]
+        [shape.draw_cost(size, objective, draws_size=draws_size) for size in blocks]
     )
 
 
-def tree_costs(outline: Outline, objective: Objective = "errors") -> CostOf:
+def tree_costs(shape: SearchShape, objective: Objective = "errors") -> CostOf:
     """Return a function that bounds the cost of drawing a tree in some blocks; of several depths, if that is drawn."""
-    leaves = prod(attribute.n_bins for _, attribute in outline.schema.attributes)
+    leaves = prod(attribute.n_bins for _, attribute in shape.schema.attributes)
 
     def cost(blocks: tuple[int, ...], draws_size: bool) -> Cost:
         roots = [min(2 ** sum(blocks[:number]), leaves) for number in range(len(blocks))]
-        each = [outline.draw_cost(depth, objective, draws_size=draws_size) for depth in blocks]
+        each = [shape.draw_cost(depth, objective, draws_size=draws_size) for depth in blocks]
         return total_cost([one.times(n) for one, n in zip(each, roots, strict=True)])
 
     return cost
@@ -75,14 +75,14 @@ class DrawProbabilities:
     loss: Loss  # the loss of a row
     weight: Fraction  # the weight of a loss of 1: what is left of the draw's share of ε after rounding
     score: str  # the loss in words, and what a loss of 1 is
-    for_counts: Fraction  # the share of ε of the counts, or sums, that are released too; 0 where none are
+    counts_epsilon: Fraction  # the share of ε of the counts, or sums, that are released too; 0 where none are
     added: Integers  # by level, what a row adds to each of these of its leaf, shape (n_levels, n_numbers)
     options: tuple[Antecedent, ...]  # the rules, or tests
 
     @property
     def step(self) -> float:
         """The share of ε of a change by 1 of one count, or sum: the inverse of the scale of its noise."""
-        return float(self.for_counts) / max(int(self.added.sum(axis=1).max()), 1)
+        return float(self.counts_epsilon) / max(int(self.added.sum(axis=1).max()), 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,43 +114,43 @@ class DrawPlan(LeafPlan):
             tally, draw = conditioned(tally, draw, mechanism.weight, given)
         sampler = ModelSampler(tally, draw, draw.valued_states(), progress)
         chances = sampler.chances(float(mechanism.weight))
-        loss, options, of = self.block(0).loss, draw.space.antecedents, self.of_leaves
+        loss, options, of = self.block(0).loss, draw.space.antecedents, self.leaf_numbers
         added = np.zeros((self.target.n_levels, 0), dtype=np.int64) if of is None else of.weights(self.target)
         weight, words = mechanism.weight, mechanism.loss.words
-        return DrawProbabilities(chances, loss, weight, words, self._for_leaves, added, options)
+        return DrawProbabilities(chances, loss, weight, words, self._leaf_epsilon, added, options)
 
     @property
     def mechanism(self) -> ModelDraw:
         """The draw of the first block."""
-        return self.block(0).mechanism(self._for_draw / len(self.blocks))
+        return self.block(0).mechanism(self._draw_epsilon / len(self.blocks))
 
     @property
     def releases(self) -> PlannedReleases:
         draws = tuple(self._planned(number) for number in range(len(self.blocks)))
-        if self.of_leaves is None:
+        if self.leaf_numbers is None:
             return draws
-        return *draws, self.of_leaves.planned(self.target, self._for_leaves)
+        return *draws, self.leaf_numbers.planned(self.target, self._leaf_epsilon)
 
     def _planned(self, number: int) -> PlannedRelease:
         """Return the release of a block, for an equal share of ε."""
         block = self.block(number)
-        mechanism = block.mechanism(self._for_draw / len(self.blocks))
+        mechanism = block.mechanism(self._draw_epsilon / len(self.blocks))
         return PlannedRelease(self.query_code, mechanism, max_rows=block.rounding.max_rows(float(mechanism.weight)))
 
-    def most_rho(self, size: int) -> Fraction:
+    def max_rho(self, size: int) -> Fraction:
         """Return the most in ρ of a draw of up to `size` for this ε: in one block, as ρ grows faster than ε."""
         # The prior of one block follows all of ε: the more it rises with the depth, the more is kept for rounding.
         prior = replace(self.prior, curve=len(self.blocks) * self.prior.curve)
         whole = replace(self, blocks=(size,), prior=prior).block(0)
-        return whole.mechanism(self._for_draw).rho + pure_rho(self._for_leaves)
+        return whole.mechanism(self._draw_epsilon).rho + pure_rho(self._leaf_epsilon)
 
     @property
-    def _for_leaves(self) -> Fraction:
-        return self.epsilon * self.of_leaves.share if self.of_leaves is not None else Fraction(0)
+    def _leaf_epsilon(self) -> Fraction:
+        return self.epsilon * self.leaf_numbers.share if self.leaf_numbers is not None else Fraction(0)
 
     @property
-    def _for_draw(self) -> Fraction:
-        return self.epsilon - self._for_leaves
+    def _draw_epsilon(self) -> Fraction:
+        return self.epsilon - self._leaf_epsilon
 
     @property
     def _drawn_values(self) -> str:
@@ -183,9 +183,9 @@ class ListDrawPlan(DrawPlan):
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
         antecedents, values = self.draw(tally, runner, progress)
         found = LeafValues(values=values, loss=self.block(0).loss)
-        if self.of_leaves is not None:
-            noise = runner.mechanism(self.of_leaves.query_code)
-            released = learned.release_leaf_counts(tally, antecedents, runner, self.of_leaves)
+        if self.leaf_numbers is not None:
+            noise = runner.mechanism(self.leaf_numbers.query_code)
+            released = learned.release_leaf_counts(tally, antecedents, runner, self.leaf_numbers)
             found = self._with_released(found, released, noise, values)
         return list_model(antecedents, found)
 
@@ -206,7 +206,7 @@ class ListDrawPlan(DrawPlan):
             query = Fact(self.query_code, most=self.blocks[number], further=number > 0 or None, **drawn)
             part = draw_model(tally, block, runner, query, progress)
             del values[len(antecedents) :]
-            while isinstance(part, Take):
+            while isinstance(part, InnerNode):
                 antecedents.append(block.space.antecedents[part.option])
                 values.append(value_of(part.caught))
                 tally, part = tally.without(antecedents[-1]), part.left
@@ -246,17 +246,17 @@ class TreeDrawPlan(DrawPlan):
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
         return self.finish(tally, self.draw(tally, runner, progress), runner)
 
-    def finish(self, tally: Tally, tree: Take | Stop, runner: ReleaseRunner) -> BuildModel:
+    def finish(self, tally: Tally, tree: Node, runner: ReleaseRunner) -> BuildModel:
         """Release what is planned about the leaves of a drawn tree, and return the function that builds the model."""
         values = [value_of(leaf) for leaf in leaves_of(tree)]
         found = LeafValues(values=values, loss=self.block(0).loss)
-        if self.of_leaves is not None:
-            noise = runner.mechanism(self.of_leaves.query_code)
-            released = learned.release_tree_counts(tally, self.space, tree, runner, self.of_leaves)
+        if self.leaf_numbers is not None:
+            noise = runner.mechanism(self.leaf_numbers.query_code)
+            released = learned.release_tree_counts(tally, self.space, tree, runner, self.leaf_numbers)
             found = self._with_released(found, released, noise, values)
         return tree_model(self.space, tree, found)
 
-    def draw(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> Take | Stop:
+    def draw(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> Node:
         """Draw a tree block by block, each for an equal share of ε.
 
         The subtrees of a block are drawn from different rows, so that one charge serves them all (parallel
@@ -276,17 +276,17 @@ class TreeDrawPlan(DrawPlan):
         return simplified(tree, self.space)
 
 
-def _leaves(tally: Tally, space: Space, tree: Take | Stop, box: Mask) -> Iterator[tuple[Tally, Mask]]:
+def _leaves(tally: Tally, space: Space, tree: Node, box: Mask) -> Iterator[tuple[Tally, Mask]]:
     """Yield the rows and the box of each leaf, those that satisfy a test first. Exact, private."""
-    if isinstance(tree, Stop):
+    if isinstance(tree, LeafNode):
         yield tally, box
         return
     for (branch, rows), part in zip(divided(tally, space, tree.option), (tree.caught, tree.left), strict=True):
         yield from _leaves(rows, space, part, box & space.side_bins[space.sides(branch)[tree.option]])
 
 
-def _in_space(space: Space, below: Space, part: Take | Stop) -> Take | Stop:
-    if isinstance(part, Stop):
+def _in_space(space: Space, below: Space, part: Node) -> Node:
+    if isinstance(part, LeafNode):
         return part
     option = int(np.searchsorted(space.options, below.options[part.option]))
-    return Take(option, _in_space(space, below, part.caught), _in_space(space, below, part.left))
+    return InnerNode(option, _in_space(space, below, part.caught), _in_space(space, below, part.left))

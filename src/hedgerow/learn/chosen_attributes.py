@@ -36,7 +36,7 @@ _EACH_BIT, _MOST = 35, 500  # parts of a thousand, by digits of the number
 
 
 @dataclass(frozen=True)
-class Choice:
+class AttributeChoice:
     """How many of all attributes a model is made of, and how their choice and what follows are paid for.
 
     It follows from public numbers and the released number of rows.
@@ -50,7 +50,7 @@ class Choice:
     @classmethod
     def of(
         cls, ways: Sequence[Spending], schema: Schema, rows: float, most: int | None, *, refined_from: float
-    ) -> "Choice":
+    ) -> "AttributeChoice":
         """Return the choice of `most` attributes, or of as many as this number of rows and the noise allow.
 
         `ways` are the ways in which the rest of the budget may be spent: in pure ε, with δ, or either. The one with the
@@ -163,7 +163,7 @@ _COUNTED = Fraction(1, 25)  # the share of ε of the rows of each class
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChosenPlan(Plan):
+class ChosenAttributesPlan(Plan):
     """A tree or list of a few of many attributes; of all where the noisy count of rows is too small to choose by."""
 
     schema: Schema
@@ -184,7 +184,7 @@ class ChosenPlan(Plan):
             return (Nested(pure_rho(whole.epsilon) if whole.rho is None else whole.rho, whole.releases),)
         few = self.learner(widest(self.schema), self._left(number))
         # More depends on which attributes are chosen, but a draw costs no more than one of the largest size at once.
-        most = few.most_rho(self.size) if isinstance(few, DrawPlan) else pure_rho(few.epsilon)
+        most = few.max_rho(self.size) if isinstance(few, DrawPlan) else pure_rho(few.epsilon)
         chooser = self.choice(self._for_choice / number, 2 * STEPS * self._row)
         return PlannedRelease("attribute_choice", chooser, times=number), Nested(most, self._of_chosen)
 

@@ -9,7 +9,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Index, Integers
 from hedgerow.learn.learned import divided
 from hedgerow.learn.releases import ReleaseRunner
-from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.lattice import InnerNode, LeafNode, Node
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gini import split_scores
@@ -98,7 +98,7 @@ level, the index chosen at each node, or their number to stop. The query evaluat
 charges first."""
 
 
-def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Take | Stop:
+def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Node:
     """Grow a tree of depth up to `most`, the tests of a level chosen together; its leaves have no labels yet."""
     tests: dict[tuple[int, ...], int] = {}
     frontier: list[tuple[tuple[int, ...], Tally]] = [((), tally)]
@@ -124,11 +124,11 @@ def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Tak
                 for branch, part in divided(rows, space, option):
                     frontier.append(((*sides, int(space.sides(branch)[option])), part))
 
-    def build(sides: tuple[int, ...]) -> Take | Stop:
+    def build(sides: tuple[int, ...]) -> Node:
         option = tests.get(sides)
         if option is None:
-            return Stop(None)
-        return Take(option, *(build((*sides, int(space.sides(branch)[option]))) for branch in (CAUGHT, LEFT)))
+            return LeafNode(None)
+        return InnerNode(option, *(build((*sides, int(space.sides(branch)[option]))) for branch in (CAUGHT, LEFT)))
 
     return build(())
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
-from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.lattice import InnerNode, LeafNode, Node
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.models.conditions import complement
@@ -66,14 +66,14 @@ def list_model(antecedents: Sequence[Antecedent], found: LeafValues) -> Callable
     return build
 
 
-def tree_model(space: Space, tree: Take | Stop, found: LeafValues) -> Callable[[Schema, PrivacyCard], Tree]:
+def tree_model(space: Space, tree: Node, found: LeafValues) -> Callable[[Schema, PrivacyCard], Tree]:
     """Return what makes a tree of its tests, and of what was found of each leaf: values of `tree` are not used."""
 
     def build(schema: Schema, card: PrivacyCard) -> Tree:
         leaves = found.leaves(schema, sum(1 for _ in leaves_of(tree)))
 
-        def node(part: Take | Stop) -> TreeNode:
-            if isinstance(part, Stop):
+        def node(part: Node) -> TreeNode:
+            if isinstance(part, LeafNode):
                 return next(leaves)
             (literal,) = space.antecedents[part.option]
             caught, left = node(part.caught), node(part.left)
@@ -259,7 +259,7 @@ def release_leaf_counts(
 
 
 def release_tree_counts(
-    tally: Tally, space: Space, tree: Take | Stop, runner: ReleaseRunner, of: LeafNumbers = LEAF_COUNTS
+    tally: Tally, space: Space, tree: Node, runner: ReleaseRunner, of: LeafNumbers = LEAF_COUNTS
 ) -> Integers:
     """Release the histogram of leaf and class, or others, the rows that satisfy a test first."""
     return of.release(
@@ -272,9 +272,9 @@ def divided(tally: Tally, space: Space, option: int) -> tuple[tuple[int, Tally],
     return (CAUGHT, tally.within(antecedent)), (LEFT, tally.without(antecedent))
 
 
-def leaf_totals(tally: Tally, space: Space, tree: Take | Stop) -> Iterator[Integers]:
+def leaf_totals(tally: Tally, space: Space, tree: Node) -> Iterator[Integers]:
     """Yield the rows of each class in each leaf, the rows that satisfy a test first. Exact, private."""
-    if isinstance(tree, Stop):
+    if isinstance(tree, LeafNode):
         yield tally.total()
         return
     (_, caught), (_, left) = divided(tally, space, tree.option)
@@ -282,17 +282,17 @@ def leaf_totals(tally: Tally, space: Space, tree: Take | Stop) -> Iterator[Integ
     yield from leaf_totals(left, space, tree.left)
 
 
-def leaves_of(tree: Take | Stop) -> Iterator[Stop]:
+def leaves_of(tree: Node) -> Iterator[LeafNode]:
     """Yield the leaves, those that satisfy a test first."""
-    if isinstance(tree, Stop):
+    if isinstance(tree, LeafNode):
         yield tree
         return
     yield from leaves_of(tree.caught)
     yield from leaves_of(tree.left)
 
 
-def grafted(tree: Take | Stop, parts: Iterator[Take | Stop]) -> Take | Stop:
+def grafted(tree: Node, parts: Iterator[Node]) -> Node:
     """Return a tree with its leaves replaced, those that satisfy a test first."""
-    if isinstance(tree, Stop):
+    if isinstance(tree, LeafNode):
         return next(parts)
-    return Take(tree.option, grafted(tree.caught, parts), grafted(tree.left, parts))
+    return InnerNode(tree.option, grafted(tree.caught, parts), grafted(tree.left, parts))

@@ -30,7 +30,7 @@ from hedgerow.learn.objectives import (
 )
 from hedgerow.learn.plans import GreedyListPlan, GreedyTreePlan, Plan
 from hedgerow.learn.private_base import PrivateSpecification
-from hedgerow.learn.search.cost import Outline
+from hedgerow.learn.search.cost import SearchShape
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.searches import SearchPlan, SearchSpecification
 from hedgerow.learn.ssrl.greedy import PublishedRuleList
@@ -64,7 +64,7 @@ class PrivateTree(SearchSpecification):
         super().__post_init__()
 
     @property
-    def given_size(self) -> int | None:
+    def requested_size(self) -> int | None:
         return self.max_depth
 
     def size(self, schema: Schema) -> int:
@@ -72,8 +72,8 @@ class PrivateTree(SearchSpecification):
         return min(depth, longest_path(schema, 1, negations=False))  # so that no share is idle
 
     def exact_costs(self, schema: Schema) -> tuple[CostOf, int]:
-        outline = Outline.of_trees(schema)
-        return tree_costs(outline, self.loss.table(schema)), min(LARGEST_DEPTH, outline.n_options)
+        shape = SearchShape.of_trees(schema)
+        return tree_costs(shape, self.loss.table(schema)), min(LARGEST_DEPTH, shape.n_options)
 
     def exact_plan(self, schema: Schema, common: dict[str, Any]) -> TreeDrawPlan:
         return TreeDrawPlan(space=Space.of_trees(schema), **common)
@@ -113,7 +113,7 @@ class PrivateRuleList(SearchSpecification):
         super().__post_init__()
 
     @property
-    def given_size(self) -> int | None:
+    def requested_size(self) -> int | None:
         return self.max_rules
 
     def size(self, schema: Schema) -> int:
@@ -237,7 +237,7 @@ class PrivateScorecard(PrivateSpecification):
             adds_up_rho=self.adds_up_rho,
             **prior,
         )
-        if not self.delta or plan.is_better_with_delta:
+        if not self.delta or plan.may_use_delta:
             return plan
         return replace(plan, epsilon=self.epsilon_of_a_row(schema), delta=Fraction(0), rows=1)
 

@@ -32,7 +32,7 @@ from hedgerow.learn.objectives import (
 )
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.search.certified import MOST_BYTES, Limit, Optimum, SearchSettings, find_optimum, rows_needed
-from hedgerow.learn.search.lattice import Take, value_of
+from hedgerow.learn.search.lattice import InnerNode, value_of
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.models.decisions import ClassWeight, Costs, CostTable
@@ -156,7 +156,7 @@ class OptimalRuleList(OptimalSpecification):
         space, tally = Space.of_lists(candidates), rows.count()
         optimum = self.find(tally, space, int(self.max_rules) - 1)
         part, antecedents, values = optimum.model, list[Antecedent](), list[int]()
-        while isinstance(part, Take):
+        while isinstance(part, InnerNode):
             antecedents.append(space.antecedents[part.option])
             values.append(value_of(part.caught))
             part = part.left

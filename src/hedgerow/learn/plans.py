@@ -12,7 +12,7 @@ from hedgerow.learn import learned
 from hedgerow.learn.greedy import Score, grow, grow_tree, private_choice, private_tests
 from hedgerow.learn.leaf_shares import leaf_shares
 from hedgerow.learn.learned import LEAF_SHARE, BuildModel, LeafNumbers, LeafValues, list_model, tree_model
-from hedgerow.learn.releases import PlannedRelease, PlannedReleases, ReleaseRunner, Repeated, extremes, most_rho
+from hedgerow.learn.releases import PlannedRelease, PlannedReleases, ReleaseRunner, Repeated, extremes, max_rho
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.sampler import Progress
@@ -45,7 +45,7 @@ class Plan:
     @property
     def rho(self) -> Fraction | None:
         """The most that the model costs in ρ (zCDP); None for what follows from ε."""
-        return most_rho(self.releases)
+        return max_rho(self.releases)
 
     @property
     def max_rows(self) -> int | None:
@@ -84,7 +84,7 @@ class LeafPlan(Plan):
     """Base class of plans of models with leaves: what is released about the rows of these, and what follows from it."""
 
     target: Target
-    of_leaves: LeafNumbers | None  # what is released
+    leaf_numbers: LeafNumbers | None  # what is released
     predicts_means: bool = False  # whether leaves predict the mean of their rows
 
     def _with_released(
@@ -94,7 +94,7 @@ class LeafPlan(Plan):
 
         These are means for a number, and class shares for labels that were drawn by errors.
         """
-        assert self.of_leaves is not None
+        assert self.leaf_numbers is not None
         means, shares, number = None, None, self.target.as_number
         scale = noise.sensitivity / noise.epsilon
         if number is not None and self.predicts_means:
@@ -102,7 +102,7 @@ class LeafPlan(Plan):
         is_by_errors = number is None and found.loss is not None and found.loss.is_errors
         if is_by_errors and drawn is not None and self.target.n_levels <= learned.MOST_FOR_SHARES:
             shares = leaf_shares(released, drawn, float(scale))
-        return replace(found, means=means, shares=shares, **{self.of_leaves.kind: released})
+        return replace(found, means=means, shares=shares, **{self.leaf_numbers.kind: released})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class GreedyPlan(LeafPlan):
     score: Score
     loss: Loss | None = None  # by which leaves predict, of the released counts; None for the commonest, or means
     most: int  # how many rules, or levels, are chosen
-    of_leaves: LeafNumbers
+    leaf_numbers: LeafNumbers
     choice_of: ClassVar[str]  # the code of the query of a choice
     choice: type[PermuteAndFlip] = PermuteAndFlip  # `GumbelChoice` where a budget adds up ρ
 
@@ -121,7 +121,7 @@ class GreedyPlan(LeafPlan):
         for_leaves = self.epsilon * LEAF_SHARE if self.most else self.epsilon
         return (
             Repeated((PlannedRelease(self.choice_of, self._mechanism, max_rows=MOST_ROWS),), self.most),
-            replace(self.of_leaves.planned(self.target, for_leaves), takes_rest=True),
+            replace(self.leaf_numbers.planned(self.target, for_leaves), takes_rest=True),
         )
 
     @property
@@ -152,8 +152,8 @@ class GreedyListPlan(GreedyPlan):
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:  # noqa: ARG002
         grown = grow(tally, self.candidates, self.most, private_choice(runner, self.score))
         antecedents, _ = simplified_list(tally.schema, grown)
-        noise = runner.mechanism(self.of_leaves.query_code)
-        counts = learned.release_leaf_counts(tally, antecedents, runner, self.of_leaves)
+        noise = runner.mechanism(self.leaf_numbers.query_code)
+        counts = learned.release_leaf_counts(tally, antecedents, runner, self.leaf_numbers)
         if tally.schema.weight is not None and not self.predicts_means:  # labels alone are kept of sums of weights
             said = self._values(counts) or counts.argmax(axis=1).tolist()
             antecedents, places = simplified_list(tally.schema, antecedents, said)
@@ -176,6 +176,6 @@ class GreedyTreePlan(GreedyPlan):
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:  # noqa: ARG002
         grown = grow_tree(tally, self.space, self.most, private_tests(runner, self.score))
         tree = simplified(grown, self.space)
-        noise = runner.mechanism(self.of_leaves.query_code)
-        counts = learned.release_tree_counts(tally, self.space, tree, runner, self.of_leaves)
+        noise = runner.mechanism(self.leaf_numbers.query_code)
+        counts = learned.release_tree_counts(tally, self.space, tree, runner, self.leaf_numbers)
         return tree_model(self.space, tree, self._leaf_values(counts, noise))

@@ -1,6 +1,6 @@
 """The releases of a fit, described once: a fit makes these and no others.
 
-A description is a small tree of public values. A `ReleaseRunner` walks it during the fit, `most_rho` is the largest ρ
+A description is a small tree of public values. A `ReleaseRunner` walks it during the fit, `max_rho` is the largest ρ
 of all ways through it, and the mechanisms of `extremes` are checked before the charge.
 """
 
@@ -47,7 +47,7 @@ class Repeated:
 
     @property
     def rho(self) -> Fraction:
-        return self.times * most_rho(self.releases)
+        return self.times * max_rho(self.releases)
 
     @property
     def extremes(self) -> Iterator[PlannedRelease]:
@@ -64,7 +64,7 @@ class Branch:
 
     @property
     def rho(self) -> Fraction:
-        return max(most_rho(self.releases(one)) for one in self.worst or self.decisions)
+        return max(max_rho(self.releases(one)) for one in self.worst or self.decisions)
 
     @property
     def extremes(self) -> Iterator[PlannedRelease]:
@@ -93,7 +93,7 @@ def rho_of(mechanism: Mechanism) -> Fraction:
     return pure_rho(mechanism.epsilon) if mechanism.rho is None else mechanism.rho
 
 
-def most_rho(releases: PlannedReleases) -> Fraction:
+def max_rho(releases: PlannedReleases) -> Fraction:
     """Return the largest ρ of all ways through these releases."""
     return sum((node.rho for node in releases), Fraction(0))
 
@@ -124,7 +124,7 @@ class ReleaseRunner:
     def nest(self, releases: PlannedReleases) -> None:
         """Continue with releases that earlier answers determine."""
         nested, rest = self._next(Nested, "nested releases")
-        if most_rho(releases) > nested.rho:
+        if max_rho(releases) > nested.rho:
             raise StateError("Expected nested releases that cost at most the described rho, got a larger rho.")
         self._left = (*releases, *rest)
 

@@ -9,7 +9,7 @@ from hedgerow.boundary.arguments import check_choice, check_flag, check_integer,
 from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, DrawPlan, DrawProbabilities, equal_blocks
-from hedgerow.learn.chosen_attributes import MOST_CHOSEN, WIDE, ChosenPlan, ends, with_options
+from hedgerow.learn.chosen_attributes import MOST_CHOSEN, WIDE, ChosenAttributesPlan, ends, with_options
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import COUNTS_FOR_SHARES, LEAF_COUNTS, LEAST_FOR_SHARES, MOST_FOR_SHARES, LeafNumbers
 from hedgerow.learn.objectives import RowLoss
@@ -108,7 +108,7 @@ class SearchSpecification(PrivateSpecification):
             check_integer("lookahead", self.lookahead, 1)
         if self.search == "greedy":
             self._check_greedy("with search='greedy'", loss)
-        if self.lookahead is not None and self.given_size is None:
+        if self.lookahead is not None and self.requested_size is None:
             problem = f"{self.size_name} must be a whole number with lookahead, got None"
             raise ArgumentError(f"{problem}: a size is drawn with all {self.parts} jointly.")
 
@@ -123,7 +123,7 @@ class SearchSpecification(PrivateSpecification):
         raise NotImplementedError
 
     @property
-    def given_size(self) -> int | None:
+    def requested_size(self) -> int | None:
         """The largest size that was asked for; None if nobody chose one."""
         raise NotImplementedError
 
@@ -173,7 +173,7 @@ class SearchSpecification(PrivateSpecification):
 
     def search_plan(self, schema: Schema) -> SearchPlan:
         """Return how a fit with this schema searches."""
-        size = None if self.given_size is None else self.size(schema)
+        size = None if self.requested_size is None else self.size(schema)
         lookahead = None if self.lookahead is None else int(self.lookahead)
         cost_of, largest = self.exact_costs(schema)
         given = self.search, size, lookahead, largest, cost_of, self.parts, self.too_large
@@ -196,20 +196,20 @@ class SearchSpecification(PrivateSpecification):
         if self.search != "auto" or self.lookahead is not None or len(with_options(schema)) < WIDE:
             return False
         searched, (_, largest) = self.search_plan(schema), self.exact_costs(schema)
-        return len(searched.blocks) != 1 or (self.given_size is None and searched.blocks[0] < largest)
+        return len(searched.blocks) != 1 or (self.requested_size is None and searched.blocks[0] < largest)
 
     def plan(self, schema: Schema) -> Plan:
         epsilon = self.epsilon_of_a_row(schema)
         if not self._chooses(schema):
             return self._plan_of(schema, epsilon)
         note = Fact("attributes_chosen", attributes=len(schema), most=MOST_CHOSEN)
-        return ChosenPlan(
+        return ChosenAttributesPlan(
             epsilon=epsilon,
             notes=(note,),
             cost=self._cost(schema),
             schema=schema,
             learner=self._plan_of,
-            size=self.exact_costs(schema)[1] if self.given_size is None else self.size(schema),
+            size=self.exact_costs(schema)[1] if self.requested_size is None else self.size(schema),
             choice=TwoSidedGumbelChoice if self.adds_up_rho else TwoSidedPermuteAndFlip,
             model=self.model,
         )
@@ -219,7 +219,7 @@ class SearchSpecification(PrivateSpecification):
         notes = (chosen.note(self.parts),) if self.search == "auto" and self.lookahead is None else ()
         common: dict[str, Any] = {"epsilon": epsilon, "notes": notes, "target": schema.target}
         released = self.released(schema)
-        common |= {"of_leaves": released, "predicts_means": loss.predicts_means}
+        common |= {"leaf_numbers": released, "predicts_means": loss.predicts_means}
         if chosen.cost is not None:
             for_leaves = Fraction(0) if released is None else epsilon * released.share
             prior = self.stop_rule.prior((epsilon - for_leaves) / len(chosen.blocks))
@@ -227,7 +227,7 @@ class SearchSpecification(PrivateSpecification):
             return self.exact_plan(schema, common | draw | {"cost": chosen.cost})
         self._check_greedy("where no exact search takes eight seconds or less", loss)
         greedy = LEAF_COUNTS if schema.target.as_number is None else released or LEAF_COUNTS
-        common |= {"of_leaves": greedy, "most": self.size(schema)}
+        common |= {"leaf_numbers": greedy, "most": self.size(schema)}
         score: Any = Gini() if loss.is_default else Loss.of(table, schema.target.n_levels)
         by_counts = loss.is_default or loss.predicts_means  # leaves have their commonest class, or means
         choice = GumbelChoice if self.adds_up_rho else PermuteAndFlip

@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Mask
 from hedgerow.learn.learned import grafted, leaves_of
-from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.lattice import InnerNode, LeafNode, Node
 from hedgerow.learn.search.space import Space
 from hedgerow.models.conditions import complement
 from hedgerow.schema.candidates import Antecedent
@@ -27,7 +27,7 @@ Cost = tuple[int, int, int]
 ordered attribute on paths where a smaller value than the largest is known, so that thresholds rise down the tree."""
 
 
-def simplified(tree: Take | Stop, space: Space) -> Take | Stop:
+def simplified(tree: Node, space: Space) -> Node:
     """Return the tree of least cost, no deeper than a given one, that predicts the same everywhere.
 
     It has tests of the given tree and those of the same attributes that are unions of what these tell apart. Of trees
@@ -35,17 +35,17 @@ def simplified(tree: Take | Stop, space: Space) -> Take | Stop:
     A test that tells missing values from all others that are left is written as ``is missing``.
     """
     has_values = all(leaf.value is not None for leaf in leaves_of(tree))
-    numbered = tree if has_values else grafted(tree, map(Stop, count()))
+    numbered = tree if has_values else grafted(tree, map(LeafNode, count()))
     search = _SmallestTrees(numbered, space)
     found = search.pruned(numbered, search.root)
     _, found = search.smallest(found, search.root, _height(found)) or (None, found)
-    return found if has_values else grafted(found, repeat(Stop(None)))
+    return found if has_values else grafted(found, repeat(LeafNode(None)))
 
 
 class _SmallestTrees:
     """The trees of least cost that predict as one tree does inside some boxes, sets of bins as bits of a number."""
 
-    def __init__(self, tree: Take | Stop, space: Space) -> None:
+    def __init__(self, tree: Node, space: Space) -> None:
         self._space = space
         self.root = _bits(space.root)
         options = dict.fromkeys(_options(tree))
@@ -55,7 +55,7 @@ class _SmallestTrees:
         self._sides = {option: self._sides_of(option) for option in (*options, *others)}
         self._told = [option for option in others if self._is_told_by(option, options)]
         self._missing = [one for one in self._told if space.antecedents[one][0].operator == "missing"]
-        self._found: dict[tuple[int, int], tuple[Cost, Take | Stop] | None] = {}
+        self._found: dict[tuple[int, int], tuple[Cost, Node] | None] = {}
 
     def _attribute(self, option: int) -> str:
         return self._space.antecedents[option][0].attribute
@@ -87,19 +87,19 @@ class _SmallestTrees:
         caught, left = self._sides[option][:2]
         return (box & ~left if box & caught else 0), (box & ~caught if box & left else 0)
 
-    def pruned(self, tree: Take | Stop, box: int) -> Take | Stop:
+    def pruned(self, tree: Node, box: int) -> Node:
         """Return a tree without the tests that a box decides, and those whose two sides predict the same."""
-        if isinstance(tree, Stop):
+        if isinstance(tree, LeafNode):
             return tree
         caught, left = self.divided(tree.option, box)
         if not caught or not left:
             return self.pruned(tree.caught if caught else tree.left, box)
         yes, no = self.pruned(tree.caught, caught), self.pruned(tree.left, left)
-        return yes if yes == no else Take(tree.option, yes, no)
+        return yes if yes == no else InnerNode(tree.option, yes, no)
 
-    def smallest(self, tree: Take | Stop, box: int, depth: int) -> tuple[Cost, Take | Stop] | None:
+    def smallest(self, tree: Node, box: int, depth: int) -> tuple[Cost, Node] | None:
         """Return the tree of least cost up to a depth that predicts as a pruned one does inside a box; None if none."""
-        if isinstance(tree, Stop):
+        if isinstance(tree, LeafNode):
             return (1, 0, 0), tree
         if not depth:
             return None
@@ -113,14 +113,14 @@ class _SmallestTrees:
         parts = set(self.divided(option, box))
         return next((one for one in self._missing if set(self.divided(one, box)) == parts), option)
 
-    def _candidates(self, tree: Take | Stop) -> list[int]:
+    def _candidates(self, tree: Node) -> list[int]:
         """Return the options that a tree tests, and those of the attributes that it tests more than once."""
         options = list(dict.fromkeys(_options(tree)))
         tested = [self._sides[option][2] for option in options]
         return [*options, *(option for option in self._told if tested.count(self._sides[option][2]) > 1)]
 
-    def _best(self, tree: Take | Stop, box: int, depth: int, options: Sequence[int]) -> tuple[Cost, Take | Stop] | None:
-        best: tuple[Cost, Take | Stop] | None = None
+    def _best(self, tree: Node, box: int, depth: int, options: Sequence[int]) -> tuple[Cost, Node] | None:
+        best: tuple[Cost, Node] | None = None
         tried = set[int]()
         for given in options:
             option = self._plainest(given, box)
@@ -140,24 +140,24 @@ class _SmallestTrees:
             falls = yes[0][2] + no[0][2] + bool(last and not box & last)
             cost = leaves, yes[0][1] + no[0][1] + leaves, falls
             if best is None or cost < best[0]:
-                best = cost, Take(option, yes[1], no[1])
+                best = cost, InnerNode(option, yes[1], no[1])
         return best
 
 
-def _least(pruned: Take | Stop) -> int:
+def _least(pruned: Node) -> int:
     """Return how many leaves a tree has at least that predicts the same as a pruned one."""
-    return 1 if isinstance(pruned, Stop) else 2
+    return 1 if isinstance(pruned, LeafNode) else 2
 
 
-def _options(tree: Take | Stop) -> Iterator[int]:
-    if isinstance(tree, Take):
+def _options(tree: Node) -> Iterator[int]:
+    if isinstance(tree, InnerNode):
         yield tree.option
         yield from _options(tree.caught)
         yield from _options(tree.left)
 
 
-def _height(tree: Take | Stop) -> int:
-    return 0 if isinstance(tree, Stop) else 1 + max(_height(tree.caught), _height(tree.left))
+def _height(tree: Node) -> int:
+    return 0 if isinstance(tree, LeafNode) else 1 + max(_height(tree.caught), _height(tree.left))
 
 
 def _bits(bins: Mask) -> int:
@@ -200,13 +200,13 @@ def simplified_list(
                 kept.remove(rule)
     places = [place for place, _ in kept]
     rules = [antecedent for _, antecedent in kept[:-1]]
-    opposite = _opposite(schema, rules[-1]) if rules else None
+    opposite = _complement_of(schema, rules[-1]) if rules else None
     if opposite is not None:
         rules[-1], places[-2:] = (opposite,), places[:-3:-1]
     return tuple(rules), tuple(places)
 
 
-def _opposite(schema: Schema, antecedent: Antecedent) -> Literal | None:
+def _complement_of(schema: Schema, antecedent: Antecedent) -> Literal | None:
     """Return the literal without "not" that holds where an antecedent of one literal with it does not."""
     first, *others = antecedent
     if others or first.operator not in ("false", "!=", "known"):

@@ -13,7 +13,7 @@ from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import learners
 from hedgerow.learn.blocks import DrawPlan
-from hedgerow.learn.chosen_attributes import ChosenPlan, number_chosen
+from hedgerow.learn.chosen_attributes import ChosenAttributesPlan, number_chosen
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.releases import PlannedRelease
 from hedgerow.learn.scorecard.spending import PARTS, TOTALS, typical_sizes
@@ -221,7 +221,7 @@ def leaf_noise(plan: DrawPlan) -> int | None:
 
     A count has discrete Laplace noise: P(|noise| > k) = 2·α^(k+1)/(1 + α), with α = exp(-1/scale).
     """
-    if plan.of_leaves is None or plan.of_leaves.kind != "counts":
+    if plan.leaf_numbers is None or plan.leaf_numbers.kind != "counts":
         return None
     release = plan.releases[-1]
     assert isinstance(release, PlannedRelease)
@@ -252,7 +252,7 @@ def chosen_first(schema: Schema, epsilon: Fraction, rows: int) -> int | None:
     The number is that for two classes with the same number of rows.
     """
     kinds = _CLASSIFIERS if schema.target.as_number is None else _REGRESSORS
-    if any(isinstance(make(epsilon).plan(schema), ChosenPlan) for make in kinds.values()):
+    if any(isinstance(make(epsilon).plan(schema), ChosenAttributesPlan) for make in kinds.values()):
         return number_chosen(rows, rows / 2, float(epsilon) / rows_of(schema.unit))
     return None
 

@@ -19,10 +19,12 @@ WEIGHTS = [*EPSILONS, Fraction(150)]
 FAR = 120  # noise beyond has a chance of e^(-24) at the smallest epsilon here
 
 
-def known(found, table, weight, for_counts=Fraction(0), added=None):
+def known(found, table, weight, counts_epsilon=Fraction(0), added=None):
     added = np.zeros((len(found.schema.classes), 0), dtype=int) if added is None else added
     seen = chances(found, table, weight, exhaustive_levels(found.space, found.depth))
-    return DrawProbabilities(seen, plan_of(found).loss, weight, "a loss", for_counts, added, found.space.antecedents)
+    return DrawProbabilities(
+        seen, plan_of(found).loss, weight, "a loss", counts_epsilon, added, found.space.antecedents
+    )
 
 
 def model_chances(found, table, weight):
@@ -85,9 +87,9 @@ def test_labels_are_told_apart_as_by_all_models(examples, objective):
         same()
 
 
-@pytest.mark.parametrize("for_counts", [Fraction(1, 5), Fraction(1), Fraction(4)])
+@pytest.mark.parametrize("counts_epsilon", [Fraction(1, 5), Fraction(1), Fraction(4)])
 @pytest.mark.parametrize("examples", SIZES)
-def test_a_noisy_count_composes_as_its_whole_distribution_does(examples, for_counts):
+def test_a_noisy_count_composes_as_its_whole_distribution_does(examples, counts_epsilon):
     """One bit of discrete Laplace noise is a sufficient statistic: nothing is lost by it."""
 
     @settings(max_examples=examples)
@@ -97,13 +99,13 @@ def test_a_noisy_count_composes_as_its_whole_distribution_does(examples, for_cou
         world, label, _ = inside.rows[-1]
         patterns, classes = index(found.schema, world, label)
         one, other = (model_chances(found, table, weight) for table in (inside, without))
-        more, fewer = laplace(for_counts, 1), laplace(for_counts, 0)
+        more, fewer = laplace(counts_epsilon, 1), laplace(counts_epsilon, 0)
         joint = np.abs(np.multiply.outer(one, more) - np.multiply.outer(other, fewer)).sum() / 2
-        draw = known(found, inside, weight, for_counts, np.eye(len(found.schema.classes), dtype=int))
+        draw = known(found, inside, weight, counts_epsilon, np.eye(len(found.schema.classes), dtype=int))
         outcomes = DrawOutcomes.of(draw, patterns, classes, np.array([True]))
         there, away = outcomes.membership(classes)
         assert np.abs(there - away).sum() / 2 == pytest.approx(joint, rel=1e-7)
-        loss = np.abs(np.log(one / other)).max() + float(for_counts)
+        loss = np.abs(np.log(one / other)).max() + float(counts_epsilon)
         assert outcomes.largest_ratio(classes) == pytest.approx(loss, rel=1e-7)
 
         swapped = [np.multiply.outer(more, fewer), np.multiply.outer(fewer, more)]

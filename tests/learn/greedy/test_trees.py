@@ -10,7 +10,7 @@ import hedgerow as hr
 from hedgerow.learn.greedy import grow_tree, private_tests
 from hedgerow.learn.learned import leaf_totals, release_tree_counts
 from hedgerow.learn.releases import PlannedRelease, ReleaseRunner
-from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.lattice import InnerNode, LeafNode
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.gate import Gate
@@ -43,10 +43,10 @@ def naive_tree(problem, most, impurity):
         options = [o for o in range(len(facts)) if len(path) < most and divides(problem, path, o)]
         scores = [impurity(problem, rows & facts[o]) + impurity(problem, rows - facts[o]) for o in options]
         if not options or impurity(problem, rows) < min(scores):
-            return Stop(None)
+            return LeafNode(None)
         best = options[scores.index(min(scores))]
         caught, left = rows & facts[best], rows - facts[best]
-        return Take(best, grow(caught, (*path, (best, True))), grow(left, (*path, (best, False))))
+        return InnerNode(best, grow(caught, (*path, (best, True))), grow(left, (*path, (best, False))))
 
     return grow(frozenset(range(len(problem.rows))), ())
 
@@ -82,8 +82,8 @@ def test_the_nodes_of_a_level_are_asked_for_together_each_with_the_options_the_s
 
     grown = grow_tree(tally_of([[1, 1, 1, 1]]), Space.of_trees(THREE), 9, first_open)
     assert asked == [(0, [3]), (1, [2, 2]), (2, [1, 1, 1, 1])]  # rows or not; then none is left
-    leaf = Stop(None)
-    assert grown == Take(0, *[Take(1, *[Take(2, leaf, leaf)] * 2)] * 2)
+    leaf = LeafNode(None)
+    assert grown == InnerNode(0, *[InnerNode(1, *[InnerNode(2, leaf, leaf)] * 2)] * 2)
 
 
 def test_choosing_to_stop_makes_a_leaf_and_no_further_question_of_it():
@@ -95,8 +95,8 @@ def test_choosing_to_stop_makes_a_leaf_and_no_further_question_of_it():
 
     grown = grow_tree(tally_of([[1, 1, 1, 1]]), Space.of_trees(THREE), 3, choose)
     assert asked == [1, 2, 2]
-    leaf = Stop(None)
-    assert grown == Take(1, leaf, Take(0, Take(2, leaf, leaf), leaf))
+    leaf = LeafNode(None)
+    assert grown == InnerNode(1, leaf, InnerNode(0, InnerNode(2, leaf, leaf), leaf))
 
 
 def test_no_question_is_asked_where_every_node_has_stopped():
@@ -106,9 +106,9 @@ def test_no_question_is_asked_where_every_node_has_stopped():
         asked.append(level)
         return [len(caught) for caught, _ in query()]
 
-    assert grow_tree(tally_of([]), Space.of_trees(THREE), 5, stop) == Stop(None)
+    assert grow_tree(tally_of([]), Space.of_trees(THREE), 5, stop) == LeafNode(None)
     assert asked == [0]
-    assert grow_tree(tally_of([]), Space.of_trees(THREE), 0, stop) == Stop(None)
+    assert grow_tree(tally_of([]), Space.of_trees(THREE), 0, stop) == LeafNode(None)
     assert asked == [0]
 
 
@@ -137,14 +137,14 @@ def trees(space, draw, depth, sides=()):
     """A tree drawn among those whose options the schema leaves open."""
     options = np.flatnonzero(space.open(np.array([sides], dtype=np.intp))[0])
     if depth == 0 or not len(options) or draw(st.booleans()):
-        return Stop(None)
+        return LeafNode(None)
     option = int(draw(st.sampled_from(options.tolist())))
     parts = [trees(space, draw, depth - 1, (*sides, int(space.sides(branch)[option]))) for branch in space.branches]
-    return Take(option, *parts)
+    return InnerNode(option, *parts)
 
 
 def leaf_rows(problem, tree, rows):  # reference: the caught before the left
-    if isinstance(tree, Stop):
+    if isinstance(tree, LeafNode):
         return [rows]
     fact = problem.facts[tree.option]
     return leaf_rows(problem, tree.caught, rows & fact) + leaf_rows(problem, tree.left, rows - fact)

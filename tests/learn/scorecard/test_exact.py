@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.learn.scorecard.exact import Fitted, Regression, centred, log_loss, rounded_card
+from hedgerow.learn.scorecard.exact import LogOdds, Regression, centred, log_loss, rounded_card
 from tests.learn.patients import PATIENTS, patients
 from tests.learn.tables import SCHEMA, people
 
@@ -16,14 +16,14 @@ def fitted(data, label, schema):
 
 def loss_of(card, regression):
     points, base, unit = card
-    odds = Fitted(base * unit, {i: each * unit for i, each in points.items()})
+    odds = LogOdds(base * unit, {i: each * unit for i, each in points.items()})
     return log_loss(odds.log_odds(regression.bins), regression.counts) / regression.counts.sum()
 
 
 def plainly(found, points):
     """Return log-odds rounded to the nearest point, the largest being `points`."""
     unit = max(np.abs(each).max() for each in found.values.values()) / points
-    return Fitted(
+    return LogOdds(
         np.rint(found.base / unit) * unit, {i: np.rint(each / unit) * unit for i, each in found.values.items()}
     )
 

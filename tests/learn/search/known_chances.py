@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from hedgerow.learn.search.lattice import Take
+from hedgerow.learn.search.lattice import InnerNode
 from hedgerow.learn.search.sampler import ModelSampler
 from hedgerow.tally import Tally
 from tests.learn.draws import plan_of, quiet
@@ -29,14 +29,14 @@ def listed_chances(found, table, weight):
         chance = float(logarithm.exp())
         for place, world in enumerate(worlds):
             values[place, found.value_of(model, world)] += chance
-        first[model.option + 1 if isinstance(model, Take) else 0] += chance
+        first[model.option + 1 if isinstance(model, InnerNode) else 0] += chance
         for option in taken(model):
             uses[option] += chance
     return values, first, uses
 
 
 def taken(model):
-    if isinstance(model, Take):
+    if isinstance(model, InnerNode):
         yield model.option
         yield from taken(model.caught)
         yield from taken(model.left)

@@ -12,8 +12,8 @@ from hedgerow import Tally
 from hedgerow.learn.search import certified, lattice
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.certified import Optimum, SearchSettings, exhaust, find_optimum, prune, rows_needed
-from hedgerow.learn.search.cost import Outline, space_cost
-from hedgerow.learn.search.lattice import PatternMatrix, Stop
+from hedgerow.learn.search.cost import SearchShape, space_cost
+from hedgerow.learn.search.lattice import LeafNode, PatternMatrix
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.space import Space
@@ -142,10 +142,12 @@ WIDE = Schema({f"x{i}": Integer(0, 99, cuts=tuple(range(5, 95, 5))) for i in ran
 def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit, way):
     used = []
     for name in ("exhaust", "prune"):
-        monkeypatch.setattr(certified, name, lambda *_, name=name: [used.append(name), Optimum(Stop(0), 0, 0, 0)][1])
+        monkeypatch.setattr(
+            certified, name, lambda *_, name=name: [used.append(name), Optimum(LeafNode(0), 0, 0, 0)][1]
+        )
     rows = np.random.default_rng(0).integers(0, 100, (50, 6))
     tally = Tally.count(rows, rows[:, 0] % 2, WIDE)
-    assert space_cost(Outline.of(Space.of_trees(WIDE)), 3).method == "cubes"
+    assert space_cost(SearchShape.of(Space.of_trees(WIDE)), 3).method == "cubes"
     find_optimum(tally, Space.of_trees(WIDE), SearchSettings(depth, 1, 0.0), limit, lambda *_: None)
     assert used == [way]
 
@@ -153,13 +155,13 @@ def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit
 @pytest.mark.parametrize(("patterns", "method"), [(10, "masks"), (10**4, "cubes")])
 def test_the_way_is_chosen_by_the_patterns_that_there_are(patterns, method):
     schema = Schema({f"x{i}": Integer(0, 99, cuts=tuple(range(10, 18))) for i in range(10)}, Label("y", (0, 1)))
-    assert space_cost(Outline.of(Space.of_trees(schema)), 2, patterns=patterns).method == method
+    assert space_cost(SearchShape.of(Space.of_trees(schema)), 2, patterns=patterns).method == method
 
 
 def test_boxes_that_take_too_long_are_left_for_the_pruned_search(monkeypatch):
     rows = np.random.default_rng(0).integers(0, 100, (50, 6))
     tally, clock = Tally.count(rows, rows[:, 0] % 2, WIDE), itertools.count(0, 40.0)
-    monkeypatch.setattr(certified, "prune", lambda *found: Optimum(Stop(0), found[2], 0, 0))
+    monkeypatch.setattr(certified, "prune", lambda *found: Optimum(LeafNode(0), found[2], 0, 0))
     monkeypatch.setattr(certified, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     left = find_optimum(tally, Space.of_trees(WIDE), SearchSettings(3, 1, 0.0), 60.0, lambda *_: None)
     assert left.objective < 60
@@ -170,10 +172,10 @@ def test_the_best_model_has_no_option_that_saves_nothing(problem, settings):
     """Of equally good models the one that stops first: no split into leaves of one value, no last rule for nothing."""
 
     def check(part, is_tree):
-        if isinstance(part, Stop):
+        if isinstance(part, LeafNode):
             return
         both = (part.caught, part.left)
-        if all(isinstance(one, Stop) for one in both):
+        if all(isinstance(one, LeafNode) for one in both):
             assert part.caught.value != part.left.value
         for one in both:
             check(one, is_tree)

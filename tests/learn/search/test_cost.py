@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import Cost, Outline, cubes_cost, largest_size, masks_cost, space_cost, total_cost
+from hedgerow.learn.search.cost import Cost, SearchShape, cubes_cost, largest_size, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.lattice import PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import all_models
@@ -19,7 +19,7 @@ from tests.learn.enumerate_models import Table, all_worlds, constant, list_space
 
 @given(spaces, st.integers(0, 4))
 def test_the_cost_is_the_number_of_states_that_are_enumerated(space, depth):
-    found = masks_cost(Outline.of(space), depth)
+    found = masks_cost(SearchShape.of(space), depth)
     states = sum(len(level.states) for level in exhaustive_levels(space, depth))
     classes = len(space.candidates.schema.classes)
     assert (found.options, found.states, found.classes) == (space.n_options, states, classes)
@@ -41,25 +41,25 @@ def test_the_cost_is_what_a_sweep_weighs_where_every_world_has_a_row(space, dept
     Counted(PatternMatrix(table.tally, space), exhaustive_levels(space, depth), all_models(1.0, constant(0.5))).sweep(
         progress=done.append
     )
-    told = masks_cost(Outline.of(space), depth)
+    told = masks_cost(SearchShape.of(space), depth)
     assert sum(weighed) <= told.evaluations
     assert sum(done) == told.states
 
 
 def test_the_cost_is_told_in_words():
     """40 options, 4 rules: 1 + 40 + C(40, 2) + C(40, 3) = 10,701 states."""
-    told = masks_cost(Outline.of_lists(BOOLEANS, 1, negations=True), 4)
+    told = masks_cost(SearchShape.of_lists(BOOLEANS, 1, negations=True), 4)
     assert told.states == 1 + 40 + 780 + 9880
     assert str(told).startswith("40 options, 10,701 states, 428,040 evaluations; about ")
     assert str(told).endswith(f"{told.seconds():.1g} s of one core for 10,000 distinct patterns of rows")
 
 
 def test_more_patterns_than_there_can_be_take_no_longer():
-    told = space_cost(Outline.of_trees(schema_of(*[Boolean()] * 5)), 2)
+    told = space_cost(SearchShape.of_trees(schema_of(*[Boolean()] * 5)), 2)
     assert told.cells == 32
     assert told.seconds(31) < told.seconds(32) == told.seconds()
     assert str(told).endswith("for 32 distinct patterns of rows")
-    assert Outline.of_trees(schema_of(*[Boolean()] * 10_000)).cells == cost.MOST_CELLS
+    assert SearchShape.of_trees(schema_of(*[Boolean()] * 10_000)).cells == cost.MOST_CELLS
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_each_limit_refuses_what_is_beyond_it_and_says_what_to_change(monkeypatc
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("method", ["masks", "cubes"])
 def test_leaves_of_more_values_and_classes_take_longer(classes, method):
-    outline = Outline.of_trees(schema_of(*[Integer(0, 99, tuple(range(5, 95, 5)))] * 6, classes=classes))
+    shape = SearchShape.of_trees(schema_of(*[Integer(0, 99, tuple(range(5, 95, 5)))] * 6, classes=classes))
     errors, mixed = (
-        masks_cost(outline, 3, objective) if method == "masks" else cubes_cost(outline, outline.sizes(3), objective)
+        masks_cost(shape, 3, objective) if method == "masks" else cubes_cost(shape, shape.sizes(3), objective)
         for objective in ("errors", "mixed")
     )
     alike = {"fixed": 0.0, "each": 0.0}
@@ -102,9 +102,9 @@ def test_states_with_both_sides_of_a_boolean_hold_no_row_and_are_not_weighed(mon
     monkeypatch.setattr(cost, "_SECONDS", {("masks", True): (1.0, 0.0, 0.0, 0.0, 0.0)})
     monkeypatch.setattr(cost, "_START", 0)
     three = schema_of(*[Boolean()] * 3)
-    assert masks_cost(Outline.of_trees(three), 3).fixed == 2 * 3 * (1 + 6 + 15 - 3)
-    assert masks_cost(Outline.of_lists(three, 1, negations=True), 3).fixed == 2 * 6 * (1 + 6 + 15 - 3)
-    assert masks_cost(Outline.of_lists(three, 1, negations=False), 3).fixed == 2 * 3 * (1 + 3 + 3)
+    assert masks_cost(SearchShape.of_trees(three), 3).fixed == 2 * 3 * (1 + 6 + 15 - 3)
+    assert masks_cost(SearchShape.of_lists(three, 1, negations=True), 3).fixed == 2 * 6 * (1 + 6 + 15 - 3)
+    assert masks_cost(SearchShape.of_lists(three, 1, negations=False), 3).fixed == 2 * 3 * (1 + 3 + 3)
 
 
 def test_pairs_are_refused_by_their_own_limit_of_options():
@@ -121,11 +121,11 @@ def test_the_cost_of_another_loss_than_errors_needs_no_table_of_it(monkeypatch):
     """A plan asks for the costs of many searches, and tables of many classes are large."""
     monkeypatch.setattr(Loss, "of", lambda *_: pytest.fail("a table was made"))
     space = Space.of_trees(schema_of(*[Integer(0, 9, (1, 3, 5))] * 3, classes=200))
-    assert space_cost(Outline.of(space), 2, "mixed").seconds() > space_cost(Outline.of(space), 2).seconds()
+    assert space_cost(SearchShape.of(space), 2, "mixed").seconds() > space_cost(SearchShape.of(space), 2).seconds()
 
 
 def test_more_patterns_more_classes_and_more_states_take_longer():
-    two, three = (Outline.of_lists(schema_of(*[Boolean()] * 20, classes=n), 1, negations=True) for n in (2, 3))
+    two, three = (SearchShape.of_lists(schema_of(*[Boolean()] * 20, classes=n), 1, negations=True) for n in (2, 3))
     one = masks_cost(two, 3)
     assert 0 < one.seconds(0) < one.seconds(100) < one.seconds(1000)
     assert one.seconds(100) < masks_cost(three, 3).seconds(100)
@@ -140,7 +140,7 @@ BOOLEANS = schema_of(*[Boolean()] * 20)
 @given(schemas.map(Space.of_trees), st.integers(1, 4))
 def test_the_cost_by_contingency_tables_is_of_the_boxes_and_tables_that_are_gone_through(space, depth):
     boxes = Boxes.of(space, depth)
-    told = cubes_cost(Outline.of(space), boxes.sizes)
+    told = cubes_cost(SearchShape.of(space), boxes.sizes)
     groups = [group for choices in range(depth) for group in boxes.groups(choices)]
     cells = [prod(boxes.axes[axis].n_bins for axis in group.axes) for group in groups]
     width = sum(axis.n_bins for axis in boxes.axes)
@@ -154,19 +154,19 @@ def test_the_cost_by_contingency_tables_is_of_the_boxes_and_tables_that_are_gone
 
 
 def test_many_booleans_are_counted_by_masks_and_numbers_with_many_cut_points_by_tables():
-    assert space_cost(Outline.of(Space.of_trees(BOOLEANS)), 4).method == "masks"
-    assert space_cost(Outline.of(Space.of_trees(NUMBERS)), 3).method == "cubes"
+    assert space_cost(SearchShape.of(Space.of_trees(BOOLEANS)), 4).method == "masks"
+    assert space_cost(SearchShape.of(Space.of_trees(NUMBERS)), 3).method == "cubes"
     of_two_literals = list_space(schema_of(Boolean(), Boolean()), 2)  # what they leave is no box
-    assert space_cost(Outline.of(of_two_literals), 2).method in {"masks", "pairs"}
-    assert space_cost(Outline.of(Space.of_trees(NUMBERS)), 0).states == 0
+    assert space_cost(SearchShape.of(of_two_literals), 2).method in {"masks", "pairs"}
+    assert space_cost(SearchShape.of(Space.of_trees(NUMBERS)), 0).states == 0
     as_wide_as_adult = schema_of(*[Integer(0, 99, tuple(range(10, 60, 5)))] * 6, *[Categorical(WORDS)] * 2)
-    told = space_cost(Outline.of_lists(as_wide_as_adult, 1, negations=True), 4)
+    told = space_cost(SearchShape.of_lists(as_wide_as_adult, 1, negations=True), 4)
     assert told.method == "cubes"  # by masks it would take half an hour
 
 
 def test_the_cost_by_tables_hardly_grows_with_the_patterns():
-    told = space_cost(Outline.of(Space.of_trees(NUMBERS)), 3)
-    masks = masks_cost(Outline.of_trees(NUMBERS), 3)
+    told = space_cost(SearchShape.of(Space.of_trees(NUMBERS)), 3)
+    masks = masks_cost(SearchShape.of_trees(NUMBERS), 3)
     assert told.seconds(100_000) < 10 * told.seconds(1000)
     assert masks.seconds(100_000) > 40 * masks.seconds(1000)
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.learn.search import lattice
-from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take, exhaustive_levels
+from hedgerow.learn.search.lattice import InnerNode, LeafNode, PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
 from hedgerow.learn.search.semirings import all_models, least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
@@ -62,7 +62,7 @@ def in_support(found, model, table, min_rows):
 
 
 def options_in(model):
-    return 1 + options_in(model.caught) + options_in(model.left) if isinstance(model, Take) else 0
+    return 1 + options_in(model.caught) + options_in(model.left) if isinstance(model, InnerNode) else 0
 
 
 @pytest.mark.parametrize("examples", SIZES)
@@ -165,7 +165,7 @@ def test_a_single_leaf_is_the_model_of_depth_zero():
     found = Models(Space.of_trees(THREE), 0)
     table = Table(THREE, (((0, 0, 0), 1, 2), ((1, 2, 0), 0, 1)))
     walked = search(table, found, least_loss(0.0)).walk([], pytest.fail, lambda counts: int(counts.argmax()))
-    assert walked == Stop(1)
+    assert walked == LeafNode(1)
 
 
 def test_the_normaliser_of_one_rule_is_what_the_formula_says():
@@ -419,5 +419,5 @@ def test_the_branches_have_the_names_that_models_give_them():
     found = Models(Space.of_trees(schema), 1)
     searched = search(table, found, least_loss(0.0))
     walked = searched.walk(searched.sweep(), lambda w: int(w.argmin()), lambda counts: int(counts.argmax()))
-    assert walked == Take(0, caught=Stop(1), left=Stop(0))
+    assert walked == InnerNode(0, caught=LeafNode(1), left=LeafNode(0))
     assert (CAUGHT, LEFT) == (0, 1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hedgerow.learn.search import cost
 from hedgerow.learn.search import pairs as module
 from hedgerow.learn.search import sampler as sampling
-from hedgerow.learn.search.cost import Outline, pairs_cost, space_cost
+from hedgerow.learn.search.cost import SearchShape, pairs_cost, space_cost
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.pairs import Pairs, PairValues
@@ -104,7 +104,7 @@ def test_after_chosen_rules_the_options_are_those_that_imply_none_of_them():
     pairs = Pairs.of(space, 2)
     assert (pairs.open(np.arange(space.n_options)) == ~space.closed).all()
     assert sorted(np.concatenate([group.options for group in pairs.groups]).tolist()) == list(range(space.n_options))
-    assert {group.cells.shape[1] for group in pairs.groups} <= {cells for _, cells, _ in Outline.of(space).pairs}
+    assert {group.cells.shape[1] for group in pairs.groups} <= {cells for _, cells, _ in SearchShape.of(space).pairs}
 
 
 @pytest.mark.parametrize(
@@ -129,14 +129,14 @@ def only(monkeypatch, place):
 
 def test_the_cost_of_pairs_follows_from_the_schema(monkeypatch):
     space = list_space(schema_of(Categorical(tuple("abcd")), Integer(0, 9, (3, 5)), Boolean()), 2)
-    told = pairs_cost(Outline.of(space), 2)
+    told = pairs_cost(SearchShape.of(space), 2)
     n = space.n_options
     assert (told.options, told.states, told.evaluations) == (n, 1 + n, n + n * n)
     assert told.largest == 4 * 3 * n
-    assert space_cost(Outline.of(space), 2).method in {"masks", "pairs"}
+    assert space_cost(SearchShape.of(space), 2).method in {"masks", "pairs"}
     for place, work in ((3, (4 + 3 + 2 + 4 * 3 + 4 * 2 + 3 * 2) * n), (4, 6**2)):  # numbers, and tables
         only(monkeypatch, place)
-        assert pairs_cost(Outline.of(space), 2).fixed == work
+        assert pairs_cost(SearchShape.of(space), 2).fixed == work
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -151,14 +151,14 @@ def test_the_cost_tells_every_multiplication(monkeypatch, depth):
     space = list_space(schema_of(Categorical(tuple("abcd")), Integer(0, 9, (3, 5)), Boolean(missing="bin")), 2)
     values(Table(space.candidates.schema, (((0, 0, 0), 1, 5),)), space, depth, all_models(1.0, constant(0.5)))
     only(monkeypatch, 2)
-    assert pairs_cost(Outline.of(space), depth).fixed == sum(done)
+    assert pairs_cost(SearchShape.of(space), depth).fixed == sum(done)
     assert (sum(done) > 0) == (depth > 1)
 
 
 def test_pairs_on_wide_attributes_are_told_to_take_longer_than_as_many_on_narrow_ones():
     """Measured on one core: 37 s for two attributes of 95 values, 9,215 candidates; 1.3 s for 8,226 narrow ones."""
     wide, narrow = (
-        pairs_cost(Outline.of_lists(schema_of(*kinds), 2, negations=negations), 2)
+        pairs_cost(SearchShape.of_lists(schema_of(*kinds), 2, negations=negations), 2)
         for kinds, negations in (
             ([Categorical(tuple(range(95)))] * 2, False),
             ([Integer(0, 99, (10, 20, 30, 40, 50, 60))] * 4 + [Categorical(tuple("abcdefgh"))] * 2, True),
@@ -173,7 +173,7 @@ def test_pairs_on_wide_attributes_are_told_to_take_longer_than_as_many_on_narrow
 
 def test_pairs_on_many_narrow_attributes_are_told_the_time_they_take():
     """Measured on one core: 2.2 s for 1,000 patterns and 5.2 s for 10,000 of 25 numbers of two cut points."""
-    told = space_cost(Outline.of(list_space(schema_of(*[Integer(0, 99, (30, 60))] * 25), 2)), 2)
+    told = space_cost(SearchShape.of(list_space(schema_of(*[Integer(0, 99, (30, 60))] * 25), 2)), 2)
     assert (told.method, told.options, told.is_quick) == ("pairs", 7625, True)
     assert 2.2 / 2 < told.seconds(1000) < 2 * 2.2
     assert 5.2 / 2 < told.seconds(10_000) < 2 * 5.2

@@ -121,7 +121,7 @@ class _Joint:
         self._check()
 
     def _check(self) -> None:
-        if self._base.for_counts and len(self._parts) > 1:
+        if self._base.counts_epsilon and len(self._parts) > 1:
             problem = "expected candidates with the same attributes, or a draw alone, got others, and counts or means"
             raise ArgumentError(f"{problem} of leaves; set release_counts=False, and release_means=False of numbers.")
         passes = sum(accumulate((len(part[1]) for part in self._parts[:-1]), mul, initial=1))

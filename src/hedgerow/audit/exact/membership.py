@@ -178,7 +178,7 @@ def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells) -> "Exact
         learner=str(estimator),
         epsilon=float(estimator.epsilon or 0),
         weight=whole_weight(draw, cells.tally.schema),
-        epsilon_of_counts=float(draw.for_counts),
+        epsilon_of_counts=float(draw.counts_epsilon),
         loss=draw.score,
         error_probability=(np.exp(outcomes.without) * is_wrong).sum(axis=1),
         advantage=np.abs(inside - outside).sum(axis=1) / 2,  # the total variation
@@ -195,7 +195,7 @@ def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells) -> "Exact
 
 def whole_weight(draw: DrawProbabilities, schema: Schema) -> float:
     """Return the weight of a loss of 1 of a row of the largest weight, if rows have weights."""
-    if schema.weight is not None and draw.for_counts:
+    if schema.weight is not None and draw.counts_epsilon:
         raise ArgumentError("expected release_means=False where rows have weights, got True.")
     weight = float(draw.weight) * schema.steps
     if weight > MOST_WEIGHT:

@@ -63,7 +63,7 @@ class DrawOutcomes:
 
     def largest_ratio(self, levels: Index) -> Floats:
         """Return the largest logarithm of a likelihood ratio of releases with and without the row, either way."""
-        return np.abs(self.log_ratios(levels)).max(axis=1) + float(self.draw.for_counts)
+        return np.abs(self.log_ratios(levels)).max(axis=1) + float(self.draw.counts_epsilon)
 
     def membership(self, levels: Index) -> tuple[Floats, Floats]:
         n_outcomes = self.without.size * (int(self.draw.added[0].sum()) + 1)

@@ -23,7 +23,7 @@ from hedgerow.learn.scorecard.smoothing import (
     Evidence,
     Part,
     Prior,
-    Smoothed,
+    SmoothedValues,
     newton_step,
     smoothed,
 )
@@ -225,7 +225,7 @@ class ClassFit(Fit):
 
     def _by_histogram(
         self, share: float, own: Floats, released: Floats, variance: float, priors: Sequence[Floats], nothing: float
-    ) -> tuple[Smoothed, Evidence]:
+    ) -> tuple[SmoothedValues, Evidence]:
         """Go on from the linear step with Newton's: log-odds of a class that is nearly alone are far from linear."""
         linear, evidence = super()._by_histogram(share, own, released, variance, priors, nothing)
         if not self._binary:

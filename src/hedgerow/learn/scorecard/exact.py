@@ -21,7 +21,7 @@ _MOST_STEPS = 10_000
 
 
 @dataclass(frozen=True)
-class Fitted:
+class LogOdds:
     """Log-odds of a regression."""
 
     base: Floats  # those of every row: one number for two classes, those of the second; or one for each class
@@ -54,7 +54,7 @@ class Regression:
         self.schema, self.bins, self.counts = schema, bins[order], counts[order]
         self._codes = [np.linalg.cholesky(np.linalg.inv(PRIOR.of(attribute))) for _, attribute in schema.attributes]
 
-    def fit(self, attributes: Sequence[int], strength: float, counts: Integers | None = None) -> Fitted:
+    def fit(self, attributes: Sequence[int], strength: float, counts: Integers | None = None) -> LogOdds:
         """Return the regression on some attributes; a row in all, shared by the classes, is added to the counts."""
         # Columns are the bins times a root of the prior's covariance, for which the prior's penalty is that of ridge
         # regression.
@@ -68,7 +68,7 @@ class Regression:
         weights = np.concatenate([*(counts[each, c] for c, each in enumerate(held)), np.full(k, 1 / k)])
         if not attributes:
             shares = np.bincount(labels, weights)
-            return Fitted(np.log(shares[1:] / shares[:1]) if k == 2 else np.log(shares), {})
+            return LogOdds(np.log(shares[1:] / shares[:1]) if k == 2 else np.log(shares), {})
         from sklearn.linear_model import LogisticRegression  # takes long to import
 
         solver = "newton-cholesky" if k == 2 else "lbfgs"
@@ -76,7 +76,7 @@ class Regression:
         ends = np.cumsum([self._codes[i].shape[0] for i in attributes])[:-1]
         parts = np.split(model.coef_.T, ends)
         values = {i: np.asarray(self._codes[i] @ p, dtype=np.float64) for i, p in zip(attributes, parts, strict=True)}
-        return Fitted(model.intercept_, values)
+        return LogOdds(model.intercept_, values)
 
     def choose(self, most: int) -> list[int]:
         """Return attributes, each that whose bins raise the likelihood most by one Newton step, given those before."""
@@ -112,7 +112,7 @@ class Regression:
         return STRENGTHS[int(np.argmin(losses))]
 
 
-def centred(fitted: Fitted, regression: Regression, monotone: Mapping[str, Direction]) -> Fitted:
+def centred(fitted: LogOdds, regression: Regression, monotone: Mapping[str, Direction]) -> LogOdds:
     """Return log-odds by bin that are 0 on average over the rows, monotone where they shall be."""
     base, values, schema = fitted.base, dict[int, Floats](), regression.schema
     rows = regression.counts.sum(axis=1)
@@ -124,11 +124,11 @@ def centred(fitted: Fitted, regression: Regression, monotone: Mapping[str, Direc
             part.make_monotone(monotone[name], attribute.n_known)
         base = base + part.centred()
         values[i] = part.values
-    return Fitted(base, values)
+    return LogOdds(base, values)
 
 
 def rounded_card(
-    fitted: Fitted, regression: Regression, points: int, monotone: Mapping[str, Direction]
+    fitted: LogOdds, regression: Regression, points: int, monotone: Mapping[str, Direction]
 ) -> tuple[Mapping[int, Integers], Floats, float]:
     """Return the whole points, the base and the log-odds of a point, with the least log-loss of several such sizes."""
     # For each, the points of a column and its base are rounded one after the other, by the second derivative of the
@@ -143,14 +143,14 @@ def rounded_card(
         columns = [one_by_one(v / unit, form, limits, rising) for v, form in zip(values.T, forms, strict=True)]
         base, *parts = np.split(np.column_stack(columns), np.cumsum([1, *sizes])[:-1])
         whole = dict(zip(fitted.values, parts, strict=True))
-        odds = Fitted(base[0] * unit, {i: each * unit for i, each in whole.items()}).log_odds(regression.bins)
+        odds = LogOdds(base[0] * unit, {i: each * unit for i, each in whole.items()}).log_odds(regression.bins)
         loss = log_loss(odds, regression.counts)
         if loss < least:
             best, least = (whole, base[0], float(unit)), loss
     return best
 
 
-def _forms(fitted: Fitted, regression: Regression) -> list[Floats]:
+def _forms(fitted: LogOdds, regression: Regression) -> list[Floats]:
     """Return for each column the second derivative of the log-loss by base and bins, with a quarter for each bin."""
     n, rows = len(regression.bins), regression.counts.sum(axis=1)
     ones = [csr_array(np.ones((n, 1)))]
@@ -163,7 +163,7 @@ def _forms(fitted: Fitted, regression: Regression) -> list[Floats]:
     return [(X.T @ (X * each[:, None])).toarray() + np.eye(n_columns) / 4 for each in weights.T]
 
 
-def _rising(fitted: Fitted, regression: Regression, monotone: Mapping[str, Direction]) -> Sequence[Index]:
+def _rising(fitted: LogOdds, regression: Regression, monotone: Mapping[str, Direction]) -> Sequence[Index]:
     """Return the places, the base being the first, along which points may only rise."""
     found: list[Index] = []
     start = 1

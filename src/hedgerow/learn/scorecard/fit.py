@@ -23,7 +23,7 @@ from hedgerow.learn.scorecard.smoothing import (
     Evidence,
     Part,
     Prior,
-    Smoothed,
+    SmoothedValues,
     smoothed,
 )
 from hedgerow.learn.scorecard.spending import (
@@ -47,7 +47,7 @@ class Fit:
     """
 
     redundancy: ClassVar[float] = 0.25  # values are times how many attributes tell something to the power of minus this
-    of_residuals = 0.25  # of the prior's standard deviations: what the residuals may still change
+    residual_prior_scale = 0.25  # of the prior's standard deviations: what the residuals may still change
     least_share: ClassVar[float] = 0.01  # of a class
     histograms_of: ClassVar[str] = "classes"  # what histograms are of, on the card
 
@@ -175,7 +175,7 @@ class Fit:
         priors = [self._prior(width).of(self._schema.attributes[place][1]) for width in widths]
         shares = self._shares[1:] if self._binary else self._shares
         own = table[:, 1:] if self._binary else table
-        found: list[Smoothed] = []
+        found: list[SmoothedValues] = []
         evidence: list[Evidence] = []
         for share, column in zip(shares, own.T, strict=True):
             one, said = self._by_histogram(share, column, table.sum(axis=1), variance, priors, nothing)
@@ -189,7 +189,7 @@ class Fit:
 
     def _by_histogram(
         self, share: float, own: Floats, released: Floats, variance: float, priors: Sequence[Floats], nothing: float
-    ) -> tuple[Smoothed, Evidence]:
+    ) -> tuple[SmoothedValues, Evidence]:
         """Return the values of one column, and the evidence on them, from released rows by bin of its class and all."""
         noise = variance * ((1 - share) ** 2 + (len(self._shares) - 1) * share**2)
         slopes, spread = self._growth(share, np.maximum(released, 0))
@@ -198,16 +198,15 @@ class Fit:
         return found, Evidence.of(np.zeros(len(sums)), sums, slopes, noise)
 
     def _refine(self, parts: Sequence[Part], kept: Any, changes: Mapping[int, Integers]) -> Mapping[int, Integers]:
-        """Correct the values attribute by attribute, by the residuals that the others leave.
+        """Correct the values attribute by attribute, by the residuals that the other attributes leave.
 
-        Changes of values that `kept` has not yet come and go. What earlier releases say of an attribute counts the less
-        the more the log-odds of its bins may have changed with those of other attributes: by `of_residuals` of the
-        prior's standard deviations.
+        `changes` of values are not yet in `kept` when the call begins or ends. Evidence of earlier releases counts the
+        less, the more the log-odds of a bin may have changed with other attributes (`residual_prior_scale`).
         """
         for part in parts:
             before = whole_log_odds(part.values)
             prior = self._prior().of(self._schema.attributes[part.attribute][1])
-            changed: Floats = self.of_residuals**2 * np.diag(np.linalg.inv(prior)).astype(np.float64)
+            changed: Floats = self.residual_prior_scale**2 * np.diag(np.linalg.inv(prior)).astype(np.float64)
             residuals, noise = self._residuals(kept, part, changes)
             for column, (sums, slopes, spreads) in enumerate(residuals):
                 values = part.values[:, column]

@@ -79,7 +79,7 @@ class NumberFit(Fit):
     """One fit of a number: values are shares of its range."""
 
     redundancy: ClassVar[float] = 0.5
-    of_residuals = 0.35
+    residual_prior_scale = 0.35
     least_share: ClassVar[float] = 0.0
     histograms_of: ClassVar[str] = "number"
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from hedgerow.learn.chosen_attributes import LEAST, Choice, default_parts, least_noise
+from hedgerow.learn.chosen_attributes import LEAST, AttributeChoice, default_parts, least_noise
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.releases import Branch, Nested, PlannedRelease, PlannedReleases, rho_of
 from hedgerow.learn.scorecard.counts import STEPS
@@ -124,12 +124,12 @@ class ScorecardPlan(Plan):
         """The number of rows times ε from which values are refined by residuals."""
         raise NotImplementedError
 
-    def choice(self, rows: float) -> Choice:
+    def choice(self, rows: float) -> AttributeChoice:
         """Return how many attributes are used, and how this and later releases are paid for, by a number of rows."""
-        return Choice.of(self.ways, self.schema, rows, self.most, refined_from=self.refined_from)
+        return AttributeChoice.of(self.ways, self.schema, rows, self.most, refined_from=self.refined_from)
 
     @property
-    def is_better_with_delta(self) -> bool:
+    def may_use_delta(self) -> bool:
         """Whether noise with δ may be less than without, whatever the number of rows."""
         number = min(self.most or len(self.schema), len(self.schema))
         return any(not least_noise(self.ways, self.schema, number, refines=one).is_pure for one in (False, True))

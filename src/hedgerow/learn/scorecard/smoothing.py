@@ -42,7 +42,7 @@ class Prior:
 
 
 @dataclass(frozen=True)
-class Smoothed:
+class SmoothedValues:
     """Log-odds by bin of one attribute."""
 
     values: Floats  # the log-odds
@@ -80,13 +80,13 @@ class Evidence:
         means = self.information * self.means + other.information * other.means
         return Evidence(means / information, information)
 
-    def smoothed(self, sampling: Floats, prior: Floats) -> Smoothed:
+    def smoothed(self, sampling: Floats, prior: Floats) -> SmoothedValues:
         """Return the posterior mean of the log-odds, given the variances of their sampling error and a precision."""
         precision = 1 / (1 / self.information + sampling)
         posterior = np.linalg.inv(np.diag(precision) + prior)
         gain = posterior * precision
         gap = posterior - without_noise(1 / np.maximum(sampling, LEAST_SLOPE), prior)
-        return Smoothed(gain @ self.means, (gain / self.information) @ gain.T, gain, gap)
+        return SmoothedValues(gain @ self.means, (gain / self.information) @ gain.T, gain, gap)
 
 
 def without_noise(precision: Floats, prior: Floats) -> Floats:
@@ -106,7 +106,7 @@ def smoothed(
     noise: Floats | float,
     priors: Sequence[Floats],
     nothing: float = 0.0,
-) -> Smoothed:
+) -> SmoothedValues:
     # A bin's sum is about its slope times its log-odds, with the variance of the rows and that of the noise: weighted
     # least squares, with the prior. Several priors, and with weight `nothing` that all log-odds are 0, are averaged by
     # how likely they make the sums.
@@ -121,7 +121,7 @@ def smoothed(
     gap = np.tensordot(
         weights, inverses - without_noise(slopes**2 / np.maximum(spreads, LEAST_SLOPE), np.array(priors)), 1
     )
-    return Smoothed(gain @ sums, (gain * noise) @ gain.T, gain * slopes, gap)
+    return SmoothedValues(gain @ sums, (gain * noise) @ gain.T, gain * slopes, gap)
 
 
 def newton_step(found: Floats, noise: float, prior: Floats) -> Array:

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from hedgerow.boundary.arrays import Floats, Index, Mask, Whole
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import TYPICAL_PATTERNS, Outline, space_cost
+from hedgerow.learn.search.cost import TYPICAL_PATTERNS, SearchShape, space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.last_two import LastTwo
-from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take, enough
+from hedgerow.learn.search.lattice import InnerNode, LeafNode, Node, PatternMatrix, Search, enough
 from hedgerow.learn.search.losses import FINE_STEPS, Loss, Objective
 from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.semirings import least_loss
@@ -253,7 +253,7 @@ def _distinct(masks: NDArray[np.uint8]) -> tuple[Index, Index]:
 class Optimum:
     """The best model that was found, and what was proven of it."""
 
-    model: Take | Stop  # the model
+    model: Node  # the model
     objective: float  # its loss in rows, each rule or split counting for the penalty more
     lower_bound: float  # A lower bound on the objective of any model within the settings
     n_states: int  # states that were visited
@@ -271,7 +271,7 @@ def find_optimum(
     space = replace(space, options=space.options[supported])
     depth = min(settings.depth, space.n_options)
     patterns = max(TYPICAL_PATTERNS, len(tally.bins_and_counts()[0]))
-    cost = space_cost(Outline.of(space), depth, settings.objective, patterns)
+    cost = space_cost(SearchShape.of(space), depth, settings.objective, patterns)
     affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
     kind = {"cubes": Boxes, "pairs": Pairs}.get(cost.method) if cost.is_sensible and affordable else None
     states, start = None if kind is None else kind.of(space, depth), time.monotonic()
@@ -293,8 +293,12 @@ def _supported(tally: Tally, space: Space, settings: SearchSettings) -> Index:
 def _renamed(found: Optimum, options: Index) -> Optimum:
     """Return a model of some options as one of all."""
 
-    def named(part: Take | Stop) -> Take | Stop:
-        return part if isinstance(part, Stop) else Take(int(options[part.option]), named(part.caught), named(part.left))
+    def named(part: Node) -> Node:
+        return (
+            part
+            if isinstance(part, LeafNode)
+            else InnerNode(int(options[part.option]), named(part.caught), named(part.left))
+        )
 
     return replace(found, model=named(found.model))
 
@@ -388,10 +392,10 @@ def _best_of(
     levels: list[PrunedLevel],
     last: Floats | None = None,
     here: Mask | None = None,
-) -> Take | Stop:
+) -> Node:
     """Return the best model below the levels' first state; of the last level, the values with two choices left."""
 
-    def two(index: int, live: Mask) -> Take | Stop:
+    def two(index: int, live: Mask) -> Node:
         below = replace(settings, depth=2)
         return _best_of(rows, below, expand(rows, below, root=levels[-1].states[[index]]).levels, here=live)
 
@@ -400,8 +404,8 @@ def _best_of(
     return search.walk(values, choose, rows.loss.best, here, two if last is not None else None)
 
 
-def _objective(rows: PatternMatrix, settings: SearchSettings, model: Take | Stop, here: np.ndarray) -> float:
-    if isinstance(model, Stop):
+def _objective(rows: PatternMatrix, settings: SearchSettings, model: Node, here: np.ndarray) -> float:
+    if isinstance(model, LeafNode):
         return float(rows.loss.totals(rows.totals(here)[:, 0])[model.value]) / rows.loss.steps
     caught = rows.caught(model.option)
     parts = ((model.caught, here & caught), (model.left, here & ~caught))

@@ -58,7 +58,7 @@ _SECONDS = {
 
 
 @dataclass(frozen=True)
-class Outline:
+class SearchShape:
     """Sizes of all rule lists over some candidates, or all trees over some tests: equal to that of the space itself."""
 
     schema: Schema
@@ -272,20 +272,20 @@ def _seconds(of: tuple[str, bool], work: Sequence[float], of_patterns: Sequence[
     return _START + sum(each[: len(work)]), sum(each[len(work) :])
 
 
-def masks_cost(outline: Outline, depth: int, objective: Objective = "errors") -> Cost:
+def masks_cost(shape: SearchShape, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all sets of fewer than `depth` sides, counted by masks."""
-    n, classes, values = outline.n_options, outline.schema.target.n_levels, _n_losses(outline, objective)
-    sides = n * len(outline.branches)
+    n, classes, values = shape.n_options, shape.schema.target.n_levels, _n_losses(shape, objective)
+    sides = n * len(shape.branches)
     taken = range(min(depth, sides + 1))
     states = sum(comb(sides, size) for size in taken)
     # Of those with both sides of a boolean, which hold no row, nothing is weighed.
-    booleans = outline.literals.get((2 // len(outline.branches), 2), 0) if outline.longest == 1 else 0
+    booleans = shape.literals.get((2 // len(shape.branches), 2), 0) if shape.longest == 1 else 0
     both = min(booleans, sides // 2)
     of_some = (comb(both, k) * 2**k * comb(sides - 2 * both, size - k) for size in taken for k in range(size + 1))
     weighed = sum(of_some) * n
     of_each = (weighed * classes, weighed * values), (weighed * classes, states * classes, n)
     fixed, each = _seconds(("masks", _has_differences(classes, values)), *of_each)
-    return Cost(n, states, states * n, classes, fixed=fixed, each=each, cells=outline.cells)
+    return Cost(n, states, states * n, classes, fixed=fixed, each=each, cells=shape.cells)
 
 
 def _has_differences(classes: int, values: int) -> bool:
@@ -293,16 +293,16 @@ def _has_differences(classes: int, values: int) -> bool:
     return classes == 2 and not values
 
 
-def _n_losses(outline: Outline, objective: Objective) -> int:
+def _n_losses(shape: SearchShape, objective: Objective) -> int:
     """Return of how many values of a leaf losses are summed: of errors none, which need no sum."""
-    return 0 if objective == "errors" else n_values(objective, outline.schema.target.n_levels)
+    return 0 if objective == "errors" else n_values(objective, shape.schema.target.n_levels)
 
 
-def cubes_cost(outline: Outline, sizes: Sizes, objective: Objective = "errors") -> Cost:
+def cubes_cost(shape: SearchShape, sizes: Sizes, objective: Objective = "errors") -> Cost:
     """Return the cost of all boxes within fewer choices than the depth, counted by contingency tables."""
-    choices, n, classes = range(sizes.depth), outline.n_options, outline.schema.target.n_levels
+    choices, n, classes = range(sizes.depth), shape.n_options, shape.schema.target.n_levels
     boxes, tables = list(map(sizes.count, choices)), sum(map(sizes.count_tables, choices))
-    values = _n_losses(outline, objective)
+    values = _n_losses(shape, objective)
     is_two = _has_differences(classes, values)
     counted = 1 if is_two else classes
     numbers = sum(map(sizes.count_cells, choices)) * sum(bins * times for bins, times in sizes.bins)
@@ -312,14 +312,14 @@ def cubes_cost(outline: Outline, sizes: Sizes, objective: Objective = "errors") 
     added = counted * tables * sum(times for _, times in sizes.bins)
     fixed, each = _seconds(("cubes", is_two), work, (added,))
     largest = (2 if classes == 2 else classes) * sizes.largest_table(n)
-    return Cost(n, sum(boxes), sum(boxes) * n, classes, "cubes", largest, fixed, each, outline.cells)
+    return Cost(n, sum(boxes), sum(boxes) * n, classes, "cubes", largest, fixed, each, shape.cells)
 
 
-def pairs_cost(outline: Outline, depth: int, objective: Objective = "errors") -> Cost:
+def pairs_cost(shape: SearchShape, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all lists of up to two rules of up to two literals, counted by contingency tables."""
-    n, classes, groups = outline.n_options, outline.schema.target.n_levels, outline.pairs
+    n, classes, groups = shape.n_options, shape.schema.target.n_levels, shape.pairs
     single, cells = sum(times for *_, times in groups), sum(cells * times for _, cells, times in groups)
-    states, is_deep, values = 1 + n * (depth > 1), depth > 1, _n_losses(outline, objective)
+    states, is_deep, values = 1 + n * (depth > 1), depth > 1, _n_losses(shape, objective)
     is_two = _has_differences(classes, values)
     counted, tables = (1 if is_two else 2 * classes), single**2 if is_deep else single
     # For one class, of all cells' tables, and of them, by the cells that each option catches
@@ -327,20 +327,22 @@ def pairs_cost(outline: Outline, depth: int, objective: Objective = "errors") ->
     work = (n, counted * states * n, counted * products, counted * cells * n * is_deep, tables, states * n * values)
     fixed, each = _seconds(("pairs", is_two), work, (counted * tables * is_deep + single * (1 + 2 * classes),))
     largest = max(cells for _, cells, _ in groups) * n * (1 if is_two else classes)
-    return Cost(n, states, states * n, classes, "pairs", largest, fixed, each, outline.cells)
+    return Cost(n, states, states * n, classes, "pairs", largest, fixed, each, shape.cells)
 
 
-def space_cost(outline: Outline, depth: int, objective: Objective = "errors", patterns: int = TYPICAL_PATTERNS) -> Cost:
+def space_cost(
+    shape: SearchShape, depth: int, objective: Objective = "errors", patterns: int = TYPICAL_PATTERNS
+) -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less.
 
     `patterns` are a table's own only where nothing is private.
     """
-    n, masks = outline.n_options, masks_cost(outline, depth, objective)
-    is_list = CAUGHT not in outline.branches
-    if is_list and 1 < outline.longest <= MOST_LITERALS and 0 < depth <= MOST_RULES and n <= MOST_PAIRED:
-        other = pairs_cost(outline, depth, objective)
-    elif 0 < depth <= _MOST_CHOICES and 0 < n <= MOST_OPTIONS and (sizes := outline.sizes(depth)) is not None:
-        other = cubes_cost(outline, sizes, objective)
+    n, masks = shape.n_options, masks_cost(shape, depth, objective)
+    is_list = CAUGHT not in shape.branches
+    if is_list and 1 < shape.longest <= MOST_LITERALS and 0 < depth <= MOST_RULES and n <= MOST_PAIRED:
+        other = pairs_cost(shape, depth, objective)
+    elif 0 < depth <= _MOST_CHOICES and 0 < n <= MOST_OPTIONS and (sizes := shape.sizes(depth)) is not None:
+        other = cubes_cost(shape, sizes, objective)
     else:
         return masks
     return min(masks, other, key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))

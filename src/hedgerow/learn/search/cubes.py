@@ -22,7 +22,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Index, Mask, Whole
 from hedgerow.learn.search.boxes import Axes, Block, Boxes, Divisions, Group
-from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Choose, Stop, Take, enough
+from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Choose, InnerNode, LeafNode, Node, enough
 from hedgerow.learn.search.semirings import CLOSED, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, LEFT, product
 from hedgerow.tally import Tally
@@ -155,20 +155,20 @@ class Cubes:
     def total(self, left: int) -> float:
         return (self.values[left][()] if left else np.asarray(self.semiring.leaf(self.rows.total))).item()
 
-    def walk(self, left: int, choose_option: Choose, choose_value: Choose) -> Take | Stop:
+    def walk(self, left: int, choose_option: Choose, choose_value: Choose) -> Node:
         """Build one model of up to `left` choices from the root down, as `Search.walk` does."""
 
-        def below(left: int, box: Box, rows: BoxRows) -> Take | Stop:
+        def below(left: int, box: Box, rows: BoxRows) -> Node:
             if left:
                 stop, options = self._weigh(left, box, rows)
                 taken = np.flatnonzero(options != self.semiring.zero)
                 if place := choose_option(np.append(stop, options[taken])):
                     return take(int(taken[place - 1]), left, box, rows)
-            return Stop(choose_value(rows.total))
+            return LeafNode(choose_value(rows.total))
 
-        def take(option: int, left: int, box: Box, rows: BoxRows) -> Take:
+        def take(option: int, left: int, box: Box, rows: BoxRows) -> InnerNode:
             axis, caught = rows.caught(option)
-            one, parts = self.boxes.axes[axis], list[Take | Stop]()
+            one, parts = self.boxes.axes[axis], list[Node]()
             for branch, mask in ((CAUGHT, caught), (LEFT, ~caught)):
                 part, inside = BoxRows(self.boxes, rows.bins[:, mask], rows.classes[:, mask]), box
                 deeper = left - 1 if branch in self.boxes.space.branches else 0
@@ -176,7 +176,7 @@ class Cubes:
                     child = one.children[branch][box.get(axis, 0), option - one.options.start]
                     inside = {**box, axis: int(child)}
                 parts.append(below(deeper, inside, part))
-            return Take(option, *parts)
+            return InnerNode(option, *parts)
 
         return below(left, {}, self.rows)
 

@@ -127,23 +127,26 @@ class Level(Protocol):
 
 
 @dataclass(frozen=True)
-class Stop:
+class LeafNode:
     """A leaf: the index of its value in the loss, such as its class; None if the label is decided later."""
 
     value: int | None
 
 
 @dataclass(frozen=True)
-class Take:
+class InnerNode:
     """An inner node: the index of its option, and both subtrees."""
 
     option: int
-    caught: Take | Stop
-    left: Take | Stop
+    caught: Node
+    left: Node
 
 
-def value_of(part: Take | Stop) -> int:
-    assert isinstance(part, Stop)
+Node = InnerNode | LeafNode
+
+
+def value_of(part: Node) -> int:
+    assert isinstance(part, LeafNode)
     assert part.value is not None
     return part.value
 
@@ -240,16 +243,16 @@ class Search:
         choose_option: Choose,
         choose_value: Choose,
         rows: Mask | None = None,
-        last: Callable[[int, Mask], Take | Stop] | None = None,
-    ) -> Take | Stop:
+        last: Callable[[int, Mask], Node] | None = None,
+    ) -> Node:
         """Build one model from the root down."""
         # `choose_option` gets the weights of stopping and of the open options and returns the index of one of them;
         # `choose_value` gets the rows of each class in a leaf and returns the index of its value. `rows` are those of
         # the root, shape ``(1, n_patterns)``, all if None; `last` makes the model below a state of the last level.
 
-        def below(depth: int, index: int, rows: Mask) -> Take | Stop:
+        def below(depth: int, index: int, rows: Mask) -> Node:
             if depth == len(self.levels) or index < 0:
-                return Stop(choose_value(self.rows.totals(rows)[:, 0]))
+                return LeafNode(choose_value(self.rows.totals(rows)[:, 0]))
             if last is not None and depth == len(self.levels) - 1:
                 return last(index, rows)
             chosen, level = np.array([index]), self.levels[depth]
@@ -258,13 +261,13 @@ class Search:
             taken = np.flatnonzero(options[0] != self.semiring.zero)
             place = choose_option(np.append(stop, options[0, taken]))
             if not place:
-                return Stop(choose_value(self.rows.totals(rows)[:, 0]))
+                return LeafNode(choose_value(self.rows.totals(rows)[:, 0]))
             option = int(taken[place - 1])
-            parts: list[Take | Stop] = []
+            parts: list[Node] = []
             for branch, part in ((CAUGHT, self.rows.caught(option)), (LEFT, ~self.rows.caught(option))):
                 children = None if following is None else level.children(chosen, branch)
                 parts.append(below(depth + 1, -1 if children is None else int(children[0, option]), rows & part))
-            return Take(option, *parts)
+            return InnerNode(option, *parts)
 
         return below(0, 0, np.ones((1, len(self.rows)), dtype=bool) if rows is None else rows)
 
@@ -290,7 +293,7 @@ class Masks:
         search = self.searches[left]
         return search.semiring.leaf(search.rows.totals(np.ones((1, len(search.rows)), dtype=bool)))[0].item()
 
-    def walk(self, left: int, choose_option: Choose, choose_value: Choose) -> Take | Stop:
+    def walk(self, left: int, choose_option: Choose, choose_value: Choose) -> Node:
         return self.searches[left].walk(self.values[left], choose_option, choose_value)
 
 

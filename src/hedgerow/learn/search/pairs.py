@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.arrays import Floats, Index, Mask
-from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Choose, Stop, Take
+from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Choose, InnerNode, LeafNode, Node
 from hedgerow.learn.search.semirings import CLOSED, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, Space, product
 from hedgerow.tally import Tally
@@ -122,11 +122,11 @@ class PairValues:
         stop, options = self._root(left)
         return self._semiring.plus(stop[None], options[None], np.ones(len(options)))[0].item()
 
-    def walk(self, left: int, choose_option: Choose, choose_label: Choose) -> Take | Stop:
-        def below(left: int, first: int | None, rows: Mask) -> Take | Stop:
+    def walk(self, left: int, choose_option: Choose, choose_label: Choose) -> Node:
+        def below(left: int, first: int | None, rows: Mask) -> Node:
             total = self._classes[:, rows].sum(axis=1)
             if not left:
-                return Stop(choose_label(total))
+                return LeafNode(choose_label(total))
             if first is None:
                 stop, options = self._root(left)
             else:
@@ -134,11 +134,11 @@ class PairValues:
             taken = np.flatnonzero(options != self._semiring.zero)
             place = choose_option(np.append(stop, options[taken]))
             if not place:
-                return Stop(choose_label(total))
+                return LeafNode(choose_label(total))
             option = int(taken[place - 1])
             is_caught = self._catches(option)
-            caught = Stop(choose_label(self._classes[:, rows & is_caught].sum(axis=1)))
-            return Take(option, caught, below(left - 1, option, rows & ~is_caught))
+            caught = LeafNode(choose_label(self._classes[:, rows & is_caught].sum(axis=1)))
+            return InnerNode(option, caught, below(left - 1, option, rows & ~is_caught))
 
         return below(left, None, np.ones(self._classes.shape[1], dtype=bool))
 

@@ -18,9 +18,16 @@ from hedgerow.boundary.arrays import Floats, Integers, Mask
 from hedgerow.errors import ArgumentError, SearchTooLargeError, TooManyRowsError
 from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, Outline, masks_cost
+from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, SearchShape, masks_cost
 from hedgerow.learn.search.cubes import Cubes
-from hedgerow.learn.search.lattice import ExhaustiveLevel, Masks, PatternMatrix, Search, Stop, Take, exhaustive_levels
+from hedgerow.learn.search.lattice import (
+    ExhaustiveLevel,
+    Masks,
+    Node,
+    PatternMatrix,
+    Search,
+    exhaustive_levels,
+)
 from hedgerow.learn.search.losses import Loss, LossTable, Objective
 from hedgerow.learn.search.outside import DrawChances, LeafShares, OutsideBoxes, OutsideMasks
 from hedgerow.learn.search.pairs import Pairs, PairValues
@@ -77,7 +84,7 @@ class Draw:
 
     @cached_property
     def cost(self) -> Cost:
-        return Outline.of(self.space).draw_cost(self.depth, self.objective, draws_size=self.draws_size)
+        return SearchShape.of(self.space).draw_cost(self.depth, self.objective, draws_size=self.draws_size)
 
     @cached_property
     def loss(self) -> Loss:
@@ -101,7 +108,7 @@ class Draw:
             if isinstance(states, Boxes):
                 self._check_outside(states)
             return states
-        cost = masks_cost(Outline.of(self.space), self.depth, self.objective)
+        cost = masks_cost(SearchShape.of(self.space), self.depth, self.objective)
         cost.check("Use rules of one literal (max_literals=1), or fewer rules, to audit a draw exactly.")
         return exhaustive_levels(self.space, self.depth)
 
@@ -145,7 +152,7 @@ class ModelSampler:
             total = sum(len(level.states) for size in plan.sizes for level in states[:size])
         self._progress = _in_public_steps(total, progress)
 
-    def sample(self, weight: float, choose: Choose) -> Take | Stop | None:
+    def sample(self, weight: float, choose: Choose) -> Node | None:
         """Draw a model with probability proportional to ``prior·exp(−weight·loss)``: rules and leaves' values.
 
         None stands for the alternative of the plan.
@@ -252,7 +259,7 @@ def draw_model(tally: Tally, plan: Draw, runner: ReleaseRunner, query: Fact, pro
 
 def draw_models(
     parts: Sequence[tuple[Tally, Draw]], runner: ReleaseRunner, query: Fact, progress: Progress
-) -> list[Take | Stop]:
+) -> list[Node]:
     """Draw one model for each of several tables of different rows, for one charge (parallel composition)."""
     # A row is in one table at most, so that one added row changes the loss of the models of one table only. The
     # described mechanism is that of a draw as large as any of these, with as many siblings.

@@ -36,7 +36,7 @@ from hedgerow.text.messages import describe_argument
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedMechanism:
     """A selection mechanism of SSRL."""
 
     mechanism: Callable[[Fraction, Fraction, int], NoiseMechanism]  # of a choice, by its ε, δ and candidates
@@ -146,37 +146,37 @@ def release_rule_counts(
     return np.array(noisy, dtype=np.int64), [int(first <= second) for first, second in noisy]
 
 
-PUBLISHED: dict[str, Published] = {
-    "smooth-laplace": Published(
+PUBLISHED: dict[str, PublishedMechanism] = {
+    "smooth-laplace": PublishedMechanism(
         lambda epsilon, delta, _: mechanisms.smooth_laplace(epsilon, delta),
         smooth_choice,
         releases=3,
         spends_delta=True,
         unproven=Fact("unproven", mechanism="smooth-laplace"),
     ),
-    "smooth-cauchy": Published(
+    "smooth-cauchy": PublishedMechanism(
         lambda epsilon, *_: mechanisms.smooth_cauchy(epsilon),
         smooth_choice,
         releases=3,
         unproven=Fact("unproven", mechanism="smooth-cauchy"),
     ),
-    "global-laplace": Published(
+    "global-laplace": PublishedMechanism(
         lambda epsilon, *_: mechanisms.global_laplace(epsilon),
         global_choice,
         releases=2,
         unproven=Fact("unproven", mechanism="global-laplace"),
     ),
-    "global-gaussian": Published(
+    "global-gaussian": PublishedMechanism(
         lambda epsilon, delta, _: mechanisms.global_gaussian(epsilon, delta),
         global_choice,
         releases=2,
         spends_delta=True,
         unproven=Fact("unproven", mechanism="global-gaussian"),
     ),
-    "exponential": Published(
+    "exponential": PublishedMechanism(
         lambda epsilon, *_: Exponential(epsilon), global_choice, releases=2, notes=(Fact("rounded_impurity"),)
     ),
-    "noisy-counts": Published(
+    "noisy-counts": PublishedMechanism(
         lambda epsilon, _, candidates: _for_candidates(epsilon, candidates),
         counts_choice,
         releases=2,
@@ -231,7 +231,7 @@ class PublishedRuleList(PrivateSpecification):
         if rows_of(schema.unit) > 1:
             problem = "expected a schema without a unit, or a unit with max_rows=1: SSRL's proofs are for single rows"
             raise ArgumentError(f"{problem}; use PrivateRuleListClassifier.")
-        return GreedyAsPublished(
+        return PublishedListPlan(
             candidates=Candidates.of(schema, int(self.max_literals), negations=bool(self.negations)),
             most=int(self.max_rules) - 1,
             published=PUBLISHED[self.mechanism],
@@ -244,12 +244,12 @@ class PublishedRuleList(PrivateSpecification):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyAsPublished(Plan):
+class PublishedListPlan(Plan):
     """A rule list grown by a mechanism of SSRL."""
 
     candidates: Candidates
     most: int  # how many rules may be chosen
-    published: Published
+    published: PublishedMechanism
     min_remaining: float  # SSRL's λ
     confidence: float  # SSRL's C
     model = "rule list"

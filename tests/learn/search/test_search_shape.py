@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import SchemaError
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import Outline
+from hedgerow.learn.search.cost import SearchShape
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Schema
 from hedgerow.schema.schema import FROM_ROWS
@@ -36,30 +36,30 @@ def has_literals(schema):
 @given(schemas, st.integers(1, 4))
 def test_trees_have_the_outline_of_their_space(schema, depth):
     space = Space.of_trees(schema)
-    outline = Outline.of_trees(schema)
-    assert outline == Outline.of(space)
-    assert outline.n_options == space.n_options
+    shape = SearchShape.of_trees(schema)
+    assert shape == SearchShape.of(space)
+    assert shape.n_options == space.n_options
     boxes = Boxes.of(space, depth)
-    assert outline.sizes(depth) == (boxes.sizes if boxes is not None and boxes.axes else None)
+    assert shape.sizes(depth) == (boxes.sizes if boxes is not None and boxes.axes else None)
 
 
 @given(schemas, st.integers(1, 3), st.booleans())
 def test_lists_have_the_outline_of_their_space(schema, max_literals, negations):
     space = Space.of_lists(Candidates.of(schema, max_literals, negations=negations))
-    outline = Outline.of_lists(schema, max_literals, negations=negations)
-    assert outline == Outline.of(space)
-    assert outline.longest == len(space.candidates.members)
+    shape = SearchShape.of_lists(schema, max_literals, negations=negations)
+    assert shape == SearchShape.of(space)
+    assert shape.longest == len(space.candidates.members)
 
 
 @given(schemas)
 def test_rules_about_two_attributes_are_counted_as_they_come(schema):
-    outline = Outline.of_lists(schema, 2, negations=True)
+    shape = SearchShape.of_lists(schema, 2, negations=True)
     each = [(len(one.literals("x", negations=True)), one.n_bins) for _, one in schema.attributes]
     if not schema.no_guarantee:
         each = [(own, bins) for own, bins in each if own]
         both = [(m * n, size * other) for (m, size), (n, other) in combinations(each, 2)]
         found = Counter[tuple[int, int]]()
-        for own, cells, times in outline.pairs:
+        for own, cells, times in shape.pairs:
             found[own, cells] += times
         assert found == Counter([*each, *both])
 
@@ -78,6 +78,6 @@ def test_ten_thousand_attributes_are_counted_in_half_a_second(kind, learner):
 def test_an_attribute_of_many_values_is_not_laid_out():
     """12,000 values with their negations: a table of options by bins would have 288 million entries."""
     schema, start = schema_of(Categorical(tuple(range(12_000)))), time.process_time()
-    assert Outline.of_lists(schema, 1, negations=True).sizes(2) is None
-    assert Outline.of_trees(schema).n_options == 12_000
+    assert SearchShape.of_lists(schema, 1, negations=True).sizes(2) is None
+    assert SearchShape.of_trees(schema).n_options == 12_000
     assert time.process_time() - start < 5
