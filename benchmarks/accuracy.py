@@ -1,14 +1,14 @@
 """Accuracy of greedy private rule lists.
 
 Test accuracy over 20 splits 70/30, 5 private fits each, K = 5 rules, at most 2 literals, secure noise. Without gender
-and age (Adult) and without race, age and gender (COMPAS). SSRL's smooth-Laplace numbers were measured earlier, from its
-authors' code on such splits, and were not run again here.
+and age (Adult) and without race, age and gender (COMPAS). SSRL's smooth-Laplace numbers were measured earlier with its
+authors' code on splits of this kind, and not repeated here.
 
 {accuracy}
 
-On German (700 training rows, {german_candidates} candidates) no rule list of this size is of use: the majority class
-alone has {german_majority}, and the greedy list without privacy {german_greedy}. The private one is no better than a
-constant either.
+On German (700 training rows, {german_candidates} candidates) rule lists of this size do not help: the majority class
+has {german_majority}, the greedy list without privacy {german_greedy}, and the private list is no better than a
+constant.
 """
 
 import argparse

@@ -1,25 +1,25 @@
-"""Private scorecards beside AIM.
+"""Private scorecards compared with AIM.
 
 AIM (McKenna, Mullins, Sheldon and Miklau, *AIM: An Adaptive and Iterative Mechanism for Differentially Private
-Synthetic Data*, VLDB 2022) measures marginals one after the other, where a model of the whole table is worst. Here it
-knows what is to be predicted: its workload are all triples that hold the label. Logistic regression learns on its
-synthetic rows. Both have the same splits 80/20 and the same bins. AIM has δ = 1e-5 and all of the ρ that ε and δ allow.
-What AIM asks, chooses and spends is the code of dpmm 0.1.9 (Mahiou et al., *dpmm: Differentially Private Marginal
-Models*, 2025), a copy of private-pgm. Its fit of the model to noisy marginals is slow there and was written anew: on
-COMPAS both end at the same squared error. The model has at most 80 MB, as AIM's authors advise, on Adult 2. AIM has the
-best of C = 1, .1 and .01 for each score on the test rows, which nobody knows beforehand. AUROC / log-loss; seconds of
-the processor, of the scorecard with δ and of AIM. DPMM_PYTHON names an interpreter that has dpmm; without it, AIM is
-skipped. Adult has one split, of which AIM takes minutes. Tables of more columns take it longer, and were not run.
-Scorecards were measured again on the same splits with histograms that share noise (with the code of commit afd87a1b,
-before log-odds of a histogram were found by Newton's steps); AIM's rows are from an earlier run.
+Synthetic Data*, VLDB 2022) measures marginals one at a time, choosing the marginal on which its model of the table is
+worst. Here it knows the label: its workload consists of all triples with the label. Logistic regression learns on its
+synthetic rows. Both have the same splits 80/20 and the same bins. AIM has δ = 1e-5 and the full ρ that ε and δ allow.
+The queries, choices and charges of AIM come from the code of dpmm 0.1.9 (Mahiou et al., *dpmm: Differentially Private
+Marginal Models*, 2025), a copy of private-pgm. dpmm's fit of the model to noisy marginals is slow and was
+reimplemented; on COMPAS both reach the same squared error. The model has at most 80 MB, as AIM's authors advise, on
+Adult 2. For each score, AIM uses the best of C = 1, .1 and .01 on the test rows, which would be unknown in practice.
+AUROC / log-loss; processor seconds of the scorecard with δ and of AIM. DPMM_PYTHON names an interpreter that has dpmm;
+without it, AIM is skipped. Adult has one split, on which AIM takes minutes. Tables with more columns take longer and
+were not run. Scorecards were measured again on the same splits with histograms that share noise (with the code of
+commit afd87a1b, before log-odds of a histogram were found by Newton's steps); AIM's rows are from an earlier run.
 
 {aim}
 
-At ε = 0.1 the scorecard without δ has the higher AUROC and the lower log-loss on every table. At ε = 1 AIM's
-AUROC less the scorecard's is {aim_ahead}, without δ and with. In one split of German AIM's rows were all of one class
-at ε = 0.1; it has no AIM.
+At ε = 0.1 the scorecard without δ has the higher AUROC and the lower log-loss on every table. At ε = 1, AIM's AUROC
+minus the scorecard's is {aim_ahead}, without and with δ. In one split of German at ε = 0.1, all of AIM's synthetic rows
+had the same class; this split has no result for AIM.
 
-dpmm asks for other versions of libraries than hedgerow: `python3.11 -m venv v && v/bin/pip install dpmm==0.1.9`. Splits
+dpmm requires different library versions than hedgerow: `python3.11 -m venv v && v/bin/pip install dpmm==0.1.9`. Splits
 take minutes: `aim.py --splits 3 adult`.
 """
 

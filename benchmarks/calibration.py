@@ -1,10 +1,10 @@
 """Calibration of private models.
 
-Are the probabilities of private trees, lists and scorecards right? Adult and COMPAS with the schemas of
+Are the probabilities of private trees, lists and scorecards calibrated? Adult and COMPAS with the schemas of
 `hedgerow.datasets`, ε = 1, 5 splits 70/30, default sizes, trees and lists by `objective="mixed"`. The noise is seeded.
 
-Expected calibration error over ten bins of equal width, its approximate 95 % interval, and what a calibrated model with
-the same probabilities stays below 19 times in 20; means over the splits:
+Expected calibration error over ten bins of equal width, its approximate 95 % interval, and the 95 % quantile of the
+error of a calibrated model with the same probabilities; means over the splits:
 
 **The rows of private scorecards were measured before histograms shared their noise**
 ([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before scorecards had several passes of
@@ -12,10 +12,10 @@ residuals. They have not been measured again; the noise is smaller now.
 
 {calibration}
 
-The error is the mean over rows of how far the share of their bin is from its mean probability. A calibrated model has
-an error above 0, too, since shares of few rows are off by chance. The interval is by the basic bootstrap over test
-rows, which takes that off, about; it begins at 0 if a calibrated model with the same probabilities reaches the error
-more than once in twenty times.
+The error is the mean over rows of the distance between the observed share of their bin and its mean probability. A
+calibrated model also has a positive error, because shares of few rows vary by chance. The interval is a basic bootstrap
+over test rows, which approximately corrects this; it begins at 0 if a calibrated model with the same probabilities
+reaches the error more often than once in twenty times.
 
 The first split ([results/calibration_bins.csv](results/calibration_bins.csv)); lines are exact 95 % intervals of each
 bin (Clopper and Pearson), areas are rows:

@@ -1,17 +1,18 @@
-"""How often intervals of evaluations miss.
+"""Coverage of the intervals of evaluations.
 
-`hr.evaluate` states two 95 % intervals for each measure: for the rows that were counted (noise only), and for other
-rows from the same population (noise and sampling). Models were fitted on half of a table at ε = 1; the other half is
-the population. From it 60 samples were drawn with replacement, and each was evaluated with 5 draws of seeded noise. The
-measure of the sample and of the population are known without noise, so that misses can be counted:
+`hr.evaluate` states two 95 % intervals for each measure: for the counted rows (noise only), and for new rows from the
+same population (noise and sampling). Models were fitted on half of a table at ε = 1; the other half is the population.
+From it 60 samples were drawn with replacement, and each was evaluated with 5 draws of seeded noise. The measure of the
+sample and of the population are known without noise, so that misses can be counted:
 
 {evaluation_misses}
 
-*Missed* is the share of the 300 intervals that do not contain the measure, of which 5 % are allowed. By chance it can
-be up to 9.3 % of the intervals for the noise only (one alarm in a thousand), and up to 15 % of the others, since the
-five draws of a sample share it. *Width* is the median. *Rounded off* is how far the measure of the rows is from the
-same measure without score bands, bins and levels, on average over the samples. The rare class is that of Adult after 19
-of 20 of its rows were left out, 1.6 % of the rows. Numbers: the age of Adult, from 17 to 90 in 32 levels.
+*Missed* is the share of the 300 intervals that do not contain the measure; the nominal share is 5 %. By chance it can
+be up to 9.3 % of the intervals for noise only (one alarm in a thousand), and up to 15 % of the intervals for noise and
+sampling, because the five draws of a sample share its sampling error. *Width* is the median. *Rounded off* is the mean
+distance of the measure from the same measure without score bands, bins and levels. The rare class is the rarer class of
+Adult after removing 19 of 20 of its rows, so that it has 1.6 % of the rows. Numbers: the age of Adult, from 17 to 90 in
+32 levels.
 """
 
 from dataclasses import replace

@@ -1,14 +1,14 @@
 """Accuracy of exact private draws.
 
-20 splits 70/30, 5 fits each, secure noise, pure ε-DP, labels only. *Greedy* is the private model of the same kind and ε
-found rule by rule; the *optimum* is certified, has no minimum support and is not private (for lists of two literals it
-is that of one literal). DP-EBM, a private explainable boosting machine at δ = 1e-5, was measured earlier on such splits
-and not run again here.
+20 splits 70/30, 5 fits each, secure noise, pure ε-DP, labels only. *Greedy* is the private model of the same kind and
+ε, built rule by rule. The *optimum* is certified, has no minimum support and is not private (for lists of two literals,
+it is the optimum with one literal). DP-EBM, a private explainable boosting machine at δ = 1e-5, was measured earlier on
+splits of this kind and not repeated here.
 
 {exact_accuracy}
 
-On Adult, from ε = 0.05 on, a draw from all trees is within half a point of the best tree there is. On German no model
-of this size is of use ([accuracy of greedy lists](accuracy.py)); the exact draw loses least.
+On Adult, from ε = 0.05 on, a draw from all trees is within half a point of the optimal tree. On German, models of this
+size do not help ([accuracy of greedy lists](accuracy.py)); the exact draw loses least.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How far forecasts hold.
+"""Accuracy of forecasts.
 
 This draws 40 default trees and 40 default lists of each of five public tables at two ε, and certifies the best models
 of up to three levels or rules. It leaves out `german_binary`, which chooses attributes first. In percent of the rows,
@@ -7,10 +7,11 @@ four of the tables:
 {forecasts_held}
 
 The mean was within the forecast in {forecasts_within} of {forecasts_cases} cases, of single draws
-{forecasts_draws_within}. Draws may be better than the best model of up to three levels, as they may have more levels.
+{forecasts_draws_within}. Draws can be better than the best model of up to three levels, because they can have more
+levels.
 
-A forecast is of the mean number of errors of draws beside the best model of each size: at most the best one's errors
-and the bound. The band is from the optimum of the largest size to the least of these sums over the sizes. All of it
+A forecast bounds the mean number of errors of draws for each size by the errors of the best model of that size plus a
+bound. The band reaches from the optimum of the largest size to the smallest of these sums over the sizes. The script
 takes about two minutes of one core.
 """
 

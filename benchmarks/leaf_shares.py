@@ -2,18 +2,18 @@
 
 Private trees and rule lists draw labels by errors. From ε = 0.1 on they spend a twentieth of ε on the counts of their
 leaves and store [posterior means of the class shares](../docs/mathematics.md#shares-of-leaves). The alternatives are
-labels alone, with a probability of .75 for the predicted class and the rest shared by the others; a fifth of ε on
+labels alone, with a probability of .75 for the predicted class and .25 shared by the remaining classes; a fifth of ε on
 counts (`release_counts=True`); and probabilities that are drawn with the model (`objective="mixed"`).
 
 Trees of up to three levels on breast cancer, German Credit and HMDA (10 splits 70/30) and on the boolean columns of
-Adult (5 splits), two draws for each split, with the same seeds for all settings.
-Probabilities are at least .001. The calibration error is that of the predicted class, over ten bins of equal width.
-Differences from labels alone are paired, with the standard error over tables and splits.
+Adult (5 splits), two draws for each split, with the same seeds for all settings. Probabilities are at least .001. The
+calibration error refers to the predicted class, over ten bins of equal width. Differences from labels alone are paired,
+with the standard error over tables and splits.
 
 The threshold of ε = 0.1 and the twentieth were chosen on a prototype with seven tables: at ε = 0.05 counts were worse
 than the constant. Whether a table has enough rows for shares at a smaller ε depends on its number of rows, which is
-private, so that the threshold depends on ε alone. The counts decide how far the shares of a leaf are from those of
-other leaves.
+private, so that the threshold depends on ε alone. The counts determine how far the shares of a leaf differ from the
+shares of other leaves.
 
 {leaf_shares}
 """

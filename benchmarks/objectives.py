@@ -1,9 +1,9 @@
 """The default objective of exact draws.
 
 Accuracy / AUROC / log-loss on breast cancer and cardiotocography: means over 20 splits 70/30, 3 draws each, and over
-trees of depth 3 and lists of 2 rules. AUROC of three classes is the mean of each against the others; probabilities are
-clipped at .01. "errors" is the default, since "mixed" loses accuracy at ε = 0.1. The noise is seeded: a public constant
-is chosen, on public tables.
+trees of depth 3 and lists of 2 rules. AUROC of three classes is the one-vs-rest mean; probabilities are clipped at .01.
+"errors" is the default, because "mixed" loses accuracy at ε = 0.1. The noise is seeded: a public constant is chosen, on
+public tables.
 
 {objectives}
 """

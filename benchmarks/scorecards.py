@@ -1,15 +1,16 @@
-"""Private scorecards beside DP-EBM.
+"""Private scorecards compared with DP-EBM.
 
-AUROC / log-loss over 20 splits 80/20, default settings, the schemas of `hedgerow.datasets`; ctg is normal or not. Of
-scorecards then attributes / printed bins of a number (– if there is no number), of trees leaves. *Scorecard* is
-`PrivateScorecardClassifier(epsilon)`, pure ε, and with δ = 1e-5, two draws a split. In the same run: trees of depth 3
-drawn by half of Brier's score and half an error; DP-EBM with δ = 1e-5 on raw columns with the same bounds, and on the
-schema's bins; logistic regression on the bins, without privacy. Probabilities are clipped at 0.0001. The file has
-accuracy, standard errors and the expected calibration error over ten bins of equal width, too. The scorecard's
-constants were chosen on breast_cancer and ctg; the number of rows from which on residuals are asked was compared on the
-other tables, too, so each table here influenced at least one default. Scorecards were measured again on the same splits
-with histograms that share noise (with the code of commit afd87a1b, before log-odds of a histogram were found by
-Newton's steps); the rows of trees and of peers are from earlier runs. The file has the processor seconds of scorecards.
+AUROC / log-loss over 20 splits 80/20, default settings, the schemas of `hedgerow.datasets`; the classes of ctg are
+normal and not normal. Further columns: for scorecards, attributes / printed bins per number (– if there is no number);
+for trees, leaves. *Scorecard* is `PrivateScorecardClassifier(epsilon)`, pure ε, and with δ = 1e-5, two draws a split.
+In the same run: trees of depth 3 drawn by the mean of Brier score and error; DP-EBM with δ = 1e-5 on raw columns with
+the same bounds, and on the schema's bins; logistic regression on the bins, without privacy. Probabilities are clipped
+at 0.0001. The file has accuracy, standard errors and the expected calibration error over ten bins of equal width, too.
+The scorecard's constants were chosen on breast_cancer and ctg; the number of rows from which residuals are queried was
+compared on the remaining tables, too, so each table here influenced at least one default. Scorecards were measured
+again on the same splits with histograms that share noise (with the code of commit afd87a1b, before log-odds of a
+histogram were found by Newton's steps); the rows of trees and of peers are from earlier runs. The file has the
+processor seconds of scorecards.
 
 {all_scorecards}
 """

@@ -1,20 +1,21 @@
 """Merged bins of private scorecards.
 
-What does merging bins after the release cost, and how much shorter is the card? Each split has the same seed with and
-without merging, so that both cards are made of the same noisy counts up to the calibration. The allowance of merging
-([rule](../docs/mathematics.md#merged-bins)) was chosen on COMPAS, German, CTG, breast cancer, diabetes, iris and wine;
-Adult, HMDA and the tables of numbers are held out. What was tried and lost: less weight for bins whose rows are within
-noise of none (on CTG the log-loss rose by .006 and more: there a bin within noise of none may have more rows than the
-average), a fixed allowance of .001 (too little on small tables at ε = 1, too much for the AUROC at ε = 0.1), and curves
-of one turn first (hardly fewer turns).
+How much accuracy does merging bins after the release cost, and how much shorter is the scorecard? Each split has the
+same seed with and without merging, so that both scorecards use the same noisy counts up to the calibration. The
+allowance of merging ([rule](../docs/mathematics.md#merged-bins)) was chosen on COMPAS, German, CTG, breast cancer,
+diabetes, iris and wine; Adult, HMDA and the tables of numbers are held out. Rejected alternatives: less weight for bins
+whose rows are within noise of zero (on CTG the log-loss rose by .006 and more: there, a bin within noise of zero can
+have more rows than the average), a fixed allowance of .001 (too little on small tables at ε = 1, too much for the AUROC
+at ε = 0.1), and curves of one turn first (hardly fewer turns).
 
 Each segment needs support by released rows of one standard deviation of the noise. With two, COMPAS lost .005 of
-log-loss at ε = 1. Demanded at any cost, support loses the AUROC at ε = 0.1: .07 ± .02 on breast cancer and .03 ± .01 on
-diabetes; it is demanded if it costs at most 3 % of what the values are expected to save, which leaves .011 ± .006 and
-.005 ± .004 on the same splits. A share of the gain that does not fall with the noise lost .026 ± .009 on breast cancer.
+log-loss at ε = 1. Requiring support at any cost lowers the AUROC at ε = 0.1 by .07 ± .02 on breast cancer and .03 ± .01
+on diabetes. It is required only if it costs at most 3 % of the expected savings of the values, which leaves losses of
+.011 ± .006 and .005 ± .004 on the same splits. A share of the gain that does not fall with the noise lost .026 ± .009
+on breast cancer.
 
-The raw tables of the league, HMDA and the tables of numbers, 20 splits 80/20. Differences are paired, and above 0 if
-merging is better: of the log-loss and the AUROC, of numbers of R².
+The raw tables of the league, HMDA and the tables of numbers, 20 splits 80/20. Differences are paired, and positive if
+merging is better: differences of log-loss and AUROC, for numbers of R².
 
 **The rows of private scorecards were measured before histograms shared their noise**
 ([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before scorecards had several passes of

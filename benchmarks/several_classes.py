@@ -1,9 +1,10 @@
-"""Scorecards of several classes.
+"""Scorecards with several classes.
 
-Accuracy / AUROC / log-loss of `PrivateScorecardClassifier` of three classes and of six, with residuals by bin and class
-where its rule asks for them, and without: 20 splits 80/20, from the same seeds, pure ε and δ = 1e-5, three draws a
-split. *risk* is what COMPAS says of a person, *relationship* has six classes and is predicted from all columns but the
-marital status. An empty cell: too few rows for the noise, so that nothing changes; so on iris and wine, at each ε.
+Accuracy / AUROC / log-loss of `PrivateScorecardClassifier` with three and six classes, with residuals by bin and class
+(if the default rule requests them) and without: 20 splits 80/20, from the same seeds, pure ε and δ = 1e-5, three draws
+a split. *risk* is the risk level that COMPAS assigns to a person; *relationship* has six classes and is predicted from
+all columns except the marital status. An empty cell means too few rows for the noise, so that nothing changes; this
+holds on iris and wine at each ε.
 
 **The rows of private scorecards were measured before histograms shared their noise**
 ([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before scorecards had several passes of
@@ -12,7 +13,7 @@ residuals. They have not been measured again; the noise is smaller now.
 {several_classes}
 
 Differences by split have a standard error of at most {several_classes_error}. Log-loss is lower and AUROC higher
-wherever residuals are asked for; accuracy is higher but for COMPAS at ε = 1, which has just enough rows.
+wherever residuals are queried. Accuracy is higher, except on COMPAS at ε = 1, which has just enough rows.
 """
 
 import time

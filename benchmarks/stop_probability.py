@@ -1,10 +1,10 @@
 """The constant probability of stopping.
 
-Defaults of exact draws were chosen on breast cancer and cardiotocography. Other tables of this site, the league and the
-forecasts among them, use these data too: a † marks them there, and [means of the league](league.py) are given without
-them. The constant probability ρ of stopping, which rule lists have, and trees had in version 0.2, at ε from 0.025 to
-0.1; .1 is the largest that is not worse than the best by two standard errors over 20 splits. The [prior of
-trees](prior.py) was chosen on COMPAS, German, cardiotocography, breast cancer and wine:
+Defaults of exact draws were chosen on breast cancer and cardiotocography. Other pages, among them the league and the
+forecasts, use these data too: there, a † marks them, and [means of the league](league.py) are also given without them.
+The table has the constant stop probability ρ, which rule lists use and trees used in version 0.2, at ε from 0.025 to
+0.1; .1 is the largest value that is not worse than the best by two standard errors over 20 splits. The
+[prior of trees](prior.py) was chosen on COMPAS, German, cardiotocography, breast cancer and wine:
 
 {stop_probability}
 

@@ -1,8 +1,8 @@
 """Pictures of three private models of one table.
 
-The page [docs/models.md](../docs/models.md) shows them, with their sizes.
+They are shown, with their sizes, in [docs/models.md](../docs/models.md).
 
-COMPAS without sex and race, ε = 1 for each, secure noise: another run draws other models.
+COMPAS without sex and race, ε = 1 for each, secure noise; each run draws different models.
 """
 
 from pathlib import Path

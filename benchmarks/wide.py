@@ -1,20 +1,21 @@
-"""Models of wide tables.
+"""Models for wide tables.
 
-AUROC on other rows, with its standard error. 20,000 rows of as many booleans, of which five decide the label; the
-oracle knows these five. Digits are scikit-learn's: 64 pixels in five bins, an eight or not. Docstrings are paragraphs
-of four Python packages by 1,000 words, of SciPy or not. *k* is how many attributes the default uses; 3, 5, 10 and 20
-are `max_attributes`, of which fewer are used where rows are few for the noise. *with δ* is the default with δ = 10⁻⁵,
-in place of pure ε; of "few" there are 5,000 rows of 1,000 booleans. Seconds are of a default fit of a counted table;
-the file has the peak memory of the process, too.
+AUROC on held-out rows, with its standard error. Synthetic tables have 20,000 rows and the stated number of booleans,
+five of them relevant; the oracle knows these five. Digits are scikit-learn's: 64 pixels in five bins, labelled eight or
+not. Docstrings are paragraphs of four Python packages with 1,000 words, labelled SciPy or not. *k* is the number of
+attributes that the default uses; 3, 5, 10 and 20 are values of `max_attributes`, and fewer attributes are used if there
+are few rows relative to the noise. *with δ* is the default with δ = 10⁻⁵ instead of pure ε; "few" has 5,000 rows of
+1,000 booleans. Seconds are the time of a default fit of a counted table; the file also has the peak memory of the
+process.
 
 {wide}
 
-The same of default trees ([results/wide_trees.csv](results/wide_trees.csv)): rows that are right, and seconds.
+Default trees ([results/wide_trees.csv](results/wide_trees.csv)): accuracy and seconds.
 
 {wide_trees}
 
-`python wide.py 50 200 digits docstrings trees` runs some of the tables. The words are the most frequent of all, and
-count as public. Real tables have ten and five splits.
+`python wide.py 50 200 digits docstrings trees` runs a selection of the tables. The words are the most frequent words of
+the whole corpus, and treated as public. Real tables have ten and five splits.
 """
 
 import ast
