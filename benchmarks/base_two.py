@@ -1,10 +1,11 @@
 """Exact arithmetic in base 2.
 
-What a draw would cost at least in exact arithmetic in base 2, where a model weighs 2^-loss, hence a bit for each row.
+A lower bound on the cost of a draw in exact arithmetic in base 2, in which a model has the weight 2^-loss, hence one
+bit per row.
 
-Only what cannot be left out is timed, with Python's integers: for each box with one choice left the sum of its options,
+Only unavoidable operations are timed, with Python's integers: for each box with one choice left the sum of its options,
 and for each box above it the products of their two branches. Lists add up the options of every box, and multiply by a
-leaf, a power of 2, at no cost. Beside it, one draw as it is, rows counted in neither. One core.
+leaf, a power of 2, at no cost. The table compares this with an actual draw; neither includes counting rows. One core.
 
 {results/base_two.csv}
 """

@@ -1,6 +1,7 @@
-"""Bins of marginal learning.
+"""Number of bins in learning from marginals.
 
-Test accuracy of `MarginalLogisticClassifier` at ε = 1 by the most bins of a column, EXPRIL's seven problems, 20 runs:
+Test accuracy of `MarginalLogisticClassifier` at ε = 1 by the maximum number of bins of a column, EXPRIL's seven
+problems, 20 runs:
 
 **The rows were measured before an oracle's counts shared their noise**
 ([mathematics](../docs/mathematics.md#histograms-of-several-attributes)). They have not been measured again; the noise
@@ -8,8 +9,8 @@ is smaller now.
 
 {bins}
 
-Every run draws the problem anew, with one noise for all numbers of bins. The default is to be about as accurate as any
-fixed number.
+Every run draws a new problem, with the same noise for all numbers of bins. The default should be about as accurate as
+any fixed number.
 """
 
 import warnings

@@ -1,13 +1,13 @@
 """Many categories.
 
-Text of whole numbers, some with zeros after the point, 200,000 rows, two classes. *By hand*: DuckDB joins the text as
-it is with a table of the categories that is there already, and finds no other spelling. Seconds, medians of 3, in one
-run; other work ran on the machine.
+Integers as text, some with decimal zeros, 200,000 rows, two classes. *By hand*: DuckDB joins the text with an existing
+table of the categories, without recognising other spellings. Seconds, medians of 3, in one run; other work ran on the
+machine.
 
 {categories}
 
 From 1,000 categories to 50,000, fifty times as many, DuckDB takes {categories_in_duckdb} times as long and PostgreSQL
-{categories_in_postgresql} times: at most linear. Writing the query is part of it.
+{categories_in_postgresql} times: at most linear. The time includes writing the query.
 
     python categories.py [postgresql://user:password@host/database]
 """

@@ -1,20 +1,20 @@
 """Chance in reports: false alarms and power.
 
-Reports on models about which the right answer is known: each draw makes new training rows and held-out rows. A *false
-alarm* is a model that is no better than a constant and passes `accuracy`, a group that is served no worse and needs
-review in `groups`, or leaves that are reached alike and need review in `separation`. The model has 8 leaves; without a
-guarantee except where it is named. Rows of one unit are equal. *Fitted to noise*: private trees of ε = 3 that learned
-labels that are noise.
+Reports on models for which the right answer is known: each draw generates new training rows and held-out rows. A *false
+alarm* is a model that is no better than a constant and passes `accuracy`, a group with no worse results that needs
+review in `groups`, or leaves without a difference that need review in `separation`. The model has 8 leaves, and no
+guarantee unless stated. Rows of the same unit are equal. *Fitted to noise*: private trees of ε = 3, trained on random
+labels.
 
 {chance_alarms}
 
-With something to find: a gain of 5 percentage points over the constant (5 % of its squared error for numbers); one
-group that is served 5 points worse; right guesses of membership from class and leaf. `pass` of `separation` is false
-support where the guesses are above 55 %.
+With a real effect: a gain of 5 percentage points over the constant (5 % of its squared error for numbers); a group with
+results 5 points worse; right guesses of membership from class and leaf. `pass` of `separation` is a false support if
+the guesses are above 55 %.
 
 {chance_power}
 
-All rates are in [results/chance.csv](results/chance.csv). Cases in the file are not measured again.
+All rates are in [results/chance.csv](results/chance.csv). Cases that are in the file are kept.
 """
 
 import csv

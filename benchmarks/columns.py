@@ -1,8 +1,8 @@
-"""Questions about some columns.
+"""Questions about subsets of columns.
 
-Does EXPRIL learn more where each of three questions is about some columns only, with as much less noise, at the same ε?
-The columns of a question are little correlated in the source, and the next question is about the next ones. ε = 1 in
-all, 3,000 private rows or those there are, a source of 300, or a quarter of what there is, logistic regression.
+Does EXPRIL learn more if each of three questions is about a subset of the columns, with correspondingly less noise, at
+the same ε? The columns of a question have low correlation in the source, and the next question uses the next subset. ε
+= 1 in total, up to 3,000 private rows, a source of 300 rows or a quarter of the table, logistic regression.
 
 **The rows were measured before an oracle's counts shared their noise**
 ([mathematics](../docs/mathematics.md#histograms-of-several-attributes)). They have not been measured again; the noise
@@ -10,10 +10,10 @@ is smaller now.
 
 {columns}
 
-No line gains two standard errors; on COMPAS one column tells most, and a question that leaves it out undoes what one
-with it has told. So hedgerow has no such parameter.
+No line gains two standard errors. On COMPAS one column has most of the information, and a question without it undoes
+the effect of a question with it. Therefore hedgerow has no such parameter.
 
-Ten runs a line, with rows drawn anew for source, target and test.
+Ten runs per line, with new rows for source, target and test.
 """
 
 import warnings

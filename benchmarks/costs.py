@@ -1,15 +1,16 @@
-"""Costs that are told before a search.
+"""Predicted costs of a search.
 
-What is told before [an exact draw](exact.py) is {forecast_cost} times the processor time for nine in ten of
-{forecast_fits} fits of a second or more: tables of the league with bounds only, others with their cut points, and
-generated ones. The worst is a {forecast_worst}. Default fits take {longest_of_league} s of one core at most on raw
-tables, {longest_default} on generated ones of 20,000 patterns. The constants are fitted to two machines, this being the
-slower, which is told less than it takes. Of 36 attributes or more some are chosen first: what is told is of the number,
-of the widest or the narrowest, whose search takes longest, up to {forecast_of_chosen} times the fit's. Where only the
-schema is known, 10,000 patterns are assumed.
+The cost predicted before [an exact draw](exact.py) is {forecast_cost} times the processor time for nine in ten of
+{forecast_fits} fits of a second or more: tables of the league with bounds only, other tables with their cut points, and
+generated tables. The worst prediction is a {forecast_worst}. Default fits take at most {longest_of_league} s of one
+core on raw tables, and {longest_default} on generated tables with 20,000 patterns. The constants were fitted on two
+machines; this machine is the slower one, for which predictions are too low. With 36 attributes or more, a fit first
+chooses attributes: the prediction is for the number of chosen attributes, taking the widest or narrowest, whichever
+search takes longest, up to {forecast_of_chosen} times the cost of the fit. If only the schema is known, 10,000 patterns
+are assumed.
 
-Measured are default trees and rule lists, and sizes of which half a second or more is told, for as many distinct
-patterns as the table has. Runs that are in the file are kept. `--refit` proposes the constants of
+The benchmark measures default trees and rule lists, and sizes with a predicted time of half a second or more, for the
+number of distinct patterns of the table. Runs that are in the file are kept. `--refit` proposes the constants of
 `hedgerow.learn.search.cost` from them.
 """
 

@@ -1,17 +1,17 @@
 """How candidates are counted.
 
-800 candidates, two classes. *Gram*: what hedgerow does, one product `Rᵀ diag(w) R` of the one-hot pattern matrix a
-class, carried from bins to literals by a public linear map. *Bit sets*: literals as packed bits, weights cut into
-binary planes, ones counted. *Masks*: one boolean mask a candidate.
+800 candidates, two classes. *Gram*: hedgerow's method, a product `Rᵀ diag(w) R` of the one-hot pattern matrix per
+class, mapped from bins to literals by a public linear map. *Bit sets*: literals as packed bits, weights cut into binary
+planes, ones counted. *Masks*: a boolean mask per candidate.
 
 {counting}
 
 ![time against patterns](results/counting.png)
 
-The Gram products win everywhere from 10² to 10⁷ patterns, and more so for numbers with many cut points, because bins
-are fewer than literals. Bit sets come close where patterns are many and counts small (few binary planes); they pay per
-candidate, the product only per pair of bins. Real tables have 10² to 10⁵ patterns. So hedgerow has the one and not the
-other.
+The Gram products are fastest from 10² to 10⁷ patterns, with a larger margin for numbers with many cut points, because
+there are fewer bins than literals. Bit sets come close with many patterns and small counts (few binary planes); their
+cost is per candidate, while the cost of the product is per pair of bins. Real tables have 10² to 10⁵ patterns.
+Therefore hedgerow uses only Gram products.
 """
 
 import numpy as np

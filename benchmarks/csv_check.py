@@ -1,7 +1,7 @@
 """The check of CSV files.
 
-A million rows of 12 whole numbers, one core: the check that one line is one row, before a row is read, takes in
-{plain_speed} MB a second, and {quoted_speed} where every field is in quotes.
+A million rows of 12 whole numbers, one core: the check that each line is a row, before rows are read, processes
+{plain_speed} MB per second, and {quoted_speed} MB per second if every field is quoted.
 """
 
 import tempfile

@@ -1,29 +1,29 @@
-"""Cut points under a charge.
+"""Private cut points.
 
-Cut points of raw Adult's numbers, of all rows and of the first 1,000, between bounds as one would declare them (0 to
-120, 0 to 168, 0 to 100,000). *Jointly*: what `Schema.learn` does. *One at a time*: OpenDP's quantile by
-permute-and-flip among the same candidates, ε shared equally by the cut points (basic composition), as `Schema.learn`
-did before. *Error*: the mean distance of the share of rows up to a cut point from what it should be; *least*, what the
-best candidates have. *Outside*: cut points beyond all rows on one side. *Different*: how many are left when equal ones
-are merged. With 20 draws each, secure noise, ε = 0.5:
+Cut points of the numbers of raw Adult, from all rows and from the first 1,000 rows, between typical declared bounds (0
+to 120, 0 to 168, 0 to 100,000). *Jointly*: `Schema.learn`. *One at a time*: OpenDP's quantile by permute-and-flip among
+the same candidates, with ε divided equally among the cut points (basic composition), as an earlier version of
+`Schema.learn` did. *Error*: the mean distance between the share of rows up to a cut point and its target share;
+*least*: the error of the best candidates. *Outside*: cut points beyond all rows on one side. *Different*: the number of
+distinct cut points. 20 draws each, secure noise, ε = 0.5:
 
 {cut_points}
 
-Where bins have more rows than the noise, joint cut points are nearly the best there are. The others are not because
-OpenDP's quantile counts the rows below and above a candidate, where a schema has those equal to it below, so that more
-ε does not help them. At ε = 0.05 and 1,000 rows both are mostly noise (in the file). **Joint cut points are worse where
-one value has most rows and bins are many**: hours at 52 bins (of 1,000 rows hardly), capital gains from 10 bins on.
-Nine tenths of these are 0, and a value can be split into as many parts as there is time for ({parts_of_ten_bins} for 10
-bins of 1,000 candidates, {parts_of_many_bins} for 52 bins of 168); what then cannot be balanced leaves the other cut
-points anywhere. With few bins they are where they should be.
+If bins have more rows than the noise, joint cut points are nearly optimal. Single cut points are not, because OpenDP's
+quantile counts the rows below and above a candidate, while a schema puts rows equal to the cut point below it; more ε
+does not help. At ε = 0.05 and 1,000 rows, both methods are mostly noise (see the file). **Joint cut points are worse if
+a single value has most rows and there are many bins**: hours at 52 bins (hardly with 1,000 rows), capital gains from 10
+bins on. Nine tenths of the capital gains are 0, and the search can split a value only into a limited number of parts
+({parts_of_ten_bins} for 10 bins of 1,000 candidates, {parts_of_many_bins} for 52 bins of 168). Beyond that, the
+remaining cut points are arbitrary. With few bins they are accurate.
 
 Test accuracy of private trees of depth 3, 5 bins, 20 splits 70/30, with half of ε for the cut points, in brackets the
 standard error ([results/cut_points_trees.csv](results/cut_points_trees.csv)):
 
 {cut_point_trees}
 
-For these trees it is the same, within two standard errors, how cut points were learned, and better not to learn any: an
-exact draw has more use for the many cut points of a grid, which cost nothing.
+For these trees, both methods are equal within two standard errors, and it is better to learn no cut points: an exact
+draw benefits more from the many cut points of a grid, which cost no budget.
 """
 
 from fractions import Fraction

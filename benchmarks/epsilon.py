@@ -1,10 +1,10 @@
-"""Claimed and found ε.
+"""Claimed and measured ε.
 
 Every mechanism was fitted to small tables at ε = 1 and 0.1, with the noise that users get: {fits_of_ours} fits, 4,000
-on each of two tables where most was expected. With the learners below there are {fits_of_all} fits, and all
-{lines_of_all} lines hold together with 95 %. No bound is above a claim of hedgerow's. At ε = 0.1 each row is there ten
-times, so the claim is 1: of single rows so few fits would refute nothing. What is not found may be what these tables do
-not show.
+on each of two tables on which the loss was expected to be largest. Including the learners below there are {fits_of_all}
+fits, and all {lines_of_all} lines hold simultaneously with 95 % confidence. No lower bound exceeds a claim of hedgerow.
+At ε = 0.1 each row occurs ten times, so the claim is 1: with single rows, this number of fits could not refute
+anything. A violation that these tables do not show would be missed.
 
 **The lines of scorecards and oracles were measured before histograms shared their noise**
 ([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before Gaussian answers were composed in
@@ -12,28 +12,29 @@ Gaussian differential privacy. They have not been measured again.
 
 {claimed}
 
-*A label* compares the prediction for the added row; the others compare whole models. Learners with δ claim δ = 0.01,
-and 0.001 at ε = 0.1. The series of ten lists is accounted in zCDP.
+*A label* compares the prediction for the added row; all other lines compare whole models. Learners with δ claim δ =
+0.01, and 0.001 at ε = 0.1. The series of ten lists is accounted in zCDP.
 
-Learners that lose more than they claim, all found out at a claim of 1:
+Deliberately faulty learners that lose more than they claim, all detected at a claim of 1:
 
 {controls}
 
-Other libraries at their own claims, diffprivlib 0.6.6 and interpret 0.7.8 (δ = 10⁻⁵); in bold what refutes them:
+Other libraries at their own claims, diffprivlib 0.6.6 and interpret 0.7.8 (δ = 10⁻⁵); bold numbers refute the claim:
 
 {peers}
 
-Both warn that bounds that are not given are taken from the rows. diffprivlib's forest deals rows to trees by their
-places, so that one more row moves others from tree to tree. If a row is replaced, two counts of one tree change, and
-the noise is for one. interpret's classifier takes its classes from the labels, and has no parameter for them.
+Both libraries warn that missing bounds are taken from the rows. diffprivlib's forest assigns rows to trees by their
+positions, so adding a row moves further rows from tree to tree. Replacing a row changes two counts of a tree, but the
+noise is calibrated to a single count. interpret's classifier takes its classes from the labels and has no parameter for
+them.
 
-`--runs` is the number of fits on each of two tables, {usual_runs} by default, and a quarter of that if a second pair is
-tried. All of it takes half an hour of one quiet core; a million fits on each table would take two hours a line.
+`--runs` is the number of fits on each of two tables, {usual_runs} by default, and a quarter of it for a second pair.
+The script takes half an hour of one idle core; a million fits on each table would take two hours per line.
 
-Lines that the file has with as many runs are left as they are, so it may be stopped and go on. diffprivlib 0.6.6 is not
-imported with scikit-learn 1.9: DIFFPRIVLIB_PYTHON names an interpreter where it is (`python -m venv v && v/bin/pip
-install diffprivlib 'scikit-learn<1.6'`); interpret is in this one, or skipped (`pip install interpret-core`). A peer
-that cannot be run is skipped, and its reason shown.
+Lines that the file has with the same number of runs are kept, so the script can be stopped and continued. diffprivlib
+0.6.6 cannot be imported with scikit-learn 1.9: DIFFPRIVLIB_PYTHON names an interpreter in which it can
+(`python -m venv v && v/bin/pip install diffprivlib 'scikit-learn<1.6'`); interpret is taken from the current
+environment, or skipped (`pip install interpret-core`). Peers that cannot run are skipped, and the reason is printed.
 """
 
 import argparse

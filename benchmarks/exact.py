@@ -1,14 +1,14 @@
 """Speed of exact draws.
 
-Adult, 20 attributes, {adult_patterns} distinct patterns; a whole fit of a tally with secure noise. *Told* is the cost
-computed beforehand from public numbers, and the number of patterns, by constants fitted since, on a shared machine. The
-twin is the same recursion one set at a time in Python.
+Adult, 20 attributes, {adult_patterns} distinct patterns; a whole fit of a tally with secure noise. *Told* is the
+predicted cost, computed from public numbers and the number of patterns with constants that were fitted later, on a
+shared machine. The baseline is the same recursion in Python, one set at a time.
 
 {exact_times}
 
-Nearly all the time goes into the last choice. Of two classes a leaf with n rows, d more of one class, weighs
-exp(−ε·n/2) · cosh(ε·d/2), and cosh x · cosh y = ½ (cosh(x + y) + cosh(x − y)). The differences of both leaves of an
-option add up to that of the box, so only cosh(x − y) is looked up for each option.
+The last choice takes nearly all the time. With two classes, a leaf with n rows whose class counts differ by d has the
+weight exp(−ε·n/2) · cosh(ε·d/2), and cosh x · cosh y = ½ (cosh(x + y) + cosh(x − y)). The differences of both leaves of
+an option add up to the difference of the box, so only cosh(x − y) is looked up for each option.
 
 Boxes and seconds of a search, raw Adult, 28,650 patterns, one core:
 
@@ -16,9 +16,9 @@ Boxes and seconds of a search, raw Adult, 28,650 patterns, one core:
 
 ![time against depth, candidates and patterns](results/exact_growth.png)
 
-States and time grow with the number of sets of choices. From the third rule or level on, each further one takes
-{more_states} times as many states and {more_time} times as long. The options weighed grow with the square or cube of
-the number of candidates at two or three rules, and time about linearly in the patterns
+States and time grow with the number of sets of choices. From the third rule or level on, each further rule or level
+takes {more_states} times as many states and {more_time} times as long. The options weighed grow with the square or cube
+of the number of candidates at two or three rules, and time about linearly in the patterns
 ([results/exact_growth.csv](results/exact_growth.csv)).
 """
 

@@ -1,18 +1,19 @@
 """Exact risk of every row under a draw.
 
-Exact advantage of the best attack ([theorem](../docs/attacks.md#exact-risk-of-a-draw)), trees of depth 3, bounds the
-only thing declared, all rows:
+Exact advantage of the best attack ([theorem](../docs/attacks.md#exact-risk-of-a-draw)), trees of depth 3, with only
+bounds declared, all rows:
 
 {risks}
 
-- Most rows risk little: from ε = 0.1 on the best attack gains less than .0001 on half of the rows of COMPAS and Adult.
-- A few rows risk all that the theorem allows: at ε = 1 the worst rows of COMPAS and German Credit reach `tanh(ε/4)` to
-  three digits. Whether such a row is there decides between two models that are almost as good.
-- A draw's advantage stays below `tanh(ε/4)`; other mechanisms of that ε may reach `tanh(ε/2)`.
+- Most rows have little risk: from ε = 0.1 on, the best attack gains less than .0001 on half of the rows of COMPAS and
+  Adult.
+- A few rows have the maximum risk that the theorem allows: at ε = 1 the worst rows of COMPAS and German Credit reach
+  `tanh(ε/4)` to three digits. Such a row decides between two models that are almost equally good.
+- A draw's advantage stays below `tanh(ε/4)`; other mechanisms with the same ε can reach `tanh(ε/2)`.
 
 ![share of the rows of COMPAS by their exact advantage, at three ε](results/exact_risk_compas.png)
 
-Times beside the draw itself are in [results/exact_risk_speed.csv](results/exact_risk_speed.csv).
+Times compared with the draw itself are in [results/exact_risk_speed.csv](results/exact_risk_speed.csv).
 """
 
 import matplotlib.pyplot as plt

@@ -1,14 +1,14 @@
-"""Three curators and one.
+"""Three data holders compared with a single data holder.
 
-The logistic model from one question for the rows of each class by bin, 20 runs: a fifth of the table as the public
-source, the rest with three curators, each of whom answers over HTTP; beside three oracles in one process, and one
-oracle that holds all of it. Adult at ε = 0.1, CTG at ε = 1:
+The logistic model from a single question (rows of each class by bin), 20 runs. A fifth of the table is the public
+source; the rest is split among three data holders who answer over HTTP. This is compared with three oracles in one
+process, and with a single oracle for the whole table. Adult at ε = 0.1, CTG at ε = 1:
 
 {federation}
 
-Where the rows are does not matter: the accuracies over HTTP and in one process have the same distribution
-(Kolmogorov-Smirnov, p = {federation_p}). What three tables cost is their noise, three times the variance. A question is
-about {bytes_sent} bytes on Adult, and its answer with the card {bytes_received}.
+The location of the rows does not matter: the accuracies over HTTP and in one process have the same distribution
+(Kolmogorov-Smirnov, p = {federation_p}). Splitting the rows into three tables triples the variance of the noise. A
+question is about {bytes_sent} bytes on Adult, and its answer with the card {bytes_received}.
 
     python federation.py [adult ctg] --runs 20
 """

@@ -1,15 +1,15 @@
-"""From `pip install` to a first model.
+"""From `pip install` to the first model.
 
-Environments made anew, without pip's cache; the same 569 rows and what each tool's own pages begin with. Measured one
-after the other while the machine's two cores had other work, too:
+New environments without pip's cache, the same 569 rows, and the first example of each tool's own documentation.
+Measured sequentially on two shared cores:
 
 {first_model}
 
 Before plots and engines became extras, `pip install hedgerow` took 161 s and 1,059 MB, 76 s after on that machine.
-[What takes up the space](install_size.py) has the megabytes by package. Left to extras: matplotlib with what it brings
+[Size of an installation](install_size.py) lists megabytes by package. Extras contain matplotlib with its dependencies
 (98 MB, `plots`), DuckDB and Ibis (89 MB, `engines`).
 
-Needs the package index; a peer that does not install is left out, with the reason.
+Needs the package index; peers that cannot be installed are left out, and the reason is printed.
 """
 
 import shutil

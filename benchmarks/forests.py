@@ -1,22 +1,22 @@
 """Tables reconstructed from forests.
 
 100 rows of COMPAS in the 14 columns of DRAFT's file, errors as shares of these columns, means of five samples (two
-cores), by the attack in [lab/](../lab/README.md#the-table-behind-leaf-counts). *About others*: the same
-guess about other rows. *Public marginals*: those of all other rows. *Published*: DRAFT-DP's error with N = 100 known,
-ten trees of depth 5.
+cores), by the attack in [lab/](../lab/README.md#the-table-behind-leaf-counts). *Other rows*: the error of the same
+guess on other rows. *Public marginals*: the marginals of all other rows. *Published*: DRAFT-DP's error with N = 100
+known, ten trees of depth 5.
 
 {forests}
 
-100 other rows as a guess, without any model, are off by {others_as_a_guess}.
+Using 100 other rows as a guess, without any model, has an error of {others_as_a_guess}.
 
-- Forests of all rows give the table away, wholly from a hundred trees. Bootstrap samples delay that.
+- Forests without bootstrap disclose the table, completely from a hundred trees on. Bootstrap samples delay this.
 - DRAFT-DP's likelihood is proven optimal in a median of {seconds_without_prior} s without a prior and
-  {seconds_with_prior} s with one. At ε = 10 its error is {forest_error}, where .045 is published, and much smaller than
-  that about others.
-- At ε = 1 the forest says little about these rows: the error is nearly that about other rows.
-- A drawn tree or list at the same ε gives away less: it has a few leaves where ten trees have hundreds.
+  {seconds_with_prior} s with one. At ε = 10 its error is {forest_error} (published: .045), much smaller than its error
+  on other rows.
+- At ε = 1 the forest discloses little about these rows: the error is close to the error on other rows.
+- A drawn tree or list at the same ε discloses less: it has a few leaves, and ten trees have hundreds.
 
-With a prior the search over 30 bagged trees of any depth finds no table in a minute, so it is left out.
+With a prior, the search over 30 bagged trees finds no table within a minute at any depth, so it is omitted.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""Growth of one private fit.
+"""Growth of the time of a private fit.
 
 One private fit, K = 5. The last column of the CSV is the local slope in log-log: from {grown_patterns} it rises from
-{first_slope} (fixed costs) to {last_slope}; from {grown_candidates} it stays below 0.8. Linear in patterns in the
-limit, better than linear in candidates over this range.
+{first_slope} (fixed costs) to {last_slope}; from {grown_candidates} it stays below 0.8. The time is asymptotically
+linear in patterns, and sublinear in candidates over this range.
 
 ![time of one fit against patterns and candidates](results/growth.png)
 

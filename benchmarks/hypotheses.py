@@ -1,12 +1,12 @@
 """Hypotheses as data.
 
 Seconds to evaluate a hypothesis on 5,000 rows of 25 numbers, as an oracle does: from its weights, in arithmetic that
-does not depend on other rows, beside the library's own `predict` on all rows at once (fast, and of no fixed
+does not depend on other rows, compared with the library's own `predict` on all rows at once (fast, but without a fixed
 sensitivity), and on each row alone.
 
 {hypotheses}
 
-No row of the 5,000 is predicted otherwise by any of the five.
+All five predict the same for each of the 5,000 rows.
 
 Each row alone: measured on 200 rows, and scaled up.
 """

@@ -1,17 +1,15 @@
-"""What takes up the space of an installation.
+"""Size of an installation.
 
-A wheel of hedgerow is installed by pip, without extras, in an environment made anew; megabytes on disk, by package.
-*Tests* are files in folders `tests` and `test`, with their bytecode. *Bytecode* is that of all other modules, which pip
-compiles when it installs. *Symbols* are names inside of compiled libraries, which only debuggers read; libraries that
-wheels bring from elsewhere (in folders `*.libs`) cannot be stripped of theirs. A tree is then learned and audited
-without all three.
+pip installs a wheel of hedgerow without extras in a new environment; megabytes on disk, by package. *Tests* are files
+in folders `tests` and `test`, with their bytecode. *Bytecode* belongs to all other modules, which pip compiles during
+installation. *Symbols* are names inside compiled libraries, which only debuggers read; vendored libraries (in folders
+`*.libs`) cannot be stripped. A tree is then fitted and audited after removing all three.
 
 {install_size}
 
-Left out by the installer's own options: bytecode, by `pip install --no-compile` or by `uv pip install`. Python then
-compiles the modules that are imported, once, which takes a few seconds of the first run. Nothing removes tests or
-symbols for all users: they are part of the wheels of their projects. [Dependencies](../docs/dependencies.md#size) says
-why no package was moved to an extra.
+Installers can omit bytecode: `pip install --no-compile` or `uv pip install`. Python then compiles imported modules
+once, which takes a few seconds of the first run. Tests and symbols are part of the wheels of their projects and cannot
+be removed for all users. [Dependencies](../docs/dependencies.md#size) explains why no package was moved to an extra.
 
 Needs the package index, and binutils to measure symbols.
 """

@@ -1,13 +1,12 @@
 """Views of a ledger of a million entries.
 
-Pages and verification of a long ledger, and the memory that they take, on two processors shared with other programs
-(load 12 to 14; medians of five calls, and one verification). A verification takes about 76 µs of processor time for
-each entry.
+Pages and verification of a long ledger, with their memory use, on two processors shared with other programs (load 12 to
+14; medians of five calls, and one verification). A verification takes about 76 µs of processor time per entry.
 
 {long_ledgers}
 
-On SQLite, or on the PostgreSQL whose URL is given. The entries are written in bulk, as the ledger would write them:
-each charge with its answer, nine in ten of them of one analyst.
+On SQLite, or on PostgreSQL at the given URL. The entries are bulk-inserted in the form that the ledger writes: each
+charge with its answer, nine in ten of them for the same analyst.
 """
 
 import argparse

@@ -1,44 +1,44 @@
 """Many rows in parts, and ten billion rows.
 
-The same rows, counted whole, and in ten parts that are kept and merged: the files were equal byte by byte. One process
-a step, imports left out; other work ran on the machine.
+The same rows, counted as a whole, and in ten parts that are stored and merged: the files were equal byte by byte. A
+process per step, without imports, on a shared machine.
 
 {results/many_rows.csv}
 
     python many_rows.py [FOLDER [ROWS ...]]
     python many_rows.py --draws FILE
 
-The second only draws exactly from a tally that was kept, as it is and as of ten billion rows.
+The second command only draws exactly from a stored tally, unchanged and scaled to ten billion rows.
 
 ## Ten billion rows
 
-Nobody has counted 10¹⁰ rows with hedgerow. This extends what was measured on generated census-like Parquet, 20
+Nobody has counted 10¹⁰ rows with hedgerow. This extrapolates measurements on generated census-like Parquet, 20
 attributes and a label, up to 10⁸ rows (DuckDB) and 10⁷ (Spark), on one two-core machine
 ([engines.csv](results/engines.csv), [many_rows.csv](results/many_rows.csv), [spark.csv](results/spark.csv)):
 
 {ten_billion}
 
-Tallies of parts, [kept and merged](../docs/engines.md#parts-days-and-warehouses), were those of the whole, byte by
-byte, at 10⁷ and 10⁸ rows; a new day costs its own rows and a merge. The table supposes 1,000 files of 10⁷ rows in no
-particular order, each with as many groups as 10⁷ rows had. What breaks first:
+Tallies of parts, [stored and merged](../docs/engines.md#parts-days-and-warehouses), equalled the tally of the whole,
+byte by byte, at 10⁷ and 10⁸ rows; a new day costs its own rows and a merge. The table assumes 1,000 files of 10⁷ rows
+in random order, each with as many groups as 10⁷ rows had. Limits, in the order in which they are reached:
 
 1. **Patterns.** From 10⁷ to 10⁸ rows groups grew like rows to the power of {late_growth}, from 10⁶ to 10⁷ of
-   {early_growth}. At 10¹⁰ rows that is {groups_at_end} million. `Tally.from_table` may refuse after the whole count is
-   paid: count a sample at two sizes first. That number is private.
+   {early_growth}. At 10¹⁰ rows that is {groups_at_end} million. `Tally.from_table` can fail after the whole count:
+   count samples of two sizes first. The number of groups is private.
 2. **Small files.** Ten times the partitions of the same rows shuffle several times as much; catalogues list each file.
 3. **The CASE expressions**, not the shuffle: time grows with the number of attributes and of words in a category.
 4. **The driver.** All groups come to one Python process.
 5. **Exact searches** stop with an error from 2⁴² rows on; greedy private fits go on to 2⁴³, certified optima without
-   privacy to 2⁵⁰ steps of loss. A draw of depth 2 from the patterns of 10⁷ rows took {draw_of_ten_million} s, as of
+   privacy to 2⁵⁰ steps of loss. A draw of depth 2 from the patterns of 10⁷ rows took {draw_of_ten_million} s, scaled to
    10¹⁰ rows {draw_of_ten_billion} s.
 6. **PostgreSQL** is the wrong engine: one server, at most a few parallel workers for a query.
 
-Contingency tables made by the engine do not pay where patterns can be fetched. Of 4 million rows, nearly all different,
-with 20 attributes of five bins, DuckDB made:
+Computing contingency tables in the engine is slower if the patterns can be fetched. For 4 million nearly distinct rows
+with 20 attributes of five bins, DuckDB computed:
 
 {tables_in_the_engine}
 
-Those of single attributes are what [an oracle of a table](../docs/marginals.md) asks for.
+[An oracle of a table](../docs/marginals.md) requests the tables of single attributes.
 """
 
 import subprocess

@@ -1,8 +1,8 @@
 """Two optimisation problems of EXPRIL.
 
 5,000 source rows, 25 columns of 5 bins: the weights that match marginals ({equations_of_weights} equations), and the
-labels that explain three answers ({equations_of_labels}), each by the dual problem in as many variables as there are
-equations. Seconds, the median of repeats.
+labels that explain three answers ({equations_of_labels}), each by the dual problem, with one variable per equation.
+Seconds, the median of repeats.
 
 {solves}
 """

@@ -1,20 +1,22 @@
 """Membership attacks by refits.
 
-At most 2,000 rows of each table, trees of depth 2, 32 splits by coins with a fit on each side; ± is the standard error
-over splits, brackets are intervals of 95 %:
+At most 2,000 rows of each table, trees of depth 2, 32 random splits by independent coins, with a fit on each half; ± is
+the standard error over splits, brackets are intervals of 95 %:
 
 {attacks}
 
-The *gain* of a row is how much likelier a fit with it is right on it than one without it. It stands beside the exact
-advantage of the best attack; then both over the 10 rows with the largest gain in half of the splits, measured in the
-other half; then the row with the largest exact advantage, its TPR at FPR .01, and what ε allows there:
+The *gain* of a row is the increase of the probability that a fit predicts the row correctly if the row is in the
+training set. The table compares it with the exact advantage of the best attack; then gives both for the 10 rows with
+the largest gain in half of the splits, measured in the other half; then the row with the largest exact advantage, its
+TPR at FPR .01, and the maximum TPR that ε allows:
 
 {gains}
 
-- In the mean, refits find what the formula says: the two differ by at most 2.1 standard errors in twelve settings.
-- Row by row they do not. No row of a private tree is significant (Holm); of fully grown trees hundreds are.
-- The online ratio has to learn from few labels whether a row is likelier right with it. The offline ratio and RMIA take
-  that for granted, and are the better attacks on labels.
+- On average, refits agree with the formula: they differ by at most 2.1 standard errors in twelve settings.
+- For single rows they do not have the power. No row of a private tree is significant (Holm); for fully grown trees,
+  hundreds are.
+- The online ratio has to estimate from few labels whether training on a row makes its prediction more often correct.
+  The offline ratio and RMIA assume this, and are the better attacks on labels.
 """
 
 import numpy as np

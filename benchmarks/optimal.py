@@ -1,16 +1,16 @@
-"""Certified optima beside peers.
+"""Certified optima compared with peers.
 
-compas_binary, 27 columns, no regularisation unless said, one core, medians of 5. `pip install '.[optimal]'` brings
+compas_binary, 27 columns, no regularisation unless stated, one core, medians of 5. `pip install '.[optimal]'` brings
 DL8.5 and STreeD; CORELS 1.1.29 as published does not build with current Python and NumPy and was built with its build
-script patched and its Cython file regenerated, so it is skipped, with the reason printed, where it is absent.
+script patched and its Cython file regenerated, so it is skipped, with the reason printed, if it is not installed.
 
 {optima}
 
 - DL8.5's default settings call trees optimal that are not when leaves must hold more than one row: {dl85_errors} errors
-  at depth 5 where STreeD and hedgerow find {least_errors}. With its shortcuts off it finds
-  {dl85_errors_without_shortcuts} too.
-- CORELS counts a rule's support over all rows and limits length only by its penalty `c`, so its lists are not those of
-  the rows above it: with c = 0.001 its list makes {corels_errors} errors, with a negligible c
+  at depth 5, while STreeD and hedgerow find {least_errors}. Without its shortcuts, DL8.5 finds
+  {dl85_errors_without_shortcuts}, too.
+- CORELS counts a rule's support over all rows and limits length only by its penalty `c`, so its lists differ from the
+  lists in the rows above it: with c = 0.001, its list makes {corels_errors} errors, with a negligible c
   {corels_errors_without_penalty}.
 """
 

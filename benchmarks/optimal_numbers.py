@@ -1,17 +1,18 @@
-"""Certified trees of numbers beside STreeD.
+"""Certified regression trees compared with STreeD.
 
-`OptimalTreeRegressor` beside STreeD's `cost-complex-regression` without a cost of nodes (`pip install pystreed`): the
+`OptimalTreeRegressor` compared with STreeD's `cost-complex-regression` without node costs (`pip install pystreed`): the
 same tests, rows, leaves of at least a thousandth of the rows, one core, one run on a machine with other work. Targets
-are whole numbers and each is a level. STreeD's leaves predict means, hedgerow's certificate is of levels, so both trees
-are measured with both.
+are whole numbers and each is a level. STreeD's leaves predict means and hedgerow's certificate is for levels, so both
+trees are measured with both.
 
 {optimal_numbers}
 
-Where a level is a whole number or nearly a mean, both solvers divide the rows alike; in 33 levels each has the best
-tree of its own loss, and the other's is worse by it. With 33 levels, about as many as a `Number` has by default,
-hedgerow takes {optimal_ratio_few} times as long as STreeD, with 99 and 201 {optimal_ratio_many} times: it counts rows
-by level and looks up the loss of each level that a leaf may predict, which any loss needs, clipped ones and quantiles
-too. STreeD keeps the rows, sum and sum of squares of a leaf, which is all that squares need.
+If levels are integers or close to the means, both solvers split the rows identically. With 33 levels, each has the
+optimal tree for its own loss, and a worse tree for the other loss. With 33 levels, about as many as a `Number` has by
+default, hedgerow takes {optimal_ratio_few} times as long as STreeD, with 99 and 201 {optimal_ratio_many} times: it
+counts rows by level and looks up the loss of each level that a leaf can predict, which supports any loss, including
+clipped losses and quantiles. STreeD stores the rows, sum and sum of squares of a leaf, which are sufficient for squared
+losses.
 """
 
 import math

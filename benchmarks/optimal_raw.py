@@ -1,8 +1,9 @@
 """Certified trees on raw tables.
 
-Processor seconds, in the same run as the peers (`pip install pystreed pycontree`), ten minutes at most each. Adult with
-the tests of its schema, leaves of at least a thousandth of the rows; numbers with every distinct value as a cut point;
-and what a tree of depth 5 on 60 columns takes, where tables do not help: the last two tests are valued together.
+Processor seconds, in the same run as the peers (`pip install pystreed pycontree`), at most ten minutes each. Adult with
+the tests of its schema and leaves of at least a thousandth of the rows; numbers with every distinct value as a cut
+point; and trees of depth 5 on 60 columns, for which contingency tables do not help: the last two tests are evaluated
+together.
 
 {raw_optima}
 """

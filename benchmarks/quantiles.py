@@ -1,14 +1,14 @@
-"""Quantiles of a number beside diffprivlib.
+"""Quantiles compared with diffprivlib.
 
-COMPAS' ages between 0 and 120, breast cancer's mean radius between 0 and 50: the mean distance of ranks, in brackets
-its standard error over 30 draws. *Jointly* is `Schema.learn`'s draw among its public candidates. *One by one*:
+COMPAS' ages between 0 and 120, breast cancer's mean radius between 0 and 50: the mean distance of ranks, with its
+standard error over 30 draws in brackets. *Jointly* is `Schema.learn`'s draw among its public candidates. *One by one*:
 diffprivlib 0.6.6 with ε/k for each of k quantiles, by the exponential mechanism over the intervals between the rows'
-values, so that any number between the bounds may come out.
+values, so that the result can be any number between the bounds.
 
 {quantiles}
 
-Joint cut points are nowhere further off. Where rows are many for ε both are as near as equal ages allow; with few rows,
-or many quantiles, a share of ε each is too little.
+Joint cut points are never less accurate. With many rows relative to ε, both are as accurate as ties in age allow; with
+few rows or many quantiles, an equal share of ε per quantile is too little.
 
 DIFFPRIVLIB_PYTHON names an interpreter that has diffprivlib (see [claimed and found ε](epsilon.py)).
 """

@@ -1,9 +1,9 @@
 """Pictures of reports.
 
-Pictures of reports as people see them: on a wide screen, on a narrow one, printed; docs/report/*.png.
+Pictures of reports on a wide screen, on a narrow screen and printed; docs/report/*.png.
 
-A private rule list, a certified tree and an overfitted tree of scikit-learn on breast cancer, the last learned from
-labels of which a quarter is wrong. Needs Chromium, poppler-utils (`pdftoppm`) and Pillow.
+A private rule list, a certified tree and an overfitted tree of scikit-learn on breast cancer, the tree of scikit-learn
+learned from labels with a quarter of errors. Needs Chromium, poppler-utils (`pdftoppm`) and Pillow.
 """
 
 import subprocess

@@ -1,11 +1,11 @@
-"""Load on a curator's service.
+"""Load on a service.
 
-Answers, refusals and cost calls a second on this machine, beside the bare ledger.
+Answers, refusals and cost calls per second on this machine, compared with the ledger alone.
 
 {results/service.csv}
 
-The server runs in a process of its own; requests come from threads of this one, a bounded number. The bare ledger does
-the transactions of an answered question, reserve and answer, and nothing else: no service can be faster. Each figure is
+The server runs in its own process; a bounded number of threads of this process sends requests. The ledger alone
+performs only the transactions of an answered question (reserve and answer), so no service can be faster. Each figure is
 the median of three rounds.
 
     python service.py [postgresql://user@host/database]

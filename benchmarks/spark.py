@@ -1,14 +1,15 @@
 """Tallies by Spark.
 
-Spark 4.0, `local[2]`, the same rows. The plan is `HashAggregate <- Exchange <- HashAggregate of partial counts <-
-Project <- FileScan`; the tallies equal DuckDB's, and Spark reads exactly as many records as there are rows. Six
-attributes have nearly all their patterns in 10⁶ rows, twenty have not:
+Spark 4.0, `local[2]`, the same rows. The plan is
+`HashAggregate <- Exchange <- HashAggregate of partial counts <- Project <- FileScan`; the tallies equal DuckDB's, and
+Spark reads exactly as many records as there are rows. Six attributes have nearly all their patterns in 10⁶ rows, twenty
+attributes do not:
 
 {spark}
 
-Ten times the rows with {shuffle_of_six} the bytes; with {shuffle_of_twenty} in three partitions and {shuffle_in_ten}
-times in ten, where a partition no longer has every rare group. A record is a group of one partition,
-{bytes_of_a_record} bytes. [Many rows](many_rows.py#ten-billion-rows) carries this to 10¹⁰ rows.
+Ten times the rows shuffle {shuffle_of_six} the bytes with six attributes; with twenty, {shuffle_of_twenty} in three
+partitions and {shuffle_in_ten} times in ten partitions, which no longer contain every rare group. A record is a group
+of one partition, {bytes_of_a_record} bytes. [Many rows](many_rows.py#ten-billion-rows) carries this to 10¹⁰ rows.
 
     python spark.py [FOLDER [ROWS ...]]
 """

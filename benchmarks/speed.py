@@ -1,7 +1,7 @@
 """Speed of counting and of greedy fits.
 
-The twin of the fit does what SSRL's authors' code does: every candidate's mask over the rows, at every position. The
-twin of counting is a plain GROUP BY of the same columns by pandas.
+The baseline of the fit works like the code of SSRL's authors: it evaluates every candidate's mask over the rows at
+every position. The baseline of counting is a plain GROUP BY of the same columns by pandas.
 
 {speed}
 """

@@ -1,12 +1,13 @@
 """Two-way tables instead of a public source.
 
-Can released two-way tables stand for the joint distribution of the columns, where a scorecard from marginals takes a
-public source for it? Adult, 20 splits 80/20, pure ε; accuracy / AUROC / log-loss. *Tree*: tables of the spanning tree
-with the most mutual information, and 4,000 rows drawn from them as the source. *Quadratic*: tables of all pairs, and a
+Can released two-way tables replace the public source from which a scorecard from marginals takes the joint distribution
+of the columns? Adult, 20 splits 80/20, pure ε; accuracy / AUROC / log-loss. *Tree*: tables of the spanning tree with
+the most mutual information, and 4,000 rows drawn from them as the source. *Quadratic*: tables of all pairs, and a
 quadratic approximation of the log-likelihood, as in DD-SSP (Ferrando and Sheldon, *Private Regression via
-Data-Dependent Sufficient Statistic Perturbation*, TMLR 2025). Both are favoured: the tree is chosen by exact tables at
-no cost; of the quadratic, the best of six ridges by the test rows is taken, calibrated by the exact training rows.
-*Scorecard* is `PrivateScorecardClassifier`; *public source* is `MarginalLogisticClassifier` with 4,000 public rows.
+Data-Dependent Sufficient Statistic Perturbation*, TMLR 2025). Both are favoured: the tree is chosen from exact tables
+at no charge; the quadratic uses the best of six ridge penalties on the test rows, and is calibrated on the exact
+training rows. *Scorecard* is `PrivateScorecardClassifier`; *public source* is `MarginalLogisticClassifier` with 4,000
+public rows.
 
 **The rows of private scorecards and of public sources were measured before histograms shared their noise**
 ([mathematics](../docs/mathematics.md#histograms-of-several-attributes)). They have not been measured again; the noise
@@ -15,8 +16,8 @@ is smaller now.
 {two_way_tables}
 
 Differences of accuracy and AUROC by split have a standard error of at most {two_way_tables_error}. Noisy tables are
-worse than the scorecard in each number, and even exact ones for nothing are, but for one AUROC, and one accuracy that
-is the same within its error. So hedgerow has no such learner.
+worse than the scorecard in every number. Even exact tables at no charge are worse, except for one AUROC, and one
+accuracy that is equal within its error. Therefore hedgerow has no such learner.
 """
 
 from itertools import combinations

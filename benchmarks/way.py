@@ -1,16 +1,16 @@
 """From a table to a report.
 
-Commands that lead from tables of different makes to a report that can be signed: how many, how many of them refused,
-how many lines of the schema were edited, and seconds. [docs/report.md](../docs/report.md) shows the reports.
+Commands that lead from tables of different origin to a report that can be signed: the number of commands, of refused
+commands, of edited lines of the schema, and seconds. [docs/report.md](../docs/report.md) shows the reports.
 
 {ways}
 
-Each way is what a person types, who has the table and what is known of it: cardiotocographs with a list of ranges (an
-empty schema is filled in), Adult with a Frictionless Table Schema of its publisher, and made-up visits of a hospital,
-in another encoding, with decimal commas and several rows a patient, with a REDCap data dictionary. Of three more that
-are made up nothing is known but what columns mean: stays in a hospital, with dates, codes and several rows a patient; a
-survey with scales, items and weights; loans, as a spreadsheet exports them. Commands that refuse are counted: what they
-say leads to the next edit.
+Each sequence is typed by a person who has the table and its documentation: cardiotocographs with a list of ranges (an
+empty schema is filled in), Adult with a Frictionless Table Schema of its publisher, and synthetic hospital visits with
+a REDCap data dictionary, in another encoding, with decimal commas and several rows per patient. For three more
+synthetic tables only the meaning of the columns is known: hospital stays with dates, codes and several rows per
+patient; a survey with scales, items and weights; loans as exported from a spreadsheet. Refused commands are counted,
+because their messages lead to the next edit.
 """
 
 import json

@@ -1,8 +1,8 @@
 """When each result was measured.
 
 The last commit that changed each file. `objectives`, `columns`, `published`, `membership`, `exact_risk` and `bins` were
-run again by the released code, and came out the same. Kept from runs before it, by the same versions: FasterRisk's on
-Adult, and the peers' of `outcomes`; their seconds are of another machine.
+repeated with the released code, with the same results. Earlier runs with the same versions were kept for FasterRisk on
+Adult and for the peers of `outcomes`; their seconds are from a different machine.
 
 {when}
 

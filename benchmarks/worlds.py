@@ -1,14 +1,14 @@
 """Counting possible rows of rule lists.
 
 All regions of a random rule list, each rule of three literals over 40 attributes: processor seconds, the median of ten
-lists, and the slowest. *In one go*: what hedgerow does for lists. *Region by region*: what it does for a single region.
-*Recursion*: PDR's eq. 13 and 15, terms of disjoint boxes left out. Empty where the ten lists did not end in minutes.
+lists, and the slowest list. *In one go*: hedgerow's method for lists. *Region by region*: its method for a single
+region. *Recursion*: PDR's eq. 13 and 15 without the terms of disjoint boxes. A cell is empty if the ten lists did not
+finish within minutes.
 
 {worlds}
 
-The problem is #P-complete, and time grows exponentially in the end: on attributes of 2 to 6 bins the slowest list of 60
-rules takes {slowest_lists} times as long as the slowest of 50. Lists that were learned overlap far less than random
-ones.
+The problem is #P-complete, and time eventually grows exponentially: on attributes of 2 to 6 bins the slowest list of 60
+rules takes {slowest_lists} times as long as the slowest of 50. Learned lists overlap far less than random lists.
 """
 
 import random
