@@ -23,7 +23,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.cli import main
-from hedgerow.cli.predictions import inert
+from hedgerow.cli.predictions import escape_formula
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.budget import Budget
@@ -238,8 +238,8 @@ def test_other_text_is_written_as_it_is(tmp_path: Path, text: str, run: Run) -> 
 
 @pytest.mark.parametrize("start", ["\t", "\r", "\n"])
 def test_names_that_begin_with_white_space_are_inert_too(start: str) -> None:
-    assert inert(f"{start}=1") == f"'{start}=1"
-    assert (inert(-5), inert(True)) == (-5, True)
+    assert escape_formula(f"{start}=1") == f"'{start}=1"
+    assert (escape_formula(-5), escape_formula(True)) == (-5, True)
 
 
 def tree(name: str, value: str) -> Tree:

@@ -64,7 +64,7 @@ def test_public_rows_tell_the_format_or_are_asked_for_it(export, run):
     assert str(low) == "2020-01-02"
     code, _, err = run(*words, "--force", "--date-format", "%m/%d/%y")
     assert code == 2
-    assert "two digits do not tell the century" in err
+    assert "years with four digits" in err
 
 
 def test_serial_days_are_no_format_for_every_column_of_public_rows(export, run):

@@ -82,13 +82,13 @@ def test_serial_days_are_read_as_openpyxl_writes_them(form, epoch, day, hour):
 @pytest.mark.parametrize(
     ("form", "hint"),
     [
-        ("%d.%m.%y", "two digits do not tell the century"),
+        ("%d.%m.%y", "years with four digits"),
         ("%d %b %Y", "write months as numbers"),
-        ("%Y-%m-%dT%H:%M:%S%z", "a time zone moves the day"),
-        ("%m/%d/%Y %I:%M %p", "those of 24"),
+        ("%Y-%m-%dT%H:%M:%S%z", "a time zone can change the date"),
+        ("%m/%d/%Y %I:%M %p", "hours from 0 to 23"),
         ("%Y-%d-%m", "in the order %d %m %Y, %m %d %Y or %Y %m %d"),
         ("%d.%m", "in the order"),
-        ("%d.%m.%Y %M", "times of day are"),
+        ("%d.%m.%Y %M", "times of day as"),
         ("dd.mm.yyyy", "write year, month and day as %Y, %m and %d"),
         ("%d.%m.%Y ", "write year"),
         ("%Y-%m-%d" + " " * 40 + "%H", "write year"),

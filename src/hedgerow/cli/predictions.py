@@ -22,7 +22,7 @@ from hedgerow.schema import Schema
 from hedgerow.schema.files import read_mapping
 from hedgerow.tables.columns import pc
 from hedgerow.text.messages import shown
-from hedgerow.text.values import NUMBER, Value, inert, listed, quoted_text, value_text
+from hedgerow.text.values import NUMBER, Value, escape_formula, listed, quoted_text, value_text
 
 _TEXTS = (
     *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
@@ -140,7 +140,7 @@ def _free(names: Sequence[str], taken: Iterable[str]) -> str:
 
 
 def inert_table(table: pa.Table) -> tuple[pa.Table, bool]:
-    names = [str(inert(name)) for name in table.column_names]
+    names = [str(escape_formula(name)) for name in table.column_names]
     before = table.columns
     columns = [_inert_column(column) for column in before]
     is_other = any(one is not other for one, other in zip(columns, before, strict=True))
@@ -150,7 +150,7 @@ def inert_table(table: pa.Table) -> tuple[pa.Table, bool]:
 def _inert_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
-    texts = {value: inert(value) for value in column.unique().to_pylist()}
+    texts = {value: escape_formula(value) for value in column.unique().to_pylist()}
     if all(value == text for value, text in texts.items()):
         return column
     return pa.chunked_array([pa.array([texts[value] for value in column.to_pylist()], column.type)])

@@ -43,7 +43,7 @@ from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, check_optional
 from hedgerow.schema.schema import Schema
 from hedgerow.text.language import LANGUAGES, Language, in_language
-from hedgerow.text.values import inert
+from hedgerow.text.values import escape_formula
 
 _ENDINGS = (".html", ".json")
 
@@ -251,7 +251,7 @@ def _csv(grid: Grid) -> str:
     """Return a table as CSV, in which no text looks like a formula."""
     names = [column.name for column in grid.columns]
     csv.writer(text := StringIO(), lineterminator="\n").writerows(
-        [inert(cell if isinstance(cell, (int, float)) else text_of(cell)) for cell in row]
+        [escape_formula(cell if isinstance(cell, (int, float)) else text_of(cell)) for cell in row]
         for row in (names, *grid.rows)
     )
     return text.getvalue()

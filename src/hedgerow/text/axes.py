@@ -1,4 +1,4 @@
-"""Matplotlib's axes as a type, without waiting for it to be imported: pictures are few, and it takes long."""
+"""The type of Matplotlib's axes, without importing Matplotlib, which takes long."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""HTML that escapes by construction: elements, and templates of pages, whose missing values are refused."""
+"""HTML that is escaped by construction: elements, and templates that raise an error for a missing value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.text.language import language, local_text, translations
+from hedgerow.text.language import _, language, local_text, translations
 from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
@@ -20,26 +20,26 @@ _MOST_ROWS = 200
 
 
 class Html(str):
-    """Markup. A plain `str` is text, and is escaped where it is put into an element."""
+    """Markup. A plain `str` is text: `element` escapes it."""
 
     __slots__ = ()
 
     def __html__(self) -> str:
-        """Return it as it is, so that templates do not escape it again."""
+        """Return the markup itself, so that templates do not escape it again."""
         return self
 
 
 def text(content: str) -> Html:
-    """Return text as markup: special characters escaped, control characters and marks of direction shown."""
+    """Return text as markup: special characters are escaped, control and direction characters are shown."""
     return content if isinstance(content, Html) else Html(escape(printable(content, keep="\n")))
 
 
 def element(name: str, /, *content: str, **attributes: str) -> Html:
-    """Return an element; underlines at the end of attributes' names are dropped, others become hyphens."""
-    given = "".join(f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items())
+    """Return an element; in names of attributes, a trailing underscore is dropped, and inner ones become hyphens."""
+    written = "".join(f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items())
     if name in _EMPTY:
-        return Html(f"<{name}{given}>")
-    return Html(f"<{name}{given}>{''.join(map(text, content))}</{name}>")
+        return Html(f"<{name}{written}>")
+    return Html(f"<{name}{written}>{''.join(map(text, content))}</{name}>")
 
 
 def joined(*parts: Html) -> Html:
@@ -47,21 +47,21 @@ def joined(*parts: Html) -> Html:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "") -> Html:
-    """Return a table for a notebook: each row begins with its heading; of more than 200, how many more there are."""
+    """Return a table for a notebook, whose rows begin with their heading, with at most 200 rows."""
     titles = element("tr", *(element("th", name, scope="col", style=_CELL) for name in columns))
     lines = [
         element(
             "tr",
             element("th", printable(first), scope="row", style=_CELL),
-            *(element("td", printable(entry), style=_CELL) for entry in others),
+            *(element("td", printable(entry), style=_CELL) for entry in entries),
         )
-        for first, *others in rows[:_MOST_ROWS]
+        for first, *entries in rows[:_MOST_ROWS]
     ]
     head = [element("caption", caption, style=_CELL)] if caption else []
     head += [element("thead", titles)] if columns else []
-    found = element("table", *head, element("tbody", *lines))
+    shown = element("table", *head, element("tbody", *lines))
     more = len(rows) - _MOST_ROWS
-    return joined(found, element("p", f"… and {more:,} more.")) if more > 0 else found
+    return joined(shown, element("p", _("… and {rows} more.", rows=more))) if more > 0 else shown
 
 
 _SHARED = Path(__file__).with_name("templates")
@@ -70,11 +70,11 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 
 
 def templates(folder: Path, **functions: Any) -> Environment:
-    """Return the templates of a folder, which may call these functions, and `page.html`, which all pages extend."""
+    """Return the environment for the templates of a folder, with their functions and the shared `page.html`."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_eval_context, select_autoescape
     from markupsafe import Markup
 
-    found = Environment(
+    environment = Environment(
         loader=FileSystemLoader([folder, _SHARED]),
         autoescape=select_autoescape(default=False),
         undefined=StrictUndefined,
@@ -85,18 +85,18 @@ def templates(folder: Path, **functions: Any) -> Environment:
     )
     style = (_SHARED / "page.css").read_text(encoding="utf-8")
     shared: dict[str, Any] = {"policy": POLICY, "style": Markup(style), "language": language, **functions}
-    found.globals.update(shared)
-    found.globals.update({name: pass_eval_context(_translating(name)) for name in _TRANSLATIONS})
-    vars(found)["newstyle_gettext"] = True  # ``{% trans %}`` then passes its values to these functions
-    found.policies["ext.i18n.trimmed"] = True  # messages are one line, however the template is wrapped
-    return found
+    environment.globals.update(shared)
+    environment.globals.update({name: pass_eval_context(_translating(name)) for name in _TRANSLATIONS})
+    vars(environment)["newstyle_gettext"] = True  # ``{% trans %}`` then passes its values to these functions
+    environment.policies["ext.i18n.trimmed"] = True  # messages are one line, however the template is wrapped
+    return environment
 
 
 _TRANSLATIONS = ("gettext", "ngettext", "pgettext", "npgettext")
 
 
 def _translating(name: str) -> Callable[..., str]:
-    """Return what ``{% trans %}`` calls: unlike Jinja's own function, it shows values as other text of the page."""
+    """Return a function for ``{% trans %}`` that shows control characters of values, unlike Jinja's own function."""
     from markupsafe import Markup
 
     def translate(context: EvalContext, /, *arguments: Any, **values: Any) -> str:
@@ -112,6 +112,6 @@ def _local(value: Any) -> Any:
 
 
 def _shown(context: EvalContext, value: Any) -> Any:
-    """Show control characters and marks of direction of text that is put into HTML; markup stays as it is."""
+    """Return text with control and direction characters shown, for HTML, and any other value unchanged."""
     is_text = isinstance(value, str) and not hasattr(value, "__html__")
     return printable(value, keep="\n") if is_text and context.autoescape else value

@@ -1,4 +1,4 @@
-"""Quoting of values in messages: short, and nothing of a table."""
+"""Values in messages, short and without the contents of tables, and notes on errors."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,27 +11,30 @@ from hedgerow.text.days import Day
 
 
 def shown(value: object) -> str:
-    """Return a value for a message: its `repr` if that is short and plain, else its type, as a frame's shows rows."""
+    """Return a value for a message: its `repr` if that is short and plain, else its type.
+
+    The `repr` of a frame would show rows.
+    """
     return _shown(value, 0)
 
 
 def describe_argument(value: object) -> str:
-    """Return an argument for a message: a number or text itself, else its type, as a list can hold a table's rows."""
+    """Return an argument for a message: a number or text itself, else its type, since a list can hold rows."""
     return _shown(value, _DEEPEST_SHOWN)
 
 
-def number_of(count: int, one: str, many: str = "") -> str:
-    """Return a number of things, in the plural unless there is one of them."""
-    return f"{count} {one if count == 1 else many or f'{one}s'}"
+def number_of(count: int, singular: str, plural: str = "") -> str:
+    """Return a count with its noun in the singular or the plural."""
+    return f"{count} {singular if count == 1 else plural or f'{singular}s'}"
 
 
 def capitalised(text: str) -> str:
-    """Return text as the beginning of a sentence, the rest of it unchanged."""
+    """Return text with its first character in upper case."""
     return text[:1].upper() + text[1:]
 
 
 def aligned(lines: Sequence[Sequence[str]], left: int, widest: int = 100) -> list[str]:
-    """Return lines of entries in columns, the first `left` of them aligned to the left; longer entries stand out."""
+    """Return lines of aligned columns, the first `left` of them to the left; longer entries than `widest` stand out."""
     widths = [min(max(map(len, column)), widest) for column in zip(*lines, strict=True)]
 
     def filled(place: int, entry: str) -> str:
@@ -45,13 +48,13 @@ def repeated(names: Iterable[str]) -> list[str]:
 
 
 def near_miss(word: object, words: Iterable[str]) -> str:
-    """Return the question whether one of some words was meant, with a space before it; nothing if none is like it."""
+    """Return `` Did you mean …?`` with the most similar of some words, or an empty string."""
     if not isinstance(word, str) or len(word) > _LONGEST_SHOWN:
         return ""
-    near = [other for other in islice(words, _MOST_COMPARED) if len(other) <= _LONGEST_SHOWN]
-    folded = {_folded(other): other for other in reversed(near)}
-    found = get_close_matches(_folded(word), folded, 1, _LIKE)
-    return f" Did you mean {folded[found[0]]!r}?" if found else ""
+    known = [name for name in islice(words, _MOST_COMPARED) if len(name) <= _LONGEST_SHOWN]
+    folded = {_folded(name): name for name in reversed(known)}
+    matches = get_close_matches(_folded(word), folded, 1, _LIKE)
+    return f" Did you mean {folded[matches[0]]!r}?" if matches else ""
 
 
 def _folded(word: str) -> str:
@@ -83,7 +86,7 @@ def _shown(value: object, depth: int) -> str:
 class ChargeNote(str):
     """A note on an error that states which charges stay."""
 
-    # A class of its own: the notes of other libraries could quote values, and are never shown.
+    # It has its own class, since notes of other libraries could quote values and are never shown.
     __slots__ = ()
 
 
@@ -104,8 +107,8 @@ def place_notes(error: BaseException) -> list[PlaceNote]:
 
 
 def add_charge_note(error: BaseException, note: ChargeNote) -> None:
-    """Add a note to an error, in place of earlier notes about charges, which it includes."""
-    # Not by `add_note`, which a class may override or refuse.
+    """Add a note to an error in place of its earlier notes about charges, which the new note includes."""
+    # `add_note` is not used, since a class may override it.
     remove_charge_notes(error)
     vars(error)["__notes__"] = [*_notes_of(error), note]
 
@@ -117,6 +120,6 @@ def remove_charge_notes(error: BaseException) -> None:
 
 
 def _notes_of(error: BaseException) -> list[Any]:
-    """Return an error's notes; its class may define another attribute of that name."""
+    """Return the notes of an error, or an empty list if its class uses the name for something else."""
     notes = vars(error).get("__notes__")
     return notes if isinstance(notes, list) else []

@@ -8,23 +8,26 @@ from threading import current_thread, main_thread
 from typing import Any
 
 Update = Callable[..., object]
-"""An update of a bar, as by rich: ``advance=``, ``completed=``, ``total=`` or ``description=``."""
+"""A function that updates a bar, with rich's ``advance=``, ``completed=``, ``total=`` or ``description=``."""
 
 
 def is_alone_on_terminal() -> bool:
-    """Return whether stderr is a terminal, and this the main thread of the main process: bars of others would mix."""
+    """Return whether stderr is a terminal and this is the main thread of the main process.
+
+    Bars of several threads would overwrite each other.
+    """
     from multiprocessing import current_process
 
     is_main = current_process().name == "MainProcess" and current_thread() is main_thread()
     try:
         return is_main and sys.stderr is not None and sys.stderr.isatty()
-    except (AttributeError, ValueError):  # closed, or of a caller's
+    except (AttributeError, ValueError):  # stderr is closed, or an object of the caller
         return False
 
 
 @contextmanager
 def progress_bar(name: str, total: float | None = None, *, verbose: bool, heading: str = "") -> Generator[Update]:
-    """Show a bar on a terminal while the block runs, and yield what updates it; if not `verbose`, that does nothing."""
+    """Show a bar on a terminal while the block runs, and yield its update function, without effect if not `verbose`."""
     if not verbose:
         yield lambda **_: None
         return
@@ -39,7 +42,7 @@ def progress_bar(name: str, total: float | None = None, *, verbose: bool, headin
 
 
 def tracked(items: Iterable[Any], name: str, total: int, *, verbose: bool) -> Iterator[Any]:
-    """Yield items, with a bar on stderr if `verbose`; where that is no terminal, with a line at the end."""
+    """Yield items with a bar on stderr if `verbose`; if stderr is not a terminal, write one line at the end."""
     if not verbose or not total:
         yield from items
         return

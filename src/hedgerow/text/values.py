@@ -5,41 +5,42 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 Value = str | int | float | bool
-LONGEST_TEXT = 1000  # the most characters of a name, a value or a class
-WHOLE = r"^(-?[0-9]+)[.]0+$"  # text that spells a whole number with zeros after its point
+LONGEST_TEXT = 1000  # characters of a name, a value or a class
+WHOLE = r"^(-?[0-9]+)[.]0+$"  # a whole number with zeros after its decimal point
 _PLAIN = "([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?"
 _LONG = "[1-9]([.][0-9]+)?[eE]([-+]?([12][0-9][0-9]|30[0-7])|-(30[89]|31[0-9]|32[0-3]))"
 _LEAST = "[3-9]([.][0-9]+)?[eE]-324"
 NUMBER = f"^[-+]?({_PLAIN}|{_LONG}|{_LEAST})$"
-"""Text that spells a number, in at most `LONGEST_NUMBER` characters.
+"""A pattern for the text of a number of at most `LONGEST_NUMBER` characters.
 
-None is too large or too small for float64, on which some engines' casts would fail. These are all that programs write,
-to 1e308: of exponents of three digits, those after one digit.
+It excludes numbers that are too large or too small for float64, since the casts of some engines would fail. It includes
+every number that programs write, up to 1e308; an exponent of three digits follows a mantissa with one digit before its
+point.
 """
 LONGEST_NUMBER = 200
-# Control characters (C0, delete, C1), halves of surrogate pairs, ends of lines and paragraphs, and what turns the
-# direction of writing round.
+# Control characters (C0, delete, C1), halves of surrogate pairs, ends of lines and paragraphs, and characters that
+# change the direction of writing.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _FORMULAS = (*"=+-@\t\r\n＝＋－＠",)  # the last four as East Asian keyboards write them
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    """Return printable text: control characters escaped, but for those to `keep`."""
-    return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
+    """Return text with control characters escaped, except the characters in `keep`."""
+    return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
 
 
 def quoted_text(value: Value) -> str:
-    """Return a value for a sentence: in quotes if it holds a space, a comma or a quote."""
+    """Return a value for a sentence, in quotes if it contains a space, a comma or a quote."""
     text = shown_text(value)
     return f'"{text}"' if isinstance(value, str) and any(mark in text for mark in " ,\"'") else text
 
 
 def listed(values: Iterable[Value], most: int = 12) -> str:
-    """Return values for a sentence, such as ``0, 1, 2, … (100 values)``: only the first if there are many."""
-    found = list(values)
-    text = ", ".join(map(quoted_text, found[:most]))
-    return text if len(found) <= most else f"{text}, … ({len(found)} values)"
+    """Return values for a sentence, at most the first `most` of them, such as ``0, 1, 2, … (100 values)``."""
+    items = list(values)
+    text = ", ".join(map(quoted_text, items[:most]))
+    return text if len(items) <= most else f"{text}, … ({len(items)} values)"
 
 
 def shown_text(value: Value) -> str:
@@ -47,19 +48,19 @@ def shown_text(value: Value) -> str:
 
 
 def value_text(value: Value) -> str:
-    """Return a value as a person writes it: whole numbers without a point."""
+    """Return the text of a value, with whole numbers written without a decimal point."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
         return str(int(value))
     return str(value)
 
 
 def plain_word(value: Value) -> str:
-    """Return how a value is written, a whole number without a point: 1, 1.0, "1" and "1.0" are all "1"."""
+    """Return the text of a value, which is "1" for each of 1, 1.0, "1" and "1.0"."""
     return re.sub(WHOLE, r"\1", value_text(value))
 
 
 def spelled_number(value: Value) -> float | None:
-    """Return the number a value is or spells just as numbers are written ("1", not "01"), in every digit, or None."""
+    """Return the number of a value, or of text that is written as numbers are ("1", not "01"), or None."""
     if not isinstance(value, str):
         return value
     if re.fullmatch("0|-?[1-9][0-9]*", plain_word(value)):
@@ -72,17 +73,17 @@ def spelled_number(value: Value) -> float | None:
 
 
 def is_double(number: float) -> bool:
-    """Return whether a float64 is this number, in every digit: 2^53 + 1 and NaN are not."""
+    """Return whether float64 represents a number exactly, which is False for 2^53 + 1 and for NaN."""
     with suppress(OverflowError):
         return float(number) == number
     return False
 
 
-def inert(value: Value) -> Value:
-    """Return a value as a spreadsheet takes it for what it is: an apostrophe before text that looks like a formula.
+def escape_formula(value: Value) -> Value:
+    """Return a value for a spreadsheet, with an apostrophe before text that looks like a formula.
 
-    >>> print(inert("=1+1"), inert("-7.5"), inert("- none"), inert("a=b"))
+    >>> print(escape_formula("=1+1"), escape_formula("-7.5"), escape_formula("- none"), escape_formula("a=b"))
     '=1+1 -7.5 '- none a=b
     """
-    looks_so = isinstance(value, str) and value.startswith(_FORMULAS) and not re.fullmatch(NUMBER, value)
-    return f"'{value}" if looks_so else value
+    is_formula = isinstance(value, str) and value.startswith(_FORMULAS) and not re.fullmatch(NUMBER, value)
+    return f"'{value}" if is_formula else value
