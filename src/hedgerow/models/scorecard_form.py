@@ -7,7 +7,8 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Whole
 from hedgerow.models.point_lines import BY_NOISE, PointLine
-from hedgerow.models.point_totals import PointTotals
+from hedgerow.models.point_totals import ListedTotal, PointTotals
+from hedgerow.text.language import _, pgettext
 from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import aligned
 from hedgerow.text.values import printable
@@ -19,13 +20,14 @@ def card_text(totals: PointTotals) -> str:
     table = totals.table
     titles = table.titles(totals.columns)
     blank = [""] * len(titles)
-    rows = [["attribute", "bin", *titles]]
+    rows = [[_("attribute"), _("bin"), *titles]]
     for lines in table.lines:
-        for place, one in enumerate(lines):
-            first, *others = wrap(one.label(), _WIDEST, break_on_hyphens=False) if len(one.bins) > 1 else [one.label()]
-            rows.append(["" if place else printable(one.attribute), first, *table.cells(one)])
-            rows += [["", other, *blank] for other in others]
-    rows.append(["base", "", *table.base_cells(totals.base)])
+        for place, line in enumerate(lines):
+            label = line.label()
+            first, *rest = wrap(label, _WIDEST, break_on_hyphens=False) if len(line.bins) > 1 else [label]
+            rows.append(["" if place else printable(line.attribute), first, *table.cells(line)])
+            rows += [["", part, *blank] for part in rest]
+    rows.append([pgettext("scorecard", "base"), "", *table.base_cells(totals.base)])
     below = [*totals.lead, ""] if totals.lead else []
     notes = [] if totals.has_one_total else totals.notes
     if totals.has_one_total:
@@ -35,19 +37,26 @@ def card_text(totals: PointTotals) -> str:
 
 
 def risk_lines(totals: PointTotals) -> list[list[str]]:
-    titles = ["total", totals.meaning, *([BY_NOISE] if totals.has_intervals else [])]
-    rows = ([str(x.total), x.shown, *([" to ".join(x.ends)] if totals.has_intervals else [])] for x in totals.risks)
+    titles = [pgettext("scorecard", "total"), totals.meaning, *([_(BY_NOISE)] if totals.has_intervals else [])]
+    rows = (
+        [str(risk.total), risk.shown, *([_interval(risk)] if totals.has_intervals else [])] for risk in totals.risks
+    )
     return [titles, *rows]
 
 
+def _interval(risk: ListedTotal) -> str:
+    low, high = risk.ends
+    return _("{low} to {high}", low=low, high=high)
+
+
 def row_texts(totals: PointTotals, codes: Mapping[str, Whole], classes: Whole) -> list[str]:
-    """Return how the total of each row comes about: the base, then the points of its bin of each attribute."""
+    """Return the terms of each row's total: the base, then the points of the row's bin for each attribute."""
     texts = [np.array([f"base: {points:+d}" for points in totals.base], dtype=object)[classes]]
     for bins in totals.bins:
         by_bin = list[list[str]]()
-        for one in bins:
-            said = [f"{printable(one.attribute)} {printable(one.words)}: {points:+d}" for points in one.points]
-            by_bin += [said] * (one.stop - one.start)
+        for part in bins:
+            words = f"{printable(part.attribute)} {printable(part.words)}"
+            by_bin += [[f"{words}: {points:+d}" for points in part.points]] * (part.stop - part.start)
         texts.append(np.array(by_bin, dtype=object)[codes[bins[0].attribute], classes])
     return ["; ".join(row) for row in zip(*texts, strict=True)]
 
@@ -60,14 +69,16 @@ _BOX = "border:2px solid;min-width:4em;height:1.6em;text-align:center"
 
 
 def form_html(totals: PointTotals) -> Html:
-    boxes = ["your points"] if totals.has_one_total else totals.columns
-    titles = [element("th", name, style=_LEFT) for name in ("attribute", "bin")]
+    boxes = [_("your points")] if totals.has_one_total else totals.columns
+    titles = [element("th", name, style=_LEFT) for name in (_("attribute"), _("bin"))]
     titles += [element("th", title, style=_NUMBER) for title in totals.table.titles(totals.columns)]
     rows = [row for lines in totals.table.lines for row in _rows(lines, totals)]
     blank = [element("td")] * (len(titles) - 1)
     base = [element("td", str(points), style=_BOX) for points in totals.base]
-    rows.append(element("tr", element("th", "base", style=_LEFT), *blank, *base, style=_GROUP))
-    rows.append(element("tr", element("th", "total", style=_LEFT), *blank, *_boxes(1, len(totals.base))))
+    rows.append(element("tr", element("th", pgettext("scorecard", "base"), style=_LEFT), *blank, *base, style=_GROUP))
+    rows.append(
+        element("tr", element("th", pgettext("scorecard", "total"), style=_LEFT), *blank, *_boxes(1, len(totals.base)))
+    )
     points = _table(element("tr", *titles, *(element("th", title) for title in boxes)), rows)
     notes = [element("p", note) for note in totals.notes]
     parts = [element("h3", totals.title), points, *([_risks(totals)] if totals.has_one_total else []), *notes]
@@ -75,15 +86,15 @@ def form_html(totals: PointTotals) -> Html:
 
 
 def _rows(lines: Sequence[PointLine], totals: PointTotals) -> list[Html]:
-    found = list[Html]()
-    for place, one in enumerate(lines):
-        cells = [element("td", one.words, style=_LEFT)]
-        cells += [element("td", text, style=_NUMBER) for text in totals.table.cells(one)]
+    rows = list[Html]()
+    for place, line in enumerate(lines):
+        cells = [element("td", line.words, style=_LEFT)]
+        cells += [element("td", text, style=_NUMBER) for text in totals.table.cells(line)]
         if place == 0:
-            name = element("th", printable(one.attribute), style=_LEFT, rowspan=str(len(lines)))
+            name = element("th", printable(line.attribute), style=_LEFT, rowspan=str(len(lines)))
             cells = [name, *cells, *_boxes(len(lines), len(totals.base))]
-        found.append(element("tr", *cells, **({} if place else {"style": _GROUP})))
-    return found
+        rows.append(element("tr", *cells, **({} if place else {"style": _GROUP})))
+    return rows
 
 
 def _boxes(n_rows: int, n_columns: int) -> list[Html]:

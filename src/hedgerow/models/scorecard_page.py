@@ -1,4 +1,4 @@
-"""Scorecards as one printed page that is filled in by hand."""
+"""Scorecards as a printed form of one page that people fill in by hand."""
 
 import re
 from collections.abc import Sequence
@@ -9,9 +9,10 @@ import numpy as np
 
 from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import check_matplotlib, plain, shortened
-from hedgerow.models.point_lines import BY_NOISE, ROWS, TOO_FEW, PointLine
+from hedgerow.models.point_lines import BY_NOISE, ROWS, PointLine
 from hedgerow.models.point_totals import PointTotals
 from hedgerow.text.axes import Axes
+from hedgerow.text.language import _, gettext_noop, pgettext
 from hedgerow.text.values import printable
 
 _MOST_BINS, _MOST_CLASSES = 150, 6
@@ -28,27 +29,33 @@ _LAYOUTS = ((1, 1.0), (1, 0.9), (1, 0.8), (1, 0.7), (2, 0.8), (2, 0.7), (2, 0.6)
 """Columns of attributes, and the scale of text and lines; the first layout with which the form is on one page."""
 _BREAKS = re.compile(r"(\s+)|(?<=[^\W\d][_-])")  # where a name that is too long may be broken; no date or number
 _INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
-_BLANKS = ((0.2, "record", 0.75, 3.3), (3.5, "date", 3.9, 5.2), (5.4, "filled in by", 6.2, _LAST))
-"""Blanks to fill in: place of the title, title, beginning and end of the line to write on, in inches."""
-_HOW = "In each attribute, write the points of the line that applies into the box. Add them up, with the base."
+_BLANKS = (
+    (0.2, gettext_noop("record"), 3.3),
+    (3.5, gettext_noop("date"), 5.2),
+    (5.4, gettext_noop("filled in by"), _LAST),
+)
+"""Blanks to fill in: place of the title, title, and end of the line to write on, in inches."""
+_HOW = gettext_noop(
+    "For each attribute, write the points of the line that applies into the box. Then add up the boxes and the base."
+)
 
 
 def draw_form(totals: PointTotals, captions: Sequence[str], ax: Axes | None) -> Axes:
-    """Draw the points with a box to fill in for each attribute, the total, and the probabilities of totals."""
+    """Draw the points with a box to fill in for each attribute, the total, and the probability for each total."""
     check_matplotlib()
     import matplotlib.pyplot as plt
 
     n_bins = sum(map(len, totals.table.lines))
     if n_bins > _MOST_BINS or len(totals.base) > _MOST_CLASSES:
-        expected = f"expected at most {_MOST_BINS} bins, and {_MOST_CLASSES} classes, on a form to fill in by hand"
-        got = f"got {n_bins:,} with {len(totals.classes):,} classes"
-        advice = "declare fewer cut points or values, or export the model as HTML, SQL or Python"
-        raise ArgumentError(f"{expected}, {got}; {advice}.")
-    layouts = [one for one in _LAYOUTS if one[0] == 1 or totals.has_one_total] if ax is None else _LAYOUTS[:1]
+        most = f"a form to fill in by hand has room for {_MOST_BINS} bins and {_MOST_CLASSES} classes"
+        got = f"the scorecard has {n_bins:,} bins and {len(totals.classes):,} classes"
+        advice = "Declare fewer cut points or values, or export the model as HTML, SQL or Python."
+        raise ArgumentError(f"{most}, but {got}. {advice}")
+    layouts = [layout for layout in _LAYOUTS if layout[0] == 1 or totals.has_one_total] if ax is None else _LAYOUTS[:1]
     forms = [_Form(totals, captions, *layout) for layout in layouts]
-    form = next((one for one in forms if one.page <= _PAGE), min(forms, key=lambda one: one.page))
+    form = next((form for form in forms if form.page <= _PAGE), min(forms, key=lambda form: form.page))
     if ax is None:
-        _, ax = plt.subplots(figsize=(_WIDTH, form.page))
+        _figure, ax = plt.subplots(figsize=(_WIDTH, form.page))
         ax.set_position((0, 0, 1, 1))
     ax.set_xlim(0, _WIDTH)
     ax.set_ylim(form.height, 0)
@@ -58,9 +65,10 @@ def draw_form(totals: PointTotals, captions: Sequence[str], ax: Axes | None) -> 
 
 
 class _Form:
-    """A form that is drawn from top to bottom. Places are in inches; those from the top are before scaling.
+    """A form that is drawn from top to bottom.
 
-    Places within an attribute are those of a form with one column of attributes; `_x` moves them into its column.
+    Places are in inches; vertical places are before scaling. Places within an attribute are those of a form with one
+    column of attributes, and `_x` moves them into the column of the attribute.
     """
 
     ax: Axes
@@ -89,7 +97,7 @@ class _Form:
         self.points = [first + step * (k + 0.5) for k in range(n)]
         self.boxes = [first + step * (n + k) + 0.06 for k in range(n)]
         self.box = step - 0.06
-        numbers = [self.totals.base, *(one.points for lines in self.totals.table.lines for one in lines)]
+        numbers = [self.totals.base, *(line.points for lines in self.totals.table.lines for line in lines)]
         longest = max(len(f"{number:+d}") for own in numbers for number in own)
         self.size = min(self.size, step / (_DIGIT * longest)) if n > 1 else self.size
 
@@ -139,9 +147,9 @@ class _Form:
                 self._attribute(lines, shaded=number % 2 == 0)
             lowest = max(lowest, self.y)
         self.y, self.left, self.narrow = lowest, _LEFT, 1.0
-        self._sum("base", list(map(str, self.totals.base)))
+        self._sum(pgettext("scorecard", "base"), list(map(str, self.totals.base)))
         self._rule(self.y)
-        self._sum("total", [""] * len(self.totals.base), strong=True)
+        self._sum(pgettext("scorecard", "total"), [""] * len(self.totals.base), strong=True)
         if self.totals.has_one_total:
             self._risks()
         self.y += 0.5 * _LINE
@@ -172,21 +180,21 @@ class _Form:
     def _heads(self) -> None:
         self._text(_LEFT, shortened(self.totals.title, 60), size=14, weight="bold")
         self.y += 1.3 * _LINE
-        for x, title, start, stop in _BLANKS:
-            self._text(x, title, size=8, color=_FAINT)
-            self._rule(self.y + 0.09, start + 0.1, stop)
+        for x, title, stop in _BLANKS:
+            self._text(x, _(title), size=8, color=_FAINT)
+            self._rule(self.y + 0.09, x + 0.25 + 0.06 * len(_(title)), stop)
         self.y += 1.1 * _LINE
-        self._text(_LEFT, _HOW, size=8)
+        self._text(_LEFT, _(_HOW), size=8)
         self.y += 1.3 * _LINE
 
     def _column_titles(self) -> None:
-        titles = ["\n".join(self._wrapped(one, self.box / 0.055, 2)) for one in self.totals.columns]
-        for x, one in zip(self.points, titles, strict=True):
-            self._text(self._x(x), one, size=_TINY, color=_FAINT, ha="center")
+        titles = ["\n".join(self._wrapped(title, self.box / 0.055, 2)) for title in self.totals.columns]
+        for x, title in zip(self.points, titles, strict=True):
+            self._text(self._x(x), title, size=_TINY, color=_FAINT, ha="center")
         if self.has_rows:
-            self._text(self._x(_ROWS), ROWS, size=_TINY, color=_FAINT, ha="right")
-        for x, one in zip(self.boxes, ["your points"] if self.totals.has_one_total else titles, strict=True):
-            self._text(self._x(x + self.box / 2), one, size=_TINY, color=_FAINT, ha="center")
+            self._text(self._x(_ROWS), _(ROWS), size=_TINY, color=_FAINT, ha="right")
+        for x, title in zip(self.boxes, [_("your points")] if self.totals.has_one_total else titles, strict=True):
+            self._text(self._x(x + self.box / 2), title, size=_TINY, color=_FAINT, ha="center")
         self.y += 0.6 * _LINE
         self._rule(self.y, self._x(_LEFT), self._x(_LAST))
 
@@ -200,8 +208,8 @@ class _Form:
             self.y = top + 0.5 * _LINE + place * (_LINE if len(name) <= len(lines) else _SMALL)
             self._text(self._x(0.28), text, weight="bold")
         self.y = top
-        for one in lines:
-            self._line(one)
+        for line in lines:
+            self._line(line)
         tall = min(height, 1.4 * _LINE) - 0.06
         for x in self.boxes:
             self._box(self._x(x), top + (height - tall) / 2, (self.box - 0.06) * self.narrow, tall)
@@ -217,13 +225,12 @@ class _Form:
             self._text(self._x(x), f"{number:+d}" if number else "0", size=self.size, ha="center")
         if len(self.points) <= _MOST_WITH_INTERVALS:
             for x, text in zip(self.points, line.intervals, strict=True):
-                self._interval(x, text)
+                self._interval(x, text, is_short=line.is_supported)
         if self.has_rows:
             self._text(self._x(_ROWS), line.support.cell, size=_TINY, color=_FAINT, ha="right")
         self.y = top + self._height(line)
 
-    def _interval(self, x: float, text: str) -> None:
-        is_short = text != TOO_FEW
+    def _interval(self, x: float, text: str, *, is_short: bool) -> None:
         has_room = is_short or (len(self.points) == 1 and self.n_columns == 1 and not self.has_rows)
         size, beside = _TINY if is_short else _LEAST, _NOISE if self.has_rows else self.box * _BESIDE
         self._text(self._x(x + beside), text if has_room else "*", size=size, color=_FAINT)
@@ -252,16 +259,19 @@ class _Form:
         self._rule(self.y)
 
     def _strip(self) -> list[tuple[str, list[str]]]:
-        """Return the lines of the table of totals: probability, interval by the noise, and class if it has room."""
+        """Return the lines of the table of totals: probabilities, intervals, and classes if there is room for them."""
         totals, risks = self.totals, self.totals.risks
-        lines = [("total", [str(one.total) for one in risks]), (totals.meaning, [one.shown for one in risks])]
+        lines = [
+            (pgettext("scorecard", "total"), [str(risk.total) for risk in risks]),
+            (totals.meaning, [risk.shown for risk in risks]),
+        ]
         if totals.has_intervals:
-            lines.append((f"{BY_NOISE}, from", [one.ends[0] for one in risks]))
-            lines.append(("to", [one.ends[1] for one in risks]))
+            lines.append((_("{interval}, from", interval=_(BY_NOISE)), [risk.ends[0] for risk in risks]))
+            lines.append((pgettext("end of an interval", "to"), [risk.ends[1] for risk in risks]))
         room = (_LAST - _RISKS) / len(risks) / (0.075 * max(self.scale, _LEAST / _TINY))
         if totals.classes and max(map(len, totals.classes)) <= room:
-            places = totals.places(np.array([one.total for one in risks]))
-            lines.append(("predicted", [totals.classes[place] for place in places]))
+            places = totals.places(np.array([risk.total for risk in risks]))
+            lines.append((pgettext("class", "predicted"), [totals.classes[place] for place in places]))
         return lines
 
 
