@@ -306,9 +306,9 @@ def test_seeded_fits_are_not_counted_as_if_the_cap_held():
     for seed in range(3):
         hr.PrivateRuleListClassifier(1.0, budget=budget, random_state=seed).fit(rows()[["smoker"]], rows()["y"])
     assert budget.spent == 3
-    assert budget.no_guarantee_reason == "seeded"
+    assert budget.no_guarantee_reason == "seeded noise"
     assert str(budget).split("\n")[1:] == [
-        "  1           PrivateRuleListClassifier: one rule list; no guarantee: seeded"
+        "  1           PrivateRuleListClassifier: one rule list; no guarantee: seeded noise"
     ] * 3 + ["no guarantee for 3 of 3 charges: the cap does not bound what they released"]
 
 
@@ -346,7 +346,7 @@ def test_nor_is_a_schema_some_of_whose_cut_points_have_none():
         rows(), hr.Schema(DECLARED.attributes, DECLARED.label, charges=charges), epsilon=1, budget=budget, bins=2
     )
     assert [charge.no_guarantee_reason for charge in budget.charges] == ["seeded"] * 2
-    assert card.guarantee == "none (seeded)"
+    assert card.guarantee == "none (seeded noise)"
 
 
 def test_a_share_tells_the_budget_that_it_is_of(tmp_path):
@@ -358,8 +358,8 @@ def test_a_share_tells_the_budget_that_it_is_of(tmp_path):
         inner = outer.allocate(1, purpose="a part of it")
         assert budget.no_guarantee_reason is None
         hr.PrivateRuleListClassifier(1.0, budget=inner, random_state=0).fit(rows()[["smoker"]], rows()["y"])
-        assert inner.no_guarantee_reason == outer.no_guarantee_reason == budget.no_guarantee_reason == "seeded"
-        assert [charge.no_guarantee_reason for charge in budget.charges] == [None, "seeded"]
+        assert inner.no_guarantee_reason == outer.no_guarantee_reason == budget.no_guarantee_reason == "seeded noise"
+        assert [charge.no_guarantee_reason for charge in budget.charges] == [None, "seeded noise"]
         assert budget.spent == 3
         inner_again = budget.allocate(1, purpose="another")
         with pytest.raises(BudgetExceededError, match="left"):
@@ -456,9 +456,9 @@ def test_each_reason_is_said_once():
     budget = hr.Budget(1)
     clf = hr.PrivateRuleListClassifier(1.0, budget=budget, schema="from-data", random_state=0)
     card = clf.fit(rows()[["age"]], rows()["y"]).privacy_
-    assert card.guarantee == "none (domain taken from the data; seeded)"
+    assert card.guarantee == "none (schema inferred from the rows; seeded noise)"
     assert budget.no_guarantee_reason == card.no_guarantee_reason
-    assert {charge.no_guarantee_reason for charge in card.charges} == {"seeded"}
+    assert {charge.no_guarantee_reason for charge in card.charges} == {"seeded noise"}
 
 
 # What a card adds up to.

@@ -553,7 +553,7 @@ def test_a_charge_whose_void_is_told_later_is_void():
         oracle = hr.Oracle(AGES, OLD, hr.Budget(1))
         for model in order:
             oracle.error_marginals(AGE, model)
-        assert oracle.privacy.headline == "none (seeded)"
+        assert oracle.privacy.headline == "none (seeded noise)"
         assert oracle.privacy.epsilon == Fraction(1) + Fraction(2, 3)
 
 
@@ -561,7 +561,9 @@ def test_what_a_card_without_charges_denies_is_noted():
     greedy = hr.GreedyRuleListClassifier(schema="from-data").fit(AGES, OLD)
     oracle = hr.Oracle(AGES, OLD, hr.Budget(1))
     oracle.error_marginals(AGE, greedy)
-    assert any("asked about a hypothesis whose own card says: none (" in note.words for note in oracle.privacy.notes)
+    assert any(
+        "a question used a hypothesis whose card states no guarantee (" in note.words for note in oracle.privacy.notes
+    )
 
 
 def test_the_cards_of_what_a_hypothesis_holds_are_read():

@@ -9,7 +9,7 @@ from hedgerow.privacy.noise import SecureNoise, SeededNoise
 
 ROWS = pd.DataFrame({"a": [0, 1, 1, 0] * 10, "age": range(40)})
 Y = [0, 1, 1, 0] * 10
-REASON = "noise from another source than hedgerow's"
+REASON = "noise from a source other than hedgerow's"
 
 
 class Silent:

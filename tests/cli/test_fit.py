@@ -83,7 +83,7 @@ def test_the_cost_of_a_search_that_may_take_a_second_is_told_first(run, monkeypa
 @pytest.mark.usefixtures("folder")
 def test_the_card_tells_which_search_was_chosen(run):
     out = run(*TREE, "-o", "tree.json")[1]
-    assert "search chosen by its public cost: exact: up to 5 levels jointly\n" in out
+    assert "search chosen by its public cost: exact, up to 5 levels jointly\n" in out
     out = run(*TREE[:-1], "rule-list", "-o", "list.json")[1]
     assert " rules jointly, their number drawn too" in out
     out = run(*TREE, "--lookahead", "1", "--max-depth", "2", "-o", "blocks.json")[1]
@@ -104,7 +104,7 @@ def test_counts_are_released_where_they_are_asked_for(run):
 def test_a_model_is_drawn_by_the_loss_that_is_asked_for(words, run):
     code, out, _ = run(*words, "--objective", "brier", "-o", "m.json")
     assert code == 0
-    assert "brier loss" in out
+    assert "Brier loss" in out
     model = load_model("m.json")
     assert model.has_probabilities
     assert {"P(no)", "P(yes)"} < set(run("predict", "m.json", "data.csv", "--proba")[1].splitlines()[0].split('"'))
@@ -405,7 +405,7 @@ def test_an_output_that_exists_is_kept_unless_forced(folder, run):
 @pytest.mark.usefixtures("folder")
 def test_a_seeded_model_is_written_for_research_only_and_says_so(run):
     assert run(*FIT, "--seed", "1", "--research")[0] == 0
-    assert hr.models.RuleList.load("model.json").privacy.guarantee == "none (seeded)"
+    assert hr.models.RuleList.load("model.json").privacy.guarantee == "none (seeded noise)"
 
 
 @pytest.mark.usefixtures("folder")

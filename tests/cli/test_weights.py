@@ -26,7 +26,7 @@ def test_a_weighted_table_is_fitted_shown_and_reported(weighted, run, engine):
     assert "weight" in run("schema", "check", "schema.yaml", "data.csv", *engine)[1]
     code, out, _ = run(*CHARGED, "--max-rules", "2", "--search", "exact", *engine)
     assert code == 0
-    assert "weighted by w, at most 4" in out
+    assert "rows are weighted by w, at most 4" in out
     assert hr.load_model(weighted / "model.json").schema.weight == hr.Weight("w", 4)
     assert run("predict", "model.json", "data.csv")[0] == 0
     assert run("report", "model.json", "--data", "data.csv", "-o", "sheet.html")[0] == 0

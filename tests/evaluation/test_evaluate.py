@@ -339,7 +339,7 @@ def test_the_card_says_that_the_model_is_taken_as_given():
     frame = rows(60, "classes")
     seeded = evaluate(fitted("classes", "tree"), frame, random_state=None)
     assert seeded.privacy.is_private
-    assert "rows it was learned from, no guarantee holds" in seeded.privacy.notes[-1].words
+    assert "no guarantee holds for persons whose rows it was learned from" in seeded.privacy.notes[-1].words
     learner = hr.PrivateTreeClassifier(2, schema=hr.Schema(ATTRIBUTES, TARGETS["classes"]))
     proper = evaluate(learner.fit(frame.drop(columns="y"), frame["y"]), frame, random_state=None)
     assert "epsilon = 3 in all" in proper.privacy.notes[-1].words

@@ -539,10 +539,10 @@ def test_one_attribute_that_matters_is_found_and_the_model_says_so(kind):
     levels = np.eye(target.n_levels, dtype=int)[bins[:, 7] * (target.n_levels - 1)]
     fitted = estimator(4, schema=booleans(100, target)).fit_tally(hr.Tally(booleans(100, target), bins, levels))
     assert chosen(fitted) == 11
-    total = "rows, and the sum of the number" if target is NUMBER else "rows of each class"
+    total = "number of rows, and sum of the predicted number" if target is NUMBER else "rows of each class"
     assert fitted.privacy_.charges[0].purpose == total
     assert sum(charge.epsilon for charge in fitted.privacy_.charges) == 4
-    assert any("of 100 attributes at most 12 are chosen first" in note.words for note in fitted.privacy_.notes)
+    assert any("at most 12 of 100 attributes are chosen first" in note.words for note in fitted.privacy_.notes)
     frame = pd.DataFrame(bins.astype(bool), columns=[f"x{i}" for i in range(100)])
     said = fitted.predict(frame)
     assert all(len(set(said[bins[:, 7] == one])) == 1 for one in (0, 1))

@@ -520,11 +520,11 @@ def test_unseeded_fits_are_private_and_seeded_ones_say_that_they_are_not(private
     assert private.privacy_.noise.code in ("opendp", "several")
     one, two = (clone(private).set_params(random_state=7, epsilon=0.05).fit(X, y) for _ in range(2))
     assert model_of(one) == model_of(two)
-    assert one.privacy_.guarantee == "none (seeded)"
+    assert one.privacy_.guarantee == "none (seeded noise)"
     others = {str(model_of(clone(private).set_params(random_state=s, epsilon=0.05).fit(X, y))) for s in range(8)}
     assert len(others) > 1
     both = clone(private).set_params(random_state=7, schema="from-data").fit(X.astype(float), y)
-    assert both.privacy_.guarantee == "none (domain taken from the data; seeded)"
+    assert both.privacy_.guarantee == "none (schema inferred from the rows; seeded noise)"
 
 
 def test_unseeded_fits_do_not_repeat(private):

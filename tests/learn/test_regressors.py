@@ -165,7 +165,7 @@ def test_costs_move_a_private_tree_toward_the_class_that_is_dear_to_miss():
     for dear in ({"class_weight": {1: 5}}, {"costs": {1: {0: 5}, 0: {1: 1}}}):
         model = hr.PrivateTreeClassifier(**parameters, **dear).fit(rows, labels)
         assert model.tree_.predictions == (1,)
-        assert "cost loss, of which 1 is a cost of 5" in str(model.privacy_)
+        assert "cost of errors, in units of 5" in str(model.privacy_)
 
 
 def test_ordered_classes_are_missed_by_as_many_as_lie_between():

@@ -111,7 +111,7 @@ def test_a_list_that_stops_early_under_rho_spends_no_more_and_its_counts_get_wha
     rows, budget = X if unit is None else X.assign(who=np.arange(len(X)) // 2), hr.Budget(rho=10)
     made = hr.PrivateRuleListClassifier(3, schema=schema, max_rules=6, search="greedy", budget=budget)
     card = made.set_params(random_state=Stops(after)).fit(rows, np.arange(len(X)) % 2).privacy_
-    *choices, counts = [one for one in card.charges if one.purpose != "reserved and not used"]
+    *choices, counts = [one for one in card.charges if one.purpose != "reserved, not used"]
     assert len(choices) == min(after + 1, 5)
     assert total_rho(card.charges) <= budget.charges[0].zcdp
     assert card.epsilon == 3

@@ -260,8 +260,8 @@ def test_numbers_are_weighed_too():
 def test_cards_say_what_a_weight_counts_and_whose_weights_are_covered():
     card = hr.PrivateTreeClassifier(1, schema=TINY).fit(TABLE, TABLE.y).privacy_
     notes = [note.words for note in card.notes]
-    assert "weighted by w, at most 2: a row of weight w counts as w/2 of a row, in 4 steps, for each of which " \
-        "mechanisms run at epsilon/4" in notes  # fmt: skip
+    assert "rows are weighted by w, at most 2: a row of weight w counts as w/2 of a row, in 4 steps; mechanisms " \
+        "run at epsilon/4 for each step" in notes  # fmt: skip
     assert any("raked, calibrated or adjusted" in note and "not covered" in note for note in notes)
 
 

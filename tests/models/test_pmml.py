@@ -321,4 +321,4 @@ def test_a_guarantee_that_a_document_of_ours_names_is_not_said_to_be_none(tmp_pa
     for card, more in ((charged, ours), (NONE, "")):
         path = tmp_path / "tree.pmml"
         path.write_text(Tree(schema, Split(Literal("smoker", "true"), Leaf((1, 2)), Leaf((3, 1))), card).to_pmml())
-        assert hr.read_model(path, schema).privacy.headline == f"none (read from PMML, which states none{more})"
+        assert hr.read_model(path, schema).privacy.headline == f"none (read from PMML, which states no guarantee{more})"

@@ -110,7 +110,7 @@ def test_the_card_says_what_was_asked_and_what_is_guaranteed():
 def test_a_seed_voids_the_guarantee_and_repeats_the_answers(release, delta):
     one, other = (oracle(hr.Budget(1, delta), release=release, random_state=4) for _ in range(2))
     assert one.marginals(BINS).rows.tolist() == other.marginals(BINS).rows.tolist()
-    assert one.privacy.headline == "none (seeded)"
+    assert one.privacy.headline == "none (seeded noise)"
     secure = [oracle(hr.Budget(1, delta), release=release) for _ in range(2)]
     assert secure[0].marginals(BINS).rows.tolist() != secure[1].marginals(BINS).rows.tolist()
 
@@ -123,7 +123,7 @@ def test_the_published_ratio_has_no_guarantee():
     card = asked.privacy
     assert not card.is_private
     assert card.headline.startswith(
-        "none (published as epsilon-differential privacy, which it is not: a bin without rows"
+        "none (published as epsilon-differential privacy, which is false: a bin without rows"
     )
     assert card.epsilon == Fraction(2, 3)
     assert oracle(hr.Budget(1), release="ratio", random_state=0).privacy.no_guarantee_reason == "nothing was answered"

@@ -526,4 +526,6 @@ def test_a_draw_says_what_it_is_and_what_is_kept_for_rounding():
     mechanism = Draw(list_space(schema_of(Boolean())), 2, constant(0.5)).mechanism(Fraction(1, 2))
     assert mechanism.sensitivity == 1
     assert mechanism.record.words.startswith("exponential mechanism over all models, weight exp(-0.499")
-    assert mechanism.record.words.endswith("sensitivity 1, 3.1e-05 kept for rounding")  # 1/2 - 262135/2^19 = 9/2^19
+    assert mechanism.record.words.endswith(
+        "sensitivity 1; epsilon reserved for rounding: 3.1e-05"
+    )  # 1/2 - 262135/2^19 = 9/2^19

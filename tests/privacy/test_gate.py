@@ -154,10 +154,10 @@ def test_the_record_says_why_a_release_has_no_guarantee():
     assert [charge.no_guarantee_reason for charge in budget.charges] == [
         None,
         "not proven",
-        "seeded",
-        "not proven; seeded",
+        "seeded noise",
+        "not proven; seeded noise",
     ]
-    assert budget.no_guarantee_reason == "not proven; seeded"
+    assert budget.no_guarantee_reason == "not proven; seeded noise"
 
 
 def test_an_underflow_after_the_charge_is_no_error_whatever_the_caller_has_set():

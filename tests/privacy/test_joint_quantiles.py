@@ -327,5 +327,5 @@ def test_one_candidate_is_every_quantile():
 def test_a_draw_says_what_it_is_and_what_is_kept_for_rounding():
     assert JointQuantiles(Fraction(1, 2), 6, 100).record.words == (
         "quantiles for 6 bins, jointly by the exponential mechanism over 100 public candidates, "
-        "weight exp(-0.0041666 score), sensitivity 60, 7.6e-06 kept for rounding"
+        "weight exp(-0.0041666 × score), sensitivity 60; epsilon reserved for rounding: 7.6e-06"
     )

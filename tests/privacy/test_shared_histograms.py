@@ -428,7 +428,7 @@ def test_the_record_and_the_words_of_the_mechanism():
     assert (mechanism.delta, mechanism.rho) == (0, None)
     assert dict(mechanism.record.details) == {"attributes": 2, "bins": 5, "sensitivity": 3, "scale": Fraction(6)}
     assert mechanism.record.words == (
-        "K-norm noise shared by histograms of 2 attributes with 5 bins, sensitivity 3, scale 6; its rho is the largest "
+        "K-norm noise shared by histograms of 2 attributes with 5 bins; sensitivity 3, scale 6; its rho is the largest "
         "that this epsilon allows"
     )
 

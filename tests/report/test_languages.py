@@ -12,6 +12,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import hedgerow as hr
+from hedgerow.models.extra_contents import text_content
 from hedgerow.privacy.charge import Charge
 from hedgerow.report import (
     Comparison,
@@ -233,6 +234,15 @@ def test_reports_are_compared_in_one_language():
     assert {name: found.language for name, found in both.items()} == {name: name for name in LANGUAGES}
     shown = [without_text(found.public.to_dict()) for found in both.values()]
     assert shown == [shown[0]] * len(LANGUAGES)
+
+
+def test_the_guarantee_of_an_export_is_recognised_in_every_language():
+    comment = a_tree().to_sql().partition("; ")[2].partition(" */")[0]
+    assert comment.startswith("guarantee: ")
+    for name in LANGUAGES:
+        with in_language(name):
+            assert text_content(comment, "comment") is None
+            assert comment in a_tree().to_sql()
 
 
 def test_files_of_models_and_cards_do_not_depend_on_the_language():

@@ -240,4 +240,4 @@ def test_a_seed_repeats_the_cut_points_and_voids_the_guarantee():
     frame, declared = pd.DataFrame({"age": np.arange(10)}), Schema({"age": Integer(0, 90)})
     one, other = (Schema.learn(frame, declared, epsilon=1, random_state=5) for _ in range(2))
     assert one == other
-    assert [charge.no_guarantee_reason for charge in one.charges] == ["seeded"]
+    assert [charge.no_guarantee_reason for charge in one.charges] == ["seeded noise"]

@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import Path
 from threading import Barrier
 
+import numpy as np
 import pytest
 
 from hedgerow.text.language import (
@@ -29,6 +30,10 @@ from hedgerow.text.language import (
     pgettext,
 )
 from hedgerow.text.markup import templates
+
+sys.path.insert(0, str(Path(__file__).parents[2] / ".ci"))
+
+import catalogues
 
 SOURCE = Path(__file__).parents[2] / "src" / "hedgerow"
 PAGE = "This page is complete in one file: it loads nothing and runs no scripts."
@@ -154,6 +159,18 @@ def test_messages_in_the_source_are_constants_whose_values_are_given():
         if None not in given and named != given:
             wrong.append(f"{place}: {sorted(named ^ given)}")
     assert wrong == []
+
+
+def test_every_message_in_the_source_is_extracted():
+    known = {text for message in catalogues.extracted() for text in np.atleast_1d(message.id)}
+    texts = {
+        text.value: place
+        for place, node in calls()
+        for text in node.args[: FUNCTIONS[node.func.id]]
+        if isinstance(text, ast.Constant)
+    }
+    contexts = {node.args[0].value for _place, node in calls() if node.func.id == "pgettext"}
+    assert {text: place for text, place in texts.items() if text not in known | contexts} == {}
 
 
 def test_a_module_that_translates_gives_underscore_no_other_meaning():

@@ -8,7 +8,9 @@ from itertools import islice, product
 from typing import Literal
 
 from hedgerow.privacy.amounts import amount_text
+from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.wording import headline
+from hedgerow.text.language import in_language
 from hedgerow.text.values import printable
 
 ContentKind = Literal["rows", "extremes", "statistics", "bounds", "values", "counts", "text", "unread"]
@@ -81,8 +83,13 @@ _LONGEST_GUARANTEE, _MOST_AMOUNTS = 200, 3  # characters of a line with a guaran
 _MOST_RECORDS, _MOST_CELLS = 100_000, 1_000
 
 
-def guarantee_line(headline: str) -> str:
-    """Return the line about the guarantee with which exports begin."""
+def guarantee_line(card: PrivacyCard) -> str:
+    """Return the line about the guarantee with which exports begin, in English."""
+    with in_language("en"):
+        return _guarantee_line(card.headline)
+
+
+def _guarantee_line(headline: str) -> str:
     return f"guarantee: {printable(headline)}"
 
 
@@ -96,7 +103,10 @@ def _is_guarantee(text: str) -> bool:
     if len(text) > _LONGEST_GUARANTEE:
         return False
     amounts = [Fraction(0), *map(Fraction, _AMOUNT.findall(text)[:_MOST_AMOUNTS])]
-    return any(text == guarantee_line(headline(one, other, ())) for one, other in product(amounts, repeat=2))
+    with in_language("en"):
+        return any(
+            text == _guarantee_line(headline(epsilon, delta, ())) for epsilon, delta in product(amounts, repeat=2)
+        )
 
 
 def comments_content(comments: Sequence[tuple[int, str]]) -> tuple[Content, ...]:

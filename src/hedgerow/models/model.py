@@ -434,7 +434,7 @@ class Model(SealedFile):
 
     @property
     def _guarantee(self) -> str:
-        return guarantee_line(self.privacy.headline)
+        return guarantee_line(self.privacy)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as JSON-ready data, sealed with a digest of its content."""

@@ -91,7 +91,7 @@ def _header(card: PrivacyCard) -> Element:
     ]
     facts += [_made("Extension", **NOISE)] if card.no_guarantee and card.has_noise else []
     application = _made("Application", name=EXTENDER, version=__version__)
-    return _made("Header", *facts, application, description=guarantee_line(card.headline))
+    return _made("Header", *facts, application, description=guarantee_line(card))
 
 
 def _made(tag: str, *parts: Element, **attributes: str) -> Element:

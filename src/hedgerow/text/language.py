@@ -1,8 +1,8 @@
 """The language of sheets, forms and printed models: translations, and numbers and dates in the local notation.
 
-The language is a context variable, English by default, so that threads and asynchronous tasks do not share it. English
-needs no catalogue. Those of other languages are ``locales/LANGUAGE/LC_MESSAGES/hedgerow.po``, which ``make catalogues``
-updates from the source.
+The language is a context variable, English by default, so that threads and asynchronous tasks do not share it. The
+catalogues ``locales/LANGUAGE/LC_MESSAGES/hedgerow.po`` have all messages; ``make catalogues`` updates them from the
+source.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def gettext_noop(message: str, /) -> str:
 
 
 def number(value: float | str, /) -> str:
-    """Return a number, or Python's text of one such as ``1,234.5`` or ``2.5e-06``, in the local notation."""
+    """Return a number, or its text in Python such as ``1,234.5`` or ``2.5e-06``, in the local notation."""
     text = f"{value:,}" if isinstance(value, int) else str(value)
     return text.translate(_marks(language()))
 
@@ -91,7 +91,7 @@ def percent(share: float, places: int = 0) -> str:
 
 
 def percentage(value: float | str, /) -> str:
-    """Return a number of percent, or Python's text of one, with the percent sign."""
+    """Return a percentage, such as 12 or the text ``12.5``, with the percent sign."""
     return number(value) + _percent_sign(language())
 
 

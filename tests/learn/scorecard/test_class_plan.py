@@ -95,7 +95,7 @@ def test_charges_add_up_to_epsilon_exactly_whatever_is_released(way, epsilon, se
     charges = fit(way, epsilon=epsilon, random_state=seed, budget=budget).privacy_.charges
     assert sum(charge.epsilon for charge in charges) == epsilon == budget.spent
     assert all(charge.epsilon > 0 and charge.delta == 0 for charge in charges)
-    assert "reserved and not used" not in [charge.purpose for charge in charges]
+    assert "reserved, not used" not in [charge.purpose for charge in charges]
 
 
 @pytest.mark.parametrize("way", WAYS)

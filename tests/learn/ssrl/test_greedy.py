@@ -28,7 +28,7 @@ SMOOTH = ("smooth-laplace", "smooth-cauchy")
 WITH_DELTA = ("smooth-laplace", "global-gaussian")
 PROVEN = ("exponential", "noisy-counts")
 SSRL = [*SMOOTH, "global-laplace", "global-gaussian", *PROVEN]
-UNUSED = "reserved and not used"
+UNUSED = "reserved, not used"
 ENOUGH = Fraction(10**12)  # an ε at which noise no longer decides
 
 
@@ -120,7 +120,7 @@ def test_a_full_list_pays_for_every_step_of_it(name):
     X = np.random.default_rng(0).integers(0, 2, (2000, 4))
     fits = (learner(name, max_rules=3, random_state=seed).fit(X, X[:, 0] & X[:, 1]) for seed in range(50))
     card = next(clf.privacy_ for clf in fits if len(clf.rule_list_) == 3)
-    choice = "class counts of all candidates and of no rule, for the " if name == "noisy-counts" else ""
+    choice = "class counts of all candidates, and without a rule, for the " if name == "noisy-counts" else ""
     expected = [
         *([f"number of rows left for rule {i}"] * (name in SMOOTH) + [f"{choice}choice of rule {i}"] for i in (1, 2)),
         ["counts of rule 1 by class", "counts of rule 2 by class", "counts of the default rule by class"],
@@ -297,10 +297,10 @@ def test_a_list_without_rules_needs_no_choice_and_its_counts_are_proven(name):
 
 def test_reasons_add_up():
     X, y = conjunction(100)
-    assert learner("exponential", random_state=1).fit(X, y).privacy_.guarantee == "none (seeded)"
+    assert learner("exponential", random_state=1).fit(X, y).privacy_.guarantee == "none (seeded noise)"
     both = learner("global-laplace", random_state=1, schema="from-data").fit(X, y).privacy_.guarantee
     assert both.startswith("none (published as 1-differential privacy")
-    assert both.endswith("; domain taken from the data; seeded)")
+    assert both.endswith("; schema inferred from the rows; seeded noise)")
 
 
 # Errors, before anything is charged or counted.

@@ -117,7 +117,7 @@ def test_a_release_charges_delta_too():
     ]
     assert (
         budget.charges[0].mechanism.words
-        == "smallest after Laplace noise of scale 4 smooth sensitivities, beta 0.03014"
+        == "smallest score after Laplace noise of scale 4 smooth sensitivities, beta 0.03014"
     )
     with pytest.raises(ValueError, match=r"delta=0.0005 left, and epsilon=0.1 and delta=0.001 was requested"):
         gate.release(global_gaussian(Fraction(1, 10), Fraction(1, 1000)), lambda: pytest.fail("touched"), query="x")

@@ -30,7 +30,7 @@ def check(mechanism, rows, row, source, **parameters):
         recorder = Recorder(source)
         found = fit(mechanism, table, recorder, **parameters)
         charged = sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0))
-        unused = sum(charge.epsilon for charge in found.privacy_.charges if charge.purpose == "reserved and not used")
+        unused = sum(charge.epsilon for charge in found.privacy_.charges if charge.purpose == "reserved, not used")
         assert charged + unused == found.privacy_.epsilon == 1
         replayer = Replayer(recorder.trace)
         again = fit(mechanism, neighbour, replayer, **parameters)
