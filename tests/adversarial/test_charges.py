@@ -331,10 +331,10 @@ def test_nor_are_mechanisms_without_proof(name):
 def test_nor_is_a_domain_taken_from_the_data():
     budget = hr.Budget(3)
     hr.PrivateTreeClassifier(1.0, schema="from-data", budget=budget).fit(rows()[["age"]], rows()["y"])
-    of_data = hr.Schema({"age": hr.Integer(0, 99)}, hr.Label("y", (0, 1)), no_guarantee="domain taken from the data")
+    of_data = hr.Schema({"age": hr.Integer(0, 99)}, hr.Label("y", (0, 1)), no_guarantee="schema inferred from the rows")
     learned = hr.Schema.learn(rows(), of_data, epsilon=1, budget=budget, bins=2)
     hr.PrivateTreeClassifier(1.0, schema=learned, budget=budget).fit(rows(), rows()["y"])
-    assert [charge.no_guarantee_reason for charge in budget.charges] == ["domain taken from the data"] * 3
+    assert [charge.no_guarantee_reason for charge in budget.charges] == ["schema inferred from the rows"] * 3
 
 
 def test_nor_is_a_schema_some_of_whose_cut_points_have_none():
@@ -346,7 +346,7 @@ def test_nor_is_a_schema_some_of_whose_cut_points_have_none():
         rows(), hr.Schema(DECLARED.attributes, DECLARED.label, charges=charges), epsilon=1, budget=budget, bins=2
     )
     assert [charge.no_guarantee_reason for charge in budget.charges] == ["seeded"] * 2
-    assert card.guarantee == "none (seeded noise)"
+    assert card.guarantee == "none (seeded)"
 
 
 def test_a_share_tells_the_budget_that_it_is_of(tmp_path):
@@ -377,13 +377,13 @@ def test_a_budget_file_says_what_its_cap_does_not_cover(tmp_path, run, monkeypat
     assert "no guarantee" not in run("budget", "show", "b.json")[1]
     assert run(*fit, "--seed", "1", "--research")[0] == 0
     shown = run("budget", "show", "b.json")[1].splitlines()
-    assert shown[2].endswith("; no guarantee: seeded")
+    assert shown[2].endswith("; no guarantee: seeded noise")
     assert shown[3] == "no guarantee for 1 of 2 charges: the cap does not bound what they released"
     data = json.loads((tmp_path / "b.json").read_text())
     assert data["warning"] == shown[3]
     assert ["void" in entry for entry in data["entries"] if entry["kind"] == "charged"] == [False, True]
     assert run(*fit)[0] == 0
-    assert FileBudget("b.json").no_guarantee_reason == "seeded"
+    assert FileBudget("b.json").no_guarantee_reason == "seeded noise"
 
 
 @given(cards(), st.text(min_size=1) | st.sampled_from(["; ", ";", " ", "; ; "]))

@@ -62,7 +62,7 @@ def test_parts_share_epsilon_by_their_attributes():
         "alone": 1,
     }
     words = mechanism.record.words
-    assert "9 attributes with 145 bins in 2 groups, 1 attribute with discrete Laplace noise of its own" in words
+    assert "9 attributes with 145 bins, in 2 groups, 1 attribute with discrete Laplace noise of its own" in words
     two = AnswerHistograms(Fraction(1), (70, 80, 3, 3)).alone
     assert [part.mechanism for part in AnswerHistograms(Fraction(1), (70, 80, 3, 3), 2)._parts][1] == DiscreteLaplace(
         Fraction(1, 2), 2 * len(two), 2

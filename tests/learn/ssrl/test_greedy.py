@@ -273,8 +273,8 @@ def test_the_card_claims_what_is_proven_and_says_what_is_not(name):
     words = {
         "smooth-laplace": ["scale of the noise depends on the rows", "1 - confidence", "taken as public"],
         "smooth-cauchy": ["scale of the noise depends on the rows", "1 - confidence", "taken as public", "floating"],
-        "global-laplace": ["raise the Gini impurity of some rules and lower that of others", "twice as large"],
-        "global-gaussian": ["one noisy score is claimed for the choice among all of them"],
+        "global-laplace": ["raise the Gini impurity of some rules and lower the impurity of others", "twice as large"],
+        "global-gaussian": ["one noisy score is claimed for the choice among all scores"],
     }
     assert all(word in card.guarantee for word in words.get(name, []))
     assert any("rounded to float64" in note.words for note in card.notes) == (name == "exponential")
