@@ -77,16 +77,16 @@ def test_a_report_takes_attacks_on_its_own_learner_alone(folder, run):
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        (("lira", *LEARNER[:3]), "expected --epsilon and --schema"),
+        (("lira", *LEARNER[:3]), "--epsilon missing"),
         (("lira", *LEARNER, "-o", "a.json"), "use a.PRIVATE.json"),
         (("lira", *LEARNER, "--repeats", "4"), "--repeats must be a whole number >= 5"),
-        (("lira", *LEARNER, "--canaries", "4"), "--canaries is for one-run, got lira"),
-        (("one-run", *LEARNER, "--method", "rmia"), "--method is for membership and lira"),
+        (("lira", *LEARNER, "--canaries", "4"), "--canaries requires attack one-run"),
+        (("one-run", *LEARNER, "--method", "rmia"), "--method requires attack membership or lira"),
         (("lira", *LEARNER, "--method", "best"), "expected one of offline, online"),
-        (("lira", *LEARNER, "--jobs", "0"), "--jobs must be a number of processes, or -1"),
-        (("exact-inference", *LEARNER), "expected --candidates FILE"),
-        (("exact-inference", "-", *LEARNER[1:], "--candidates", "-"), "only one of DATA and --candidates can be"),
-        (("lira", *LEARNER, "--max-depth", "2"), "--max-depth is for --model tree"),
+        (("lira", *LEARNER, "--jobs", "0"), "expected --jobs to be a positive number"),
+        (("exact-inference", *LEARNER), "--candidates FILE is missing"),
+        (("exact-inference", "-", *LEARNER[1:], "--candidates", "-"), "DATA and --candidates cannot both be read"),
+        (("lira", *LEARNER, "--max-depth", "2"), "--max-depth requires --model tree"),
         (("exact-membership", *LEARNER, "--search", "greedy"), "greedy"),
     ],
 )

@@ -25,7 +25,7 @@ def test_a_budget_file_counts_runs_and_refuses_when_it_is_spent(folder, run):
     assert "epsilon=0.25 left" in err
     assert not (folder / "two.json").exists()
     assert "0.75 of 1 spent" in run("budget", "show", "b.json")[1]
-    assert "exists already" in run("budget", "new", "b.json", "--epsilon", "9")[2]
+    assert "already exists" in run("budget", "new", "b.json", "--epsilon", "9")[2]
 
 
 def test_a_bad_row_wastes_no_charge(folder, run):
@@ -73,7 +73,7 @@ def test_a_budget_that_cannot_take_the_digest_leaves_the_model(folder, run, monk
     monkeypatch.setattr(FileBudget, "add_digest", fail)
     code, _, err = run(*FIT, "--epsilon", "1", "--budget", "b.json", "-o", "m.json")
     assert code == 0
-    assert "the budget has no entry of its digest: [Errno 28] No space left on device" in err
+    assert "its digest was not recorded in the budget: [Errno 28] No space left on device" in err
     assert (folder / "m.json").exists()
     assert FileBudget(folder / "b.json").spent == 1
 
@@ -116,4 +116,4 @@ def test_an_edited_budget_is_refused_in_one_line_and_is_no_place_for_an_output(f
         code, out, err = run(*words)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert "was edited, removed or put in after it was written. Restore the file from a backup" in err
-    assert "is a budget, and its record" in run(*FIT, "--epsilon", "1", "-o", "b.json", "--force")[2]
+    assert "is a budget file" in run(*FIT, "--epsilon", "1", "-o", "b.json", "--force")[2]

@@ -70,9 +70,9 @@ def test_persons_are_protected_by_an_option(folder, run):
         (("--by", "height=low,high"), "column 'height'"),
         (("--seed", "1"), "add --research to confirm"),
         (("--epsilon", "0"), "--epsilon must be a number > 0, got 0."),
-        (("--budget", "none.json"), "`hedgerow budget new none.json"),
+        (("--budget", "none.json"), "hedgerow budget new none.json"),
         (("-o", "tree.json", "--force"), "tree.json is an input of this command"),
-        (("--unit", "who"), "--unit and --max-rows go together"),
+        (("--unit", "who"), "--unit requires --max-rows"),
     ],
 )
 def test_bad_input_is_one_clear_line(folder, run, words, problem):
@@ -83,7 +83,7 @@ def test_bad_input_is_one_clear_line(folder, run, words, problem):
 
 
 def test_without_an_epsilon_and_with_a_row_that_does_not_fit_nothing_is_charged(folder, run):
-    assert "expected --epsilon" in run("evaluate", "tree.json", "data.csv")[2]
+    assert "--epsilon is missing" in run("evaluate", "tree.json", "data.csv")[2]
     run("budget", "new", "b.json", "--epsilon", "1")
     with (folder / "data.csv").open("a") as file:
         file.write("40,F,0.5,secret\n")
@@ -116,7 +116,7 @@ def test_a_reliability_diagram_is_drawn_or_refused_before_the_charge(folder, run
     pytest.importorskip("matplotlib")
     run("budget", "new", "b.json", "--epsilon", "1")
     code, _, err = run(*EVALUATE, "--plot", "chart.png", "--budget", "b.json")
-    assert (code, "--plot needs a model with probabilities of two classes" in err) == (2, True)
+    assert (code, "--plot requires a model with probabilities" in err) == (2, True)
     assert "0 of 1 spent" in run("budget", "show", "b.json")[1]
     a_tree(folder, old={"counts": (10, 90)}, young={"counts": (80, 20)})
     code, out, err = run(*EVALUATE, "--plot", "chart.png", "--budget", "b.json")

@@ -159,7 +159,7 @@ def test_a_scale_that_the_points_do_not_fit_leaves_the_paid_scorecard_as_it_is(r
     monkeypatch.setattr(hr.models.Scorecard, "scaled", refuse)
     code, _, err = run(*CARD, "--seed", "1", "--research", *SCALE, "-o", "scaled.json")
     assert code == 0
-    assert "warning: the scorecard keeps its own points: expected a scale with points" in err
+    assert "warning: the scorecard was not rescaled: expected a scale with points" in err
     assert hr.models.Scorecard.load("scaled.json") == hr.models.Scorecard.load("plain.json")
 
 
@@ -235,22 +235,22 @@ def test_a_scorecard_of_a_table_counted_elsewhere_is_checked_before_it_is_counte
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*CARD, "--max-rules", "3"), "--max-rules is for --model rule-list or dp-greedyrl, got --model"),
-        ((*CARD, "--max-depth", "3"), "--max-depth is for --model tree, got --model scorecard"),
-        ((*CARD, "--search", "greedy"), "--search is for --model rule-list or tree, got --model scorecard"),
-        ((*CARD, "--release-counts"), "--release-counts is for --model rule-list or tree"),
+        ((*CARD, "--max-rules", "3"), "--max-rules requires --model rule-list or dp-greedyrl"),
+        ((*CARD, "--max-depth", "3"), "--max-depth requires --model tree"),
+        ((*CARD, "--search", "greedy"), "--search requires --model rule-list or tree"),
+        ((*CARD, "--release-counts"), "--release-counts requires --model rule-list or tree"),
         ((*TREE, *SCALE), "expected --model scorecard, got --model tree"),
-        ((*CARD, *SCALE[:4]), "expected --pdo, --score, --odds and --favourable (a class: no, yes) together"),
+        ((*CARD, *SCALE[:4]), "--pdo, --score, --odds and --favourable (no, yes)"),
         ((*CARD, *SCALE[:-1], "maybe"), "--favourable must be one of no, yes, got 'maybe'"),
         ((*CARD, *SCALE[2:], "--pdo", "0"), "pdo must be a number above 0"),
-        ((*CARD, *SCALE, "--points", "3"), "expected one or the other, got both; leave --points out"),
-        ((*FIT, "--points", "3"), "--points is for --model scorecard, got --model rule-list"),
-        ((*TREE, "--monotone", "age=increasing"), "--monotone is for --model scorecard, got --model tree"),
-        ((*TREE, "--smooth", "2"), "--smooth is for --model scorecard, got --model tree"),
+        ((*CARD, *SCALE, "--points", "3"), "leave --points out"),
+        ((*FIT, "--points", "3"), "--points requires --model scorecard"),
+        ((*TREE, "--monotone", "age=increasing"), "--monotone requires --model scorecard"),
+        ((*TREE, "--smooth", "2"), "--smooth requires --model scorecard"),
         ((*CARD, "--smooth", "0"), "smooth must be 'auto' or a number from 0.01 to 1000, got 0"),
         ((*CARD, "--smooth", "nan"), "smooth must be 'auto' or a number from 0.01 to 1000"),
-        ((*TREE, "--max-attributes", "3"), "--max-attributes is for --model scorecard, got --model tree"),
-        ((*FIT, "--delta", "1e-9"), "--delta is for --model scorecard or dp-greedyrl, got --model rule-"),
+        ((*TREE, "--max-attributes", "3"), "--max-attributes requires --model scorecard"),
+        ((*FIT, "--delta", "1e-9"), "--delta requires --model scorecard or dp-greedyrl"),
         ((*CARD, "--delta", "0"), "delta must be None or a number between 0 and 1"),
         ((*CARD, "--points", "0"), "points must be a whole number >= 1, got 0"),
         ((*CARD, "--points", "2000"), "points must be a whole number <= 1000, got 2000"),
@@ -266,7 +266,7 @@ def test_a_scorecard_of_a_table_counted_elsewhere_is_checked_before_it_is_counte
         ),
         (
             (*CARD, "--monotone", "age=increasing", "--monotone", "age=decreasing"),
-            "expected one --monotone for each name, got two for 'age'",
+            "--monotone is given twice for 'age'",
         ),
     ],
 )
@@ -284,9 +284,9 @@ def test_bad_words_about_a_scorecard_cost_nothing(folder, run, words, message):
     [
         (
             (*TREE, "--max-rules", "3"),
-            "--max-rules is for --model rule-list or dp-greedyrl, got --model tree",
+            "--max-rules requires --model rule-list or dp-greedyrl",
         ),
-        ((*FIT, "--max-depth", "3"), "--max-depth is for --model tree, got --model rule-list"),
+        ((*FIT, "--max-depth", "3"), "--max-depth requires --model tree"),
         ((*TREE, "--max-depth", "-1"), "--max-depth must be a whole number >= 0"),
         ((*FIT, "--search", "exact", "--lookahead", "0"), "lookahead must be a whole number >= 1"),
     ],
@@ -318,14 +318,14 @@ def test_a_search_too_large_is_refused_before_a_row_is_read(folder, run, schema)
 
 
 BAD = {
-    "missing epsilon": (GOOD, ["--epsilon"], "expected --epsilon, the privacy loss"),
+    "missing epsilon": (GOOD, ["--epsilon"], "--epsilon is missing"),
     "epsilon of zero": (GOOD, ["--epsilon", "0"], "epsilon must be a number > 0"),
     "epsilon that is not finite": (
         GOOD,
         ["--epsilon", "nan"],
         "epsilon must be a number >= 0 such as 0.1 or 1/10, got 'nan'",
     ),
-    "unknown target": (GOOD, ["--target", "death"], "the schema's label 'ill', got 'death'"),
+    "unknown target": (GOOD, ["--target", "death"], "expected --target 'ill', the label of the schema, got 'death'"),
     "absent target": (
         "age,sex,dose\n40,F,0.5\n",
         [],
@@ -361,9 +361,9 @@ BAD = {
     "missing value not declared": (GOOD + ",F,0.5,no\n", [], "column 'age': some values are missing"),
     "no such schema": (GOOD, ["--schema", "none.yaml"], "none.yaml: No such file"),
     "seed without research": (GOOD, ["--seed", "1"], "add --research"),
-    "no such folder": (GOOD, ["-o", "nowhere/m.json"], "there is no folder nowhere"),
+    "no such folder": (GOOD, ["-o", "nowhere/m.json"], "the directory nowhere does not exist"),
     "bad parameter": (GOOD, ["--max-rules", "0"], "--max-rules must be a whole number"),
-    "no such budget": (GOOD, ["--budget", "none.json"], "`hedgerow budget new none.json --epsilon"),
+    "no such budget": (GOOD, ["--budget", "none.json"], "hedgerow budget new none.json"),
 }
 
 
@@ -396,7 +396,7 @@ def test_an_output_that_exists_is_kept_unless_forced(folder, run):
     (folder / "model.json").write_text("precious")
     code, _, err = run(*FIT)
     assert code == 2
-    assert "exists already" in err
+    assert "already exists" in err
     assert (folder / "model.json").read_text() == "precious"
     assert run(*FIT, "--force")[0] == 0
     assert hr.models.RuleList.load("model.json")
@@ -425,7 +425,9 @@ def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_s
     )
     code, out, err = run(*words)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "--mechanism smooth-laplace has no proven guarantee: the scale of the noise depends on the rows" in err
+    assert (
+        "--mechanism smooth-laplace has no proven privacy guarantee: the scale of the noise depends on the rows" in err
+    )
     assert "Add --research to confirm." in err
     assert run(*FIT, *SSRL)[2] == err  # before it is asked for a delta, which the default mechanism needs too
     assert run(*words, "--research")[0] == 0
@@ -439,18 +441,18 @@ def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_s
 BAD_MECHANISMS = {
     "of a tree": (
         ("--mechanism", "exponential", "--model", "tree"),
-        "--mechanism is for --model dp-greedyrl, got --model tree",
+        "--mechanism requires --model dp-greedyrl",
     ),
     "of a list": (
         ("--mechanism", "exponential"),
-        "--mechanism is for --model dp-greedyrl, got --model rule-list",
+        "--mechanism requires --model dp-greedyrl",
     ),
     "of no name": ((*SSRL, "--mechanism", "best"), "mechanism must be one of smooth-laplace"),
     "search": (
         (*SSRL, "--search", "exact"),
-        "--search is for --model rule-list or tree, got --model dp-greedyrl",
+        "--search requires --model rule-list or tree",
     ),
-    "counts": ((*SSRL, "--release-counts"), "--release-counts is for --model rule-list or tree"),
+    "counts": ((*SSRL, "--release-counts"), "--release-counts requires --model rule-list or tree"),
     "delta": ((*SSRL, "--mechanism", "exponential", "--delta", "1e-9"), "delta must be None with mechanism="),
     "min_remaining": ((*SSRL, *DELTA, "--research", "--min-remaining", "1"), "--min-remaining must be in [0, 1)"),
     "confidence": ((*SSRL, *DELTA, "--research", "--confidence", "0.2"), "confidence must be in [0.5, 1)"),
@@ -501,7 +503,7 @@ def test_costs_of_a_number_are_refused_by_what_its_label_is(run):
     schema.save("days.yaml")
     words = ("fit", "data.csv", "--schema", "days.yaml", "--epsilon", "1", "--class-weight", "yes=5", "-o", "m.json")
     code, _, err = run(*words)
-    assert (code, "is for a label with classes, got one that is a number" in err) == (2, True)
+    assert (code, "requires a label that is classes" in err) == (2, True)
 
 
 @pytest.mark.usefixtures("folder")

@@ -41,9 +41,9 @@ def test_a_public_table_is_tried_and_a_picture_drawn(folder, run):
     [
         (("--rows", "-3"), "--rows must be a whole number >= 1, got -3."),
         (("--epsilon", "much"), "--epsilon must be a number >= 0 such as 0.1 or 1/10, got 'much'."),
-        (("--runs", "3"), "--runs needs --public"),
+        (("--runs", "3"), "--runs requires --public"),
         (("--epsilon", "1", "--class-share", "yes"), "--class-share"),
-        (("--epsilon", "1", "--class-share", "yes=few"), "--class-share must be CLASS=SHARE"),
+        (("--epsilon", "1", "--class-share", "yes=few"), "expected --class-share CLASS=SHARE"),
         (
             ("--epsilon", "1", "--class-share", "perhaps=0.1"),
             "--class-share: expected one of the classes no, yes, got 'perhaps'.",

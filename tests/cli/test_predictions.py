@@ -52,7 +52,7 @@ def test_columns_that_are_not_there_and_both_options_are_refused(folder, run):
     a_tree(folder, **COUNTED)
     code, out, err = run("predict", "tree.json", "data.csv", "--id", "ward")
     assert (code, out) == (2, "")
-    assert "expected --id to name a column of the input, got ward; it has age, sex, dose, ill." in err
+    assert "--id ward is not a column of the input; its columns are age, sex, dose, ill" in err
     assert "leave --id out" in run("predict", "tree.json", "data.csv", "--id", "age", "--append")[2]
 
 
@@ -165,7 +165,7 @@ def test_what_is_copied_and_explained_is_inert_in_a_spreadsheet(folder, run):
     Tree(schema, root, PrivacyCard.none("example", software="hedgerow")).save(folder / "tree.json")
     code, out, err = run("predict", "tree.json", "data.csv", "--id", "=id", "--explain")
     assert code == 0
-    assert "an apostrophe keeps spreadsheets" in err
+    assert "an apostrophe was added" in err
     assert [row["'=id"] for row in table(out)] == ["'=1+1", "'@x", "-7"]
     assert {row["explanation"][:2] for row in table(out)} == {"'="} | {"no"}
     found = json.loads(run("predict", "tree.json", "data.csv", "--append", "--json")[1])
@@ -194,14 +194,14 @@ def test_weights_that_are_written_otherwise_are_refused(folder, run, text):
     a_tree(folder, **COUNTED)
     code, out, err = run("predict", "tree.json", "data.csv", "--class-weight", text)
     assert (code, out) == (2, "")
-    assert f"as LABEL=WEIGHT, a number for a class among no, yes, got '{text}'." in err
+    assert f"expected --class-weight LABEL=WEIGHT, a class (no, yes) and a number, got '{text}'." in err
 
 
 def test_two_weights_of_a_class_are_refused(folder, run):
     a_tree(folder, **COUNTED)
     code, out, err = run("predict", "tree.json", "data.csv", "--class-weight", "yes=5", "--class-weight", "yes=3")
     assert (code, out) == (2, "")
-    assert err == "error: expected one --class-weight for each class, got two for 'yes'.\n"
+    assert "--class-weight is given twice for 'yes'" in err
 
 
 def test_weights_are_refused_where_leaves_have_labels_alone(folder, run):
@@ -256,7 +256,7 @@ def test_columns_that_neither_csv_nor_json_has_a_form_for_are_not_copied(folder,
     for more in ((), ("--json",)):
         code, out, err = run("predict", "tree.json", "r.parquet", "--append", *more)
         assert (code, out) == (2, "")
-        assert err.startswith("error: column 'more': expected text in UTF-8, numbers, booleans, and dates and times")
+        assert err.startswith("error: column 'more': cannot be copied")
         assert run("predict", "tree.json", "r.parquet", "--id", "sex", *more)[0] == 0
 
 

@@ -97,9 +97,9 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
         (("fit", "data.parquet", *FIT, "--max-literals", "0"), "error: --max-literals must be a whole number >= 1"),
         (
             ("fit", "data.parquet", *FIT, "--target", "age"),
-            "error: expected --target to be the schema's label 'ill', got 'age'",
+            "error: expected --target 'ill', the label of the schema, got 'age'",
         ),
-        (("fit", "data.parquet", "--epsilon", "1"), "error: expected a column to predict, got none"),
+        (("fit", "data.parquet", "--epsilon", "1"), "error: the column to predict is missing"),
         (
             ("fit", "data.parquet", "--epsilon", "1", "--target", "no"),
             "error: column 'no': the table has no such column",
@@ -108,9 +108,9 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
         (("fit", "data.csv", *FIT, "--engine", "duckdb", "--master", "x"), "error: --master must be None unless"),
         (
             ("fit", "data.csv", *FIT, "--memory", "3"),
-            "error: --memory is for DuckDB, and this file is counted",
+            "error: --memory requires DuckDB",
         ),
-        (("schema", "check", "schema.yaml", "data.csv", "--memory", "3GB"), "error: --memory is for DuckDB"),
+        (("schema", "check", "schema.yaml", "data.csv", "--memory", "3GB"), "error: --memory requires DuckDB"),
         (("fit", "data.parquet", *FIT, "--memory", "3"), "error: --memory must be a size such as 4GB"),
     ],
 )

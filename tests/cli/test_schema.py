@@ -51,7 +51,7 @@ def test_cut_points_are_learned_under_a_charge(folder, run):
     (folder / "open.yaml").write_text(SCHEMA.replace(", cuts: [30, 60]", ""))
     run("budget", "new", "b.json", "--epsilon", "20")
     words = ("schema", "learn", "data.csv", "--schema", "open.yaml", "--bins", "2", "-o", "learned.yaml")
-    assert "expected --epsilon, the privacy loss" in run(*words)[2]
+    assert "--epsilon is missing" in run(*words)[2]
     assert run(*words, "--epsilon", "20", "--budget", "b.json")[0] == 0
     (cut,) = hr.Schema.load("learned.yaml")["age"].cuts
     assert 45 < cut < 65
@@ -83,7 +83,7 @@ def test_a_row_that_does_not_fit_costs_no_cut_points(folder, run, unit, row, pro
 
 
 def test_rows_are_checked_against_a_schema_before_anything_is_spent(folder, run):
-    assert run("schema", "check", "schema.yaml", "data.csv")[1].startswith("every row fits")
+    assert run("schema", "check", "schema.yaml", "data.csv")[1].startswith("Every row fits")
     (folder / "bad.csv").write_text(GOOD + "41,SECRET,0.5,no\n")
     code, _, err = run("schema", "check", "schema.yaml", "bad.csv")
     assert code == 2
@@ -107,7 +107,7 @@ def test_public_rows_may_hold_words_for_missing_values_and_columns_to_leave_out(
 def test_a_column_of_persons_in_public_rows_is_noted_with_what_to_declare(folder, run):
     (folder / "v.csv").write_text("patient_id,age,ill\n" + "".join(f"{i},{i},{i % 2}\n" * 2 for i in range(40, 80)))
     _, _, err = run("schema", "from-public", "v.csv", "--target", "ill", "-o", "v.yaml")
-    assert "check: patient_id looks as if it says whose row each row is; if so, leave it out (--drop patient_id)" in err
+    assert "check: patient_id seems to identify a person; if so, leave it out (--drop patient_id)" in err
     _, _, err = run("schema", "from-public", "v.csv", "--target", "ill", "-o", "w.yaml", "--drop", "patient_id")
     assert "whose row" not in err
 
@@ -155,7 +155,7 @@ def test_a_very_long_line_is_read(folder, run):
 def test_a_new_schema_in_json_is_json(folder, run):
     code, out, err = run("schema", "new", "data.csv", "--target", "ill", "-o", "new.json")
     assert (code, out) == (0, "")
-    assert err.startswith("written to new.json: fill in what is marked")
+    assert err.startswith("written to new.json: ")
     assert json.loads((folder / "new.json").read_text()) == {
         "version": 2,
         "label": {"name": "ill", "classes": "FILL IN"},
@@ -175,9 +175,9 @@ def test_a_new_schema_in_json_is_json(folder, run):
 )
 def test_what_is_shown_of_a_schema_says_why_fit_refuses_it(text, reasons, folder, run):
     (folder / "s.yaml").write_text(text)
-    told = [line for line in run("schema", "show", "s.yaml")[1].splitlines() if "`hedgerow fit` refuses" in line]
+    lines = [line for line in run("schema", "show", "s.yaml")[1].splitlines() if "`hedgerow fit` cannot use" in line]
     listed = json.loads(run("schema", "show", "s.yaml", "--json")[1])["fit_refuses"]
-    assert (len(told), len(listed)) == (reasons, reasons)
+    assert (len(lines), len(listed)) == (reasons, reasons)
     code, _, err = run("fit", "data.csv", "--schema", "s.yaml", "--target", "ill", "--epsilon", "1")
     assert (code == 0) == (reasons == 0)
     assert reasons == 0 or any(reason in err for reason in listed)
@@ -211,7 +211,7 @@ def test_a_check_reports_on_all_columns_with_lines_and_shows_no_value(folder, ru
     code, out, err = run("schema", "check", "schema.yaml", "bad.csv")
     assert code == 2
     assert out.splitlines() == [
-        "some rows do not fit the schema (for your eyes only: this says something about the rows)",
+        "Some rows do not fit the schema. PRIVATE: this output depends on the rows; do not share it.",
         "",
         "3 rows",
         "",
@@ -221,7 +221,7 @@ def test_a_check_reports_on_all_columns_with_lines_and_shows_no_value(folder, ru
         "dose    real               1        0         0        0",
         "ill     label              0        1         0        1  5",
         "",
-        "`hedgerow fit` will refuse this",
+        "`hedgerow fit` does not accept this table.",
     ]
     assert err.startswith("error: column 'age': some values do not fit the schema, here and in 2 other columns")
     assert "SECRET" not in out + err
@@ -242,12 +242,12 @@ def test_a_check_of_a_table_in_an_engine_has_counts_without_lines(folder, run):
     code, out, _ = run("schema", "check", "s.yaml", "t.parquet")
     assert code == 0
     assert "sex     categorical        1        0         0        0" in out
-    assert out.splitlines()[-1] == "`hedgerow fit` will accept this"
+    assert out.splitlines()[-1] == "`hedgerow fit` accepts this table."
 
 
 @pytest.mark.usefixtures("folder")
 def test_what_the_check_accepts_is_what_fit_accepts(run):
-    assert run("schema", "check", "schema.yaml", "data.csv")[1].endswith("`hedgerow fit` will accept this\n")
+    assert run("schema", "check", "schema.yaml", "data.csv")[1].endswith("`hedgerow fit` accepts this table.\n")
     assert run("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5")[0] == 0
 
 
@@ -260,7 +260,7 @@ def test_public_identifiers_are_told_and_how_to_leave_them_out(folder, run):
     assert "no value repeats, as in an identifier: leave the column out (on the command line: --drop)" in error
     code, _, error = run(*told, "--drop", "record")
     assert code == 0
-    assert "warning: serial: no value repeats; if it is an identifier, leave it out: --drop serial" in error
+    assert "warning: serial has a different value in every row; if it is an identifier, add --drop serial" in error
     assert "age" not in error
     assert "warning" not in run(*told, "--drop", "record", "--drop", "serial", "--force")[2]
 

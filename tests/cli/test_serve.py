@@ -80,7 +80,7 @@ def test_keys_are_added_listed_and_revoked(folder, run):
     configure()
     code, out, _ = run("serve", "check")
     assert (code, "0 of 4 spent" in out) == (0, True)
-    assert "no problem was found\nnext: hedgerow serve key add NAME" in out
+    assert "no problem was found.\nnext: hedgerow serve key add NAME" in out
     assert run("serve", "key", "add", "ana")[1].strip()
     assert run("serve", "key", "list")[1] == "ana  analyst\n"
     assert run("serve", "key", "revoke", "ana")[0] == 0
@@ -121,9 +121,9 @@ def test_a_new_epoch_is_declared_with_a_reason_and_caps_change_in_no_other_way(r
     assert run("serve", "epoch", "wards", "--reason", " ")[0] == 2
     assert run("serve", "epoch", "other", "--reason", "the rows of 2027")[0] == 2
     code, out, _ = run("serve", "epoch", "wards", "--reason", "the rows of 2027")
-    assert (code, "0 of 4 spent" in out, "0 of 6 spent" in out, "new and whole" in out) == (2, True, True, True)
+    assert (code, "0 of 4 spent" in out, "0 of 6 spent" in out, "unspent" in out) == (2, True, True, True)
     code, out, _ = run("serve", "epoch", "wards", "--reason", "the rows of 2027", "--yes")
-    assert (code, "epoch 2 of wards is declared" in out) == (0, True)
+    assert (code, "epoch 2 of wards" in out) == (0, True)
     assert "0 of 6 spent" in run("serve", "check")[1]
     assert "epoch 2 of wards: the rows of 2027" in run("ledger", "show", "ledger.db")[1]
 
@@ -153,7 +153,7 @@ def test_init_begins_the_ledger_that_is_named(run):
     assert yaml.safe_load(Path("curator.yaml").read_text())["ledger"] == "charges.db"
     Path("other").mkdir()
     Path("other/ledger.db").touch()
-    assert "ledger.db exists already" in run("serve", "init", "other")[2]
+    assert "ledger.db already exists" in run("serve", "init", "other")[2]
     assert [path.name for path in Path("other").iterdir()] == ["ledger.db"]
     code, out, err = run("serve", "init", "third", "--ledger", "postgresql://curator:SECRET@127.0.0.1:1/none")
     assert (code, out, "$PGPASSWORD" in err, "SECRET" in err, Path("third").exists()) == (2, "", True, False, False)
@@ -175,7 +175,7 @@ def test_decisions_that_do_not_fit_together_decide_nothing(run):
         ("--approve", "1", "--refuse", "3"),
     ):
         code, out, err = run("serve", "approvals", *words)
-        assert (code, out, "Nothing was decided" in err) == (2, "", True)
+        assert (code, out, "othing was decided" in err) == (2, "", True)
     assert run("serve", "approvals")[1].count("ana asks wards") == 2
     assert run("serve", "approvals", "--approve", "1", "--refuse", "2")[:2] == (0, "")
     assert "  1  ana asks wards" in run("serve", "approvals", "--approved")[1]
@@ -286,8 +286,8 @@ def test_the_signing_key_is_replaced_with_an_entry_and_is_not_set_back(run):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "expected --demo, or --config FILE"),
-        (("--demo", "--config", "curator.yaml"), "expected --demo, or --config FILE"),
+        ((), "expected --demo or --config FILE"),
+        (("--demo", "--config", "curator.yaml"), "expected --demo or --config FILE"),
         (("--demo", "--host", "0.0.0.0"), "expected TLS"),
         (("--demo", "--curator-host", "0.0.0.0"), "expected TLS"),
         (("--demo", "--tls-key", "key.pem"), "expected both"),

@@ -23,8 +23,8 @@ def test_show_exports_every_form(folder, run):
         assert written == hr.models.RuleList.load("model.json").to_sql(dialect) + "\n"
     typed = run("show", "model.json", "--format", "sql", "--types", "declared")[1]
     assert typed == hr.models.RuleList.load("model.json").to_sql(types="declared") + "\n"
-    assert "--types needs --format sql" in run("show", "model.json", "--types", "declared")[2]
-    assert "--dialect needs --format sql" in run("show", "model.json", "--dialect", "spark")[2]
+    assert "--types requires --format sql" in run("show", "model.json", "--types", "declared")[2]
+    assert "--dialect requires --format sql" in run("show", "model.json", "--dialect", "spark")[2]
     assert "mysql" in run("show", "model.json", "--format", "sql", "--dialect", "mysql")[2]
     assert "def predict(row)" in run("show", "model.json", "--format", "python")[1]
     assert "<table>" in run("show", "model.json", "--format", "html")[1]
@@ -62,7 +62,7 @@ def test_a_large_tree_is_folded_unless_all_of_it_is_asked_for(run):
     assert run("show", "large.json", "--full")[1] == f"{large.size}\n\n{large.to_text()}\n\n{large.privacy}\n"
     code, _, err = run("show", "large.json", "--full", "--format", "sql")
     assert code == 2
-    assert "--full needs --format text, got --format sql." in err
+    assert "--full requires --format text, got --format sql" in err
 
 
 def test_a_scorecard_is_shown_exported_and_drawn(folder, run):
@@ -78,7 +78,7 @@ def test_a_scorecard_is_shown_exported_and_drawn(folder, run):
     for name in ("bars.png", "form.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
     assert "ends in .png" in run("show", "card.json", "--paper", "form.docx")[2]
-    assert "exists already" in run("show", "card.json", "--paper", "form.png")[2]
+    assert "already exists" in run("show", "card.json", "--paper", "form.png")[2]
 
 
 def test_a_scorecard_is_shown_and_exported_on_the_scale_of_credit(folder, run):
@@ -90,9 +90,9 @@ def test_a_scorecard_is_shown_and_exported_on_the_scale_of_credit(folder, run):
     expected = a_scorecard(folder).scaled(pdo=20, score=600, odds=50, favourable="yes")
     assert run("show", "card.json", *scale, "yes", "--format", "sql")[1] == expected.to_sql() + "\n"
     assert run("show", "card.json", *scale, "maybe")[2].endswith("one of no, yes, got 'maybe'.\n")
-    together = "expected --pdo, --score, --odds and --favourable (a class: no, yes) together, got --pdo only."
+    together = "--pdo, --score, --odds and --favourable (no, yes), got only --pdo"
     assert together in run("show", "card.json", *scale[:2])[2]
-    assert "got --favourable only" in run("show", "card.json", "--favourable", "no")[2]
+    assert "got only --favourable" in run("show", "card.json", "--favourable", "no")[2]
     assert "pdo must be a number above 0" in run("show", "card.json", "--pdo", "0", *scale[2:], "no")[2]
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
     problem = "expected a scorecard for points that double the odds, got a tree."
@@ -111,7 +111,7 @@ def test_no_output_replaces_another_one(folder, run):
     a_scorecard(folder)
     code, out, err = run("show", "card.json", "--plot", "a.png", "--paper", f"{folder}/a.png", "--force")
     assert (code, out) == (2, "")
-    assert err == "error: two outputs have the name a.png; give each its own.\n"
+    assert "a.png is the name of two outputs" in err
     assert not (folder / "a.png").exists()
 
 
@@ -127,12 +127,12 @@ def test_the_form_of_a_file_is_that_of_its_name(folder, run):
     for name in ("c.pdf", "c.PNG", "c.svg"):
         code, out, err = run("show", "tree.json", "-o", name)
         assert (code, out, (folder / name).exists()) == (2, "", False)
-        assert err == f"error: {name} has the name of a picture; use --plot in place of -o.\n"
+        assert f"use --plot {name} in place of -o" in err
 
 
 def test_two_formats_are_refused(folder, run):
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
-    assert "got --json and --format sql" in run("show", "tree.json", "--json", "--format", "sql")[2]
+    assert "--json and --format sql" in run("show", "tree.json", "--json", "--format", "sql")[2]
     assert run("show", "tree.json", "--json", "--format", "json")[0] == 0
 
 

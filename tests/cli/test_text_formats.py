@@ -146,7 +146,7 @@ def test_columns_without_a_name_are_left_out_of_drafts(files, run):
     (files / "t.csv").write_text(",age,x,x,ill\n1,40,0,0,no\n")
     _, _, err = run("schema", "new", "t.csv", "--target", "ill", "-o", "new.yaml", "--force")
     assert '"age": {kind: FILL IN}' in (files / "new.yaml").read_text()
-    assert all(f"{name} has no name of its own, and is left out" in err for name in ("(column 1)", "x (column 3)"))
+    assert all(f"{name} has no name in the header and was left out" in err for name in ("(column 1)", "x (column 3)"))
     assert "(column" not in (files / "new.yaml").read_text()
     (files / "t.csv").write_text(",age,ill\n" + "".join(f"{i},{i % 50},{i % 2}\n" for i in range(100)))
     code, out, err = run("schema", "from-public", "t.csv", "--target", "ill", "-o", "p.yaml", "--force")
@@ -167,7 +167,7 @@ def test_the_wizard_proposes_the_words_that_mean_missing_in_public_rows(files, r
     monkeypatch.setattr("sys.stdin", io.StringIO("\n" * 40))
     code, _, err = run("schema", "wizard", "t.csv", "--public-sample", "p.csv", "-o", "w.yaml")
     assert code == 0
-    assert "may values be missing (blank, or NA)" in err
+    assert "can values be missing (blank, or NA)" in err
     assert hr.Schema.load("w.yaml")["age"].missing_values == ("NA",)
 
 
@@ -293,8 +293,11 @@ def test_options_of_text_are_refused_where_there_is_none(run):
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("report", "tree.json", "--data", "-", "--test", "-", "-o", "r.html"), "only one of --data and --test"),
-        (("schema", "wizard", "-", "-o", "w.yaml"), "got -: answers are read from standard input"),
+        (
+            ("report", "tree.json", "--data", "-", "--test", "-", "-o", "r.html"),
+            "--data and --test cannot both be read",
+        ),
+        (("schema", "wizard", "-", "-o", "w.yaml"), "got - (standard input)"),
         (("schema", "import", "dictionary.xlsx", "-o", "i.yaml"), "got a file with another ending"),
         (
             ("fit", "tabs.tsv", "--engine", "duckdb", *FIT),
@@ -324,7 +327,7 @@ def test_the_line_with_an_absent_name_is_proposed(files, run):
     for words in (fit, check, (*new, "-o", "n.yaml")):
         code, _, err = run(*words)
         assert code == 2
-        assert "Line 3 has this name: leave the lines above it out with --skip-rows 2" in err
+        assert "Line 3 contains this name: leave the lines above it out with --skip-rows 2" in err
     assert "has this name" not in run("schema", "new", "named.csv", "--target", "nil")[2]
     (files / "named.csv").write_text("Visits,of,2024,all\n,,,\n" + (files / "data.csv").read_text())
     assert run(*check, "--skip-rows", "2")[0] == 0
@@ -350,4 +353,4 @@ def test_decimal_commas_are_no_numbers_without_the_option(run):
     code, out, err = run("schema", "check", "schema.yaml", "commas.csv", "--json")
     assert code != 0
     assert json.loads(out)["accepted"] is False
-    assert err.endswith("`outside` what becomes of them; read the numbers with `--decimal ,`.\n")
+    assert "`--decimal ,`" in err

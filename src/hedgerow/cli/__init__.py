@@ -1,4 +1,4 @@
-"""The command line: from a sensitive table to a published model in one command."""
+"""Command line of hedgerow."""
 
 from hedgerow.cli.app import app, main
 

@@ -1,4 +1,4 @@
-"""`hedgerow answer`: answer a question that was carried to the curator as a file."""
+"""`hedgerow answer`: answer a question that an analyst sent as a file."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,14 +16,16 @@ app = typer.Typer(add_completion=False)
 
 @app.command("answer")
 def answer(
-    question: Annotated[Path, typer.Argument(help="The question, as `hedgerow ask --to` wrote it.")],
-    analyst: Annotated[str, option("Who asks: whose cap is charged. You vouch for it.")],
-    output: Annotated[Path, option("File for the answer; its receipt beside it.", "--output", "-o")],
+    question: Annotated[Path, typer.Argument(metavar="QUESTION", help="Question file from `hedgerow ask --to`.")],
+    analyst: Annotated[str, option("Analyst whose cap is charged; you confirm that the question is theirs.")],
+    output: Annotated[
+        Path, option("Answer file to write; the receipt gets the same name with .receipt.", "--output", "-o")
+    ],
     config: ConfigFile = CONFIG,
 ) -> None:
-    """Answer a question that was carried to you as a file: same ledger, same caps, same receipts.
+    """Answer a question that an analyst sent as a file, with the same ledger, caps and receipts.
 
-    The same file, answered again, gives the same answer, at no further charge.
+    Answering the same file again returns the same answer without a further charge.
 
     [bold]Example[/bold]: hedgerow answer question.json --analyst ana -o answer.json
     """
@@ -33,13 +35,14 @@ def answer(
     from hedgerow.service.requests import Caller, Request
 
     check_outputs(answer_files(output), question, config)
-    asked = QuestionFile.read(question)
-    kind: Any = check_kind(asked.kind)
+    received = QuestionFile.read(question)
+    kind: Any = check_kind(received.kind)
     curator = Config.read(config).open()
     with curator.ledger:
-        found = curator.ask(Request(Caller(analyst, "analyst"), asked.dataset, kind, asked.key, asked.body))
+        request = Request(Caller(analyst, "analyst"), received.dataset, kind, received.key, received.body)
+        reply = curator.ask(request)
     try:
-        write_answer(asked.kind, found.body, found.receipt, output)
+        write_answer(received.kind, reply.body, reply.receipt, output)
     except BaseException:
-        say(f"the answer is charged and kept: the same {question} gives it again at no further charge", err=True)
+        say("the answer was charged and is stored in the ledger; run the command again to write it, free", err=True)
         raise

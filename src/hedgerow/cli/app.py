@@ -1,4 +1,4 @@
-"""The `hedgerow` command with its subcommands. Errors are one line on stderr with exit code 2, without traceback."""
+"""The `hedgerow` command and its subcommands. An error is printed on stderr without traceback; exit code 2."""
 
 import gc
 import re
@@ -25,44 +25,44 @@ from hedgerow.text.values import printable
 _ENDINGS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Learn": {
-        "schema": "Make, learn and read schemas: what is public about a table.",
-        "tally": "Count a table into a private file to learn from; merge such files; print the query that counts.",
-        "plan": "Plan a fit before anything is spent: which model, which epsilon, which size.",
+        "schema": "Create and check schemas, which list the public facts about a table.",
+        "tally": "Count a table into a PRIVATE file to learn from, merge such files, or print the counting query.",
+        "plan": "Choose the model, its size and epsilon before spending any privacy budget.",
         "fit": "Learn a rule list, tree or scorecard from a sensitive table under differential privacy.",
     },
     "Read": {
-        "show": "Show a model with its counts and privacy card; or export it: SQL, Python, PMML, HTML, JSON, hub card.",
-        "predict": "Predict the class, or number, of every row of a CSV file, with the rule or leaf that predicts it.",
+        "show": "Show a model with its privacy card, or export it as SQL, Python, PMML, HTML, JSON or a model card.",
+        "predict": "Predict the class or number of every row of a table with a released model.",
     },
     "Report": {
-        "evaluate": "Release accuracy, mean cost, AUROC and calibration on private rows, with noise, by group.",
-        "audit": "Measure how much a model discloses about its training rows, by counting possible rows.",
-        "attack": "Attack a private learner, and write what the attack reached, to be attached to a report.",
-        "report": "Report on a model for a review board: a public sheet, and one for the board.",
+        "evaluate": "Release noisy accuracy, cost, AUROC and calibration of a model on private rows, by group.",
+        "audit": "Measure how much a tree or rule list discloses about its training rows.",
+        "attack": "Run a privacy attack on a learner and save the result for a report.",
+        "report": "Write a report on a model for a review board: a public sheet and a board's sheet.",
     },
     "Serve": {
-        "serve": "Serve a curator's tables: analysts ask, a ledger decides, rows stay.",
-        "ask": "Ask a curator's service. The API key is read from $HEDGEROW_KEY.",
-        "answer": "Answer a question that was carried to you as a file: same ledger, same caps, same receipts.",
+        "serve": "Run a service that answers analysts' questions about private tables within privacy budgets.",
+        "ask": "Ask a service a question about its private tables. The API key is read from $HEDGEROW_KEY.",
+        "answer": "Answer a question that an analyst sent as a file, with the same ledger, caps and receipts.",
     },
     "Account": {
-        "budget": "Keep one privacy budget over several runs, in a file.",
-        "ledger": "Read and verify the ledger of a curator's service.",
-        "verify": "Check that a curator signed this very answer or model, and what it was charged.",
+        "budget": "Keep one privacy budget across several runs, in a file.",
+        "ledger": "Verify, print, export and back up the ledger of a service.",
+        "verify": "Verify who signed an answer or model of a service, and what it was charged.",
     },
 }
 COMMANDS: Mapping[str, str] = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 
 
 class LazyGroup(TyperGroup):
-    """The commands by name: the module of one, with all that it imports, is loaded when it is called."""
+    """Commands whose modules are imported when they are called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Load the command that is called, in place of its line in the help."""
+        """Load the command that is called."""
         name = args[0]
         if name in COMMANDS:
             self.commands[name] = _loaded(name)
-        gc.freeze()  # what was imported stays
+        gc.freeze()  # imported modules stay in memory
         gc.enable()
         return super().resolve_command(ctx, args)
 
@@ -86,8 +86,8 @@ for _group, _commands in GROUPS.items():
         app.command(_name, help=_help, rich_help_panel=_group)(lambda: None)
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(value: bool) -> None:
+    if value:
         typer.echo(f"hedgerow {__version__}")
         raise typer.Exit
 
@@ -95,19 +95,19 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Learn, read, apply and audit interpretable models from sensitive tables, under differential privacy."""
 
 
 def main() -> None:
-    """Run the command line, and leave with its exit code: 128 and the number of the signal that stopped it, if one did.
+    """Run the command line and exit with its code; after a signal, with 128 plus the number of the signal.
 
-    Messages of hedgerow's errors are shown, as they quote no values. Of any other exception the type and location are
-    shown, not the message, which might quote values.
+    Messages of hedgerow's own errors contain no cells of a table and are printed. Of any other exception, only the
+    type and location are printed, because its message could quote cells.
     """
-    gc.disable()  # until the command is loaded: imports make many objects and drop few
+    gc.disable()  # imports create many objects and free few; enabled again when the command is loaded
     with standard_streams(), _signals() as stopped_by:
         code, *lines = _outcome()
         if stopped_by:
@@ -120,16 +120,16 @@ def main() -> None:
 
 @contextmanager
 def _signals() -> Generator[list[signal.Signals]]:
-    """Take the first signal to end for Ctrl-C, and keep it: files are cleaned up, and charges said.
+    """Turn the first termination signal into `KeyboardInterrupt`, so that files are cleaned up and charges reported.
 
-    Later ones are ignored, as are those that the command was started to ignore.
+    Later signals are ignored, as are signals that were ignored when the command started.
     """
     caught: list[signal.Signals] = []
     numbers = [number for number in _ENDINGS if signal.getsignal(number) != signal.SIG_IGN]
 
     def leave(number: int, _: object) -> NoReturn:
         for other in numbers:
-            signal.signal(other, lambda *_: None)  # ignored, a second at the same time would show a traceback
+            signal.signal(other, lambda *_: None)  # with SIG_IGN, a second pending signal would print a traceback
         caught.append(signal.Signals(number))
         raise KeyboardInterrupt
 
@@ -142,9 +142,9 @@ def _signals() -> Generator[list[signal.Signals]]:
 
 
 def _outcome() -> tuple[Any, ...]:
-    """Run a command; return its exit code, and the lines of its error, if there is one."""
+    """Run a command; return its exit code and the lines of its error."""
     try:
-        with _saying_charges():
+        with _reporting_charges():
             app(prog_name="hedgerow")
     except SystemExit as leaving:
         return (leaving.code,)
@@ -159,20 +159,20 @@ def _outcome() -> tuple[Any, ...]:
         return 2, text, *place_notes(error)
     except BaseException as error:  # a panic of polars is not an Exception
         last = traceback.extract_tb(error.__traceback__)[-1]
-        return 1, f"internal error, {type(error).__name__} at {last.filename}:{last.lineno}; please report this line."
+        return 1, f"internal error: {type(error).__name__} at {last.filename}:{last.lineno}; please report this line."
     return (0,)
 
 
 @contextmanager
-def _saying_charges() -> Generator[None]:
-    """Say what stays charged, if the block fails after a charge: typer puts another error in the place of Ctrl-C."""
+def _reporting_charges() -> Generator[None]:
+    """Print what stays charged if the block fails after a charge."""
     try:
         yield
     except BaseException as error:
-        found: BaseException | None = error
-        while found is not None and not charge_notes(found):
-            found = found.__context__
-        for note in () if found is None else charge_notes(found):
+        cause: BaseException | None = error  # typer replaces KeyboardInterrupt by an error of its own
+        while cause is not None and not charge_notes(cause):
+            cause = cause.__context__
+        for note in () if cause is None else charge_notes(cause):
             say(printable(note), err=True)
         raise
 
@@ -181,13 +181,13 @@ def _options(words: list[str]) -> list[str]:
     command: Any = get_command(import_module(f"hedgerow.cli.{words[0]}").app)
     for word in words[1:]:
         command = getattr(command, "commands", {}).get(word, command)
-    return [option for one in command.params for option in one.opts if option.startswith("--")]
+    return [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
 
 
 def _as_typed(message: str, options: list[str]) -> str:
-    """Return a message with the options of a command in the place of the parameters of the same names.
+    """Return a message in which names of parameters are replaced by the options of a command.
 
-    One of a single word, such as `points`, stands for the parameter where it is what the message begins with.
+    A name without underscore, such as `points`, is replaced only at the start of the message.
     """
     for option in options:
         name = option[2:].replace("-", "_")

@@ -1,4 +1,4 @@
-"""`hedgerow attack`: attacks on a private learner, whose results can be attached to a report."""
+"""`hedgerow attack`: run a privacy attack on a learner and save the result for a report."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from hedgerow.cli import options
-from hedgerow.cli.learner_options import CLASSIFIER_LEARNERS, ModelKind, given_parameters, with_parameters
-from hedgerow.cli.options import FILE, advanced, number, option, with_groups
+from hedgerow.cli.learner_options import CLASSIFIER_LEARNERS, MODEL_KIND, ModelKind, given_parameters, with_parameters
+from hedgerow.cli.options import FILE, number, option, with_groups
 from hedgerow.cli.output import check_output, say, stage
 from hedgerow.cli.rows import UnitOptions, read_labelled
 from hedgerow.cli.schema import load_schema
@@ -22,21 +22,39 @@ app = typer.Typer(add_completion=False)
 Kind = Literal["membership", "lira", "exact-membership", "exact-inference", "one-run"]
 
 
+def _of_attack(text: str, metavar: str) -> Any:
+    return option(text, metavar=metavar, rich_help_panel="Options of attacks")
+
+
 @dataclass(frozen=True)
 class AttackOptions:
-    """Options of attacks, each for some kinds."""
+    """Options of attacks; each belongs to some kinds of attack."""
 
     method: Annotated[
-        str | None, option("random-forest, label-only; of lira online, offline, rmia, rmia-offline.", metavar="NAME")
+        str | None,
+        _of_attack(
+            "For membership: random-forest or label-only; for lira: online, offline, rmia or rmia-offline.  "
+            "\\[default: random-forest; lira: online]",
+            "NAME",
+        ),
     ] = None
-    repeats: Annotated[int | None, option("Random splits.  \\[membership: 100, lira: 32]")] = None
-    canaries: Annotated[int | None, option("one-run: rows that coins put in.  \\[all]")] = None
-    candidates: Annotated[Path | None, option("exact-inference: a table of rows, one of which is there too.")] = None
-    jobs: Annotated[int | None, advanced("Processes of refits; -1 is all.  \\[1]")] = None
-    seed: Annotated[int | None, advanced("Makes splits and refits repeatable.")] = None
+    repeats: Annotated[
+        int | None, _of_attack("Number of random splits.  \\[default: membership 100, lira 32]", "N")
+    ] = None
+    canaries: Annotated[
+        int | None, _of_attack("For one-run: rows included or left out by coin flips.  \\[default: all rows]", "N")
+    ] = None
+    candidates: Annotated[
+        Path | None,
+        _of_attack(
+            "For exact-inference: file of candidates; one of them was a training row in addition to DATA.", "FILE"
+        ),
+    ] = None
+    jobs: Annotated[int | None, _of_attack("Parallel processes; -1 uses all cores.  \\[default: 1]", "N")] = None
+    seed: Annotated[int | None, _of_attack("Seed of the splits and refits, for repeatable results.", "N")] = None
 
     def check(self, kind: Kind) -> None:
-        """Check that the options are those of the kind of attack."""
+        """Raise `ArgumentError` for an option that this kind of attack does not have."""
         kinds: dict[str, tuple[str, ...]] = {
             "method": ("membership", "lira"),
             "repeats": ("membership", "lira"),
@@ -47,26 +65,31 @@ class AttackOptions:
         }
         for name, takers in kinds.items():
             if getattr(self, name) is not None and kind not in takers:
-                raise ArgumentError(f"--{name} is for {' and '.join(takers)}, got {kind}; leave it out.")
+                raise ArgumentError(f"--{name} requires attack {' or '.join(takers)}; leave it out for {kind}.")
         if self.jobs == 0:
-            raise ArgumentError("--jobs must be a number of processes, or -1 for all, got 0.")
+            raise ArgumentError("expected --jobs to be a positive number of processes, or -1 for all cores, got 0.")
         if kind == "exact-inference" and self.candidates is None:
-            raise ArgumentError("expected --candidates FILE, the rows of which one is in the table too; got none.")
+            raise ArgumentError("--candidates FILE is missing; exact-inference requires a table of candidate rows.")
 
 
 @app.command("attack")
 @with_groups
 @with_parameters
 def attack(
-    kind: Annotated[Kind, typer.Argument(help="membership, lira, exact-membership, exact-inference or one-run.")],
-    data: Annotated[Path, typer.Argument(help=f"The training rows: {FILE}.")],
-    schema: Annotated[Path | None, option("YAML or JSON: the schema of the fit.")] = None,
+    kind: Annotated[
+        Kind,
+        typer.Argument(
+            help="Attack: membership, lira, exact-membership, exact-inference or one-run.", metavar="ATTACK"
+        ),
+    ],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"Training rows: {FILE}.")],
+    schema: Annotated[Path | None, option("Schema file of the fit (YAML or JSON).")] = None,
     epsilon: Annotated[str | None, number("Privacy loss of the whole model, as in the fit.")] = None,
-    model: Annotated[ModelKind, option(f"{', '.join(CLASSIFIER_LEARNERS)}.", metavar="KIND")] = "rule-list",
+    model: Annotated[ModelKind, option(MODEL_KIND, metavar="KIND")] = "rule-list",
     *,
     how: AttackOptions,
     unit: UnitOptions,
-    output: Annotated[Path, option("File for the result; its name says PRIVATE.", "-o", "--output")] = Path(
+    output: Annotated[Path, option("Result file; its name must contain PRIVATE.", "-o", "--output")] = Path(
         "attack.PRIVATE.json"
     ),
     force: options.Force = False,
@@ -74,15 +97,22 @@ def attack(
     text: options.TextOptions,
     **parameters: Any,
 ) -> None:
-    """Attack a private learner, and write what the attack reached, to be attached to a report.
+    """Run a privacy attack on a learner and save the result for a report.
 
-    Give the options of the fit: the result is bound to the learner, its epsilon, the schema and the rows. Nothing is
-    released, and nothing is charged. The result is a function of the rows: it is for the curator and the board alone.
+    Give the same options as in the fit: the result applies only to this learner, epsilon, schema and table. An attack
+    charges no budget, since its result is PRIVATE: it depends on the exact rows. Show it to the curator and the board
+    only.
 
-    membership fits the learner on random halves of the table, and infers their rows by a random forest; lira infers by
-    likelihood ratios of refits. For a tree or list drawn as a whole, exact-membership computes what the best attack on
-    each row gains, and exact-inference the best guess among candidates. one-run makes one fit, and bounds its privacy
-    loss from below.
+    membership: fit on random halves of the table and infer membership with a random forest.
+
+    lira: infer membership by likelihood ratios of many refits.
+
+    exact-membership: compute the gain of the best possible attack on each row. For a tree or rule list that is drawn
+    as a whole.
+
+    exact-inference: compute the best possible guess among candidate rows. For the same models.
+
+    one-run: estimate a lower bound on epsilon from a single fit.
 
     [bold]Examples[/bold]:
 
@@ -92,11 +122,12 @@ def attack(
     """
     from hedgerow.audit.attack_record import check_private_name
 
+    missing = [name for name, value in {"--epsilon": epsilon, "--schema": schema}.items() if value is None]
     if epsilon is None or schema is None:
-        raise ArgumentError("expected --epsilon and --schema, those of the fit; got none.")
+        raise ArgumentError(f"{' and '.join(missing)} missing; give the epsilon and the schema of the fit.")
     how.check(kind)
     if str(data) == str(how.candidates) == PIPE:
-        raise ArgumentError("only one of DATA and --candidates can be standard input.")
+        raise ArgumentError("DATA and --candidates cannot both be read from standard input.")
     check_private_name(output)
     check_output(output, data, schema, how.candidates, force=force)
     declared = unit.applied(load_schema(schema))
@@ -104,15 +135,14 @@ def attack(
     rows = _labelled(data, text, declared)
     candidates = _labelled(how.candidates or data, text, declared) if kind == "exact-inference" else rows
     with stage(f"{kind} attack"):
-        found = _carried_out(kind, learner, rows, candidates, how)
-    record = found.record
-    record.save(output)
+        result = _run(kind, learner, rows, candidates, how)
+    result.record.save(output)
     say(f"written to {output}", err=True)
-    say(record.to_json().rstrip("\n") if as_json else f"{found}")
+    say(result.record.to_json().rstrip("\n") if as_json else f"{result}")
 
 
 def _learner(model: ModelKind, epsilon: str, parameters: dict[str, Any], schema: Schema) -> Any:
-    """Return the estimator of the learner, with the parameters as a fit takes them."""
+    """Return the estimator with the parameters of a fit."""
     from hedgerow import learn
 
     makers = CLASSIFIER_LEARNERS if schema.target.as_number is None else REGRESSORS
@@ -124,15 +154,12 @@ def _learner(model: ModelKind, epsilon: str, parameters: dict[str, Any], schema:
 
 
 def _labelled(path: Path, text: options.TextOptions, schema: Schema) -> tuple[Any, Any]:
-    found = read_labelled(path, text.text_format, schema)
-    assert found is not None  # the path is given
-    return found
+    rows = read_labelled(path, text.text_format, schema)
+    assert rows is not None  # the path is not None
+    return rows
 
 
-def _carried_out(
-    kind: Kind, learner: Any, rows: tuple[Any, Any], candidates: tuple[Any, Any], how: AttackOptions
-) -> Any:
-    """Carry out an attack; errors are those of the function of `hedgerow.audit`."""
+def _run(kind: Kind, learner: Any, rows: tuple[Any, Any], candidates: tuple[Any, Any], how: AttackOptions) -> Any:
     from hedgerow import audit
 
     if kind == "exact-membership":
@@ -143,7 +170,7 @@ def _carried_out(
         return audit.one_run_epsilon(
             learner, *rows, canaries=how.canaries, claim=float(learner.epsilon), random_state=how.seed
         )
-    run, repeats = (audit.membership, 100) if kind == "membership" else (audit.lira, 32)
+    function, repeats = (audit.membership, 100) if kind == "membership" else (audit.lira, 32)
     settings: dict[str, Any] = {} if how.method is None else {"attack": how.method}
     settings |= {"repeats": repeats if how.repeats is None else how.repeats}
-    return run(learner, *rows, **settings, random_state=how.seed, n_jobs=how.jobs, verbose=True)
+    return function(learner, *rows, **settings, random_state=how.seed, n_jobs=how.jobs, verbose=True)

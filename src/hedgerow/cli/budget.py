@@ -1,4 +1,4 @@
-"""`hedgerow budget`: privacy budgets in files that separate runs share."""
+"""`hedgerow budget`: privacy budgets in files that several runs share."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,22 +18,27 @@ from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.text.messages import ChargeNote, add_charge_note
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Keep one privacy budget over several runs, in a file."
+    add_completion=False, no_args_is_help=True, help="Keep one privacy budget across several runs, in a file."
 )
 
 
 @app.command("new")
 def new(
-    file: Annotated[Path, typer.Argument(help="File for the budget; must not exist.")],
-    epsilon: Annotated[str | None, number("The privacy loss that may ever be spent on these rows.")] = None,
-    delta: Annotated[str, number("The same for delta.")] = "0",
-    rho: Annotated[str | None, number("A cap on rho (zCDP); alone, or beside epsilon.")] = None,
-    accounting: Annotated[Accounting, option("How charges add up; zcdp (by rho) needs a delta.")] = "basic",
-    table: Annotated[str | None, option("A name for the table, entered with each charge.", metavar="NAME")] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Budget file to create.")],
+    epsilon: Annotated[str | None, number("Most epsilon that may ever be spent on this table.")] = None,
+    delta: Annotated[str, number("Most delta that may ever be spent on this table.")] = "0",
+    rho: Annotated[str | None, number("Most rho (zCDP) that may ever be spent; alone or with --epsilon.")] = None,
+    accounting: Annotated[
+        Accounting,
+        option("How charges add up: basic (sums of epsilon and delta) or zcdp (sums of rho; needs a delta)."),
+    ] = "basic",
+    table: Annotated[str | None, option("Name of the table, recorded with each charge.", metavar="NAME")] = None,
 ) -> None:
-    """Start a budget. Later runs charge it with --budget FILE and are refused when it is spent.
+    """Create a budget file. Other commands charge it with --budget FILE, and stop if too little is left.
 
-    [bold]Examples[/bold]: hedgerow budget new patients.budget.json --epsilon 3
+    [bold]Examples[/bold]:
+
+    hedgerow budget new patients.budget.json --epsilon 3
 
     hedgerow budget new patients.budget.json --epsilon 3 --delta 1e-6 --accounting zcdp
 
@@ -45,15 +50,22 @@ def new(
 
 @app.command("show")
 def show(
-    file: Annotated[Path, typer.Argument(help="Budget file.")],
-    head: Annotated[str | None, option("Refuse a record that does not go on from this hash.", metavar="HASH")] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Budget file.")],
+    head: Annotated[
+        str | None,
+        option("Hash from an earlier run; exit with an error if the record does not continue it.", metavar="HASH"),
+    ] = None,
 ) -> None:
-    """Show the charges, the remaining budget, and the charges without guarantee, which the cap does not cover.
+    """Print the charges, the remaining budget, and charges without a guarantee, which the cap does not cover.
 
-    Prints the hash of the last entry. Keep it where nobody who writes the file can change it. Given as --head later,
-    it shows whether somebody replaced the record or cut it off.
+    Also prints the hash of the last entry. Store it where people who can write the budget file cannot change it. Given
+    as --head later, it reveals whether the record was replaced or truncated.
 
-    [bold]Example[/bold]: hedgerow budget show patients.budget.json
+    [bold]Examples[/bold]:
+
+    hedgerow budget show patients.budget.json
+
+    hedgerow budget show patients.budget.json --head 5f2c…
     """
     budget = FileBudget(file)
     if head is not None:
@@ -64,12 +76,12 @@ def show(
 
 def open_budget(file: Path | None) -> FileBudget | None:
     if file is not None and not file.exists():
-        raise ArgumentError(f"{file}: No such file; `hedgerow budget new {file} --epsilon NUMBER` starts a budget.")
+        raise ArgumentError(f"{file} does not exist; create it with: hedgerow budget new {file} --epsilon NUMBER")
     return None if file is None else FileBudget(file)
 
 
 class Released(Protocol):
-    """A release that a command writes: a model, an evaluation or a schema."""
+    """Release that a command writes: a model, an evaluation or a schema."""
 
     def to_dict(self) -> dict[str, Any]: ...
 
@@ -84,7 +96,7 @@ def write_release(
     epsilon: Fraction,
     budget: FileBudget | None,
 ) -> _ReleasedT:
-    """Return what `learn` releases, once its text is written, or else printed with what was charged."""
+    """Return the release of `learn` after writing it; if writing fails, print it and raise `ArgumentError`."""
     before, released = Fraction(0) if budget is None else budget.spent_here, None
     try:
         released = learn()
@@ -93,22 +105,27 @@ def write_release(
     except BaseException as error:
         if budget is not None:
             note_charges(error, budget, before)
-        elif released is not None:  # an error of `learn` has the note
+        elif released is not None:  # errors raised by `learn` have the note already
             add_charge_note(error, ChargeNote(f"{spent_text(epsilon, None)}."))
         raise
     if problem is not None:
-        raise ArgumentError(f"{problem}. {spent}, and the JSON printed above is the only copy of the release: keep it.")
+        raise ArgumentError(
+            f"writing failed ({problem}). {spent}. The JSON printed above is the only copy of the release: keep it."
+        )
     return released
 
 
 def enter_digest(budget: FileBudget | None, model: str) -> None:
-    """Enter the digest of a model that was charged and written; where that fails, the model is there all the same."""
+    """Record the digest of a written model in its budget; if that fails, only warn."""
     if budget is None:
         return
     try:
         budget.add_digest(model)
     except (OSError, ModelFormatError, ArgumentError) as error:
-        say(f"the model is written and charged, but the budget has no entry of its digest: {error}", err=True)
+        say(
+            f"warning: the model was charged and written, but its digest was not recorded in the budget: {error}",
+            err=True,
+        )
 
 
 def spent_text(epsilon: Fraction, budget: FileBudget | None) -> str:

@@ -1,4 +1,4 @@
-"""`hedgerow evaluate`: accuracy, cost, AUROC and calibration of a model on private rows, by differential privacy."""
+"""`hedgerow evaluate`: noisy accuracy, cost, AUROC and calibration of a model on private rows."""
 
 import json
 import warnings
@@ -10,7 +10,7 @@ import typer
 from hedgerow.boundary.durable import reserved
 from hedgerow.cli import options as common
 from hedgerow.cli.budget import enter_digest, open_budget, write_release
-from hedgerow.cli.options import advanced, any_model, is_own, number, option, with_groups
+from hedgerow.cli.options import DATA, advanced, any_model, is_own, number, option, with_groups
 from hedgerow.cli.output import ROOM, check_outputs, check_pictures, draw, say, written
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import UnitOptions, open_rows, target_name
@@ -28,81 +28,101 @@ app = typer.Typer(add_completion=False)
 @with_groups
 def evaluate(
     model: common.ModelFile,
-    data: Annotated[str, typer.Argument(help="Private rows that it has not seen: a file or address, as for `fit`.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help=f"Private held-out rows: {DATA}.")],
     *,
-    epsilon: Annotated[str | None, number("Privacy loss of the evaluation, such as 0.1 or 1/10.")] = None,
-    by: Annotated[str | None, option("Groups: NAME, or NAME=VALUE,VALUE of no attribute.", metavar="NAME")] = None,
-    schema: Annotated[Path | None, option("More attributes, or a unit; of others' models.  \\[the model's]")] = None,
+    epsilon: Annotated[
+        str | None, number("Privacy loss of the evaluation, such as 0.1 or 1/10. Smaller is more private.")
+    ] = None,
+    by: Annotated[
+        str | None,
+        option("Compare groups of this attribute; of another column as NAME=VALUE,VALUE.", metavar="NAME"),
+    ] = None,
+    schema: Annotated[
+        Path | None, option("Schema with further attributes or a unit.  \\[default: the schema of the model]")
+    ] = None,
     unit: UnitOptions,
-    class_weight: Annotated[list[str] | None, option("Cost of errors: CLASS=5. Repeatable.", metavar="RULE")] = None,
-    costs: Annotated[Path | None, advanced("YAML or JSON file of costs.  \\[the model's]", "--costs")] = None,
-    bands: Annotated[int | None, advanced("Score bands of probabilities.  \\[6 to 16, by epsilon]")] = None,
-    plot: Annotated[Path | None, option("Draw the reliability diagram of two classes (PNG, SVG, PDF).")] = None,
+    class_weight: Annotated[
+        list[str] | None, option("Cost of errors on a class, as CLASS=5. Repeatable.", metavar="RULE")
+    ] = None,
+    costs: Annotated[
+        Path | None, option("File (YAML or JSON) with costs of errors.  \\[default: as in the fit]", "--costs")
+    ] = None,
+    bands: Annotated[
+        int | None, advanced("Number of probability bands for calibration.  \\[default: 6 to 16, by epsilon]")
+    ] = None,
+    plot: Annotated[Path | None, option("Draw the reliability diagram, for two classes (.png, .svg or .pdf).")] = None,
     budget: common.BudgetOption = None,
-    output: Annotated[Path, option("File for the evaluation.", "-o", "--output")] = Path("evaluation.json"),
+    output: Annotated[Path, option("Evaluation file to write.", "-o", "--output")] = Path("evaluation.json"),
     force: common.Force = False,
     as_json: common.AsJson = False,
     table: common.TableOptions,
-    seed: Annotated[int | None, advanced("Repeatable, NOT private: --research.")] = None,
-    research: Annotated[bool, advanced("Allow writing what has no guarantee.", "--research")] = False,
+    seed: common.Seed = None,
+    research: common.Research = False,
 ) -> None:
-    """Release accuracy, mean cost, AUROC and calibration on private rows, with noise, by group.
+    """Release noisy accuracy, cost, AUROC and calibration of a model on private rows, by group.
 
-    The charge covers one histogram of group, true class and score band, or for a number of the error and the number.
-    Each measure has 95 % intervals and is shown next to the best constant prediction. Costs are those that the model
-    was learned with, or those that you give. A person whose rows the model was learned from pays for both.
+    All measures follow from one noisy histogram of group, true class and predicted probability (of a number: of its
+    error and value). Each measure has 95 % intervals and is shown next to the best constant prediction.
 
-    [bold]Example[/bold]: hedgerow evaluate model.json test.csv --epsilon 0.1 --by sex --budget patients.budget.json
+    Splitting by group does not increase epsilon. If a person's rows are in the training rows and in these rows, the
+    epsilon of both releases adds up for that person.
+
+    [bold]Examples[/bold]:
+
+    hedgerow evaluate model.json test.csv --epsilon 0.1
+
+    hedgerow evaluate model.json test.csv --epsilon 0.1 --by sex --budget patients.budget.json
     """
     amount = _checked_epsilon(epsilon, seed, research=research)
     check_outputs((plot, output), model, data, schema, costs, force=force)
     check_pictures(plot)
     own = is_own(model)
     if not own and schema is None:
-        raise ArgumentError(f"{model} is not hedgerow's own model file; add --schema FILE, which declares the rows.")
+        raise ArgumentError(f"{model} is not hedgerow's own model file; add --schema FILE, the schema of the rows.")
     released = any_model(model, schema, of_table=True)
     declared = unit.applied(released.schema if schema is None or not own else load_schema(schema))
     account = open_budget(budget)
     options = _options(released, class_weight, costs, bands)
-    asked = Histogram.of(
+    histogram = Histogram.of(
         released, amount, budget=account, by=_groups(by), schema=declared, options=options, random_state=seed
     )
-    _check_plot(asked, plot)
-    asked.check_budget(asked.schema)
+    _check_plot(histogram, plot)
+    histogram.check_budget(histogram.schema)
     with open_rows(data, table) as rows, reserved(output, room=ROOM, force=force) as write:
         label = target_name(rows.columns, None, declared)
-        whose = unit_advice(rows.columns) if declared.unit is None else None
-        if whose:
-            say(f"warning: {whose}", err=True)
+        advice = unit_advice(rows.columns) if declared.unit is None else None
+        if advice:
+            say(f"warning: {advice}", err=True)
 
         def learn() -> Evaluation:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnitWarning)  # printed above, without a line of source
-                return rows.learn(asked, label, quietly=False)
+                return rows.learn(histogram, label, quietly=False)
 
-        found = write_release(write, learn, Evaluation.to_json, asked.epsilon, account)
+        evaluation = write_release(write, learn, Evaluation.to_json, histogram.epsilon, account)
     with written(output):
-        enter_digest(account, found.to_dict()["digest"])
-        draw(found.plot, plot)
-        more = {**found.to_dict(), "estimates": found.records()}
-        say(json.dumps(more, ensure_ascii=False) if as_json else f"{found}\n\n{found.privacy}")
+        enter_digest(account, evaluation.to_dict()["digest"])
+        draw(evaluation.plot, plot)
+        entries = {**evaluation.to_dict(), "estimates": evaluation.records()}
+        say(json.dumps(entries, ensure_ascii=False) if as_json else f"{evaluation}\n\n{evaluation.privacy}")
 
 
 def _checked_epsilon(epsilon: str | None, seed: int | None, *, research: bool) -> str:
     if seed is not None and not research:
-        raise ArgumentError("--seed replaces secure noise and voids the guarantee; add --research to confirm.")
+        raise ArgumentError(
+            "--seed makes the noise predictable and voids the privacy guarantee; add --research to confirm."
+        )
     if epsilon is None:
-        raise ArgumentError("expected --epsilon, the privacy loss of the evaluation, such as --epsilon 0.1; got none.")
+        raise ArgumentError("--epsilon is missing; give the privacy loss of the evaluation, such as --epsilon 0.1.")
     return epsilon
 
 
-def _check_plot(asked: Histogram, plot: Path | None) -> None:
-    if plot is not None and not asked.has_reliability:
-        raise ArgumentError("--plot needs a model with probabilities of two classes; leave it out for this model.")
+def _check_plot(histogram: Histogram, plot: Path | None) -> None:
+    if plot is not None and not histogram.has_reliability:
+        raise ArgumentError("--plot requires a model with probabilities of two classes; leave it out for this model.")
 
 
 def _options(model: Model, class_weight: list[str] | None, costs: Path | None, bands: int | None) -> MeasureOptions:
-    """Return the options of measures; costs only for a model of classes."""
     weights = class_weights(model.schema.classes, class_weight) if class_weight else None
     return MeasureOptions(None if costs is None else costs_in(costs, model.schema.classes), weights, bands)
 

@@ -1,4 +1,4 @@
-"""`hedgerow fit`: learn a private rule list, tree or scorecard from a table, of classes or of a number."""
+"""`hedgerow fit`: learn a private rule list, tree or scorecard that predicts a class or a number."""
 
 import json
 from dataclasses import replace
@@ -10,8 +10,8 @@ import typer
 from hedgerow.boundary.durable import reserved
 from hedgerow.cli import options
 from hedgerow.cli.budget import enter_digest, open_budget, write_release
-from hedgerow.cli.learner_options import CLASSIFIER_LEARNERS, ModelKind, given_parameters, with_parameters
-from hedgerow.cli.options import advanced, number, option, with_groups
+from hedgerow.cli.learner_options import CLASSIFIER_LEARNERS, MODEL_KIND, ModelKind, given_parameters, with_parameters
+from hedgerow.cli.options import DATA, number, option, with_groups
 from hedgerow.cli.output import ROOM, check_output, model_text, say, written
 from hedgerow.cli.point_scale import ScaleOptions, charged_on_scale
 from hedgerow.cli.rows import CommandRows, UnitOptions, open_rows, target_name
@@ -31,49 +31,64 @@ from hedgerow.schema.contributions import unit_advice
 from hedgerow.text.values import printable
 
 app = typer.Typer(add_completion=False)
-MANY_ROWS = 1_000  # a fit that may need more says so first
+MANY_ROWS = 1_000  # a fit that needs more prints so first
 
 
 @app.command("fit")
 @with_groups
 @with_parameters
 def fit(
-    data: Annotated[str, typer.Argument(help="The sensitive table: file or address, as for `hedgerow schema check`.")],
-    target: Annotated[str | None, option("Column to predict.  \\[the schema's label]", metavar="NAME")] = None,
-    schema: Annotated[Path | None, option("YAML or JSON; not needed where all columns are boolean.")] = None,
-    epsilon: Annotated[str | None, number("Privacy loss of the whole model, such as 1, 0.1 or 1/10.")] = None,
-    model: Annotated[ModelKind, option(f"{', '.join(CLASSIFIER_LEARNERS)}.", metavar="KIND")] = "rule-list",
+    data: Annotated[str, typer.Argument(metavar="DATA", help=f"Sensitive table: {DATA}.")],
+    schema: Annotated[
+        Path | None, option("Schema file (YAML or JSON); not needed if all columns are boolean or 0/1.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, number("Privacy loss of the whole model, such as 1, 0.1 or 1/10. Smaller is more private.")
+    ] = None,
+    model: Annotated[ModelKind, option(MODEL_KIND, metavar="KIND")] = "rule-list",
+    target: Annotated[
+        str | None, option("Column to predict.  \\[default: the label of the schema]", metavar="NAME")
+    ] = None,
     *,
     unit: UnitOptions,
     scale: ScaleOptions,
     budget: options.BudgetOption = None,
-    output: Annotated[Path, option("File for the model.", "-o", "--output")] = Path("model.json"),
+    output: Annotated[Path, option("Model file to write.", "-o", "--output")] = Path("model.json"),
     force: options.Force = False,
     as_json: options.AsJson = False,
-    tally: Annotated[bool, option("DATA is a tally of rows: see `hedgerow tally`.", "--tally")] = False,
+    tally: Annotated[bool, option("DATA is a tally, written by `hedgerow tally`.", "--tally")] = False,
     table: options.TableOptions,
-    seed: Annotated[int | None, advanced("Repeatable, NOT private: --research.")] = None,
-    research: Annotated[bool, advanced("Allow writing a model without guarantee.", "--research")] = False,
+    seed: options.Seed = None,
+    research: options.Research = False,
     **parameters: Any,
 ) -> None:
     """Learn a rule list, tree or scorecard from a sensitive table under differential privacy.
 
-    --model auto chooses between a tree and a scorecard within epsilon, and prints what it chose and why.
+    Checks every row against the schema before it spends any budget. The output file contains the model and its privacy
+    card; it can be published, except with --research. Use `hedgerow plan` first to choose model, size and epsilon.
 
-    --pdo, --score, --odds and --favourable put a scorecard for two classes on a scale as in credit: a total of SCORE
-    means odds of ODDS to 1 for CLASS, and POINTS more double them. This costs no privacy budget.
+    --model auto chooses between a tree and a scorecard within epsilon, and prints its choice and the reason.
 
-    [bold]Example[/bold]: hedgerow fit patients.csv --schema patients.yaml --epsilon 1 --model auto -o model.json
+    [bold]Examples[/bold]:
+
+    hedgerow fit patients.csv --schema patients.yaml --epsilon 1 --model auto -o model.json
+
+    hedgerow fit visits.csv --schema visits.yaml --epsilon 1 --model tree --unit patient --max-rows 3
+
+    hedgerow fit loans.csv --schema loans.yaml --epsilon 2 --model scorecard --pdo 20 --score 600 --odds 50
+    --favourable repaid
     """
     if seed is not None and not research:
-        raise ArgumentError("--seed replaces secure noise and voids the guarantee; add --research to confirm.")
+        raise ArgumentError(
+            "--seed makes the noise predictable and voids the privacy guarantee; add --research to confirm."
+        )
     if epsilon is None:
-        raise ArgumentError("expected --epsilon, the privacy loss of the model, such as --epsilon 1; got none.")
+        raise ArgumentError("--epsilon is missing; give the privacy loss of the model, such as --epsilon 1.")
     amount = exact(epsilon, "epsilon")
     check_output(output, data, schema, force=force)
     declared = unit.applied(None if schema is None else load_schema(schema))
     if tally and declared is None:
-        raise ArgumentError("--tally needs --schema, the one that the rows were counted by.")
+        raise ArgumentError("--tally requires --schema, the schema with which the rows were counted.")
     points = scale.of_fit(model, declared, parameters["points"])
     account = open_budget(budget)
     makers = CLASSIFIER_LEARNERS if declared is None or declared.target.as_number is None else REGRESSORS
@@ -84,7 +99,7 @@ def fit(
     if declared is not None:
         learner.check_budget(declared)
     elif account is not None:
-        account.check(amount, given.get("delta", 0), rho=0)  # which rho it costs follows from the columns
+        account.check(amount, given.get("delta", 0), rho=0)  # rho follows from the columns, which are not known yet
     with open_rows(data, table, declared if tally else None) as rows, reserved(output, room=ROOM, force=force) as write:
         label = target_name(rows.columns, target, declared)
         released = write_release(
@@ -102,22 +117,25 @@ def fit(
 
 
 def _check_proven(mechanism: str) -> None:
-    """Refuse a mechanism whose guarantee is published but not proven, before anything else is asked for it."""
+    """Raise `ArgumentError` for a mechanism whose published guarantee is not proven."""
     published = PUBLISHED.get(mechanism)
     if published is not None and published.gap is not None:
-        problem = f"--mechanism {mechanism} has no proven guarantee: {published.gap}"
+        problem = f"--mechanism {mechanism} has no proven privacy guarantee: {published.gap}"
         raise ArgumentError(f"{problem}. Add --research to confirm.")
 
 
-def _tell_rows_needed(learner: SearchSpecification, schema: Schema) -> None:
-    """Say how many rows a model needs, if many, from public numbers alone: how many there are is private."""
+def _print_rows_needed(learner: SearchSpecification, schema: Schema) -> None:
+    """Print the number of rows that a model needs, if it is large; it follows from public numbers alone."""
     needed = rows_needed(learner, schema, ACCURACY_LOSS)
     if needed is not None and needed > MANY_ROWS:
-        lost = f"lose at most {100 * ACCURACY_LOSS:g} % of them to noise on average; see `hedgerow plan`"
         rows = f"{needed:,.0f} rows"
         if schema.unit is not None:
-            rows += f" (counted rows: at most {schema.unit.max_rows} of each {printable(schema.unit.column)})"
-        say(f"at this epsilon even the smallest model needs about {rows} to {lost}", err=True)
+            rows += f" (counting at most {schema.unit.max_rows} per {printable(schema.unit.column)})"
+        purpose = f"so that noise misclassifies at most {100 * ACCURACY_LOSS:g} % more of them on average"
+        say(
+            f"note: at this epsilon even the smallest model needs about {rows}, {purpose}; see `hedgerow plan`",
+            err=True,
+        )
 
 
 def _learn(learner: PrivateSpecification, rows: CommandRows, label: str) -> Model:
@@ -128,11 +146,11 @@ def _learn(learner: PrivateSpecification, rows: CommandRows, label: str) -> Mode
             declared = all_boolean(rows.columns, label, default_classes(False))
         cost = learner.search_cost(declared)
         learner = replace(learner, verbose=cost is not None and cost.is_noticeable)
-        _tell_rows_needed(learner, declared)
+        _print_rows_needed(learner, declared)
     unit = learner.schema.unit if isinstance(learner.schema, Schema) else None
     too_noisy = noise_warning(learner.exact_epsilon, unit)
-    # By their names alone, which are public: how values repeat is private, and `schema check` tells the curator
-    whose = unit_advice(rows.columns) if unit is None else None
-    for warning in filter(None, (too_noisy, whose)):
+    # From column names alone, which are public; `schema check` uses the values, and its output is private
+    advice = unit_advice(rows.columns) if unit is None else None
+    for warning in filter(None, (too_noisy, advice)):
         say(f"warning: {warning}", err=True)
     return rows.learn(learner, label, quietly=cost is not None)

@@ -7,7 +7,7 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
-from hedgerow.cli.options import ADVANCED, named_values, option
+from hedgerow.cli.options import named_values, option
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.auto import PrivateAutoClassification
@@ -17,6 +17,9 @@ from hedgerow.schema import Schema
 
 CLASSIFIER_LEARNERS: Learners = {**CLASSIFIERS, "auto": PrivateAutoClassification}
 ModelKind = Literal["rule-list", "tree", "scorecard", "auto", "dp-greedyrl"]
+MODEL_KIND = "Model: tree, scorecard, rule-list, auto (tree or scorecard), or dp-greedyrl (rule list by SSRL)."
+_SIZE, _LOSS, _RELEASES = "Model size and search", "Loss and costs of errors", "Released numbers"
+_SCORECARD, _GREEDY = "Scorecards", "dp-greedyrl"
 _hints = cache(get_type_hints)
 
 
@@ -27,13 +30,13 @@ def _parameters(make: Callable[..., Any]) -> Mapping[str, Parameter]:
 
 @dataclass(frozen=True)
 class _Parameter:
-    """An option for a parameter of the estimators, with its type, and its default in the help."""
+    """A command-line option for a parameter of the estimators."""
 
     help: str
-    panel: str | None = None
-    type: Any = None  # what is typed, where that is not what the parameter takes
+    panel: str
+    type: Any = None  # of the option, if it differs from the parameter's type
     metavar: str | None = None
-    name: str | None = None  # of the option, where it is not that of the parameter
+    name: str | None = None  # of the option, if it differs from the parameter's name
 
     def flag(self, name: str) -> str:
         return f"--{self.name or name.replace('_', '-')}"
@@ -42,68 +45,107 @@ class _Parameter:
         makes = [make for make in (*CLASSIFIER_LEARNERS.values(), *REGRESSORS.values()) if name in _parameters(make)]
         default = _parameters(makes[0])[name].default
         flag = [self.flag(name)] if default is False or self.name else []
-        text = f"{self.help}  \\[{default}]" if self.panel and not isinstance(default, bool | None) else self.help
-        found = option(text, *flag, rich_help_panel=self.panel, metavar=self.metavar)
-        kind = _hints(makes[0])[name] if self.type is None else self.type
-        return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, found])
+        states_default = "\\[" in self.help or isinstance(default, bool | None)
+        text = self.help if states_default else f"{self.help}  \\[default: {default}]"
+        info = option(text, *flag, rich_help_panel=self.panel, metavar=self.metavar)
+        value_type = _hints(makes[0])[name] if self.type is None else self.type
+        return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[value_type | None, info])
 
 
+_JOINTLY = "\\[default: the size is chosen privately together with the model]"
 _PARAMETERS: Mapping[str, _Parameter] = {
-    "max_rules": _Parameter("Rules, the default one included.  \\[drawn too; dp-greedyrl: 5]"),
-    "max_depth": _Parameter("Levels of a tree.  \\[drawn too]"),
-    "scoring": _Parameter("auto: accuracy, or roc_auc to rank rows by their probability.", type=str, metavar="NAME"),
-    "n_rows": _Parameter("auto: number of rows, if public.  \\[a noisy count]", name="rows"),
-    "delta": _Parameter("Less noise in scorecards of many attributes. Below 1/rows.", type=str, metavar="NUMBER"),
-    "search": _Parameter("auto, exact or greedy.", ADVANCED, metavar="NAME"),
-    "lookahead": _Parameter("Rules, or levels, drawn jointly.  \\[all]", ADVANCED),
-    "objective": _Parameter("Loss of a row; see the manual.", ADVANCED, str, "NAME"),
-    "class_weight": _Parameter("Cost of errors: CLASS=5. Repeatable.", ADVANCED, list[str], "RULE"),
-    "costs": _Parameter("YAML or JSON file; the manual has one.", ADVANCED, Path),
-    "quantile": _Parameter("Of --objective quantile.", ADVANCED),
-    "clip": _Parameter("Of numbers: a share of the range.", ADVANCED),
-    "release_counts": _Parameter("A fifth of epsilon for counts, or none; auto: a twentieth.", ADVANCED, bool),
-    "release_means": _Parameter("Of numbers: a tenth of epsilon for means.", ADVANCED),
-    "max_literals": _Parameter("Conditions in a rule; dp-greedyrl: 2.", ADVANCED),
-    "negations": _Parameter("Whether conditions may be negated.", ADVANCED),
-    "max_attributes": _Parameter("Of a scorecard.  \\[as the noise allows]", ADVANCED),
-    "points": _Parameter("The most points of a scorecard's bin.", ADVANCED),
-    "monotone": _Parameter("Scorecard: age=increasing. Repeatable.", ADVANCED, list[str], "RULE"),
-    "smooth": _Parameter("Scorecard: less is smoother.", ADVANCED, float),
-    "mechanism": _Parameter("dp-greedyrl's.", ADVANCED, str, "NAME"),
-    "min_remaining": _Parameter("smooth-*: least share of rows left.", ADVANCED),
-    "confidence": _Parameter("smooth-*: the probability of that.", ADVANCED),
+    "max_depth": _Parameter(f"Maximum depth of a tree.  {_JOINTLY}", _SIZE, metavar="N"),
+    "max_rules": _Parameter(
+        f"Maximum number of rules, including the default rule.  {_JOINTLY[:-1]}; dp-greedyrl: 5]", _SIZE, metavar="N"
+    ),
+    "max_literals": _Parameter("Maximum number of conditions in a rule.  \\[default: 1; dp-greedyrl: 2]", _SIZE),
+    "negations": _Parameter("Whether conditions may be negated, such as `not smoker`.  \\[default: yes]", _SIZE),
+    "search": _Parameter(
+        "Search: exact, greedy or auto (exact if that is expected to be fast).", _SIZE, metavar="NAME"
+    ),
+    "lookahead": _Parameter("Rules or levels that exact search chooses jointly.  \\[default: all]", _SIZE),
+    "scoring": _Parameter(
+        "What --model auto optimises: accuracy, or roc_auc to rank rows.", _SIZE, type=str, metavar="NAME"
+    ),
+    "n_rows": _Parameter(
+        "Number of rows for --model auto, if it is public.  \\[default: a noisy count is released]", _SIZE, name="rows"
+    ),
+    "objective": _Parameter(
+        "Loss: errors, brier, mixed, absolute; of a number squared, absolute, quantile.  "
+        "\\[default: errors; of a number: squared]",
+        _LOSS,
+        str,
+        "NAME",
+    ),
+    "class_weight": _Parameter("Cost of errors on a class, as CLASS=5. Repeatable.", _LOSS, list[str], "RULE"),
+    "costs": _Parameter("File (YAML or JSON) with a cost for each pair of actual and predicted class.", _LOSS, Path),
+    "quantile": _Parameter("Quantile that --objective quantile predicts.", _LOSS),
+    "clip": _Parameter("Errors beyond this share of the label's range count the same (squared loss).", _LOSS),
+    "release_counts": _Parameter(
+        "Also release noisy counts of each rule or leaf, at a fifth of epsilon.  "
+        "\\[default: of classes at a twentieth, if epsilon is large enough]",
+        _RELEASES,
+        bool,
+    ),
+    "release_means": _Parameter(
+        "Also release a noisy mean of each rule or leaf, at a tenth of epsilon.  \\[default: yes, for a number]",
+        _RELEASES,
+    ),
+    "max_attributes": _Parameter("Maximum number of attributes.  \\[default: as many as the noise allows]", _SCORECARD),
+    "points": _Parameter("Largest number of points of a bin.", _SCORECARD),
+    "monotone": _Parameter(
+        "Direction of an attribute: age=increasing or age=decreasing. Repeatable.", _SCORECARD, list[str], "RULE"
+    ),
+    "smooth": _Parameter("Smoothness of points along a number; smaller is smoother.", _SCORECARD, float),
+    "delta": _Parameter(
+        "Delta of a scorecard, for less noise with many attributes, or of dp-greedyrl; far below 1/rows.  "
+        "\\[default: 0]",
+        _SCORECARD,
+        str,
+        "NUMBER",
+    ),
+    "mechanism": _Parameter(
+        "smooth-laplace, smooth-cauchy, global-laplace, global-gaussian, exponential or noisy-counts.  "
+        "\\[default: smooth-laplace]",
+        _GREEDY,
+        str,
+        "NAME",
+    ),
+    "min_remaining": _Parameter("Minimum share of rows that remain for a further rule (smooth-*).", _GREEDY),
+    "confidence": _Parameter("Probability that this share remains if the noisy test passes (smooth-*).", _GREEDY),
 }
 
 
 def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, which takes them as `parameters`, an option for each parameter of the estimators."""
+    """Add an option for each parameter of the estimators to a command, which receives them as `parameters`."""
     *own, _ = signature(command, eval_str=True).parameters.values()
-    first = [one for one in own if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
-    made = [shown.option(name) for name, shown in _PARAMETERS.items()]
-    command.__signature__ = Signature([*first, *made, *own[len(first) :]])
+    first = [parameter for parameter in own if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    learner_options = [parameter.option(name) for name, parameter in _PARAMETERS.items()]
+    command.__signature__ = Signature([*first, *learner_options, *own[len(first) :]])
     return command
 
 
 def given_parameters(
     model: ModelKind, parameters: dict[str, Any], makers: Learners, schema: Schema | None
 ) -> dict[str, Any]:
+    """Return the parameters that were given, parsed; raise `ArgumentError` for those that the model does not have."""
     if model not in makers:
-        problem = f"the label is a number: expected --model {' or '.join(makers)}, got --model {model}"
-        advice = ". On most tables a scorecard predicts a number best." if model == "auto" else "."
-        raise ArgumentError(problem + advice)
+        advice = " On most tables a scorecard predicts a number best." if model == "auto" else ""
+        raise ArgumentError(
+            f"--model {model} cannot predict a number; the label of this schema needs --model {' or '.join(makers)}."
+            f"{advice}"
+        )
     given = {name: value for name, value in parameters.items() if value not in (None, [])}
     for name in given:
         takers = [kind for kind, make in makers.items() if name in _parameters(make)]
         if model not in takers:
-            label, other = ("with classes", "that is a number")[:: 1 if makers is CLASSIFIER_LEARNERS else -1]
-            only = f"--model {' or '.join(takers)}" if takers else f"a label {other}"
-            got = f"--model {model}" if takers else f"one {label}"
-            raise ArgumentError(f"{_PARAMETERS[name].flag(name)} is for {only}, got {got}; leave it out.")
+            label = "a number" if makers is CLASSIFIER_LEARNERS else "classes"
+            needed = f"--model {' or '.join(takers)}" if takers else f"a label that is {label}"
+            raise ArgumentError(f"{_PARAMETERS[name].flag(name)} requires {needed}; leave it out for --model {model}.")
     if "delta" in given:
         given["delta"] = exact(given["delta"], "delta")
     if "monotone" in given:
-        form = "NAME=increasing or NAME=decreasing"
-        given["monotone"] = named_values("--monotone", given["monotone"], form, "name")
+        given["monotone"] = named_values("--monotone", given["monotone"], "NAME=increasing or NAME=decreasing")
     if "class_weight" in given:
         given["class_weight"] = class_weights(_classes(schema), given["class_weight"])
     if "costs" in given:
@@ -113,5 +155,5 @@ def given_parameters(
 
 def _classes(schema: Schema | None) -> tuple[Any, ...]:
     if schema is None:
-        raise ArgumentError("costs of classes need --schema, which declares the classes.")
+        raise ArgumentError("--costs and --class-weight require --schema, which declares the classes.")
     return schema.classes

@@ -1,4 +1,4 @@
-"""`hedgerow ledger`: read and verify the ledger of a curator's service."""
+"""`hedgerow ledger`: verify, print, export and back up the ledger of a service."""
 
 from __future__ import annotations
 
@@ -20,26 +20,37 @@ from hedgerow.errors import ArgumentError, MissingFileError, MissingPackageError
 if TYPE_CHECKING:
     from hedgerow.service.ledger.log import Log
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Read and verify the ledger of a curator's service.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Verify, print, export and back up the ledger of a service."
+)
 LedgerAddress = Annotated[
-    str | None, typer.Argument(metavar="[LEDGER]", help="SQLite file or PostgreSQL URL.  \\[the configuration's]")
+    str | None,
+    typer.Argument(metavar="[LEDGER]", help="SQLite file or PostgreSQL URL.  \\[default: from the configuration]"),
 ]
 OptionalConfigFile = Annotated[
     Path | None,
-    option("Configuration of the service: names the ledger, and the head to compare.  \\[curator.yaml]", "--config"),
+    option(
+        "Configuration of the service, which names the ledger and its head file.  "
+        "\\[default: curator.yaml, if LEDGER is not given]",
+        "--config",
+    ),
 ]
-Head = Annotated[str | None, option("Hash of an entry that must be there, as an earlier `verify` printed it.")]
+Head = Annotated[
+    str | None, option("Hash that an earlier `verify` printed; the ledger must contain it.", metavar="HASH")
+]
 
 
 @app.command("verify")
 def verify(ledger: LedgerAddress = None, config: OptionalConfigFile = None, head: Head = None) -> None:
-    """Check that no entry was edited, removed or inserted, and that caps, totals and answers follow from the entries.
+    """Verify that no entry was edited, removed or inserted, and that caps, totals and answers follow from the entries.
 
-    A ledger that was restored from an older copy is consistent, too. Only a head outside the database shows that its
-    newest entries are missing: the head file beside a SQLite ledger, the one that --config names, or --head. Without
-    any of them the ledger is not called whole, and the command exits with status 1; an empty ledger does the same.
+    An older copy of a ledger is consistent, too. Only a head stored outside the database reveals that its newest
+    entries are missing: the head file next to a SQLite ledger, the head that --config names, or --head.
 
-    Prints the hash of the last entry. Keep it where nobody who can write the database can change it.
+    The exit status is 0 if the ledger was compared with a head, 1 if there is no head or no entry, and 2 after an
+    error.
+
+    Also prints the hash of the last entry. Store it where people who can write the database cannot change it.
 
     [bold]Examples[/bold]:
 
@@ -47,85 +58,90 @@ def verify(ledger: LedgerAddress = None, config: OptionalConfigFile = None, head
 
     hedgerow ledger verify restored.db --head 5f2c…
     """
-    with _opened(ledger, config) as opened, progress("Verifying") as advanced:
-        found = opened.verify(head, advanced)
-    say(found)
-    if not (found.entries and found.is_compared):
+    with _opened(ledger, config) as log, progress("Verifying") as advance:
+        verification = log.verify(head, advance)
+    say(verification)
+    if not (verification.entries and verification.is_compared):
         raise typer.Exit(1)
 
 
 @app.command("show")
 def show(ledger: LedgerAddress = None, config: OptionalConfigFile = None, head: Head = None) -> None:
-    """Show what was declared, charged and answered, an entry a line, checked along the way.
+    """Print the entries, one per line: declarations, charges and answers. Their hashes are verified.
 
-    Compares the ledger with its head first, as `verify` does; without a head, a warning says so.
+    First compares the ledger with its head, as `verify` does; warns if there is no head.
+
+    [bold]Example[/bold]: hedgerow ledger show --config curator.yaml
     """
-    with _opened(ledger, config) as opened:
-        _compare(opened, head)
-        for entry in opened.entries():
+    with _opened(ledger, config) as log:
+        _compare(log, head)
+        for entry in log.entries():
             say(entry)
 
 
 @app.command("export")
 def export(
-    output: Annotated[Path, option("File to write: an entry a line, as JSON.", "--output", "-o")],
+    output: Annotated[Path, option("Output file: one entry per line, as JSON.", "--output", "-o")],
     ledger: LedgerAddress = None,
     config: OptionalConfigFile = None,
     head: Head = None,
     force: Force = False,
 ) -> None:
-    """Write all entries with their hashes, an entry a line, checked along the way.
+    """Write all entries with their hashes to a file, one per line. The hashes are verified.
 
-    Compares the ledger with its head first, as `verify` does; without a head, a warning says so.
+    First compares the ledger with its head, as `verify` does; warns if there is no head.
+
+    [bold]Example[/bold]: hedgerow ledger export --config curator.yaml -o entries.jsonl
     """
     check_output(output, *filter(None, [ledger]), force=force)
-    with _opened(ledger, config) as opened, reserved(output, force=force) as write:
-        _compare(opened, head)
-        with progress("Exporting") as advanced:
-            write(_lines(opened, advanced))
+    with _opened(ledger, config) as log, reserved(output, force=force) as write:
+        _compare(log, head)
+        with progress("Exporting") as advance:
+            write(_lines(log, advance))
 
 
 @app.command("backup")
 def backup(
     ledger: Annotated[str, typer.Argument(metavar="LEDGER", help="SQLite file of the ledger.")],
-    output: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; it replaces none.")],
-    config: Annotated[Path | None, option("Configuration, if the head is not beside the ledger.", "--config")] = None,
+    output: Annotated[Path, typer.Argument(metavar="FILE", help="Backup file to create.")],
+    config: Annotated[
+        Path | None, option("Configuration, if the head file is not next to the ledger.", "--config")
+    ] = None,
 ) -> None:
-    """Copy a ledger in SQLite to a file, whole, while the service runs; verified, and with the hash of the last entry.
+    """Back up a SQLite ledger to a file while the service runs, verify the copy and print its last hash.
 
-    Do not copy the file by hand: the newest entries are in the log beside it. An older copy lacks charges: use it only
-    if the disk is lost, and read the docs first.
+    Do not copy the SQLite file itself: its newest entries are in a separate log file. A restored backup lacks later
+    charges. Restore it only if the disk is lost, as docs/service.md describes.
 
     [bold]Example[/bold]: hedgerow ledger backup ledger.db 2026-11-23.db
     """
     check_output(output, ledger)
     with TemporaryDirectory(prefix=".hedgerow-", dir=output.absolute().parent) as folder:
         fresh = Path(folder) / "ledger.db"
-        with _opened(ledger, config) as opened:
-            found = opened.backup(fresh)
+        with _opened(ledger, config) as log:
+            verification = log.backup(fresh)
         fresh.replace(output)
         sync_folder(output)
-    say(found)
+    say(verification)
 
 
-def _lines(opened: Log, advanced: Callable[[int, int], None]) -> Iterator[str]:
-    whole = opened.last.sequence
-    for entry in opened.entries():
+def _lines(log: Log, advance: Callable[[int, int], None]) -> Iterator[str]:
+    total = log.last.sequence
+    for entry in log.entries():
         if entry.sequence % 1000 == 0:
-            advanced(entry.sequence, whole)
+            advance(entry.sequence, total)
         yield f"{entry.line}\n"
 
 
-def _compare(opened: Log, head: str | None) -> None:
-    """Compare a ledger with its head; warn if there is none."""
-    opened.check_head(head)
-    if not opened.has_head and head is None:
-        warning = "warning: not compared with a head, so the newest entries may be missing; give --config or --head."
-        say(warning, err=True)
+def _compare(log: Log, head: str | None) -> None:
+    """Compare a ledger with its head; warn if there is no head."""
+    log.check_head(head)
+    if not log.has_head and head is None:
+        say("warning: the ledger has no head, so its newest entries may be missing; add --config or --head.", err=True)
 
 
 def _opened(address: str | None, config: Path | None) -> closing[Log]:
-    """Open a ledger to be read; nothing is made or changed."""
+    """Open a ledger for reading only."""
     if find_spec("sqlalchemy") is None:
         raise MissingPackageError.of("opening a ledger", "SQLAlchemy", "service")
     from hedgerow.service.ledger.log import Log
@@ -138,7 +154,7 @@ def _opened(address: str | None, config: Path | None) -> closing[Log]:
         refuse_password(address)
     if config is None and (address is not None or not CONFIG.exists()):
         if address is None:
-            raise ArgumentError(f"expected a LEDGER, or --config FILE, since there is no {CONFIG} here; got neither.")
+            raise ArgumentError(f"there is no {CONFIG} in this directory; give LEDGER or --config FILE.")
         return closing(Log(address, read_only=True))
-    found = read_config(config or CONFIG)
-    return closing(Log(address or found.ledger, found.head, mark=found.mark, read_only=True))
+    service = read_config(config or CONFIG)
+    return closing(Log(address or service.ledger, service.head, mark=service.mark, read_only=True))

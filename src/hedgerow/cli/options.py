@@ -1,4 +1,4 @@
-"""Options that several commands share, one by one and in groups."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from hedgerow.text.messages import shown
 if TYPE_CHECKING:
     from hedgerow.models.model import Model
 
-FILE = "CSV with a header (.csv, .tsv, .txt, .gz of these, - for stdin), .xlsx, .sav, .dta, .sas7bdat, data.parquet"
+FILE = "CSV with a header (.csv, .tsv, .txt, also .gz; - for stdin), Excel, SPSS, Stata, SAS or Parquet file"
 DATA = (
-    "CSV (- is stdin), .xlsx, .sav, .dta, .sas7bdat, *.parquet, duckdb:///FILE::TABLE, "
-    "postgresql://USER@HOST/DATABASE::TABLE"
+    "CSV (- for stdin), Excel, SPSS, Stata, SAS or Parquet file(s), duckdb:///FILE::TABLE, "
+    "or postgresql://USER@HOST/DATABASE::TABLE"
 )
-ADVANCED = "Advanced"  # the panel of the help with options that a first run does not need
+ADVANCED = "Advanced"  # panels of the help
+READING = "Reading the table"
+RESEARCH = "Research only: no privacy guarantee"
 
 
 def option(text: str, *names: str, **settings: Any) -> Any:
@@ -31,7 +33,7 @@ def option(text: str, *names: str, **settings: Any) -> Any:
 
 
 def number(text: str) -> Any:
-    """Return an option of a number that is read exactly."""
+    """Return an option whose number is parsed exactly, not as a float."""
     return option(text, metavar="NUMBER")
 
 
@@ -39,31 +41,44 @@ def advanced(text: str, *names: str, metavar: str | None = None) -> Any:
     return option(text, *names, metavar=metavar, rich_help_panel=ADVANCED)
 
 
-MODEL = "Model file written by `hedgerow fit`; or rules as text, PMML, or SQL as `hedgerow show` writes it."
-ModelFile = Annotated[Path, typer.Argument(help=MODEL)]
-OthersSchema = Annotated[Path | None, option("Schema of the rows, for a model that is not hedgerow's own file.")]
+def reading(text: str, metavar: str) -> Any:
+    return option(text, metavar=metavar, rich_help_panel=READING)
+
+
+Seed = Annotated[
+    int | None,
+    option("Seed of the noise, for repeatable results. NOT private; requires --research.", rich_help_panel=RESEARCH),
+]
+Research = Annotated[bool, option("Allow output without a privacy guarantee.", "--research", rich_help_panel=RESEARCH)]
+MODEL = "Model file from `hedgerow fit`; or rules as text, PMML, or SQL in the form that `hedgerow show` writes."
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL)]
+OthersSchema = Annotated[Path | None, option("Schema of the rows; only for a model file of another program.")]
 TargetOption = Annotated[str | None, option("Column to predict.")]
-BudgetOption = Annotated[Path | None, option("Budget file to charge (`hedgerow budget`); a spent one refuses.")]
-SchemaOutput = Annotated[Path, option("File for the schema (.yaml or .json).", "-o", "--output")]
-TextOutput = Annotated[Path | None, option("Write to a file, not the screen.", "-o", "--output")]
-Force = Annotated[bool, option("Replace output files if they exist.", "--force")]
-AsJson = Annotated[bool, option("Print JSON.", "--json")]
-Delimiter = Annotated[str | None, advanced("Of CSV: a character or tab.  \\[by the header]", metavar="MARK")]
-Encoding = Annotated[str | None, advanced("Of a text file, such as cp1252.  \\[utf-8]", metavar="NAME")]
-SkipRows = Annotated[int | None, advanced("Lines above the header, such as a title.  \\[none]", metavar="N")]
+BudgetOption = Annotated[Path | None, option("Budget file to charge; create it with `hedgerow budget new`.")]
+SchemaOutput = Annotated[Path, option("Schema file to write (.yaml or .json).", "-o", "--output")]
+TextOutput = Annotated[Path | None, option("Output file.  \\[default: print to the terminal]", "-o", "--output")]
+Force = Annotated[bool, option("Overwrite existing output files.", "--force")]
+AsJson = Annotated[bool, option("Print JSON in place of text.", "--json")]
+Delimiter = Annotated[
+    str | None, reading("Column separator of CSV, or `tab`.  \\[default: detected from the header]", "CHAR")
+]
+Encoding = Annotated[str | None, reading("Text encoding, such as cp1252.  \\[default: utf-8]", "NAME")]
+SkipRows = Annotated[int | None, reading("Lines to skip above the header.  \\[default: 0]", "N")]
 
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Options about a file of text."""
+    """Options for reading text files."""
 
     encoding: Encoding = None
-    decimal: Annotated[str | None, advanced("Mark of decimals in a text file: , or .", metavar="MARK")] = None
+    decimal: Annotated[str | None, reading("Decimal mark of numbers: , or .  \\[default: .]", "CHAR")] = None
     delimiter: Delimiter = None
-    thousands: Annotated[str | None, advanced("Mark of thousands: , . ' or space", metavar="MARK")] = None
+    thousands: Annotated[str | None, reading("Thousands separator: , . ' or `space`.  \\[default: none]", "CHAR")] = (
+        None
+    )
     skip_rows: SkipRows = None
     skip_footer: Annotated[
-        int | None, advanced("Lines below the last row, such as a total.  \\[none]", metavar="N")
+        int | None, reading("Lines to skip below the last row, such as a total.  \\[default: 0]", "N")
     ] = None
 
     @property
@@ -78,73 +93,81 @@ class TextOptions:
         }
         return TextFormat(**{name: value for name, value in given.items() if value is not None})
 
-    def check_used(self, rows: str, *, used: bool) -> None:
-        if not used and any(getattr(self, field.name) is not None for field in fields(self)):
-            *names, end = (f"--{field.name.replace('_', '-')}" for field in fields(self))
-            raise ArgumentError(f"{', '.join(names)} and {end} are about the rows of {rows}; add it or leave them out.")
+    def check_used(self, source: str, *, used: bool) -> None:
+        """Check that options for reading a table come with the option that names the table."""
+        given = [f"--{field.name.replace('_', '-')}" for field in fields(self) if getattr(self, field.name) is not None]
+        if given and not used:
+            raise ArgumentError(f"{' and '.join(given)} cannot be used without {source}, the table to read.")
 
 
 @dataclass(frozen=True)
 class TableOptions(TextOptions):
-    """Options about rows that are in a file of text, or counted by an engine."""
+    """Options for reading text files, and for engines that count rows."""
 
-    engine: Annotated[str | None, advanced("Counts rows: duckdb or spark.  \\[by the table]", metavar="NAME")] = None
-    master: Annotated[str | None, advanced("Of --engine spark.  \\[local\\[*]]", metavar="URL")] = None
-    memory: Annotated[str | None, advanced("Of DuckDB, at most.  \\[4GB]", metavar="SIZE")] = None
+    engine: Annotated[
+        str | None, reading("Engine that counts the rows: duckdb or spark.  \\[default: by file type]", "NAME")
+    ] = None
+    master: Annotated[str | None, reading("Spark master URL.  \\[default: local\\[*]]", "URL")] = None
+    memory: Annotated[str | None, reading("Memory limit of DuckDB.  \\[default: 4GB]", "SIZE")] = None
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, in the place of each parameter that is a dataclass of options, an option for each field."""
+    """Replace each parameter of a command that is a dataclass of options by an option for each of its fields."""
     options, groups = list[Parameter](), dict[str, Any]()
-    for one in signature(command, eval_str=True).parameters.values():
-        kind = one.annotation
-        if isinstance(kind, type) and is_dataclass(kind):
-            groups[one.name] = kind
-            hints = get_type_hints(kind, include_extras=True)
-            for field in signature(kind).parameters.values():
+    for parameter in signature(command, eval_str=True).parameters.values():
+        group = parameter.annotation
+        if isinstance(group, type) and is_dataclass(group):
+            groups[parameter.name] = group
+            hints = get_type_hints(group, include_extras=True)
+            for field in signature(group).parameters.values():
                 options.append(field.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[field.name]))
         else:
-            options.append(one.replace(kind=Parameter.KEYWORD_ONLY))
+            options.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
 
     @wraps(command)
-    def called(**given: Any) -> None:
+    def with_fields(**arguments: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        command(**given)
+            arguments[name] = group(**{field.name: arguments.pop(field.name) for field in fields(group)})
+        command(**arguments)
 
-    called.__signature__ = Signature(options)  # pyright: ignore[reportAttributeAccessIssue]
-    return called
+    with_fields.__signature__ = Signature(options)  # pyright: ignore[reportAttributeAccessIssue]
+    return with_fields
 
 
-def named_values(option: str, texts: Sequence[str] | None, form: str, each: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+def named_values(option: str, texts: Sequence[str] | None, form: str) -> dict[str, str]:
+    """Parse the NAME=VALUE texts of a repeatable option; `form` describes them in errors."""
+    values: dict[str, str] = {}
     for text in texts or ():
         name, _, value = text.rpartition("=")
         if not name or not value:
             raise ArgumentError(f"expected {option} {form}, got {shown(text)}.")
-        if name in found:
-            raise ArgumentError(f"expected one {option} for each {each}, got two for {shown(name)}.")
-        found[name] = value
-    return found
+        if name in values:
+            raise ArgumentError(f"{option} is given twice for {shown(name)}; give it once.")
+        values[name] = value
+    return values
 
 
 def is_own(path: Path) -> bool:
-    """Return whether a file is one of hedgerow's own form, by its first character."""
+    """Return whether a file is hedgerow's own model file (JSON), judged by its first character."""
     from hedgerow.models.envelope import read_text
 
     return read_text(path).lstrip().startswith(("{", "["))
 
 
 def any_model(path: Path, schema: Path | None, *, needed: bool = False, of_table: bool = False) -> Model:
-    """Return hedgerow's own model in a file; or one of others, whose audits need the schema of the rows."""
+    """Load hedgerow's own model file, or a model file of another program.
+
+    `needed` raises an error if another program's model comes without a schema. `of_table` allows a schema for
+    hedgerow's own model, too.
+    """
     from hedgerow.models import load_model, read_model
     from hedgerow.schema import Schema
 
     if is_own(path):
         if schema is not None and not of_table:
-            raise ArgumentError("leave --schema out: hedgerow's own model file has its schema.")
+            raise ArgumentError("--schema is not allowed here: hedgerow's own model file contains its schema.")
         return load_model(path)
     if needed and schema is None:
-        why = "how much a model discloses depends on the domain of each column."
-        raise ArgumentError(f"{path} is not hedgerow's own model file; add --schema FILE: {why}")
+        reason = "what a model discloses depends on the domain of each column."
+        raise ArgumentError(f"{path} is not hedgerow's own model file; add --schema FILE: {reason}")
     return read_model(path, None if schema is None else Schema.load(schema))

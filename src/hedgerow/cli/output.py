@@ -1,4 +1,4 @@
-"""Output of commands: text, files, which are written atomically and replaced only with --force, and plots."""
+"""Output of commands: text, plots, and files, which are written atomically and overwritten only with --force."""
 
 import json
 import os
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from hedgerow.models.model import Model
 
 ROOM = 2**22
-"""Bytes of disk that are reserved for a model before its budget is charged: more than all but the largest need."""
+"""Bytes of disk space that are reserved before the charge; all but the largest models need less."""
 PICTURES = (".png", ".svg", ".pdf")
 
 
 def say(text: object, *, err: bool = False, newline: bool = True) -> None:
-    """Print text; on a terminal, control characters except line breaks and tabs are shown as text.
+    """Print text. On a terminal, escape control characters except line breaks and tabs.
 
-    SQL, JSON and predictions contain names and values verbatim, and the names in a model are its author's.
+    SQL, JSON and predictions contain names and values of other people's files verbatim.
     """
     shown = printable(str(text), keep="\n\t") if (sys.stderr if err else sys.stdout).isatty() else str(text)
     problem = None
@@ -35,20 +35,22 @@ def say(text: object, *, err: bool = False, newline: bool = True) -> None:
     except OSError as error:
         problem = FileError.of(error.errno, error.strerror, "standard output")
     except UnicodeEncodeError as error:
-        problem = ArgumentError(f"standard output: expected a text in {error.encoding}; set PYTHONIOENCODING=utf-8.")
+        problem = ArgumentError(
+            f"standard output cannot encode the text in {error.encoding}; set PYTHONIOENCODING=utf-8."
+        )
     if problem is not None:
         _drop(sys.stdout)
         raise problem
 
 
 class _Unfailing:
-    """A stream that drops what it cannot write: a message that nobody can read must not end what it is about."""
+    """Stream that ignores failed writes, so that an unreadable message does not stop a command."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def __getattr__(self, name: str) -> Any:
-        if name == "buffer":  # by which others would write past it
+        if name == "buffer":  # writing to the buffer would bypass this class
             raise AttributeError(name)
         return getattr(self._stream, name)
 
@@ -66,7 +68,7 @@ class _Unfailing:
 
 
 def _drop(stream: Any) -> None:
-    """Send nowhere what a stream could not write: Python tries again when it ends, and would fail."""
+    """Redirect a failed stream to the null device; Python would flush it again at exit, and fail."""
     with suppress(OSError, ValueError):
         number, nowhere = stream.fileno(), os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, number)
@@ -75,15 +77,15 @@ def _drop(stream: Any) -> None:
 
 
 def model_text(model: "Model", *, is_full: bool = False) -> str:
-    """Return a model as `fit` and `show` print it: its size, the model itself or all of it, its privacy card."""
+    """Return a model as `fit` and `show` print it: its size, the model and its privacy card."""
     return f"{model.size}\n\n{model.to_text() if is_full else model}\n\n{model.privacy}"
 
 
 @contextmanager
 def standard_streams() -> Generator[None]:
-    """Open the standard streams that are closed, since a file would get their numbers; no message fails for stderr.
+    """Reopen closed standard streams, so that no file gets their numbers; ignore failures of stderr.
 
-    A closed standard output then fails when it is written to, as one on a full disk does.
+    Writing to a standard output that was closed raises an error, as on a full disk.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -98,52 +100,52 @@ def standard_streams() -> Generator[None]:
 
 @contextmanager
 def written(path: Path) -> Generator[None]:
-    """Say where a release is that is charged and written; what the block cannot show of it is no failure.
+    """Print where a release was written; only warn if the block, which prints the release, fails.
 
-    A script that takes it for one would run the command again, and pay again.
+    A script that took this for a failure would run the command again, and spend budget again.
     """
     try:
         yield
     except Exception as error:
-        say(f"warning: the release is charged and written, but not all of it was shown ({problem_of(error)})", err=True)
+        say(f"warning: the release was charged and written, but printing it failed ({problem_of(error)})", err=True)
     finally:
         say(f"written to {path}", err=True)
 
 
 def check_output(path: Path, *inputs: Path | str | None, force: bool | None = None) -> None:
-    """Refuse a file that cannot be written, or is not to be; `force` is None where the command has no such option."""
-    from hedgerow.privacy.budget_file import is_budget  # which loads OpenDP, and the help needs none
+    """Raise `ArgumentError` if an output file must not or cannot be written; `force` is None without that option."""
+    from hedgerow.privacy.budget_file import is_budget  # loads OpenDP, which the help does not need
 
     if path.is_dir():
-        raise ArgumentError(f"{path} is a folder; give the name of a file.")
+        raise ArgumentError(f"{path} is a directory; give the name of a file.")
     if os.path.lexists(path) and not force:
-        raise ArgumentError(f"{path} exists already; give another name{'' if force is None else ', or --force'}.")
+        raise ArgumentError(f"{path} already exists; give another name{'' if force is None else ', or add --force'}.")
     sources = [given for given in inputs if given is not None and os.path.exists(given)]
     if path.exists() and any(os.path.samefile(path, given) for given in sources):
         raise ArgumentError(f"{path} is an input of this command; give the output another name.")
     if path.is_file() and is_budget(path):
-        raise ArgumentError(f"{path} is a budget, and its record of what was spent would be lost; give another name.")
+        raise ArgumentError(f"{path} is a budget file, whose record of charges would be lost; give another name.")
     if not path.absolute().parent.is_dir():
-        raise ArgumentError(f"{path}: there is no folder {path.parent}.")
+        raise ArgumentError(f"{path}: the directory {path.parent} does not exist.")
     if not os.access(path.absolute().parent, os.W_OK):
-        raise ArgumentError(f"{path}: the folder {path.absolute().parent} cannot be written to.")
+        raise ArgumentError(f"{path}: no permission to write to the directory {path.absolute().parent}.")
 
 
 def check_outputs(paths: Sequence[Path | None], *inputs: Path | str | None, force: bool | None = None) -> None:
-    asked = [path for path in paths if path is not None]
-    for path in asked:
+    outputs = [path for path in paths if path is not None]
+    for path in outputs:
         check_output(path, *inputs, force=force)
-    places = [os.path.realpath(path) for path in asked]
-    for path, place in zip(asked, places, strict=True):
-        if places.count(place) > 1:
-            raise ArgumentError(f"two outputs have the name {path}; give each its own.")
+    real_paths = [os.path.realpath(path) for path in outputs]
+    for path, real_path in zip(outputs, real_paths, strict=True):
+        if real_paths.count(real_path) > 1:
+            raise ArgumentError(f"{path} is the name of two outputs; give each output its own name.")
 
 
 def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: Mapping[str, Any]) -> str | None:
-    """Write a release that has been charged. If that fails for any reason, print it as JSON, and return the reason."""
+    """Write a charged release; if writing fails, print it as JSON and return the reason, else return None."""
     try:
         write(text())
-    except BaseException as error:  # an interrupt, too
+    except BaseException as error:  # including KeyboardInterrupt
         problem = problem_of(error)
     else:
         return None
@@ -160,7 +162,7 @@ def problem_of(error: BaseException) -> str:
     return f"{name}: {reason}" if name else reason or type(error).__name__
 
 
-def write_said(path: Path, content: str | bytes, more: str = "") -> None:
+def write_file(path: Path, content: str | bytes, more: str = "") -> None:
     write_whole(path, content)
     say(f"written to {path}{more}", err=True)
 
@@ -169,17 +171,17 @@ def print_or_write(text: str, path: Path | None) -> None:
     if path is None:
         say(text)
     else:
-        write_said(path, text + "\n")
+        write_file(path, text + "\n")
 
 
 def check_pictures(*paths: Path | None) -> None:
-    """Check that plots that are asked for can be drawn, and that their names have supported endings."""
+    """Raise an error if matplotlib is missing or an image file has an unsupported ending."""
     from hedgerow.models.plot import check_matplotlib  # models take long to import
 
     for path in filter(None, paths):
         check_matplotlib()
         if path.suffix.lower() not in PICTURES:
-            raise ArgumentError(f"{path}: expected a name that ends in {', '.join(PICTURES)}.")
+            raise ArgumentError(f"{path}: expected a name that ends in {' or '.join(PICTURES)}.")
 
 
 def draw(plot: Callable[[], Axes], path: Path | None) -> None:
@@ -193,8 +195,8 @@ def draw(plot: Callable[[], Axes], path: Path | None) -> None:
 
 
 def without_a_window() -> None:
-    """Have matplotlib draw into files, whatever the environment asks for."""
-    with suppress(ModuleNotFoundError):  # pages then say why they have no picture
+    """Make matplotlib draw into files, regardless of the environment."""
+    with suppress(ModuleNotFoundError):  # pages without matplotlib state why they have no picture
         import matplotlib as mpl
 
         mpl.use("Agg")
@@ -205,7 +207,7 @@ def stage(text: str) -> Generator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console  # for a terminal alone: it takes long to import
+    from rich.console import Console  # slow to import, and needed on terminals only
     from rich.markup import escape
 
     with Console(stderr=True).status(escape(printable(f"{text} …"))):
@@ -214,7 +216,7 @@ def stage(text: str) -> Generator[None]:
 
 @contextmanager
 def progress(text: str) -> Generator[Callable[[int, int], None]]:
-    """Yield a function that shows on a terminal how many of how many steps are done."""
+    """Yield a function that updates a progress bar on a terminal."""
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
@@ -223,4 +225,4 @@ def progress(text: str) -> Generator[Callable[[int, int], None]]:
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(text)
-        yield lambda done, whole: bar.update(task, completed=done, total=whole)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

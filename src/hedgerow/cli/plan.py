@@ -1,4 +1,4 @@
-"""`hedgerow plan`: which model, which epsilon and which size suit a table, before anything is spent."""
+"""`hedgerow plan`: choose the model, epsilon and size before any budget is spent."""
 
 import json
 from pathlib import Path
@@ -22,33 +22,46 @@ app = typer.Typer(add_completion=False)
 @with_groups
 def forecast(
     *,
-    schema: Annotated[Path, option("Schema of the table.")],
-    rows: Annotated[int, option("Approximate number of rows; do not count them.")],
-    units: Annotated[int | None, option("Approximate number of units (persons), if the schema has a unit.")] = None,
-    epsilon: Annotated[str | None, number("Privacy loss.  \\[enough for a tree of two levels]")] = None,
-    delta: Annotated[str, number("The delta of a scorecard.")] = "0",
-    accuracy_loss: Annotated[float, option("Accepted loss to noise: share of rows, or of R².")] = ACCURACY_LOSS,
-    spread: Annotated[float | None, option("Of a number: about its standard deviation.  \\[spread evenly]")] = None,
-    class_share: Annotated[str | None, option("Public guess of a rare class's share.", metavar="CLASS=SHARE")] = None,
-    class_weight: Annotated[list[str] | None, option("Cost of errors: CLASS=5. Repeatable.", metavar="RULE")] = None,
-    costs: Annotated[Path | None, option("Costs of errors, by class: a YAML or JSON file.")] = None,
+    schema: Annotated[Path, option("Schema file of the table.")],
+    rows: Annotated[int, option("Approximate number of rows, from public knowledge; do not count them.")],
+    epsilon: Annotated[
+        str | None, number("Privacy loss to plan for.  \\[default: what a tree of depth 2 needs]")
+    ] = None,
+    accuracy_loss: Annotated[
+        float, option("Accepted loss of accuracy to noise: share of rows; of a number, share of R².")
+    ] = ACCURACY_LOSS,
+    delta: Annotated[str, number("Delta of a scorecard.")] = "0",
+    units: Annotated[int | None, option("Approximate number of persons, if the schema declares a unit.")] = None,
     public: Annotated[Path | None, option(f"PUBLIC or synthetic rows to try models on: {FILE}.")] = None,
-    runs: Annotated[int | None, option("Fits of each model at each epsilon, with --public.  \\[9]")] = None,
+    runs: Annotated[int | None, option("Fits per model and epsilon; requires --public.  \\[default: 9]")] = None,
+    class_share: Annotated[
+        str | None, option("Public estimate of the share of a rare class, as yes=0.03.", metavar="CLASS=SHARE")
+    ] = None,
+    spread: Annotated[
+        float | None,
+        option("Public estimate of a number's standard deviation.  \\[default: that of evenly spread values]"),
+    ] = None,
+    class_weight: Annotated[
+        list[str] | None, option("Cost of errors on a class, as CLASS=5. Repeatable.", metavar="RULE")
+    ] = None,
+    costs: Annotated[
+        Path | None, option("File (YAML or JSON) with a cost for each pair of actual and predicted class.")
+    ] = None,
+    plot: Annotated[Path | None, option("Draw expected accuracy against epsilon (.png, .svg or .pdf).")] = None,
     text: TextOptions,
-    plot: Annotated[Path | None, option("Draw the curve, or the bounds, by epsilon (PNG, SVG, PDF).")] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Plan a fit before anything is spent: which model, which epsilon, which size.
+    """Choose the model, its size and epsilon before spending any privacy budget.
 
-    It uses public numbers only: the schema, the approximate number of rows, and epsilon. Without a public table it
-    bounds how many predictions a tree or rule list of each size loses to noise, whatever the rows are.
+    A plan uses public information only: the schema, the approximate number of rows, and epsilon. It bounds how many
+    rows a tree or rule list of each size misclassifies on average because of noise. The bounds hold for every table.
 
-    With a public or synthetic table like yours it fits trees, rule lists and scorecards to its rows at six epsilon. It
-    shows how good they are on other rows, compared with the most frequent class, and recommends one. --plot draws it.
+    With --public, a public or synthetic table like yours, it also fits trees, rule lists and scorecards at six values
+    of epsilon. It compares their accuracy on held-out rows with the most frequent class, and recommends a model.
 
-    If a class is rare, --class-share yes=0.03 adds the probability that a model predicts the same class for everyone,
-    and what helps against it.
+    If a class is rare, add --class-share yes=0.03. The plan then shows how likely a model is to predict the same class
+    for everyone, and how to avoid that.
 
     [bold]Examples[/bold]:
 
@@ -59,7 +72,7 @@ def forecast(
     hedgerow plan --schema patients.yaml --rows 400 --epsilon 1 --public census.csv --plot plan.png
     """
     if runs is not None and public is None:
-        raise ArgumentError("--runs needs --public, the rows that models are fitted to.")
+        raise ArgumentError("--runs requires --public, the table to which models are fitted.")
     text.check_used("--public", used=public is not None)
     check_pictures(plot)
     check_outputs((plot,), schema, public, force=force)
@@ -89,9 +102,8 @@ def forecast(
 
 
 def _share(text: str) -> dict[str, float]:
-    """Return a class and its share."""
-    ((name, share),) = named_values("--class-share", [text], "CLASS=SHARE", "class").items()
+    ((name, share),) = named_values("--class-share", [text], "CLASS=SHARE").items()
     try:
         return {name: float(share)}
     except ValueError:
-        raise ArgumentError(f"--class-share must be CLASS=SHARE, such as yes=0.03, got {shown(text)}.") from None
+        raise ArgumentError(f"expected --class-share CLASS=SHARE, such as yes=0.03, got {shown(text)}.") from None

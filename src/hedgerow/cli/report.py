@@ -1,17 +1,17 @@
-"""`hedgerow report`: a model for a review board."""
+"""`hedgerow report`: reports on models for a review board."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hedgerow.audit import AttackRecord
 from hedgerow.audit.attack_record import MARK
-from hedgerow.cli.options import FILE, MODEL, Force, OthersSchema, TextOptions, any_model, option, with_groups
-from hedgerow.cli.output import check_output, check_outputs, say, stage, write_said
+from hedgerow.cli.options import FILE, MODEL, Force, TextOptions, any_model, option, with_groups
+from hedgerow.cli.output import check_output, check_outputs, say, stage, write_file
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import read_labelled
 from hedgerow.errors import ArgumentError
@@ -41,46 +41,69 @@ from hedgerow.text.language import Language
 app = typer.Typer(add_completion=False)
 
 
+def _input(text: str, **settings: Any) -> Any:
+    return option(text, rich_help_panel="Inputs", **settings)
+
+
+def _export(text: str) -> Any:
+    return option(text, rich_help_panel="Other output files")
+
+
 @dataclass(frozen=True)
 class Inputs:
-    """Options for what a report is made of, beside the models."""
+    """Inputs of a report in addition to the models."""
 
-    form: Annotated[Path | None, option("YAML file with what people state; see --new-form.")] = None
-    ledger: Annotated[Path | None, option("What was released: a budget file, or an exported ledger.")] = None
-    dataset: Annotated[str | None, option("With --ledger: the dataset, if it has several.")] = None
-    head: Annotated[str | None, option("With a budget file: refuse one cut off before this hash.", metavar="HASH")] = (
+    form: Annotated[
+        Path | None, _input("Form with statements of the people involved (YAML); create it with --new-form.")
+    ] = None
+    ledger: Annotated[Path | None, _input("Record of all releases: a budget file or an exported ledger.")] = None
+    dataset: Annotated[str | None, _input("Dataset of the model, if the ledger has several.", metavar="NAME")] = None
+    head: Annotated[
+        str | None, _input("Hash that the budget file must contain; reveals a truncated file.", metavar="HASH")
+    ] = None
+    data: Annotated[Path | None, _input(f"Training rows, for the board's sheet: {FILE}.")] = None
+    test: Annotated[Path | None, _input("Held-out rows in the same format, for the board's sheet.")] = None
+    by: Annotated[
+        list[str] | None,
+        _input("Compare groups of this column. Repeatable.  \\[default: from the form]", metavar="COLUMN"),
+    ] = None
+    evaluation: Annotated[Path | None, _input("Evaluation released by `hedgerow evaluate`, for the public sheet.")] = (
         None
     )
-    data: Annotated[Path | None, option(f"The training rows, for the board's sheet: {FILE}.")] = None
-    test: Annotated[Path | None, option("Held-out rows of the same kind, for the board's sheet.")] = None
-    by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None
-    evaluation: Annotated[Path | None, option("What `hedgerow evaluate` released, for the public sheet.")] = None
-    attack: Annotated[list[Path] | None, option("What `hedgerow attack` wrote, for the board. Repeatable.")] = None
-    schema: OthersSchema = None
-    appetite: Annotated[Path | None, option("YAML file of checks' thresholds; see --new-appetite.")] = None
-    threshold: Annotated[
-        int | None, option(f"Fewest rows of a leaf, without --appetite.  \\[{DEFAULT.fewest_rows}]")
+    attack: Annotated[list[Path] | None, _input("Result of `hedgerow attack`, for the board's sheet. Repeatable.")] = (
+        None
+    )
+    schema: Annotated[Path | None, _input("Schema of the rows; only for a model file of another program.")] = None
+    appetite: Annotated[
+        Path | None, _input("Risk appetite: thresholds of the checks (YAML); create it with --new-appetite.")
     ] = None
-    costs: Annotated[Path | None, option("What errors cost, as `hedgerow fit` takes it: YAML or JSON.")] = None
-    class_weight: Annotated[list[str] | None, option("The same, by class. Repeatable.", metavar="LABEL=WEIGHT")] = None
+    threshold: Annotated[
+        int | None,
+        _input(f"Fewest rows that a leaf may have, if there is no --appetite.  \\[default: {DEFAULT.fewest_rows}]"),
+    ] = None
+    costs: Annotated[
+        Path | None, _input("File (YAML or JSON) with a cost for each pair of actual and predicted class.")
+    ] = None
+    class_weight: Annotated[
+        list[str] | None, _input("Cost of errors on a class, as CLASS=5. Repeatable.", metavar="LABEL=WEIGHT")
+    ] = None
 
     @property
     def files(self) -> tuple[Path | None, ...]:
-        """The files that may be read."""
+        """Input files."""
         named = (self.form, self.appetite, self.ledger, self.data, self.test, self.costs, self.evaluation, self.schema)
         return (*named, *(self.attack or ()))
 
     def check(self) -> None:
-        """Refuse options that contradict each other, and a budget file that was cut off."""
+        """Raise an error if options contradict each other or the budget file was truncated."""
         for name, given in (("dataset", self.dataset), ("head", self.head)):
             if given is not None and self.ledger is None:
-                raise ArgumentError(f"--{name} needs --ledger, in which it is looked up.")
+                raise ArgumentError(f"--{name} requires --ledger.")
         if self.ledger is not None and self.head is not None:
             FileBudget(self.ledger).check_head(self.head)
         _check_rows(self.data, self.test, self.by)
 
     def report_on(self, model: Path, text: TextOptions, language: Language) -> Report:
-        """Return the report on the model of a file."""
         released = any_model(model, self.schema, needed=True)
         return Report.of(
             released,
@@ -109,76 +132,87 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Twins:
-    """Options for machine-readable twins of a report's sheets."""
+class Exports:
+    """Machine-readable files about a report's sheets."""
 
-    acro: Annotated[Path | None, option("The checks as ACRO's results.json, beside the model.")] = None
-    airlock: Annotated[Path | None, option("A record for an airlock; the board's is beside it.")] = None
-    crate: Annotated[Path | None, option("The public sheet as a Five Safes RO-Crate (.zip).")] = None
-    registry: Annotated[Path | None, option("A record for the registry of deployments (.yaml).")] = None
-    statement: Annotated[Path | None, option("Statement of anonymity by EDPB 28/2024: .html, .txt, .json.")] = None
+    acro: Annotated[Path | None, _export("Checks as results.json of ACRO, in the directory of the model.")] = None
+    airlock: Annotated[
+        Path | None, _export("Record for the output check of an airlock (.json); PRIVATE numbers in a second file.")
+    ] = None
+    crate: Annotated[Path | None, _export("Public sheet as a Five Safes RO-Crate (.zip).")] = None
+    registry: Annotated[Path | None, _export("Entry for the registry of deployments (.yaml).")] = None
+    statement: Annotated[
+        Path | None, _export("Statement of anonymity by EDPB Opinion 28/2024 (.html, .txt or .json).")
+    ] = None
 
     @property
     def files(self) -> list[Path]:
-        """The files that may be written."""
+        """Output files, including those for the board."""
         paths = [self.acro, self.airlock, self.crate, self.registry, self.statement]
         paths += [None if path is None else private_name(path) for path in (self.acro, self.airlock, self.statement)]
         return [path for path in paths if path is not None]
 
-    def made(self, found: Report, name: str) -> list[tuple[Path, str | bytes]]:
-        """Return the files with their contents, all of them made before one is written."""
-        made: list[tuple[Path, str | bytes]] = []
+    def contents(self, report: Report, name: str) -> list[tuple[Path, str | bytes]]:
+        """Return the output files with their contents."""
+        contents: list[tuple[Path, str | bytes]] = []
         if self.acro is not None:
-            text = json.dumps(acro_results(found, name), indent=2, ensure_ascii=False) + "\n"
-            made.append((self.acro if found.board is None else private_name(self.acro), text))
+            text = json.dumps(acro_results(report, name), indent=2, ensure_ascii=False) + "\n"
+            contents.append((self.acro if report.board is None else private_name(self.acro), text))
         if self.airlock is not None:
-            made.append((self.airlock, record_json(found)))
-            made += [] if found.board is None else [(private_name(self.airlock), record_json(found, private=True))]
+            contents.append((self.airlock, record_json(report)))
+            if report.board is not None:
+                contents.append((private_name(self.airlock), record_json(report, private=True)))
         if self.crate is not None:
-            made.append((self.crate, crate_zip(found)))
+            contents.append((self.crate, crate_zip(report)))
         if self.registry is not None:
-            made.append((self.registry, registry_yaml(found)))
+            contents.append((self.registry, registry_yaml(report)))
         if self.statement is not None:
-            made.append((self.statement, Statement.of(found).content(self.statement)))
-            if found.board is not None:
+            contents.append((self.statement, Statement.of(report).content(self.statement)))
+            if report.board is not None:
                 private = private_name(self.statement)
-                made.append((private, Statement.of(found, private=True).content(private)))
-        return made
+                contents.append((private, Statement.of(report, private=True).content(private)))
+        return contents
 
 
 @app.command("report")
 @with_groups
 def report(
     context: typer.Context,
-    models: Annotated[list[Path] | None, typer.Argument(help=f"{MODEL} Of several: side by side.")] = None,
+    models: Annotated[
+        list[Path] | None, typer.Argument(help=f"{MODEL} Several models are compared side by side.")
+    ] = None,
     *,
-    output: Annotated[Path | None, option("The public sheet; the board's is beside it.", "-o", "--output")] = None,
+    output: Annotated[
+        Path | None,
+        option("Public sheet (.html, .txt or .json); the board's sheet gets PRIVATE in its name.", "-o", "--output"),
+    ] = None,
     inputs: Inputs,
-    twins: Twins,
+    exports: Exports,
     text: TextOptions,
-    language: Annotated[Language | None, option("Language of the sheets, or of the form.  \\[en]")] = None,
-    new_form: Annotated[Path | None, option("Write an empty form to this file, and stop.")] = None,
-    new_appetite: Annotated[Path | None, option("Write the default thresholds to this file, and stop.")] = None,
+    language: Annotated[Language | None, option("Language of the sheets or of the form.  \\[default: en]")] = None,
+    new_form: Annotated[Path | None, option("Write an empty form to this file and exit.")] = None,
+    new_appetite: Annotated[Path | None, option("Write the default risk appetite to this file and exit.")] = None,
     force: Force = False,
     as_json: Annotated[bool, option("Print the public sheet as JSON.", "--json")] = False,
-    check: Annotated[bool, option("Print the record, and exit with the decision: 0, 3 or 4.", "--check")] = False,
+    check: Annotated[bool, option("Print the record; exit with 0 (pass), 3 (review) or 4 (fail).", "--check")] = False,
 ) -> None:
-    """Report on a model for a review board: a public sheet, and one for the board.
+    """Write a report on a model for a review board: a public sheet and a board's sheet.
 
-    The public sheet uses the model, --form, --ledger and --evaluation alone. With --data, --test or --attack, or a
-    model without a guarantee, the board gets a second sheet with exact numbers about the rows. Its name and each
-    section say PRIVATE, as do the names of its --airlock record, and of the --acro file if it has such checks. Pages
-    load and run nothing. Where a model has more than ten leaves, a CSV file beside the sheet has all.
+    The public sheet uses only the model, --form, --ledger and --evaluation, and may be published with the model.
 
-    With --check the record of the public sheet is printed, as --airlock writes it, and the exit status is that of the
-    sheet that decides: 0 if its checks pass, 3 if a person has to review some or essential ones were not run, 4 if one
-    fails. Without a guarantee the status is a function of the rows.
+    The board's sheet contains exact numbers about the rows and is PRIVATE. It is written with --data, --test or
+    --attack, and for every model without a privacy guarantee. Its file name and each section contain the word PRIVATE,
+    and so do the names of other files with such numbers.
+
+    With --check the command prints the record of the public sheet, as --airlock writes it. The exit status is the
+    decision: 0 if all checks pass, 3 if a person must review checks or essential checks were not run, 4 if a check
+    fails. For a model without a privacy guarantee, the status depends on the exact rows.
+
+    Pages contain no scripts and load nothing. If a model has more than ten leaves, all leaves are also written as CSV.
 
     [bold]Examples[/bold]:
 
     hedgerow report --new-form form.yaml
-
-    hedgerow report --new-appetite appetite.yaml
 
     hedgerow report model.json --form form.yaml --ledger budget.json -o report.html
 
@@ -188,33 +222,31 @@ def report(
 
     hedgerow report list.json tree.json scorecard.json --data train.csv --test test.csv -o side-by-side.html
 
-    hedgerow report model.json --ledger budget.json --data train.csv --appetite appetite.yaml --airlock record.json
-
     hedgerow report model.json --ledger budget.json --check
     """
     if new_form is not None or new_appetite is not None:
         _write_template(new_form, new_appetite, language, context, force=force)
         return
     models = models or []
-    if twins.registry is not None and language not in (None, "en"):
-        raise ArgumentError(f"--registry needs a report in English, got --language {language}; leave one of them out.")
-    _check_asked(models, output, twins, (inputs.evaluation, *(inputs.attack or ())), as_json=as_json, check=check)
-    check_outputs((*_sheets(output), *twins.files), *models, *inputs.files, force=force)
+    if exports.registry is not None and language not in (None, "en"):
+        raise ArgumentError(f"--registry requires a report in English; leave out --language {language}.")
+    _check_request(models, output, exports, (inputs.evaluation, *(inputs.attack or ())), as_json=as_json, check=check)
+    check_outputs((*_sheets(output), *exports.files), *models, *inputs.files, force=force)
     inputs.check()
     text.check_used("--data or --test", used=(inputs.data, inputs.test) != (None, None))
     with stage("making the report"):
-        every = {name: inputs.report_on(path, text, language or "en") for name, path in _names(models).items()}
-        first = every[next(iter(every))]
-        found = first if len(models) == 1 else Comparison.of(every)
-    made = twins.made(first, models[0].name)
-    for path in [] if output is None else found.save(output, force=force):
+        reports = {name: inputs.report_on(path, text, language or "en") for name, path in _names(models).items()}
+        first = reports[next(iter(reports))]
+        document = first if len(models) == 1 else Comparison.of(reports)
+    contents = exports.contents(first, models[0].name)  # before the first file is written, since it may fail
+    for path in [] if output is None else document.save(output, force=force):
         say(f"written to {path}", err=True)
-    for path, content in made:
-        write_said(path, content)
+    for path, content in contents:
+        write_file(path, content)
     if output is not None and not check:
-        say(found.deciding.verdict, err=True)
+        say(document.deciding.verdict, err=True)
     if as_json:
-        say(found.to_json(), newline=False)
+        say(document.to_json(), newline=False)
     if check:
         say(record_json(first), newline=False)
         say(first.deciding.verdict, err=True)
@@ -222,11 +254,11 @@ def report(
 
 
 _EXIT: dict[Status, int] = {"pass": 0, "not_applicable": 0, "review": 3, "not_run": 3, "fail": 4}
-"""The exit status of --check; 1 and 2 are those of errors."""
+"""Exit statuses of --check; errors exit with 1 or 2."""
 
 
 def _names(paths: list[Path]) -> dict[str, Path]:
-    """Return what each model is called: its file's name without folder and ending, where these differ."""
+    """Return the models by the stems of their file names, or by their paths if stems repeat."""
     short = {path.stem: path for path in paths}
     return short if len(short) == len(paths) else {str(path): path for path in paths}
 
@@ -235,7 +267,7 @@ def _thresholds(path: Path | None, fewest_rows: int | None) -> Appetite:
     if path is None:
         return DEFAULT if fewest_rows is None else Appetite(fewest_rows=fewest_rows)
     if fewest_rows is not None:
-        raise ArgumentError("--threshold sets fewest_rows, which --appetite has: give one of both.")
+        raise ArgumentError("--threshold and --appetite both set fewest_rows; leave --threshold out.")
     return Appetite.load(path)
 
 
@@ -247,44 +279,51 @@ def _write_template(
     given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
     allowed = {"force", "language"} if name == "form" else {"force"}
     if path is None or not given <= {f"new_{name}", *allowed}:
-        others = " and ".join(f"--{option}" for option in sorted(allowed))
-        raise ArgumentError(f"--new-{name} writes a file to fill in; it can be combined only with {others}.")
+        supported = " and ".join(f"--{option}" for option in sorted(allowed))
+        raise ArgumentError(f"--new-{name} only writes a file to fill in; it can be combined only with {supported}.")
     check_output(path, force=force)
     text = empty_form(language or "en") if form is not None else appetite_template()
-    todo = "fill it in" if form is not None else "change what differs"
-    write_said(path, text, f": {todo}, then run: hedgerow report model.json --{name} {path} -o report.html")
+    todo = "fill it in" if form is not None else "change its thresholds"
+    write_file(path, text, f": {todo}, then run: hedgerow report model.json --{name} {path} -o report.html")
 
 
-def _check_asked(
-    models: list[Path], output: Path | None, twins: Twins, of_one: Sequence[Path | None], *, as_json: bool, check: bool
+def _check_request(
+    models: list[Path],
+    output: Path | None,
+    exports: Exports,
+    of_single_model: Sequence[Path | None],
+    *,
+    as_json: bool,
+    check: bool,
 ) -> None:
     if not models:
-        raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")
-    if output is None and not as_json and not check and not twins.files:
-        raise ArgumentError("expected -o FILE, such as -o report.html, --json or --check; got none.")
+        raise ArgumentError("a model file is missing; to write an empty form, use --new-form FILE.")
+    if output is None and not as_json and not check and not exports.files:
+        raise ArgumentError("an output is missing; add -o report.html, --json or --check.")
     if as_json and check:
-        raise ArgumentError("--check prints the record, and --json the public sheet: leave one of them out.")
-    if len(models) > 1 and (twins.files or check or any(of_one)):
+        raise ArgumentError("--check prints the record and --json the public sheet; leave one of the two out.")
+    if len(models) > 1 and (exports.files or check or any(of_single_model)):
         names = "--attack, --evaluation, --acro, --airlock, --crate, --registry, --statement and --check"
-        raise ArgumentError(f"{names} are for one model, got several.")
-    if twins.acro is not None and twins.acro.absolute().parent != models[0].absolute().parent:
-        raise ArgumentError(f"--acro must be in the folder of {models[0]}, since it refers to the model by name.")
-    if twins.airlock is not None and (twins.airlock.suffix.lower() != ".json" or MARK in twins.airlock.name):
+        raise ArgumentError(f"{names} require a single model, got {len(models)} models.")
+    if exports.acro is not None and exports.acro.absolute().parent != models[0].absolute().parent:
         raise ArgumentError(
-            f"{twins.airlock}: expected a name for the public record that ends in .json, without PRIVATE."
+            f"--acro must be in the directory of {models[0]}, because it refers to the model by its file name."
+        )
+    if exports.airlock is not None and (exports.airlock.suffix.lower() != ".json" or MARK in exports.airlock.name):
+        raise ArgumentError(
+            f"--airlock {exports.airlock}: expected a file name that ends in .json and does not contain PRIVATE."
         )
 
 
 def _sheets(output: Path | None) -> list[Path]:
-    """Return the files that `Report.save` may write."""
     sheets = [] if output is None else [output, private_name(output)]
     return [*sheets, *map(leaves_name, sheets)]
 
 
 def _check_rows(data: Path | None, test: Path | None, by: list[str] | None) -> None:
     if str(data) == str(test) == PIPE:
-        raise ArgumentError("only one of --data and --test can be standard input.")
+        raise ArgumentError("--data and --test cannot both be read from standard input.")
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
-        raise ArgumentError("--test is the file of --data, whose rows the model has seen; give held-out rows.")
+        raise ArgumentError("--test is the same file as --data, the training rows; give held-out rows.")
     if by and data is None and test is None:
-        raise ArgumentError("--by compares groups of rows: add --data or --test.")
+        raise ArgumentError("--by requires --data or --test, the rows of the groups.")

@@ -1,4 +1,4 @@
-"""Private rows of a command: a CSV file, or a table that an engine counts."""
+"""Private rows of a command: a file read into memory, or a table that an engine counts."""
 
 import sys
 from collections.abc import Generator, Mapping, Sequence
@@ -27,11 +27,12 @@ from hedgerow.tables.layout import BLOCK, line_with, read_with
 from hedgerow.tables.table_files import TextFormat, check_no_spreadsheet, read_table, source_of
 from hedgerow.tally import Tally
 
-ONLY_TEXT = "Options of text files (--encoding, --decimal, --skip-rows …) are for one file of text; leave them out."
+ONLY_TEXT = "--encoding, --decimal, --skip-rows and similar options apply to a single text file; leave them out."
+_PANEL = "Several rows per person"
 
 
 class FileRows:
-    """The rows of a file of text, or of standard input, read into memory."""
+    """Rows of a file or of standard input, read into memory."""
 
     def __init__(self, path: str, text_format: TextFormat) -> None:
         self.path, self._format = path, text_format
@@ -42,8 +43,11 @@ class FileRows:
     def counted(self, schema: Schema | None) -> Any:
         return read_table(self.path, self._format, self._source, () if schema is None else schema.number_columns)
 
-    def learn(self, classifier: Any, label: str, *, quietly: bool) -> Any:  # quietly: it shows its own progress
-        """Read the file, and fit once what is public and each row is checked: one that does not fit costs nothing."""
+    def learn(self, classifier: Any, label: str, *, quietly: bool) -> Any:
+        """Read the file, check public arguments and every row, then fit.
+
+        A row outside the schema raises an error before the charge. `quietly` is for learners with their own progress.
+        """
         classifier.check_public()
         _leave_out_pandas()
         with stage(f"reading {self.path}"):
@@ -57,34 +61,34 @@ class FileRows:
         return Tally.count(self.counted(schema), label, schema)
 
     def fit(self, schema: Schema) -> TableFit:
-        """Read the file and compare its rows: exact counts, for the curator's eyes only."""
+        """Compare the rows with a schema; the exact counts are private."""
         with stage(f"reading {self.path}"):
             fit = fit_of(Table.of(self.counted(schema)), schema)
-        # Text is read with the declared marks; those that it seems to have now are not the file's.
+        # With declared marks the text is converted already, so suggestions about marks would be wrong.
         return replace(fit, number_marks=()) if self._format.has_marks else fit
 
     def lines_above(self, name: str) -> int:
-        """Return how many lines are above the first one with a field that is this name; 0 if no line has it."""
+        """Return the number of lines above the first line with a field of this name, or 0."""
         with self._source.open("rb") as file:
             return line_with(name, file.read(BLOCK), DELIMITERS)
 
-    def lines(self, found: TableFit) -> Mapping[int, int] | None:
-        """Return the lines of rows that do not fit, read again up to the last of them; None where it has changed."""
-        rows = {row for column in found.columns for row in column.rows}
+    def lines(self, fit: TableFit) -> Mapping[int, int] | None:
+        """Return the line numbers of rows that do not fit, or None if the file has changed since."""
+        rows = {row for column in fit.columns for row in column.rows}
         lines = lines_of_rows(self._source, rows, self._header)
         return lines if len(lines) == len(rows) else None
 
 
 @contextmanager
 def _advising(rows: FileRows) -> Generator[FileRows]:
-    """Add to the error about an absent column which line has its name, if one of the first lines does."""
+    """Add to an error about an absent column the line that contains its name."""
     try:
         yield rows
     except DomainError as error:
         above = rows.lines_above(error.column) if error.is_absent and error.column is not None else 0
         if not above:
             raise
-        problem = DomainError(f"{error} Line {above + 1} has this name: {read_with('skip_rows', above)}.")
+        problem = DomainError(f"{error} Line {above + 1} contains this name: {read_with('skip_rows', above)}.")
     else:
         return
     raise problem
@@ -100,11 +104,10 @@ class _HidePandas(MetaPathFinder):
 
 
 def _leave_out_pandas() -> None:
-    """Have Arrow work without pandas, whose import takes 0.3 of the 1.3 seconds of such a command.
+    """Keep Arrow from importing pandas, which takes 0.3 of the 1.3 seconds of such a command.
 
-    Arrow has no option for it. It imports pandas, if that is found, at the first value that it converts from or to
-    Python or NumPy, and does not look again. None in `sys.modules` does not stop it: its compiled import takes that
-    for the module.
+    Arrow has no option for this. It tries to import pandas once, when it first converts a value from or to Python or
+    NumPy. None in `sys.modules` does not help: Arrow's compiled import takes it for the module.
     """
     if "pandas" in sys.modules:
         return
@@ -117,7 +120,7 @@ def _leave_out_pandas() -> None:
 
 
 def _check_rows(table: Table, labels: Column, declared: Schema | None) -> None:
-    """Check that every row fits the schema, or that of booleans; raises DomainError as a fit does after its charge."""
+    """Raise `DomainError` if a row does not fit the schema, or is not boolean if there is none."""
     schema = declared or all_boolean(table.column_names, labels.name, default_classes(False))
     schema.check_columns(table)
     schema.check_unit(table)
@@ -135,24 +138,21 @@ def _check_rows(table: Table, labels: Column, declared: Schema | None) -> None:
 
 
 def check_values(table: Table, schema: Schema, names: Sequence[str] | None = None) -> None:
-    """Check the values of the named attributes (default: all), and whose each row is; raises DomainError."""
+    """Raise `DomainError` if a value of the named attributes (default: all) or a unit's identifier is invalid."""
     schema.encode(table, names)
     if schema.unit is not None:
         check_units(schema.unit, table)
 
 
 class EngineRows:
-    """The rows of an open table, counted by its engine."""
+    """Rows of an open table, counted by its engine."""
 
     def __init__(self, table: Any, address: str, of_tally: Schema | None = None) -> None:
         self.table, self.address, self._is_tally = table, address, of_tally is not None
         self.columns = table.columns if of_tally is None else (*of_tally.columns(), of_tally.target.name)
 
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> Any:
-        """Count, once what is public is checked and the budget has enough left, and fit on the tally.
-
-        An engine that fails costs nothing.
-        """
+        """Check public arguments and the budget, count the rows, then fit; a failing engine costs no budget."""
         schema = classifier.schema or all_boolean(self.columns, label, default_classes(False))
         classifier.check_public()
         classifier.check_budget(schema)
@@ -175,28 +175,30 @@ class EngineRows:
         with stage(f"counting {shown(self.address)}"):
             return engine_fit(self.table, schema)
 
-    def lines(self, found: TableFit) -> None:
-        """Rows of a table have no lines."""
+    def lines(self, fit: TableFit) -> None:
+        """Return None: rows of a table have no line numbers."""
 
 
-CommandRows = FileRows | EngineRows  # Private rows, none of which is read before they are learned from or counted
+CommandRows = FileRows | EngineRows  # private rows that are not read before they are counted or learned from
 
 
 @contextmanager
 def open_rows(data: str, options: TableOptions, of_tally: Schema | None = None) -> Generator[CommandRows]:
-    """Open the rows that a command is given, or a tally that was counted by a schema; none is looked at yet."""
+    """Open the table of a command, or a tally that was counted with a schema, without reading rows."""
     check_no_spreadsheet(data)
     engine: Any = options.engine
     if of_tally is None and not is_address(data) and engine is None and options.master is None:
         if options.memory is not None:
-            raise ArgumentError("--memory is for DuckDB, and this file is counted without it; add --engine duckdb.")
+            raise ArgumentError(
+                "--memory requires DuckDB, which does not count this file by default; add --engine duckdb."
+            )
         with _advising(FileRows(data, options.text_format)) as rows:
             yield rows
     else:
         text_format = options.text_format
         if not replace(text_format, delimiter=None, skip_rows=None).is_usual:
             names = "--encoding, --decimal, --thousands and --skip-footer"
-            raise ArgumentError(f"{names} are for one file of text that no engine counts; leave them out.")
+            raise ArgumentError(f"{names} are not supported for a table that an engine counts; leave them out.")
         from hedgerow.engines.sources import open_table  # Ibis takes long to import
 
         settings: dict[str, Any] = {"master": options.master, "memory": options.memory}
@@ -216,9 +218,9 @@ def read_labelled(path: Path | None, text_format: TextFormat, schema: Schema) ->
 def target_name(columns: Sequence[str], target: str | None, schema: Schema | None) -> str:
     declared = None if schema is None or schema.label is None else schema.label.name
     if target is None and declared is None:
-        raise ArgumentError("expected a column to predict, got none; add --target COLUMN, or a label in the schema.")
+        raise ArgumentError("the column to predict is missing; add --target COLUMN, or declare a label in the schema.")
     if target is not None and declared is not None and target != declared:
-        raise ArgumentError(f"expected --target to be the schema's label {declared!r}, got {target!r}.")
+        raise ArgumentError(f"expected --target {declared!r}, the label of the schema, got {target!r}.")
     name = target or declared or ""
     if name not in columns:
         raise DomainError.absent(name, columns)
@@ -230,19 +232,35 @@ S = TypeVar("S", Schema, Schema | None)
 
 @dataclass(frozen=True)
 class UnitOptions:
-    """Options that declare whose rows are protected."""
+    """Options that declare the unit of privacy, such as a person with several rows."""
 
-    unit: Annotated[str | None, option("Whose row it is: protects all of one.  \\[schema's]", metavar="COLUMN")] = None
-    max_rows: Annotated[int | None, option("With --unit: rows of each, at most; noise grows with it.")] = None
+    unit: Annotated[
+        str | None,
+        option(
+            "Column that identifies a person; all rows of a person are protected together.  "
+            "\\[default: from the schema]",
+            metavar="COLUMN",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    max_rows: Annotated[
+        int | None,
+        option(
+            "Most rows of a person that are used; requires --unit. More rows need more noise.",
+            metavar="N",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
 
     def applied(self, schema: S) -> S:
         if self.unit is None and self.max_rows is None:
             return schema
         if self.unit is None or self.max_rows is None:
-            raise ArgumentError("--unit and --max-rows go together; add the other one.")
+            missing, given = ("--unit", "--max-rows") if self.unit is None else ("--max-rows", "--unit")
+            raise ArgumentError(f"{given} requires {missing}, which is missing.")
         if schema is None:
-            raise ArgumentError("--unit needs --schema; without one, every column is an attribute.")
+            raise ArgumentError("--unit requires --schema; without a schema, every column is an attribute.")
         unit = Unit(self.unit, self.max_rows)
         if schema.unit not in (None, unit):
-            raise ArgumentError("--unit and --max-rows differ from the unit of the schema; leave them out.")
+            raise ArgumentError("--unit and --max-rows differ from the unit that the schema declares; leave them out.")
         return replace(schema, unit=unit)

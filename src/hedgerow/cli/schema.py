@@ -1,4 +1,4 @@
-"""`hedgerow schema`: create, learn, show and check schemas."""
+"""`hedgerow schema`: create, learn, print and check schemas."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from hedgerow.boundary.durable import reserved, write_whole
 from hedgerow.cli import options
 from hedgerow.cli.budget import open_budget, write_release
 from hedgerow.cli.options import DATA, FILE, number, option, with_groups
-from hedgerow.cli.output import ROOM, check_output, say, stage, write_said, written
+from hedgerow.cli.output import ROOM, check_output, say, stage, write_file, written
 from hedgerow.cli.rows import UnitOptions, check_values, open_rows
 from hedgerow.cli.schema_wizard import import_draft, wizard
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
@@ -38,30 +38,34 @@ from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable, value_text
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Make, learn and read schemas: what is public about a table."
+    add_completion=False,
+    no_args_is_help=True,
+    help="Create and check schemas, which list the public facts about a table.",
 )
 
 _TEMPLATE = """\
-# What is public about the table. Fill it in from what you know of the attributes, never by looking at the rows.
-# Kinds of attribute (delete columns that must not be used):
+# Schema: the public facts about a table. Fill it in from your knowledge of the domain, never by looking at the rows.
+# Delete the columns that the model must not use. Kinds of attribute:
 #   {{kind: boolean}}                                          true/false or 0/1
-#   {{kind: boolean, true_values: ["yes"], false_values: ["no"]}}   or these words
+#   {{kind: boolean, true_values: ["yes"], false_values: ["no"]}}   with these words
 #   {{kind: categorical, values: [red, green]}}                fixed values
-#   {{kind: categorical, values: {{red: [Red, R], green: []}}}}    or values with other spellings, which mean the same
-#   {{kind: ordered, values: [low, medium, high]}}             values in this order; rules compare along it
-#   {{kind: integer, low: 0, high: 120}}                       whole numbers, cut at a grid of round numbers
-#   {{kind: integer, low: 0, high: 120, cuts: [30, 45, 60]}}   or at these; rules compare with the cuts
-#   {{kind: integer, low: 0, high: 120, cuts: 5}}              or at five, evenly spaced; cuts: log 5 by equal ratios
+#   {{kind: categorical, values: {{red: [Red, R], green: []}}}}    values with other spellings
+#   {{kind: ordered, values: [low, medium, high]}}             values in this order; rules compare along this order
+#   {{kind: integer, low: 0, high: 120}}                       whole numbers; cut points are round numbers
+#   {{kind: integer, low: 0, high: 120, cuts: [30, 45, 60]}}   with these cut points, which rules compare with
+#   {{kind: integer, low: 0, high: 120, cuts: 5}}              with 5 evenly spaced cut points; log 5: at equal ratios
 #   {{kind: real, low: 0, high: 1}}                            real numbers
-#   {{kind: date, low: 2015-01-01, high: 2024-12-31}}          dates such as 2020-01-31; of others, say how they are
-#     written: format: "%d.%m.%Y"   or "%m/%d/%Y"   or iso (with times of day)   or excel (days as numbers)
-# Add to any of them:  missing: bin (blank is a value of its own)   missing_values: ["NA"] (this word means blank too)
-#                      outside: clip (numbers) or bin (values beyond the domain; default: error)
-#                      monotone: increasing (numbers, ordered: predictions never fall along it; for scorecards)
-#                      description: …   unit: …   source: …   (text for people, shown with models)
-# In place of a grid, `hedgerow schema learn` finds fewer and balanced cuts from the rows, under a charge.
-# The label has classes; {{…, classes: [low, high], ordered: true}} if they are in this order. To predict a number,
-# write its bounds in place of classes: {{name: …, low: 0, high: 30}}.
+#   {{kind: date, low: 2015-01-01, high: 2024-12-31}}          dates such as 2020-01-31; for other formats
+#     add format: "%d.%m.%Y"   or "%m/%d/%Y"   or iso (with times of day)   or excel (days as numbers)
+# Optional keys of an attribute:
+#   missing: bin                a missing (blank) value gets a bin of its own; default: error
+#   missing_values: ["NA"]      words that mean missing, in addition to blank
+#   outside: clip or bin        values outside the domain take the nearest bound (numbers) or get a bin; default: error
+#   monotone: increasing        predictions of scorecards never decrease along a number or ordered values
+#   description, unit, source   text that is shown with models
+# For cut points with about as many rows in each bin, `hedgerow schema learn` releases them from the rows, at a charge.
+# The label has classes; if they are ordered, write {{name: …, classes: [low, high], ordered: true}}. To predict a
+# number, write its bounds in place of classes: {{name: …, low: 0, high: 30}}.
 version: 2
 label: {{name: {target}, classes: FILL IN}}
 {unit}attributes:
@@ -70,17 +74,17 @@ label: {{name: {target}, classes: FILL IN}}
 
 
 _EDGES = 60  # characters between the bounds of a number
-_TODO = ": fill in what is marked FILL IN, then run: hedgerow schema show {}"
+_TODO = ": replace each FILL IN, then run: hedgerow schema show {}"
 _UNIT = """\
-# {column} looks as if it says whose row each row is. All rows of one person are then protected together, and at most
-# max_rows of them are used. Write 1 if each person has one row; with 3, more rows are used, and there is more noise.
+# {column} seems to identify a person. All rows of a person are then protected together, and at most max_rows rows of
+# a person are used. Write 1 if each person has a single row. A larger number uses more rows, with more noise.
 unit: {{column: {column}, max_rows: FILL IN}}
 """
 
 
 @app.command("new")
 def new(
-    data: Annotated[str, typer.Argument(help=f"Only its column names are read: {DATA}.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help=f"Table; only its column names are read: {DATA}.")],
     target: Annotated[str, option("Column to predict.")],
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -88,7 +92,7 @@ def new(
     output: options.SchemaOutput = Path("schema.yaml"),
     force: options.Force = False,
 ) -> None:
-    """Write a schema to fill in, from the names of a table's columns. No row is read.
+    """Write a schema to fill in, from the column names of a table. No row is read.
 
     [bold]Example[/bold]: hedgerow schema new patients.csv --target ill -o patients.yaml
     """
@@ -103,12 +107,12 @@ def new(
     unnamed = [name for name in names if is_generated(name)]
     person, keys = next(filter(names_person, names), None), [name for name in names if names_key(name)]
     own = [name for name in names if name not in keys and name not in unnamed]
-    write_said(output, draft(target, own, person), _TODO.format(output))
+    write_file(output, draft(target, own, person), _TODO.format(output))
     for name in unnamed:
-        say(f"{printable(name)} has no name of its own, and is left out", err=True)
+        say(f"column {printable(name)} has no name in the header and was left out", err=True)
     for name in keys:
         role = "declared as the unit" if name == person else "left out"
-        say(f"{printable(name)} has the name of an identifier, and is {role}", err=True)
+        say(f"column {printable(name)} has the name of an identifier and was {role}", err=True)
 
 
 app.command("import")(import_draft)
@@ -118,19 +122,27 @@ app.command("wizard")(with_groups(wizard))
 @app.command("from-public")
 @with_groups
 def from_public(
-    data: Annotated[str, typer.Argument(help=f"PUBLIC rows, all that is read off them becomes public: {FILE}.")],
+    data: Annotated[
+        str, typer.Argument(help=f"PUBLIC rows; bounds, categories and cut points are taken from them: {FILE}.")
+    ],
     *,
     target: options.TargetOption = None,
-    bins: Annotated[int, option("Intervals of about as many rows each, for numbers.")] = 5,
-    missing: Annotated[list[str] | None, option("Word that means missing, such as ?. Repeatable.")] = None,
-    drop: Annotated[list[str] | None, option("Column to leave out, such as an id; may be repeated.")] = None,
-    outside: Annotated[Literal["error", "bin"], option("For categories that these rows do not have.")] = "error",
-    date_format: Annotated[str | None, option("Of dates in text, such as %d.%m.%Y.  \\[recognised]")] = None,
+    bins: Annotated[int, option("Number of bins of a number, with about as many rows each.")] = 5,
+    missing: Annotated[
+        list[str] | None, option("Word that means missing, such as ?. Repeatable.", metavar="WORD")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, option("Column to leave out, such as an identifier. Repeatable.", metavar="COLUMN")
+    ] = None,
+    outside: Annotated[
+        Literal["error", "bin"], option("Categories that do not occur in these rows: error, or a bin of their own.")
+    ] = "error",
+    date_format: Annotated[str | None, option("Format of dates, such as %d.%m.%Y.  \\[default: detected]")] = None,
     text: options.TextOptions,
     output: options.SchemaOutput = Path("schema.yaml"),
     force: options.Force = False,
 ) -> None:
-    """Derive a schema from public rows: quantile cut points, and the categories and bounds that occur.
+    """Create a schema from PUBLIC rows: their categories, bounds and quantile cut points.
 
     [bold]Example[/bold]: hedgerow schema from-public census.csv --target income -o census.yaml
     """
@@ -146,10 +158,10 @@ def from_public(
         formats = public_date_formats(table, meant, None if date_format is None else format_of(date_format).text)
         table = typed_table(table, meant, text.text_format, formats)
         schema = Schema.from_public(table, label=target, bins=bins, missing_values=words, outside=outside)
-        written = ((name, with_format(one, formats.get(name))) for name, one in schema.attributes)
+        attributes = ((name, with_format(attribute, formats.get(name))) for name, attribute in schema.attributes)
         declared = (
-            (name, replace(one, missing_values=meant[name])) if name in recognised else (name, one)
-            for name, one in written
+            (name, replace(attribute, missing_values=meant[name])) if name in recognised else (name, attribute)
+            for name, attribute in attributes
         )
         schema = replace(schema, attributes=tuple(declared))
     columns = [Column.from_arrow(read[name], name) for name in read.column_names]
@@ -160,73 +172,84 @@ def from_public(
     for note in notes:
         say(f"check: {note}", err=True)
     for name in filter(names_person, schema.names):
-        advice = f"leave it out (--drop {printable(name)}), and declare `unit: {{column: …, max_rows: 1}}`"
-        say(f"check: {printable(name)} looks as if it says whose row each row is; if so, {advice}", err=True)
+        advice = f"leave it out (--drop {printable(name)}) and declare `unit: {{column: …, max_rows: 1}}`"
+        say(f"check: {printable(name)} seems to identify a person; if so, {advice}", err=True)
     for name in unnamed:
-        say(f"{printable(name)} has no name of its own, and is left out", err=True)
+        say(f"column {printable(name)} has no name in the header and was left out", err=True)
     for name in schema.names:
         if len(table) > 1 and repeats(Column.from_arrow(table[name], name)) is None:
             named = printable(name)
-            say(f"warning: {named}: no value repeats; if it is an identifier, leave it out: --drop {named}", err=True)
+            say(
+                f"warning: {named} has a different value in every row; if it is an identifier, add --drop {named}",
+                err=True,
+            )
     say(f"written to {output}", err=True)
 
 
 @app.command("learn")
 @with_groups
 def learn(
-    data: Annotated[str, typer.Argument(help=f"The sensitive table: {FILE}.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help=f"Sensitive table: {FILE}.")],
     *,
-    declared: Annotated[Path, option("Schema, some of whose numbers have no declared cuts.", "--schema")],
-    epsilon: Annotated[str | None, number("Privacy loss of all cut points together, such as 0.2.")] = None,
-    bins: Annotated[int, option("Intervals of about as many rows each.")] = 5,
+    declared: Annotated[Path, option("Schema file, with numbers that have no declared cut points.", "--schema")],
+    epsilon: Annotated[
+        str | None, number("Privacy loss of all cut points together, such as 0.2. Smaller is more private.")
+    ] = None,
+    bins: Annotated[int, option("Number of bins of a number, with about as many rows each.")] = 5,
     unit: UnitOptions,
     text: options.TextOptions,
     budget: options.BudgetOption = None,
     output: options.SchemaOutput = Path("schema.yaml"),
     force: options.Force = False,
 ) -> None:
-    """Find cut points from sensitive rows by private quantiles, inside declared bounds and under a charge.
+    """Release cut points of numbers as private quantiles of the rows, at a charge of epsilon.
+
+    Each number of the schema needs declared bounds; cut points are chosen for numbers without declared cut points.
 
     [bold]Example[/bold]: hedgerow schema learn patients.csv --schema declared.yaml --epsilon 0.2 -o patients.yaml
     """
     if epsilon is None:
-        raise ArgumentError("expected --epsilon, the privacy loss of all cut points, such as --epsilon 0.2; got none.")
+        raise ArgumentError(
+            "--epsilon is missing; give the privacy loss of all cut points together, such as --epsilon 0.2."
+        )
     amount = exact(epsilon, "epsilon")
     check_ending(output)
     check_output(output, data, declared, force=force)
     schema = unit.applied(load_schema(declared))
     account = open_budget(budget)
     if account is not None:
-        account.check(amount, rho=0, unit=schema.unit)  # which rho it costs follows from the numbers
+        account.check(amount, rho=0, unit=schema.unit)  # rho follows from the numbers, which are not known yet
     with stage(f"reading {data}"):
         table = read_table(data, text.text_format, numbers=schema.number_columns)
     planned = plan_cuts(dict(schema.attributes), amount / rows_of(schema.unit), bins)
     schema.check_columns(Table.of(table))
     schema.check_unit(Table.of(table))
-    check_values(Table.of(table), schema, [plan.name for plan in planned])  # a row that does not fit costs nothing
+    check_values(Table.of(table), schema, [plan.name for plan in planned])  # before the charge
     with reserved(output, room=ROOM, force=force) as write:
 
         def learn() -> Schema:
             with stage("learning cut points"):
                 return Schema.learn(table, schema, epsilon=amount, budget=account, bins=bins)
 
-        learned = write_release(write, learn, lambda found: mapping_text(output, found.to_dict()), amount, account)
+        learned = write_release(write, learn, lambda schema: mapping_text(output, schema.to_dict()), amount, account)
     with written(output):
         say(learned)
-    charged = f"epsilon = {amount_text(amount)} for the cut points"
-    say(f"charged: {charged}; models with this schema carry it on their card.", err=True)
+    charge = f"epsilon = {amount_text(amount)} for the cut points"
+    say(f"charged: {charge}; the privacy cards of models with this schema include this charge", err=True)
 
 
 @app.command("show")
 def show(
-    schema: Annotated[Path, typer.Argument(help="Schema file.")],
-    max_literals: Annotated[int, option("Conditions in a rule, for counting candidates.")] = 2,
-    negations: Annotated[bool, option("Whether a condition may be negated.")] = True,
+    schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="Schema file.")],
+    max_literals: Annotated[int, option("Maximum number of conditions in a rule, to count candidate rules.")] = 2,
+    negations: Annotated[bool, option("Whether conditions may be negated, to count candidate rules.")] = True,
     as_json: options.AsJson = False,
 ) -> None:
-    """Print the attributes of a schema, the edges of its bins, and why `fit` would refuse it, if it would.
+    """Print the attributes and bins of a schema, and the reasons why `hedgerow fit` cannot use it.
 
-    The bins of each number are drawn to scale between its bounds: each | is a cut point, or several close together.
+    The cut points of a number are drawn to scale between its bounds, each as a |. Close cut points share a |.
+
+    [bold]Example[/bold]: hedgerow schema show patients.yaml
     """
     if max_literals < 1:
         raise ArgumentError(f"--max-literals must be a whole number >= 1, got {max_literals}.")
@@ -242,18 +265,18 @@ def show(
     parts = [str(loaded), drawn, f"{count:,} candidate rules of up to {size}\ndigest {loaded.digest}"]
     say("\n\n".join(filter(None, parts)))
     for problem in problems:
-        say(f"`hedgerow fit` refuses this schema: {problem}")
+        say(f"`hedgerow fit` cannot use this schema: {problem}")
 
 
 def _edge_lines(numbers: Mapping[str, Numeric]) -> Iterator[str]:
-    """Yield a line for each number with cut points: its bounds, and between them each cut point, to scale."""
+    """Yield a line for each number with cut points: its bounds and, to scale, its cut points."""
     cut = {name: column for name, column in numbers.items() if column.cuts}
     ends = {name: (value_text(column.low), value_text(column.high)) for name, column in cut.items()}
     widest = max((len(printable(name)) for name in cut), default=0)
     first = max((len(low) for low, _ in ends.values()), default=0)
     for name, column in cut.items():
         scale = (_EDGES - 1) / (column.high - column.low)
-        marks = {round((place - column.low) * scale) for place in column.cuts}
+        marks = {round((cut_point - column.low) * scale) for cut_point in column.cuts}
         drawn = "".join("|" if place in marks else "-" for place in range(_EDGES))
         bins = number_of(len(column.cuts) + 1, "bin")
         yield f"{printable(name):<{widest}}  {ends[name][0]:>{first}} {drawn} {ends[name][1]}  {bins}"
@@ -262,61 +285,62 @@ def _edge_lines(numbers: Mapping[str, Numeric]) -> Iterator[str]:
 @app.command("check")
 @with_groups
 def check(
-    schema: Annotated[Path, typer.Argument(help="Schema file.")],
-    data: Annotated[str, typer.Argument(help=f"The sensitive table: {DATA}.")],
+    schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="Schema file.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help=f"Sensitive table: {DATA}.")],
     *,
     table: options.TableOptions,
     as_json: options.AsJson = False,
 ) -> None:
-    """Check every row of a table against a schema before anything is spent. The report is for the curator only.
+    """Check every row of a table against a schema, before any budget is spent. The output is PRIVATE.
 
-    It counts, for each column, the rows that are missing, outside the domain or of another type, lists the first lines
-    that do not fit, and says whether `fit` will accept the table.
+    For each column the command counts values that are missing, outside the domain or of another type. It lists the
+    first lines with such values, and states whether `hedgerow fit` accepts the table.
 
     [bold]Example[/bold]: hedgerow schema check patients.yaml patients.csv
     """
     loaded = load_schema(schema)
     with open_rows(data, table) as rows:
-        found = rows.fit(loaded)
-        lines = rows.lines(found)
+        fit = rows.fit(loaded)
+        lines = rows.lines(fit)
         if as_json:
-            say(json.dumps({**found.to_dict(), "lines": lines}, ensure_ascii=False))
+            say(json.dumps({**fit.to_dict(), "lines": lines}, ensure_ascii=False))
         else:
-            _show_fit(found, lines)
-        _check_fit(found, rows.columns)
+            _print_fit(fit, lines)
+        _check_fit(fit, rows.columns)
 
 
-def _show_fit(found: TableFit, lines: Mapping[int, int] | None) -> None:
-    head = "every row fits the schema" if not found.faults else "some rows do not fit the schema"
-    say(f"{head} (for your eyes only: this says something about the rows)\n\n{found.text(lines)}\n")
-    for problem in found.problems:
-        say(f"`hedgerow fit` refuses this schema: {problem}")
-    for sentence in found.advice:
+def _print_fit(fit: TableFit, lines: Mapping[int, int] | None) -> None:
+    head = "Every row fits the schema." if not fit.faults else "Some rows do not fit the schema."
+    say(f"{head} PRIVATE: this output depends on the rows; do not share it.\n\n{fit.text(lines)}\n")
+    for problem in fit.problems:
+        say(f"`hedgerow fit` cannot use this schema: {problem}")
+    for sentence in fit.advice:
         say(sentence)
-    for name in found.mostly_outside:
-        say(f"nearly every value of {printable(name)} is outside its domain: is it in other units, or scaled?")
-    for name in found.persons:
-        looks = f"{printable(name)} looks as if it says whose row each row is: if a person may have several"
-        say(f"{looks}, declare `unit: {{column: …, max_rows: 1}}` and no attribute of this name")
-    say("`hedgerow fit` will accept this" if found.is_accepted else "`hedgerow fit` will refuse this")
+    for name in fit.mostly_outside:
+        say(f"Nearly every value of {printable(name)} is outside its domain; check its unit of measurement and scale.")
+    for name in fit.persons:
+        advice = "declare `unit: {column: …, max_rows: 1}` in place of an attribute"
+        say(f"{printable(name)} seems to identify a person; if a person can have several rows, {advice}.")
+    say("`hedgerow fit` accepts this table." if fit.is_accepted else "`hedgerow fit` does not accept this table.")
 
 
-def _check_fit(found: TableFit, columns: Sequence[str]) -> None:
-    """Raise DomainError about the first column that does not fit, with the options that may help."""
-    for fault in found.faults[:1]:
+def _check_fit(fit: TableFit, columns: Sequence[str]) -> None:
+    """Raise `DomainError` for the first column that does not fit, with advice."""
+    for fault in fit.faults[:1]:
         if fault.is_absent:
             raise DomainError.absent(fault.name, columns)
-        more = len(found.faults) - 1
-        others = f", here and in {number_of(more, 'other column')}" if more else ""
-        options_of_numbers = dict(found.number_marks).get(fault.name)
-        marks = f"; read the numbers with {' or '.join(options_of_numbers)}" if options_of_numbers else ""
-        marks += f"; leave out the last rows with --skip-footer {found.footer}" if found.footer else ""
-        words = (
-            "; name words that mean missing under `missing_values`" if fault.name in dict(found.missing_words) else ""
-        )
-        problem = f"some values do not fit the schema{others}; correct them, declare a wider domain"
-        advice = f"or say under `missing` and `outside` what becomes of them{words}{marks}."
-        raise DomainError(f"{problem}, {advice}", column=fault.name)
+        n_others = len(fit.faults) - 1
+        extent = f", here and in {number_of(n_others, 'other column')}" if n_others else ""
+        advice = ["correct them", "declare a wider domain", "set `missing` or `outside` in the schema"]
+        if fault.name in dict(fit.missing_words):
+            advice.append("list words that mean missing under `missing_values`")
+        if mark_options := dict(fit.number_marks).get(fault.name):
+            advice.append(f"read the numbers with {' or '.join(mark_options)}")
+        if fit.footer:
+            advice.append(f"leave out the last rows with --skip-footer {fit.footer}")
+        *first, last = advice
+        problem = f"some values do not fit the schema{extent}"
+        raise DomainError(f"{problem}; {', '.join(first)}, or {last}.", column=fault.name)
 
 
 def _draft_yaml(target: str, names: list[str], person: str | None) -> str:
@@ -340,7 +364,7 @@ def load_schema(path: Path) -> Schema:
     raise problem
 
 
-def _check_present(wanted: list[str], names: list[str]) -> None:
-    for name in wanted:
+def _check_present(required: list[str], names: list[str]) -> None:
+    for name in required:
         if name not in names:
             raise DomainError.absent(name, names)

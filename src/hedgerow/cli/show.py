@@ -1,4 +1,4 @@
-"""`hedgerow show`: read a released model."""
+"""`hedgerow show`: print or export a released model."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,43 +26,48 @@ OutputForm = Literal["text", "json", "sql", "python", "pmml", "html", "card"]
 
 @app.command("show")
 @with_groups
-def show(  # noqa: PLR0913 -- one an option
+def show(  # noqa: PLR0913 -- a parameter for each option
     model: ModelFile,
     *,
     schema: OthersSchema = None,
     form: Annotated[
-        OutputForm | None, option("Output format.  \\[by the file's ending, else text]", "--format")
+        OutputForm | None,
+        option("Output format.  \\[default: by the ending of the output file, else text]", "--format"),
     ] = None,
-    dialect: Annotated[DialectName | None, option("SQL dialect, with --format sql.  \\[duckdb]")] = None,
+    dialect: Annotated[DialectName | None, option("SQL dialect; requires --format sql.  \\[default: duckdb]")] = None,
     types: Annotated[
-        ColumnTypes | None, option("Column types, with --format sql; declared: plain comparisons.  \\[any]")
+        ColumnTypes | None, option("SQL column types: declared gives shorter SQL, any casts values.  \\[default: any]")
     ] = None,
-    full: Annotated[bool, option("Show every leaf, rule and tree, however many there are.", "--full")] = False,
-    plot: Annotated[Path | None, option("Draw the model into this PNG, SVG or PDF file.")] = None,
-    paper: Annotated[Path | None, option("Draw a scorecard as a form to fill in by hand.")] = None,
+    full: Annotated[bool, option("Print every rule, leaf and tree of a large model.", "--full")] = False,
+    plot: Annotated[Path | None, option("Draw the model (.png, .svg or .pdf).")] = None,
+    paper: Annotated[Path | None, option("Draw a scorecard as a form to fill in by hand (.png, .svg or .pdf).")] = None,
     scale: ScaleOptions,
     output: TextOutput = None,
     force: Force = False,
-    as_json: Annotated[bool, option("Same as --format json.", "--json")] = False,
+    as_json: Annotated[bool, option("Print JSON, as with --format json.", "--json")] = False,
 ) -> None:
-    """Show a model with its counts and privacy card; or export it: SQL, Python, PMML, HTML, JSON, hub card.
+    """Show a model with its privacy card, or export it as SQL, Python, PMML, HTML, JSON or a model card.
 
-    --pdo, --score, --odds and --favourable rescale a scorecard as in credit: a total of SCORE means odds of ODDS to 1
-    for CLASS, and POINTS more double them. This costs no privacy budget.
+    A credit scale changes the points of a scorecard so that a total of SCORE means odds of ODDS to 1 for CLASS, and
+    POINTS more points double these odds. Exports and new scales charge no privacy budget.
 
     [bold]Examples[/bold]:
 
-    hedgerow show model.json --format sql
+    hedgerow show model.json
+
+    hedgerow show model.json --format sql --dialect postgres
+
+    hedgerow show model.json -o model.html
 
     hedgerow show card.json --pdo 20 --score 600 --odds 50 --favourable repaid -o scaled.json
     """
     form = _form(form, output, as_json=as_json)
     if dialect is not None and form != "sql":
-        raise ArgumentError("--dialect needs --format sql.")
+        raise ArgumentError("--dialect requires --format sql.")
     if types is not None and form != "sql":
-        raise ArgumentError("--types needs --format sql.")
+        raise ArgumentError("--types requires --format sql.")
     if full and form != "text":
-        raise ArgumentError(f"--full needs --format text, got --format {form}.")
+        raise ArgumentError(f"--full requires --format text, got --format {form}.")
     check_outputs((plot, paper, output), model, schema, force=force)
     check_pictures(plot, paper)
     released = any_model(model, schema)
@@ -71,7 +76,7 @@ def show(  # noqa: PLR0913 -- one an option
         text = released.to_sql(dialect or "duckdb", types=types or "any")
     else:
         text = _render(released, form, is_full=full)
-    draw(released.form, paper)  # before anything else is written: only a scorecard has a form
+    draw(released.form, paper)  # first, since it raises an error if the model is not a scorecard
     print_or_write(text, output)
     draw(released.plot, plot)
 
@@ -88,12 +93,12 @@ _FORMS: Mapping[str, OutputForm] = {
 
 def _form(given: OutputForm | None, output: Path | None, *, as_json: bool) -> OutputForm:
     if as_json and given not in (None, "json"):
-        raise ArgumentError(f"expected one format, got --json and --format {given}; leave one of them out.")
+        raise ArgumentError(f"--json and --format {given} ask for two formats; leave --json or --format out.")
     if as_json or given is not None:
         return given or "json"
     ending = "" if output is None else output.suffix.lower()
     if ending in PICTURES:
-        raise ArgumentError(f"{output} has the name of a picture; use --plot in place of -o.")
+        raise ArgumentError(f"{output} has the ending of an image; use --plot {output} in place of -o.")
     return _FORMS.get(ending, "text")
 
 

@@ -1,4 +1,4 @@
-"""`hedgerow verify`: check the receipt of an answer or a model, without a network."""
+"""`hedgerow verify`: check the receipt of an answer or a model, without network access."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,27 +15,37 @@ app = typer.Typer(add_completion=False)
 
 @app.command("verify")
 def verify(
-    answer: Annotated[Path, typer.Argument(help="A model file, or an answer of a curator.")],
-    key: Annotated[Path, option("The curator's public key, curator.pub.")],
-    receipt: Annotated[Path | None, option("The receipt.  \\[the file's name with .receipt]")] = None,
-    question: Annotated[Path | None, option("File of `hedgerow ask --to` that this must answer.")] = None,
-    ledger: Annotated[Path | None, option("An export, or your entries, with the charge.")] = None,
+    answer: Annotated[Path, typer.Argument(metavar="ANSWER", help="Model file or other answer of a service.")],
+    key: Annotated[Path, option("Public key of the service, curator.pub.")],
+    receipt: Annotated[Path | None, option("Receipt file.  \\[default: ANSWER.receipt]")] = None,
+    question: Annotated[
+        Path | None, option("Question file from `hedgerow ask --to`; checks that this is its answer.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, option("Exported ledger or your own entries; checks that the charge is recorded.")
+    ] = None,
 ) -> None:
-    """Check that a curator signed this very answer or model, and what it was charged.
+    """Verify who signed an answer or model of a service, and what it was charged.
 
-    [bold]Example[/bold]: hedgerow verify tree.json --key curator.pub
+    Works without network access, from the receipt that came with the answer.
+
+    [bold]Examples[/bold]:
+
+    hedgerow verify tree.json --key curator.pub
+
+    hedgerow verify answer.json --key curator.pub --question question.json
     """
     require_service()
     from hedgerow.service.receipts import Receipt, read_receipt
 
     path = receipt or answer.with_name(f"{answer.name}.receipt")
-    found = Receipt.verify(read_receipt(path), read_receipt(key))
-    found.check(answer)
+    verified = Receipt.verify(read_receipt(path), read_receipt(key))
+    verified.check(answer)
     if question is not None:
-        QuestionFile.read(question).check_receipt(found.statement)
-    more = ""
+        QuestionFile.read(question).check_receipt(verified.statement)
+    lines = [f"signed by the holder of {key}", str(verified)]
     if ledger is not None:
-        whole = found.check_ledger(ledger)
-        told = "a whole chain" if whole else "a part of the ledger; only an auditor can check that nothing is missing"
-        more = f"\n{ledger} has the entry that charged this, and is {told}"
-    say(f"signed by the holder of {key}\n{found}{more}")
+        is_whole = verified.check_ledger(ledger)
+        completeness = "a complete chain" if is_whole else "a part of the ledger; only an auditor can check the rest"
+        lines.append(f"{ledger} contains the entry of this charge, and is {completeness}")
+    say("\n".join(lines))
