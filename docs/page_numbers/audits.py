@@ -169,7 +169,7 @@ def forests() -> str:
         for name in ("PrivateTreeClassifier", "PrivateRuleListClassifier"):
             rows.append((f"{name} with counts", f"{float(epsilon):g}", *cells(name, epsilon), "", ""))
     kinds = ("without a prior", "uniform prior", "public marginals", "published")
-    return markdown(("forest", "ε", *(word for kind in kinds for word in (kind, "about others"))), rows)
+    return markdown(("forest", "ε", *(word for kind in kinds for word in (kind, "other rows"))), rows)
 
 
 @number

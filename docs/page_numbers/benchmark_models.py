@@ -226,7 +226,7 @@ def _mean(rows: Sequence[Row], key: str) -> str:
 
 
 def _says_optimal(row: Row) -> str:
-    return {"True": "yes", "False": "no", "": "cannot say"}[row["says optimal"]]
+    return {"True": "yes", "False": "no", "": "unknown"}[row["says optimal"]]
 
 
 @table
@@ -241,7 +241,7 @@ def raw_optima() -> str:
         )
         for row in records("optimal_raw.csv")
     )
-    return markdown(("what", "solver", "seconds", "errors", "share", "says optimal"), rows, (0, 1, 5))
+    return markdown(("what", "solver", "seconds", "errors", "share", "claims optimality"), rows, (0, 1, 5))
 
 
 @table
@@ -251,7 +251,7 @@ def optima() -> str:
         (*(row[key] for key in ("what", "solver", "seconds")), f"{int(row['errors']):,}", _says_optimal(row))
         for row in records("optimal.csv")
     )
-    return markdown(("what", "solver", "seconds", "errors", "says optimal"), rows, (0, 1, 4))
+    return markdown(("what", "solver", "seconds", "errors", "claims optimality"), rows, (0, 1, 4))
 
 
 def _errors_of(what: str, solver: str) -> str:

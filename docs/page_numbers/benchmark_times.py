@@ -46,7 +46,7 @@ def exact_times() -> str:
         )
         for row in records("exact.csv")
     )
-    return markdown(("what", "states", "options weighed", "seconds", "goal", "told", "twin"), rows)
+    return markdown(("search", "states", "options weighed", "seconds", "goal", "predicted", "baseline"), rows)
 
 
 def _depths() -> list[Row]:
@@ -101,7 +101,7 @@ def forecast_worst() -> str:
     """Return the fit whose told time is farthest off."""
     ratio = "told / measured"
     row = max(_long_fits(), key=lambda row: max(float(row[ratio]), 1 / float(row[ratio])))
-    return f"{row['fit']} on {row['table']}: {row['told s']} s told, {row['measured s']} s taken"
+    return f"{row['fit']} on {row['table']}: {row['told s']} s predicted, {row['measured s']} s measured"
 
 
 @number

@@ -34,7 +34,7 @@ def chance_alarms() -> str:
 def chance_power() -> str:
     """Return the outcomes of the check that should find something, by effect and rows."""
     rows = [_power(row) for row in records("chance.csv") if not row["false alarm"]]
-    head = ("what is true", "groups", "rows: training / held-out", "check", "found", "not run", "false support")
+    head = ("true state", "groups", "rows: training / held-out", "check", "detected", "not run", "false support")
     return markdown(head, rows, (0, 3))
 
 

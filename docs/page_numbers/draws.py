@@ -238,7 +238,7 @@ def forecasts_held() -> str:
         for r in records("forecasts.csv")
         if r["table"] in ("breast_cancer", "ctg", "compas", "german")
     )
-    head = ("table", "rows", "model", "ε", "best of up to 3", "at most, said beforehand", "mean of 40", "worst")
+    head = ("table", "rows", "model", "ε", "best of up to 3", "predicted upper bound", "mean of 40", "worst")
     return markdown(head, rows) + TUNED_NOTE
 
 

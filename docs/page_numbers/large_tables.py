@@ -30,7 +30,7 @@ def ten_billion() -> str:
     duckdb, spark = float(large["CPU s per million more"]), float(split["CPU s"]) / 10
     groups, each = int(_engine(10**7)["groups"]), float(split["bytes per record"])
     millions, many = _TEN_BILLION / 10**6, _parts()
-    part = f"{1000 * float(many['part s']) / 3600:.1f} hours for 1,000, one after the other"
+    part = f"{1000 * float(many['part s']) / 3600:.1f} hours for 1,000 in sequence"
     merging = f"{100 * float(many['merge s']) / 60:.1f} minutes for 1,000, at most 5 million groups"
     rows = [
         ("processor time for a million rows, DuckDB", f"{duckdb:.2f} s", f"{duckdb * millions / 3600:.1f} core hours"),

@@ -89,7 +89,7 @@ def optimal_numbers() -> str:
     keys = ("what", "solver", "seconds", "of means", "of levels")
     says = {"True": "yes", "False": "no"}
     rows = ((*(row[key] for key in keys), says[row["says optimal"]]) for row in records("optimal_numbers.csv"))
-    head = ("what", "solver", "seconds", "squared error of means", "of levels", "says optimal")
+    head = ("problem", "solver", "seconds", "squared error of means", "of levels", "claims optimality")
     return markdown(head, rows, (0, 1, 5))
 
 
