@@ -202,16 +202,16 @@ CLASSES = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"class_weight": "balanced"}, "weights by the classes' shares would read the rows"),
-        ({"class_weight": {0: 2}, "costs": {0: {1: 1}, 1: {0: 1}}}, "expected costs or class_weight, got both"),
-        ({"class_weight": {0: 2}, "objective": "brier"}, "expected objective='errors' with costs or class_weight"),
+        ({"class_weight": "balanced"}, "class frequencies"),
+        ({"class_weight": {0: 2}, "costs": {0: {1: 1}, 1: {0: 1}}}, "costs and class_weight cannot be combined"),
+        ({"class_weight": {0: 2}, "objective": "brier"}, "objective must be 'errors' with costs or class_weight"),
         ({"class_weight": {2: 2}}, "expected classes among 0, 1; got 2"),
         ({"class_weight": {0: -1}}, "class_weight must be finite numbers > 0, got -1"),
         ({"costs": {0: {1: 1}}}, "expected the cost of every error"),
         ({"costs": {0: {1: -1}, 1: {0: 1}}}, "expected costs of at least 0"),
         ({"costs": {0: {1: 10**400}, 1: {0: 1}}}, "costs must be finite numbers"),
-        ({"objective": "absolute"}, "expected ordered classes with objective='absolute'"),
-        ({"search": "greedy", "lookahead": 2}, "expected lookahead=None with search='greedy'"),
+        ({"objective": "absolute"}, "objective='absolute' needs ordered classes"),
+        ({"search": "greedy", "lookahead": 2}, "lookahead must be None with search='greedy'"),
     ],
 )
 def test_a_loss_that_does_not_fit_is_refused_before_the_charge(parameters, message):
@@ -227,11 +227,11 @@ def test_a_loss_that_does_not_fit_is_refused_before_the_charge(parameters, messa
     ("parameters", "message"),
     [
         ({"objective": "errors"}, "objective must be one of squared, absolute, quantile, got 'errors'"),
-        ({"quantile": 0.9}, "expected objective='quantile' with quantile"),
+        ({"quantile": 0.9}, "quantile needs objective='quantile'"),
         ({"objective": "quantile", "quantile": 1.5}, "quantile must be"),
         ({"clip": 0}, "clip must be a number > 0 and <= 1, got 0"),
         ({"clip": True}, "clip must be a number"),
-        ({"objective": "absolute", "clip": 0.2}, "expected objective='squared' with clip"),
+        ({"objective": "absolute", "clip": 0.2}, "clip needs objective='squared'"),
     ],
 )
 def test_parameters_of_regressors_are_checked(regressor, parameters, message):

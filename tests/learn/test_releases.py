@@ -358,7 +358,7 @@ def test_a_repetition_may_end_at_any_release_but_has_no_more_than_described(made
     runner, trace = runner_of(Repeated((COUNTS, CHOICE), 2), PlannedRelease("class_totals", laplace(1)))
     for release in islice(cycle((COUNTS, CHOICE)), made):
         answer(runner, release)
-    with pytest.raises(StateError, match="all described"):
+    with pytest.raises(StateError, match="all planned releases"):
         runner.finish()
     if made == 4:
         with pytest.raises(StateError, match="leaf_counts"):
@@ -373,7 +373,7 @@ def test_a_decision_is_one_of_those_described_and_made_once():
     runner, _ = runner_of(branch)
     with pytest.raises(StateError, match="leaf_counts"):
         answer(runner, COUNTS)
-    with pytest.raises(StateError, match="decisions, got 3"):
+    with pytest.raises(StateError, match="decision, got 3"):
         runner.decide(3)
     runner.decide(1)
     with pytest.raises(StateError, match="a decision"):
@@ -384,7 +384,7 @@ def test_a_decision_is_one_of_those_described_and_made_once():
 
 def test_nested_releases_cost_no_more_rho_than_described():
     runner, trace = runner_of(Nested(Fraction(1), (COUNTS,)))
-    with pytest.raises(StateError, match="larger rho"):
+    with pytest.raises(StateError, match="with rho at most"):
         runner.nest((replace(COUNTS, times=3),))
     runner.nest((COUNTS,))
     answer(runner, COUNTS)
@@ -466,7 +466,7 @@ def test_a_release_that_is_added_to_a_fit_and_not_to_its_description_is_not_made
 
     fitted(learner)
     monkeypatch.setattr(cls, "run", adding)
-    with pytest.raises(StateError, match="described next"):
+    with pytest.raises(StateError, match="next planned release"):
         fitted(learner)
     assert made == [0]
 
@@ -483,7 +483,7 @@ def test_a_release_that_is_made_twice_is_made_once(monkeypatch, name):
             return found
 
     monkeypatch.setattr(plans, "ReleaseRunner", Twice)
-    with pytest.raises(StateError, match="described next"):
+    with pytest.raises(StateError, match="next planned release"):
         fitted(learner)
 
 
@@ -491,7 +491,7 @@ def test_a_release_that_is_made_twice_is_made_once(monkeypatch, name):
 def test_a_described_release_that_is_not_made_is_noticed(monkeypatch, name):
     cls, learner = LEARNED[name]
     monkeypatch.setattr(cls, "run", lambda *_: None)
-    with pytest.raises(StateError, match="all described releases"):
+    with pytest.raises(StateError, match="all planned releases"):
         fitted(learner)
 
 

@@ -395,16 +395,16 @@ def test_a_number_of_rules_that_is_drawn_is_small_where_a_short_list_will_do():
 
 def test_a_number_of_rules_is_drawn_by_an_exact_search_of_all_rules_jointly():
     for search in ("auto", "exact"):
-        with pytest.raises(ValueError, match="max_rules must be a whole number with lookahead, got None"):
+        with pytest.raises(ValueError, match="lookahead needs max_rules"):
             hr.PrivateRuleListClassifier(1.0, search=search, lookahead=2).fit(*conjunction())
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"lookahead": 2}, "expected lookahead=None with search='greedy', got a number"),
-        ({"release_counts": True}, "expected release_counts=False with search='greedy', got True"),
-        ({"stop_probability": 0.2}, "expected stop_probability=0.1 with search='greedy', got 0.2"),
+        ({"lookahead": 2}, "lookahead must be None with search='greedy', got 2"),
+        ({"release_counts": True}, "release_counts must be False with search='greedy', got True"),
+        ({"stop_probability": 0.2}, "stop_probability must be 0.1 with search='greedy', got 0.2"),
     ],
 )
 def test_an_option_that_greedy_search_does_not_use_is_refused(parameters, message):

@@ -220,7 +220,7 @@ def test_a_greedy_tree_of_many_levels_is_refused_before_anything_is_charged_or_c
     budget, X = hr.Budget(1), np.zeros((10, 300))
     clf = hr.PrivateTreeClassifier(1.0, search=search, max_depth=13, schema=WIDE, budget=budget)
     for refused in (lambda: clf.fit(X, X[:, 0]), lambda: clf.search_cost(WIDE)):
-        with pytest.raises(SearchTooLargeError, match="max_depth of 12 at most where the search is greedy, got 13"):
+        with pytest.raises(SearchTooLargeError, match="max_depth must be at most 12 for a greedy search, got 13"):
             refused()
     assert budget.spent == 0
     clf.set_params(max_depth=12, search="greedy").check_public()
@@ -371,7 +371,7 @@ def test_a_constant_stop_probability_draws_the_models_of_version_0_2(parameters,
 
 @pytest.mark.parametrize("stop", [0.1, 0.5])
 def test_a_greedy_search_refuses_a_stop_probability(stop):
-    with pytest.raises(ValueError, match=rf"expected stop_probability='auto' with search='greedy', got {stop}"):
+    with pytest.raises(ValueError, match=rf"stop_probability must be 'auto' with search='greedy', got {stop}"):
         hr.PrivateTreeClassifier(1.0, search="greedy", stop_probability=stop).fit(*conjunction())
 
 

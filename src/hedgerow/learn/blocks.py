@@ -31,17 +31,17 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
 CostOf = Callable[[tuple[int, ...], bool], Cost]
-"""From the sizes of the blocks, and whether the size is drawn, the cost of an exact search."""
+"""A function that returns the cost of an exact search, given the sizes of its blocks and whether the size is drawn."""
 
 
-def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
-    """Return the most rules, or levels, that each block adds: `lookahead` at a time, `most` in all."""
-    size = max(most if lookahead is None else min(lookahead, most), 1)
-    return tuple(min(size, most - start) for start in range(0, max(most, 1), size))
+def equal_blocks(total: int, lookahead: int | None) -> tuple[int, ...]:
+    """Return the maximum number of rules or levels of each block, `lookahead` for each, `total` for all."""
+    size = max(total if lookahead is None else min(lookahead, total), 1)
+    return tuple(min(size, total - start) for start in range(0, max(total, 1), size))
 
 
 def list_costs(schema: Schema, max_literals: int, *, negations: bool, objective: Objective = "errors") -> CostOf:
-    """Return a function that bounds the cost of drawing a list in some blocks; of several sizes, if that is drawn."""
+    """Return the cost function of drawing a rule list."""
     shape = SearchShape.of_lists(schema, max_literals, negations=negations)
     return lambda blocks, draws_size: total_cost(
         [shape.draw_cost(size, objective, draws_size=draws_size) for size in blocks]
@@ -49,19 +49,19 @@ def list_costs(schema: Schema, max_literals: int, *, negations: bool, objective:
 
 
 def tree_costs(shape: SearchShape, objective: Objective = "errors") -> CostOf:
-    """Return a function that bounds the cost of drawing a tree in some blocks; of several depths, if that is drawn."""
+    """Return the cost function of drawing a tree."""
     leaves = prod(attribute.n_bins for _, attribute in shape.schema.attributes)
 
     def cost(blocks: tuple[int, ...], draws_size: bool) -> Cost:
         roots = [min(2 ** sum(blocks[:number]), leaves) for number in range(len(blocks))]
-        each = [shape.draw_cost(depth, objective, draws_size=draws_size) for depth in blocks]
-        return total_cost([one.times(n) for one, n in zip(each, roots, strict=True)])
+        costs = [shape.draw_cost(depth, objective, draws_size=draws_size) for depth in blocks]
+        return total_cost([cost.times(n) for cost, n in zip(costs, roots, strict=True)])
 
     return cost
 
 
 def longest_path(schema: Schema, max_literals: int, *, negations: bool) -> int:
-    """Return how many rules, or tests, there can be one after the other, each of which divides what is left."""
+    """Return the maximum number of consecutive rules or tests that each divide the remaining domain."""
     if longest_candidate(schema, max_literals, negations=negations) == 1:
         return sum(attribute.n_bins - 1 for _, attribute in schema.attributes)
     return count_candidates(schema, max_literals, negations=negations)
@@ -69,47 +69,48 @@ def longest_path(schema: Schema, max_literals: int, *, negations: bool) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawProbabilities:
-    """Probabilities of a draw on one table. **Private**: a function of the rows, for the curator only."""
+    """Probabilities of a draw on one table. **Private**: a function of the rows, for the data holder only."""
 
-    chances: DrawChances  # how likely each value is for each pattern
+    chances: DrawChances  # the probability of each value for each pattern
     loss: Loss  # the loss of a row
-    weight: Fraction  # the weight of a loss of 1: what is left of the draw's share of ε after rounding
-    score: str  # the loss in words, and what a loss of 1 is
-    counts_epsilon: Fraction  # the share of ε of the counts, or sums, that are released too; 0 where none are
-    added: Integers  # by level, what a row adds to each of these of its leaf, shape (n_levels, n_numbers)
-    options: tuple[Antecedent, ...]  # the rules, or tests
+    weight: Fraction  # of a loss of 1: the draw's share of ε, less a margin for rounding
+    score: str  # a description of the loss and of its unit
+    counts_epsilon: Fraction  # the share of ε for released counts or sums of leaves; 0 if none are released
+    added: Integers  # the amount that a row of each level adds to these numbers, shape (n_levels, n_numbers)
+    options: tuple[Antecedent, ...]  # the rules or tests
 
     @property
     def step(self) -> float:
-        """The share of ε of a change by 1 of one count, or sum: the inverse of the scale of its noise."""
+        """The inverse scale of the noise on a count or sum of a leaf."""
         return float(self.counts_epsilon) / max(int(self.added.sum(axis=1).max()), 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrawPlan(LeafPlan):
-    """Base class of plans that draw a model: the cost, and a share of ε for what is released of the leaves."""
+    """Base class of plans that draw a model and may release numbers of its leaves."""
 
-    blocks: tuple[int, ...]  # how many rules, or levels, each block may add
+    blocks: tuple[int, ...]  # the maximum number of rules or levels of each block
     prior: StopPrior  # the probability of stopping at a position
-    draws_size: bool = False  # whether the size is drawn, too: of one block
+    draws_size: bool = False  # whether the size is drawn too, in a single block
     objective: Objective = "errors"
-    query_code: ClassVar[str]  # the code of the query of the first block
+    query_code: ClassVar[str]  # of the first block
 
     def block(self, number: int) -> Draw:
-        """Return what is drawn jointly in one block, where nothing was drawn before it."""
+        """Return the joint draw of a block, if earlier blocks drew nothing."""
         raise NotImplementedError
 
     def probabilities(self, tally: Tally, progress: Progress, given: Mapping[int, Mask]) -> DrawProbabilities:
-        """Return how likely each pattern gets each value, given those of some leaves. **Private**, without noise."""
+        """Return the probability of each value for each pattern, given values of some leaves. **Private**."""
         if len(self.blocks) > 1:
             raise ArgumentError(
-                f"expected a model that is drawn as a whole, got one drawn in {len(self.blocks)} blocks, of which "
-                "no exact chances are available; ask for a smaller model, with search='exact' and lookahead=None."
+                f"exact probabilities need a model that is drawn as a whole, and this one is drawn in "
+                f"{len(self.blocks)} blocks; use a smaller model, with search='exact' and lookahead=None."
             )
         draw, mechanism = self.block(0), self.mechanism
         if mechanism.weight > MOST_WEIGHT:
-            problem = f"expected a draw with a weight of {MOST_WEIGHT} at most, got {float(mechanism.weight):.6g}: the"
-            raise ArgumentError(f"{problem} chances of its models are too small for float64; use a smaller epsilon.")
+            problem = f"epsilon is too large for exact probabilities: the weight of the draw is at most {MOST_WEIGHT}"
+            underflow = "because model probabilities underflow in float64"
+            raise ArgumentError(f"{problem}, {underflow}, got {float(mechanism.weight):.6g}. Use a smaller epsilon.")
         if given:
             tally, draw = conditioned(tally, draw, mechanism.weight, given)
         sampler = ModelSampler(tally, draw, draw.valued_states(), progress)
@@ -121,7 +122,7 @@ class DrawPlan(LeafPlan):
 
     @property
     def mechanism(self) -> ModelDraw:
-        """The draw of the first block."""
+        """The mechanism of the first block."""
         return self.block(0).mechanism(self._draw_epsilon / len(self.blocks))
 
     @property
@@ -132,14 +133,14 @@ class DrawPlan(LeafPlan):
         return *draws, self.leaf_numbers.planned(self.target, self._leaf_epsilon)
 
     def _planned(self, number: int) -> PlannedRelease:
-        """Return the release of a block, for an equal share of ε."""
+        """Return the planned release of a block, for an equal share of ε."""
         block = self.block(number)
         mechanism = block.mechanism(self._draw_epsilon / len(self.blocks))
         return PlannedRelease(self.query_code, mechanism, max_rows=block.rounding.max_rows(float(mechanism.weight)))
 
     def max_rho(self, size: int) -> Fraction:
-        """Return the most in ρ of a draw of up to `size` for this ε: in one block, as ρ grows faster than ε."""
-        # The prior of one block follows all of ε: the more it rises with the depth, the more is kept for rounding.
+        """Return an upper bound on the ρ of a draw up to a size: one block costs most, as ρ grows faster than ε."""
+        # The prior of a single block depends on all of ε. A prior that rises faster needs a larger rounding margin.
         prior = replace(self.prior, curve=len(self.blocks) * self.prior.curve)
         whole = replace(self, blocks=(size,), prior=prior).block(0)
         return whole.mechanism(self._draw_epsilon).rho + pure_rho(self._leaf_epsilon)
@@ -154,7 +155,7 @@ class DrawPlan(LeafPlan):
 
     @property
     def _drawn_values(self) -> str:
-        """What the values of leaves are, as a detail of the query."""
+        """The kind of leaf values, as a detail of the query."""
         if self.objective in ("brier", "mixed"):
             return "probabilities"
         return "predictions" if self.objective != "errors" else "labels"
@@ -162,7 +163,7 @@ class DrawPlan(LeafPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class ListDrawPlan(DrawPlan):
-    """A rule list drawn with its labels or probabilities: in blocks of rules, each block jointly."""
+    """Plan of a rule list that is drawn with its labels or probabilities, block by block."""
 
     candidates: Candidates
     model = "rule list"
@@ -170,11 +171,11 @@ class ListDrawPlan(DrawPlan):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether no release depends on an earlier answer: after other rules, a further block may cost less ρ."""
+        """Whether no release depends on an earlier answer; the ρ of a later block depends on the rules before it."""
         return super().is_fixed and len(self.blocks) == 1
 
     def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
-        """Return what is drawn jointly in one block, after the rules that were chosen before it."""
+        """Return the joint draw of a block, after the rules of earlier blocks."""
         prior = self.prior.below(sum(self.blocks[:number]))
         return Draw(
             Space.of_lists(self.candidates, chosen), self.blocks[number], prior, self.draws_size, self.objective
@@ -182,28 +183,25 @@ class ListDrawPlan(DrawPlan):
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
         antecedents, values = self.draw(tally, runner, progress)
-        found = LeafValues(values=values, loss=self.block(0).loss)
+        leaf_values = LeafValues(values=values, loss=self.block(0).loss)
         if self.leaf_numbers is not None:
             noise = runner.mechanism(self.leaf_numbers.query_code)
             released = learned.release_leaf_counts(tally, antecedents, runner, self.leaf_numbers)
-            found = self._with_released(found, released, noise, values)
-        return list_model(antecedents, found)
+            leaf_values = self._with_released(leaf_values, released, noise, values)
+        return list_model(antecedents, leaf_values)
 
     def draw(
         self, tally: Tally, runner: ReleaseRunner, progress: Progress
     ) -> tuple[tuple[Antecedent, ...], tuple[int, ...]]:
-        """Draw a rule list block by block, each for an equal share of ε; return the rules and their values.
-
-        A block is drawn jointly with its values, such as labels, among all lists of its length on the rows that the
-        earlier blocks left. The last block's value of what it leaves is that of the default rule; those of earlier
-        blocks are dropped. The list is simplified by the schema, which depends on the drawn list only.
-        """
+        """Draw a rule list block by block, each for an equal share of ε; return the rules and their values."""
+        # A block is drawn with its values from all lists of its length, on the rows that earlier blocks do not hold.
+        # The last block's value for its remaining rows is the default rule's value; earlier ones are dropped.
         antecedents: list[Antecedent] = []
         values: list[int] = []
-        drawn = {"values": self._drawn_values, "draws_size": self.draws_size or None}
+        details = {"values": self._drawn_values, "draws_size": self.draws_size or None}
         for number in range(len(self.blocks)):
             block = self.block(number, tuple(antecedents))
-            query = Fact(self.query_code, most=self.blocks[number], further=number > 0 or None, **drawn)
+            query = Fact(self.query_code, most=self.blocks[number], further=number > 0 or None, **details)
             part = draw_model(tally, block, runner, query, progress)
             del values[len(antecedents) :]
             while isinstance(part, InnerNode):
@@ -217,14 +215,14 @@ class ListDrawPlan(DrawPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class TreeDrawPlan(DrawPlan):
-    """A tree drawn with its labels or probabilities: the upper levels jointly, then the subtrees below."""
+    """Plan of a tree that is drawn with its labels or probabilities: the upper levels, then the subtrees below."""
 
     space: Space  # the tests
     model = "tree"
     query_code = "tree_draw"
 
     def block(self, number: int, root: Mask | None = None) -> Draw:
-        """Return the draw of a subtree of one block, below a box; at the root of the tree by default."""
+        """Return the draw of a subtree of a block, below a box, by default the root."""
         space = self.space if root is None else self.space.below(root)
         levels = sum(self.blocks[:number])
         return Draw(
@@ -247,22 +245,19 @@ class TreeDrawPlan(DrawPlan):
         return self.finish(tally, self.draw(tally, runner, progress), runner)
 
     def finish(self, tally: Tally, tree: Node, runner: ReleaseRunner) -> BuildModel:
-        """Release what is planned about the leaves of a drawn tree, and return the function that builds the model."""
+        """Release the planned numbers of a drawn tree's leaves, and return the function that builds the model."""
         values = [value_of(leaf) for leaf in leaves_of(tree)]
-        found = LeafValues(values=values, loss=self.block(0).loss)
+        leaf_values = LeafValues(values=values, loss=self.block(0).loss)
         if self.leaf_numbers is not None:
             noise = runner.mechanism(self.leaf_numbers.query_code)
             released = learned.release_tree_counts(tally, self.space, tree, runner, self.leaf_numbers)
-            found = self._with_released(found, released, noise, values)
-        return tree_model(self.space, tree, found)
+            leaf_values = self._with_released(leaf_values, released, noise, values)
+        return tree_model(self.space, tree, leaf_values)
 
     def draw(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> Node:
-        """Draw a tree block by block, each for an equal share of ε.
-
-        The subtrees of a block are drawn from different rows, so that one charge serves them all (parallel
-        composition). Values, such as labels, are those of the last block. The tree is simplified by the schema, which
-        depends on the drawn tree only.
-        """
+        """Draw a tree block by block, each for an equal share of ε."""
+        # The subtrees of a block are drawn from disjoint sets of rows and share one charge (parallel composition). The
+        # last block draws the values of the leaves.
         values = self._drawn_values
         tree = draw_model(tally, self.block(0), runner, self.query, progress)
         for number in range(1, len(self.blocks)):
@@ -271,13 +266,13 @@ class TreeDrawPlan(DrawPlan):
             ]
             query = Fact("subtrees_draw", depth=self.blocks[number], values=values)
             parts = draw_models(leaves, runner, query, progress)
-            found = (_in_space(self.space, draw.space, part) for (_, draw), part in zip(leaves, parts, strict=True))
-            tree = grafted(tree, found)
+            subtrees = (_in_space(self.space, draw.space, part) for (_, draw), part in zip(leaves, parts, strict=True))
+            tree = grafted(tree, subtrees)
         return simplified(tree, self.space)
 
 
 def _leaves(tally: Tally, space: Space, tree: Node, box: Mask) -> Iterator[tuple[Tally, Mask]]:
-    """Yield the rows and the box of each leaf, those that satisfy a test first. Exact, private."""
+    """Yield the rows and the box of each leaf, the branch that satisfies a test first. Exact, private."""
     if isinstance(tree, LeafNode):
         yield tally, box
         return

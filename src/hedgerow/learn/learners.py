@@ -1,6 +1,7 @@
-"""Private learners by the kind of their models, without scikit-learn, which takes long to import.
+"""Specifications of private learners, by kind of model.
 
-The command line learns, and plans compute, by them; the public estimators are in `trees`, `rule_lists`, `scorecards`.
+They do not import scikit-learn, which is slow to import. The public estimators are in `trees`, `rule_lists` and
+`scorecards`.
 """
 
 from collections.abc import Mapping
@@ -42,15 +43,15 @@ from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.text.messages import describe_argument
 
-# Sizes that nobody chose, those of lists with the default rule
-LARGEST_DEPTH, LARGEST_LIST = 5, 10  # that are drawn: 32 leaves, of which a reader can still follow each
-GREEDY_DEPTH, GREEDY_RULES = 3, 5  # that are grown
-DEEPEST_GREEDY = 12  # levels that may be asked for: each doubles the leaves and the time, whatever the rows
+# Default sizes; sizes of lists include the default rule.
+LARGEST_DEPTH, LARGEST_LIST = 5, 10  # of exact searches: a reader can still follow each of 32 leaves
+GREEDY_DEPTH, GREEDY_RULES = 3, 5
+DEEPEST_GREEDY = 12  # the maximum depth: each level doubles the leaves and the time, whatever the rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateTree(SearchSpecification):
-    """A private learner of trees."""
+    """Parameters of a private tree."""
 
     max_depth: int | None = None
     stop_probability: float | Literal["auto"] = "auto"
@@ -88,15 +89,15 @@ class PrivateTree(SearchSpecification):
     def search_plan(self, schema: Schema) -> SearchPlan:
         chosen, levels = super().search_plan(schema), self.size(schema)
         if not chosen.blocks and levels > DEEPEST_GREEDY:
-            problem = f"expected max_depth of {DEEPEST_GREEDY} at most where the search is greedy, got {levels}"
-            told = f"{problem}: each level doubles the leaves and the time. Use a smaller max_depth."
-            raise SearchTooLargeError(told, states=2**levels, evaluations=2**levels * Space.of_trees(schema).n_options)
+            message = f"max_depth must be at most {DEEPEST_GREEDY} for a greedy search, got {levels}."
+            evaluations = 2**levels * Space.of_trees(schema).n_options
+            raise SearchTooLargeError(message, states=2**levels, evaluations=evaluations)
         return chosen
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateRuleList(SearchSpecification):
-    """A private learner of rule lists."""
+    """Parameters of a private rule list."""
 
     max_rules: int | None = None
     max_literals: int = 1
@@ -136,7 +137,7 @@ class PrivateRuleList(SearchSpecification):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateTreeClassification(PrivateTree):
-    """The private learner of trees that predict classes."""
+    """Parameters of `PrivateTreeClassifier`."""
 
     release_counts: bool | Literal["auto"] = "auto"
     objective: ClassObjective = OBJECTIVE
@@ -151,7 +152,7 @@ class PrivateTreeClassification(PrivateTree):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateTreeRegression(PrivateTree):
-    """The private learner of trees that predict a number."""
+    """Parameters of `PrivateTreeRegressor`."""
 
     release_counts: bool = False
     objective: NumberObjective = "squared"
@@ -168,7 +169,7 @@ class PrivateTreeRegression(PrivateTree):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateRuleListClassification(PrivateRuleList):
-    """The private learner of rule lists that predict classes."""
+    """Parameters of `PrivateRuleListClassifier`."""
 
     release_counts: bool | Literal["auto"] = "auto"
     objective: ClassObjective = OBJECTIVE
@@ -183,7 +184,7 @@ class PrivateRuleListClassification(PrivateRuleList):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateRuleListRegression(PrivateRuleList):
-    """The private learner of rule lists that predict a number."""
+    """Parameters of `PrivateRuleListRegressor`."""
 
     release_counts: bool = False
     objective: NumberObjective = "squared"
@@ -200,7 +201,7 @@ class PrivateRuleListRegression(PrivateRuleList):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivateScorecard(PrivateSpecification):
-    """A private learner of scorecards."""
+    """Parameters of a private scorecard."""
 
     max_attributes: int | None = None
     points: int = 40
@@ -243,13 +244,13 @@ class PrivateScorecard(PrivateSpecification):
 
 
 class PrivateScorecardClassification(PrivateScorecard):
-    """The private learner of scorecards that predict classes."""
+    """Parameters of `PrivateScorecardClassifier`."""
 
     estimator = "PrivateScorecardClassifier"
 
 
 class PrivateScorecardRegression(PrivateScorecard):
-    """The private learner of scorecards that predict a number."""
+    """Parameters of `PrivateScorecardRegressor`."""
 
     estimator = "PrivateScorecardRegressor"
     predicts_number = True
@@ -270,6 +271,6 @@ REGRESSORS: Learners = {
 
 
 def learners_of(target: Target) -> Learners:
-    """Return the learners of a target by the kind of their models, as questions to a service name them."""
+    """Return the learners of a target by the kind of model, as requests to a service name it."""
     learners = CLASSIFIERS if target.as_number is None else REGRESSORS
     return {kind: learner for kind, learner in learners.items() if kind != "dp-greedyrl"}

@@ -1,4 +1,4 @@
-"""Objectives of estimators: the loss of a row, of classes and of numbers, as a public table."""
+"""Objectives of estimators: the loss of a row, as a public table."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,44 +22,44 @@ ClassObjective = Literal["errors", "brier", "mixed", "absolute"]
 CLASS_OBJECTIVES: tuple[ClassObjective, ...] = ("errors", "brier", "mixed", "absolute")
 NumberObjective = Literal["squared", "absolute", "quantile"]
 NUMBER_OBJECTIVES: tuple[NumberObjective, ...] = ("squared", "absolute", "quantile")
-OBJECTIVE: ClassObjective = "errors"  # the default loss of classes; docs/exact.md says how it was chosen
-CLIP = 0.5  # the share of a number's range beyond which a squared loss grows no more, if nobody chose another
+OBJECTIVE: ClassObjective = "errors"  # the default of classifiers; docs/exact.md explains it
+CLIP = 0.5  # the default share of the target's range beyond which a squared loss is constant
 
 
 class RowLoss:
-    """The loss of a row, and what is released about the leaves of a drawn model; the base of two kinds."""
+    """Loss of a row, and the numbers that are released of leaves; base class."""
 
     @property
     def is_default(self) -> bool:
-        """True if it is the number of errors, each of which costs the same."""
+        """Whether the loss is the number of errors, with equal costs."""
         return False
 
     @property
     def predicts_means(self) -> bool:
-        """True if leaves predict the mean of their rows, so far as what is released about these has it."""
+        """Whether leaves predict the mean of their rows, if the released numbers contain it."""
         return False
 
     def table(self, schema: Schema) -> Objective:
-        """Return the loss by its name, or as a table of levels and predictions; ValueError if the schema has none."""
+        """Return the name of the loss, or its table by level and prediction."""
         raise NotImplementedError
 
-    def costs_by_class(self, schema: Schema) -> CostTable | None:  # noqa: ARG002 -- of classes
-        """Return the costs that the loss has, by actual class, then by predicted class; None if it has none."""
+    def costs_by_class(self, schema: Schema) -> CostTable | None:  # noqa: ARG002 -- of classifiers
+        """Return the costs by actual class, then by predicted class, or None."""
         return None
 
     @property
     def stop_rule(self) -> StopRule:
-        """The rule that makes the default prior of trees."""
+        """The rule that sets the default prior of trees."""
         return STOP_RULE if self.is_default else STOP_RULE_OF_SHARES
 
     def released(self, *, counts: bool) -> LeafNumbers | None:
-        """Return what is released about the rows of leaves, with counts or without; None for nothing."""
+        """Return the numbers to release of leaves, or None."""
         return LEAF_COUNTS if counts else None
 
 
 @dataclass(frozen=True)
 class ClassificationLoss(RowLoss):
-    """The loss of a classifier: errors, Brier's score, half of each, costs, or how far apart ordered classes are."""
+    """Loss of a classifier: errors, Brier score, the mean of both, costs, or the distance of ordered classes."""
 
     objective: ClassObjective = OBJECTIVE
     costs: Costs | None = None
@@ -69,13 +69,14 @@ class ClassificationLoss(RowLoss):
         check_choice("objective", self.objective, CLASS_OBJECTIVES)
         if isinstance(self.class_weight, str):
             raise ArgumentError(
-                "class_weight must be a mapping from classes, such as {'yes': 5}, got "
-                f"{describe_argument(self.class_weight)}: weights by the classes' shares would read the rows."
+                "class_weight must be a mapping of classes to weights, such as {'yes': 5}, got "
+                f"{describe_argument(self.class_weight)}: weights from class frequencies would depend on the rows."
             )
         if self.costs is not None and self.class_weight is not None:
-            raise ArgumentError("expected costs or class_weight, got both: class_weight is a shorthand of costs.")
+            raise ArgumentError("costs and class_weight cannot be combined: class_weight is a shorthand for costs.")
         if self.objective != OBJECTIVE and self._has_costs:
-            raise ArgumentError(f"expected objective={OBJECTIVE!r} with costs or class_weight, got {self.objective!r}.")
+            problem = f"objective must be {OBJECTIVE!r} with costs or class_weight"
+            raise ArgumentError(f"{problem}, got {self.objective!r}.")
 
     def costs_by_class(self, schema: Schema) -> CostTable | None:
         if not self._has_costs:
@@ -89,8 +90,8 @@ class ClassificationLoss(RowLoss):
         if self.objective != "absolute":
             return self.objective
         if not schema.target.ordered:
-            problem = "expected ordered classes with objective='absolute', got others; declare OrderedLabel"
-            raise ArgumentError(f"{problem}, or `ordered: true` in a file.")
+            problem = "objective='absolute' needs ordered classes; declare an OrderedLabel"
+            raise ArgumentError(f"{problem}, or `ordered: true` in a schema file.")
         places = range(len(schema.classes))
         return LossTable.of_distances(places, abs, Fact("absolute_classes", classes=len(places) - 1))
 
@@ -105,7 +106,7 @@ class ClassificationLoss(RowLoss):
 
 @dataclass(frozen=True)
 class RegressionLoss(RowLoss):
-    """The loss of a regressor: squared up to a bound, absolute, or that of a quantile."""
+    """Loss of a regressor: clipped squared error, absolute error, or pinball loss."""
 
     objective: NumberObjective = "squared"
     quantile: float = 0.5
@@ -115,11 +116,11 @@ class RegressionLoss(RowLoss):
         check_choice("objective", self.objective, NUMBER_OBJECTIVES)
         check_probability("quantile", self.quantile)
         if self.objective != "quantile" and self.quantile != 0.5:
-            raise ArgumentError(f"expected objective='quantile' with quantile, got {self.objective!r}.")
+            raise ArgumentError(f"quantile needs objective='quantile', got {self.objective!r}.")
         if isinstance(self.clip, bool) or not isinstance(self.clip, (int, float)) or not 0 < self.clip <= 1:
             raise ArgumentError(f"clip must be a number > 0 and <= 1, got {describe_argument(self.clip)}.")
         if self.objective != "squared" and self.clip != CLIP:
-            raise ArgumentError(f"expected objective='squared' with clip, got {self.objective!r}.")
+            raise ArgumentError(f"clip needs objective='squared', got {self.objective!r}.")
 
     def table(self, schema: Schema) -> Objective:
         number = schema.target.as_number
@@ -127,28 +128,28 @@ class RegressionLoss(RowLoss):
         return LossTable.of_distances(number.values, *self._loss_of_distance(number))
 
     def largest(self, number: Number) -> float:
-        """Return the loss that counts as 1, in units of the target, or, if it is squared, in their squares."""
-        of, _ = self._loss_of_distance(number)
-        most = Fraction(number.values[-1]) - Fraction(number.values[0])
-        return float(max(of(most), of(-most)))
+        """Return the loss that counts as 1, in units of the target (squared units for the squared loss)."""
+        loss, _ = self._loss_of_distance(number)
+        span = Fraction(number.values[-1]) - Fraction(number.values[0])
+        return float(max(loss(span), loss(-span)))
 
     def _loss_of_distance(self, number: Number) -> tuple[Callable[[Fraction], Fraction], Fact]:
-        most = Fraction(number.values[-1]) - Fraction(number.values[0])
+        span = Fraction(number.values[-1]) - Fraction(number.values[0])
         if self.objective == "absolute":
-            return abs, Fact("absolute", range=most)
+            return abs, Fact("absolute", range=span)
         if self.objective == "squared":
-            bound = min(Fraction(self.clip) * (Fraction(number.high) - Fraction(number.low)), most)
-            return lambda off: min(abs(off), bound) ** 2, Fact("squared", bound=bound)
+            bound = min(Fraction(self.clip) * (Fraction(number.high) - Fraction(number.low)), span)
+            return lambda error: min(abs(error), bound) ** 2, Fact("squared", bound=bound)
         share = Fraction(self.quantile)
         return (
-            lambda off: share * off if off > 0 else (share - 1) * off,
-            Fact("quantile", range=most, weight=max(share, 1 - share)),
+            lambda error: share * error if error > 0 else (share - 1) * error,
+            Fact("quantile", range=span, weight=max(share, 1 - share)),
         )
 
 
 @dataclass(frozen=True)
 class PrivateRegressionLoss(RegressionLoss):
-    """The loss of a private regressor, and whether the means of its leaves are released, too."""
+    """Loss of a private regressor, which may release the means of its leaves."""
 
     release_means: bool = True
 

@@ -1,4 +1,4 @@
-"""Plans of private fits, with their releases and shares of ε: what all have, and those of greedy growth."""
+"""Plans of private fits, with their releases and shares of ε: base classes, and plans of greedy searches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,9 +29,9 @@ from hedgerow.tally import Tally
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The plan of a private fit, made from public values alone; unless it says otherwise, its guarantee is proven."""
+    """Plan of a private fit, made from public values only."""
 
-    epsilon: Fraction  # the privacy loss of the whole model
+    epsilon: Fraction  # of the whole model
     delta: Fraction = Fraction(0)
     notes: tuple[Fact, ...] = ()  # notes on the card
     cost: Cost | None = None  # of an exact search
@@ -39,82 +39,80 @@ class Plan:
 
     @property
     def releases(self) -> PlannedReleases:
-        """The description of all releases of a fit."""
+        """All releases of a fit."""
         raise NotImplementedError
 
     @property
     def rho(self) -> Fraction | None:
-        """The most that the model costs in ρ (zCDP); None for what follows from ε."""
+        """The largest ρ (zCDP) of a fit; None if it follows from ε."""
         return max_rho(self.releases)
 
     @property
     def max_rows(self) -> int | None:
-        """The public row limit of the search, or None: a fit takes fewer rows than this."""
-        return min((most for one in extremes(self.releases) if (most := one.max_rows) is not None), default=None)
+        """The public row limit, or None. A fit takes fewer rows than this."""
+        limits = (release.max_rows for release in extremes(self.releases))
+        return min((limit for limit in limits if limit is not None), default=None)
 
     @property
     def is_fixed(self) -> bool:
-        """Whether what is released, and for which ε, depends on no earlier answer."""
+        """Whether the releases and their ε do not depend on earlier answers."""
         return all(isinstance(node, PlannedRelease) for node in self.releases)
 
     @property
     def no_guarantee(self) -> tuple[Fact, ...]:
-        """Why a model of this kind has no guarantee; empty if it has one."""
+        """Reasons why the model has no guarantee; empty if it has one."""
         return ()
 
     def prepare(self, noise: NoiseSource) -> None:
-        """Raise ValueError for an epsilon below the supported minimum: before anything is charged."""
-        for mechanism in dict.fromkeys(one.mechanism for one in extremes(self.releases)):
+        """Raise ValueError for an epsilon below the supported minimum, before anything is charged."""
+        for mechanism in dict.fromkeys(release.mechanism for release in extremes(self.releases)):
             noise.prepare(mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> BuildModel:
-        """Learn from the rows by the described releases, each charged to the gate's budget before it is made."""
+        """Learn from the rows by the planned releases; the gate charges each before it is made."""
         runner = ReleaseRunner(self.releases, gate)
         build = self.run(tally, runner, progress)
         runner.finish()
         return build
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
-        """Learn from the rows; every release is made by the runner, in the order of the description."""
+        """Learn from the rows; the runner makes every release, in the planned order."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeafPlan(Plan):
-    """Base class of plans of models with leaves: what is released about the rows of these, and what follows from it."""
+    """Base class of plans of models with leaves."""
 
     target: Target
-    leaf_numbers: LeafNumbers | None  # what is released
+    leaf_numbers: LeafNumbers | None  # the numbers that are released of each leaf
     predicts_means: bool = False  # whether leaves predict the mean of their rows
 
     def _with_released(
-        self, found: LeafValues, released: Integers, noise: DiscreteLaplace, drawn: Sequence[int] | None
+        self, leaf_values: LeafValues, released: Integers, noise: DiscreteLaplace, drawn: Sequence[int] | None
     ) -> LeafValues:
-        """Return what was found of leaves with their released numbers, and what follows from these and drawn values.
-
-        These are means for a number, and class shares for labels that were drawn by errors.
-        """
+        """Return the values of leaves with released numbers, and the means or class shares that follow from them."""
         assert self.leaf_numbers is not None
         means, shares, number = None, None, self.target.as_number
         scale = noise.sensitivity / noise.epsilon
         if number is not None and self.predicts_means:
             means = learned.leaf_means(number, released, scale, drawn)
-        is_by_errors = number is None and found.loss is not None and found.loss.is_errors
+        is_by_errors = number is None and leaf_values.loss is not None and leaf_values.loss.is_errors
         if is_by_errors and drawn is not None and self.target.n_levels <= learned.MOST_FOR_SHARES:
             shares = leaf_shares(released, drawn, float(scale))
-        return replace(found, means=means, shares=shares, **{self.leaf_numbers.kind: released})
+        return replace(leaf_values, means=means, shares=shares, **{self.leaf_numbers.kind: released})
 
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyPlan(LeafPlan):
-    """Base class of plans that grow a model choice by choice; four fifths of ε are for the choices."""
+    """Base class of plans of greedy searches, which spend 80 % of ε on choices."""
 
     score: Score
-    loss: Loss | None = None  # by which leaves predict, of the released counts; None for the commonest, or means
-    most: int  # how many rules, or levels, are chosen
+    loss: Loss | None = None  # minimised by the predictions of leaves; None for the majority class, or means
+    most: int  # the maximum number of rules or levels
     leaf_numbers: LeafNumbers
     choice_of: ClassVar[str]  # the code of the query of a choice
-    choice: type[PermuteAndFlip] = PermuteAndFlip  # `GumbelChoice` where a budget adds up ρ
+    choice: type[PermuteAndFlip] = PermuteAndFlip  # `GumbelChoice` if a budget accounts in ρ
 
     @property
     def releases(self) -> PlannedReleases:
@@ -126,7 +124,7 @@ class GreedyPlan(LeafPlan):
 
     @property
     def rho(self) -> Fraction | None:
-        # What choices that were not made leave goes to the leaves: of ρ where choices declare it, or else of ε.
+        # The share of unused choices goes to the leaves: ρ if the mechanism of choices declares it, otherwise ε.
         return None if self._mechanism.rho is None else super().rho
 
     @property
@@ -143,7 +141,7 @@ class GreedyPlan(LeafPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyListPlan(GreedyPlan):
-    """A rule list grown rule by rule."""
+    """Plan of a greedy rule list."""
 
     candidates: Candidates  # the candidate rules
     model = "rule list"
@@ -154,18 +152,18 @@ class GreedyListPlan(GreedyPlan):
         antecedents, _ = simplified_list(tally.schema, grown)
         noise = runner.mechanism(self.leaf_numbers.query_code)
         counts = learned.release_leaf_counts(tally, antecedents, runner, self.leaf_numbers)
-        if tally.schema.weight is not None and not self.predicts_means:  # labels alone are kept of sums of weights
-            said = self._values(counts) or counts.argmax(axis=1).tolist()
-            antecedents, places = simplified_list(tally.schema, antecedents, said)
+        if tally.schema.weight is not None and not self.predicts_means:  # the model has labels, no sums of weights
+            labels = self._values(counts) or counts.argmax(axis=1).tolist()
+            antecedents, places = simplified_list(tally.schema, antecedents, labels)
             counts = counts[list(places)]
         return list_model(antecedents, self._leaf_values(counts, noise))
 
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyTreePlan(GreedyPlan):
-    """A tree grown level by level."""
+    """Plan of a greedy tree."""
 
-    space: Space  # the tests to choose from
+    space: Space  # the candidate tests
     model = "tree"
     choice_of = "level_choice"
 

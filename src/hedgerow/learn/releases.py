@@ -1,7 +1,7 @@
-"""The releases of a fit, described once: a fit makes these and no others.
+"""The releases of a fit, described once; a fit can make no other release.
 
-A description is a small tree of public values. A `ReleaseRunner` walks it during the fit, `max_rho` is the largest ρ
-of all ways through it, and the mechanisms of `extremes` are checked before the charge.
+The description is a small tree of public values. A `ReleaseRunner` follows it during the fit, `max_rho` is the largest
+ρ of all paths through it, and the mechanisms of `extremes` are checked before the charge.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,32 +18,32 @@ from hedgerow.privacy.zcdp import pure_rho
 
 @dataclass(frozen=True)
 class PlannedRelease:
-    """One release, or several alike one after the other."""
+    """One release, or several consecutive ones of the same kind."""
 
     kind: str  # the code of the query
     mechanism: Mechanism  # at the largest sensitivity
     times: int = 1
-    takes_rest: bool = False  # whether it also takes what earlier releases could have cost, but did not
+    takes_rest: bool = False  # whether it also takes the unused ε of earlier releases
     max_rows: int | None = None  # the public row limit: a fit takes fewer rows
 
     @property
     def rho(self) -> Fraction:
-        """The most that it costs in ρ, in any run."""
+        """The largest ρ of any run."""
         return self.times * rho_of(self.mechanism)
 
     @property
     def extremes(self) -> Iterator["PlannedRelease"]:
-        """The releases of the runs that cost most, or have the least ε for each."""
+        """The releases of the runs with the largest cost, or the smallest ε for each release."""
         yield self
 
 
 @dataclass(frozen=True)
 class Repeated:
-    """Releases that are repeated, until an answer ends them or they were made `times` times."""
+    """Releases that are repeated up to `times` times, or until an answer ends them."""
 
     releases: tuple[PlannedRelease, ...]
     times: int
-    started: tuple[PlannedRelease, ...] = ()  # those that are left of a repetition that has begun
+    started: tuple[PlannedRelease, ...] = ()  # the remaining releases of the current repetition
 
     @property
     def rho(self) -> Fraction:
@@ -56,28 +56,28 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Branch:
-    """Releases that depend on a decision, which follows from earlier answers."""
+    """Releases that depend on a decision, which earlier answers determine."""
 
     decisions: Collection[Any]
     releases: Callable[[Any], "PlannedReleases"]
-    worst: Collection[Any] = ()  # the decisions that cost most, or leave the least ε for each release; () for all
+    worst: Collection[Any] = ()  # decisions with the largest cost or the smallest ε for each release; () for all
 
     @property
     def rho(self) -> Fraction:
-        return max(max_rho(self.releases(one)) for one in self.worst or self.decisions)
+        return max(max_rho(self.releases(decision)) for decision in self.worst or self.decisions)
 
     @property
     def extremes(self) -> Iterator[PlannedRelease]:
-        for one in self.worst or self.decisions:
-            yield from extremes(self.releases(one))
+        for decision in self.worst or self.decisions:
+            yield from extremes(self.releases(decision))
 
 
 @dataclass(frozen=True)
 class Nested:
     """Releases that earlier answers determine."""
 
-    rho: Fraction  # the most that they cost in ρ
-    example: "PlannedReleases"  # those whose mechanisms are checked before the charge
+    rho: Fraction  # their largest ρ
+    example: "PlannedReleases"  # releases whose mechanisms are checked before the charge
 
     @property
     def extremes(self) -> Iterator[PlannedRelease]:
@@ -85,51 +85,50 @@ class Nested:
 
 
 PlannedReleases = tuple[PlannedRelease | Repeated | Branch | Nested, ...]
-"""Releases one after the other."""
+"""Consecutive releases."""
 
 
 def rho_of(mechanism: Mechanism) -> Fraction:
-    """Return the ρ of a mechanism; if it declares none, the ρ that follows from its ε."""
+    """Return the ρ of a mechanism, by default the ρ that follows from its ε."""
     return pure_rho(mechanism.epsilon) if mechanism.rho is None else mechanism.rho
 
 
 def max_rho(releases: PlannedReleases) -> Fraction:
-    """Return the largest ρ of all ways through these releases."""
+    """Return the largest ρ of all paths through these releases."""
     return sum((node.rho for node in releases), Fraction(0))
 
 
 def extremes(releases: PlannedReleases) -> Iterator[PlannedRelease]:
-    """Yield the releases of the runs that cost most, or have the least ε for each."""
+    """Yield the releases of the runs with the largest cost, or the smallest ε for each release."""
     for node in releases:
         yield from node.extremes
 
 
 class ReleaseRunner:
-    """One way through a description: it makes the next release, and no other.
+    """Runner of the planned releases of a fit.
 
-    Every release of a fit is made by it. It raises StateError, before anything is charged, for a release that is not
-    the next one of the description, and for one that costs more.
+    Before anything is charged, it raises StateError for a release that is not the next planned one or costs more.
     """
 
     def __init__(self, releases: PlannedReleases, gate: Gate) -> None:
-        self._gate, self._left = gate, releases
+        self._gate, self._remaining = gate, releases
 
     def decide(self, decision: Any) -> None:
         """Continue with the releases of a decision."""
         branch, rest = self._next(Branch, "a decision")
         if decision not in branch.decisions:
-            raise StateError(f"Expected one of the described decisions, got {decision!r}.")
-        self._left = (*branch.releases(decision), *rest)
+            raise StateError(f"Expected a planned decision, got {decision!r}.")
+        self._remaining = (*branch.releases(decision), *rest)
 
     def nest(self, releases: PlannedReleases) -> None:
         """Continue with releases that earlier answers determine."""
         nested, rest = self._next(Nested, "nested releases")
         if max_rho(releases) > nested.rho:
-            raise StateError("Expected nested releases that cost at most the described rho, got a larger rho.")
-        self._left = (*releases, *rest)
+            raise StateError(f"Expected nested releases with rho at most {nested.rho}, got {max_rho(releases)}.")
+        self._remaining = (*releases, *rest)
 
     def mechanism(self, kind: str) -> Any:
-        """Return the mechanism of the next release, which has to be of this kind."""
+        """Return the mechanism of the next release, which must be of this kind."""
         release, _ = self._next(PlannedRelease, kind)
         mechanism: Any = release.mechanism
         if release.takes_rest:
@@ -143,49 +142,49 @@ class ReleaseRunner:
         mechanism: Mechanism | None = None,
         no_guarantee: Sequence[Fact] = (),
     ) -> Any:
-        """Make the next release, which has to be of the kind of this query, and return its answer: see `Gate.release`.
+        """Make the next release, which must be of the kind of this query, and return its answer (see `Gate.release`).
 
-        `mechanism` replaces the described one by one of the same type, with the same ε, that has no larger sensitivity
-        and costs no more.
+        `mechanism` may replace the planned mechanism by one of the same type and ε that is no more sensitive and costs
+        no more.
         """
-        described = self.mechanism(query.code)
-        if mechanism is not None and not _costs_no_more(mechanism, described):
-            raise StateError(f"Expected a mechanism that costs no more than {described}, got {mechanism}.")
+        planned = self.mechanism(query.code)
+        if mechanism is not None and not _costs_no_more(mechanism, planned):
+            raise StateError(f"Expected a mechanism that costs no more than {planned}, got {mechanism}.")
         release, rest = self._next(PlannedRelease, query.code)
-        self._left = (replace(release, times=release.times - 1), *rest) if release.times > 1 else rest
-        return self._gate.release(mechanism or described, answer, query=query, no_guarantee=no_guarantee)
+        self._remaining = (replace(release, times=release.times - 1), *rest) if release.times > 1 else rest
+        return self._gate.release(mechanism or planned, answer, query=query, no_guarantee=no_guarantee)
 
     def finish(self) -> None:
-        """Raise StateError if releases are left that no answer has ended."""
-        if not all(isinstance(node, Repeated) for node in self._left):
-            raise StateError("Expected all described releases to be made, but some are left.")
+        """Raise StateError if planned releases were not made, except repetitions."""
+        if not all(isinstance(node, Repeated) for node in self._remaining):
+            raise StateError("Expected all planned releases to be made, but some are missing.")
 
-    def _next(self, of: Any, what: str) -> tuple[Any, PlannedReleases]:
-        """Return the next node and those that follow it, past repetitions that an answer has ended."""
-        left = self._left
-        while left and isinstance(repeated := left[0], Repeated):
+    def _next(self, kind: Any, code: str) -> tuple[Any, PlannedReleases]:
+        """Return the next node of a kind and the nodes after it, skipping repetitions that an answer has ended."""
+        remaining = self._remaining
+        while remaining and isinstance(repeated := remaining[0], Repeated):
             inside, times = repeated.started, repeated.times
             if not inside and times:
                 inside, times = repeated.releases, times - 1
-            if inside and of is PlannedRelease and inside[0].kind == what:
-                return inside[0], (replace(repeated, started=inside[1:], times=times), *left[1:])
-            left = left[1:]
-        node: Any = left[0] if left else None
-        if isinstance(node, of) and (of is not PlannedRelease or node.kind == what):
-            return node, left[1:]
-        raise StateError(f"Expected a release that is described next, got {what}.")
+            if inside and kind is PlannedRelease and inside[0].kind == code:
+                return inside[0], (replace(repeated, started=inside[1:], times=times), *remaining[1:])
+            remaining = remaining[1:]
+        node: Any = remaining[0] if remaining else None
+        if isinstance(node, kind) and (kind is not PlannedRelease or node.kind == code):
+            return node, remaining[1:]
+        raise StateError(f"Expected the next planned release, got {code}.")
 
 
-_NARROWED = "sensitivity", "changes", "weight"  # what earlier answers may make smaller, or larger, at no more cost
+_NARROWED = "sensitivity", "changes", "weight"  # fields that earlier answers may change, if that costs no more
 
 
-def _costs_no_more(mechanism: Any, described: Any) -> bool:
-    """Return whether a mechanism is the described one, but for a smaller sensitivity or a larger weight of a draw."""
-    if type(mechanism) is not type(described):
+def _costs_no_more(mechanism: Any, planned: Any) -> bool:
+    """Return whether a mechanism is the planned one, except for a smaller sensitivity or a larger weight of a draw."""
+    if type(mechanism) is not type(planned):
         return False
-    declared = {field.name: getattr(described, field.name) for field in fields(described) if field.name in _NARROWED}
+    declared = {field.name: getattr(planned, field.name) for field in fields(planned) if field.name in _NARROWED}
     return (
-        replace(mechanism, **declared) == described
-        and rho_of(mechanism) <= rho_of(described)
-        and mechanism.sensitivity <= described.sensitivity
+        replace(mechanism, **declared) == planned
+        and rho_of(mechanism) <= rho_of(planned)
+        and mechanism.sensitivity <= planned.sensitivity
     )

@@ -1,4 +1,4 @@
-"""The search of a private fit: everything jointly, in blocks, or greedily. Public numbers alone decide which."""
+"""The search of a private fit, joint, in blocks or greedy. The choice depends on public numbers only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ _MOST_JOINTLY = 12
 class SearchPlan:
     """The search of a private fit."""
 
-    blocks: tuple[int, ...] = ()  # how many rules, or levels, each exact draw may add; empty where the search is greedy
-    draws_size: bool = False  # whether the size is drawn, too
-    cost: Cost | None = None  # the cost of an exact search
+    blocks: tuple[int, ...] = ()  # the number of rules or levels of each exact draw; empty if the search is greedy
+    draws_size: bool = False  # whether the size is drawn too
+    cost: Cost | None = None  # of an exact search
 
     def note(self, parts: str) -> Fact:
-        """Return the note of a card on a search that was chosen by its cost."""
+        """Return the note of a privacy card on a search that was chosen by its cost."""
         if not self.blocks:
             return Fact("greedy_search")
         if len(self.blocks) == 1:
@@ -54,7 +54,7 @@ def choose_search(
     parts: str,
     advice: str,
     *,
-    draws_size: bool,  # whether a size that is None is drawn; if not, it is the largest that is quick
+    draws_size: bool,  # whether an unspecified size is drawn; otherwise it is the largest that is quick to search
 ) -> SearchPlan:
     if search == "greedy":
         return SearchPlan()
@@ -84,7 +84,7 @@ def choose_search(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SearchSpecification(PrivateSpecification):
-    """A private learner whose model is drawn from all models, jointly or in blocks, or grown greedily."""
+    """Parameters of a private learner that draws its model from all models, or grows it greedily."""
 
     search: Literal["auto", "exact", "greedy"] = "auto"
     lookahead: int | None = None
@@ -109,61 +109,74 @@ class SearchSpecification(PrivateSpecification):
         if self.search == "greedy":
             self._check_greedy("with search='greedy'", loss)
         if self.lookahead is not None and self.requested_size is None:
-            problem = f"{self.size_name} must be a whole number with lookahead, got None"
-            raise ArgumentError(f"{problem}: a size is drawn with all {self.parts} jointly.")
+            problem = f"lookahead needs {self.size_name} to be a whole number, got None"
+            raise ArgumentError(f"{problem}; set it, or remove lookahead.")
 
     def costs_by_class(self, schema: Schema) -> CostTable | None:
         return self.loss.costs_by_class(schema)
 
-    # What each kind of model has of its own
+    # Subclasses define these.
 
     @property
     def loss(self) -> RowLoss:
-        """The loss of a row, by the parameters."""
+        """The loss of a row."""
         raise NotImplementedError
 
     @property
     def requested_size(self) -> int | None:
-        """The largest size that was asked for; None if nobody chose one."""
+        """The size parameter."""
         raise NotImplementedError
 
     def size(self, schema: Schema) -> int:
-        """Return how many parts there are at most, without the default rule: no more than one after the other."""
+        """Return the maximum number of levels, or of rules without the default rule."""
         raise NotImplementedError
 
     def exact_costs(self, schema: Schema) -> tuple[CostOf, int]:
-        """Return the cost of an exact search in some blocks, and the largest size that is drawn."""
+        """Return the cost function of an exact search, and the largest size that is drawn."""
         raise NotImplementedError
 
     def exact_plan(self, schema: Schema, common: dict[str, Any]) -> DrawPlan:
-        """Return the plan of an exact search; `common` is the same for every kind of model."""
         raise NotImplementedError
 
     def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyPlan:
-        """Return the plan of a greedy search."""
         raise NotImplementedError
 
-    # What all have alike
+    # All kinds of models share these.
 
     def search_cost(self, schema: Schema) -> Cost | None:
-        """Return the cost of the exact search of a fit with this schema; None where it is greedy, and quick.
+        """Return the computational cost of the exact search of a fit with this schema, or None for a greedy search.
 
-        It does not depend on the rows. Where attributes are chosen first, it is that of the number of them, the widest
-        or the narrowest, whose search takes longest for 10,000 patterns; others may take longer, but no more than is
-        told of any default. Raises SearchTooLargeError if it exceeds the limits, with what to change, and ValueError
-        if a parameter is out of range.
+        The cost does not depend on the rows. If a fit chooses attributes first, the cost is an estimate for the slowest
+        of several numbers of attributes, with a table of 10,000 distinct rows.
+
+        Parameters
+        ----------
+        schema : Schema
+            The schema of the table.
+
+        Returns
+        -------
+        Cost or None
+            The cost, or None if the search is greedy and therefore quick.
+
+        Raises
+        ------
+        SearchTooLargeError
+            If the search exceeds the limits; the message says what to change.
+        ValueError
+            If a parameter is out of range.
         """
         check_learnable(self, schema)
         return self._cost(schema)
 
     def _cost(self, schema: Schema) -> Cost | None:
-        """Return the largest cost: of all attributes, or of those of any number that may be chosen first."""
-        searched = [schema, *(ends(schema) if self._chooses(schema) else ())]
-        costs = [cost for one in searched if (cost := self.search_plan(one).cost) is not None]
+        """Return the largest cost, of all attributes or of some that may be chosen first."""
+        schemas = [schema, *(ends(schema) if self._chooses(schema) else ())]
+        costs = [cost for part in schemas if (cost := self.search_plan(part).cost) is not None]
         return max(costs, key=Cost.seconds, default=None)
 
     def released(self, schema: Schema) -> LeafNumbers | None:
-        """Return what is released of the leaves of a drawn model; None for nothing."""
+        """Return the numbers to release of the leaves of a drawn model, or None."""
         if not isinstance(self.release_counts, str):
             return self.loss.released(counts=bool(self.release_counts))
         if schema.weight is not None or schema.target.n_levels > MOST_FOR_SHARES:
@@ -172,31 +185,31 @@ class SearchSpecification(PrivateSpecification):
         return COUNTS_FOR_SHARES if self.loss.is_default and is_enough else None
 
     def search_plan(self, schema: Schema) -> SearchPlan:
-        """Return how a fit with this schema searches."""
+        """Return the search of a fit with this schema."""
         size = None if self.requested_size is None else self.size(schema)
         lookahead = None if self.lookahead is None else int(self.lookahead)
         cost_of, largest = self.exact_costs(schema)
-        given = self.search, size, lookahead, largest, cost_of, self.parts, self.too_large
-        return choose_search(*given, draws_size=not self._stops_by_depth)
+        arguments = self.search, size, lookahead, largest, cost_of, self.parts, self.too_large
+        return choose_search(*arguments, draws_size=not self._stops_by_depth)
 
     @property
     def _stops_by_depth(self) -> bool:
-        """True if the prior probability of stopping depends on the depth; the size is then not drawn."""
+        """Whether the prior probability of stopping depends on the depth; the size is then not drawn."""
         return isinstance(self.stop_probability, str)
 
     @property
     def stop_rule(self) -> StopRule:
-        """The rule that makes the prior of a draw from its ε."""
+        """The rule that sets the prior of a draw, given its ε."""
         if isinstance(self.stop_probability, str):
             return self.loss.stop_rule
         return StopRule.constant(float(self.stop_probability))
 
     def _chooses(self, schema: Schema) -> bool:
-        """Return whether attributes are chosen first: they are many, and of all of them not every size is searched."""
+        """Return whether attributes are chosen first, because they are too many for a full joint search."""
         if self.search != "auto" or self.lookahead is not None or len(with_options(schema)) < WIDE:
             return False
-        searched, (_, largest) = self.search_plan(schema), self.exact_costs(schema)
-        return len(searched.blocks) != 1 or (self.requested_size is None and searched.blocks[0] < largest)
+        plan, (_, largest) = self.search_plan(schema), self.exact_costs(schema)
+        return len(plan.blocks) != 1 or (self.requested_size is None and plan.blocks[0] < largest)
 
     def plan(self, schema: Schema) -> Plan:
         epsilon = self.epsilon_of_a_row(schema)
@@ -225,11 +238,11 @@ class SearchSpecification(PrivateSpecification):
             prior = self.stop_rule.prior((epsilon - for_leaves) / len(chosen.blocks))
             draw = {"prior": prior, "objective": table, "blocks": chosen.blocks, "draws_size": chosen.draws_size}
             return self.exact_plan(schema, common | draw | {"cost": chosen.cost})
-        self._check_greedy("where no exact search takes eight seconds or less", loss)
+        self._check_greedy("if every exact search takes more than eight seconds", loss)
         greedy = LEAF_COUNTS if schema.target.as_number is None else released or LEAF_COUNTS
         common |= {"leaf_numbers": greedy, "most": self.size(schema)}
         score: Any = Gini() if loss.is_default else Loss.of(table, schema.target.n_levels)
-        by_counts = loss.is_default or loss.predicts_means  # leaves have their commonest class, or means
+        by_counts = loss.is_default or loss.predicts_means  # leaves predict their majority class, or their mean
         choice = GumbelChoice if self.adds_up_rho else PermuteAndFlip
         return self.greedy_plan(
             schema, common | {"score": score, "loss": None if by_counts else score, "choice": choice}
@@ -240,26 +253,28 @@ class SearchSpecification(PrivateSpecification):
 
     def _check_greedy(self, when: str, loss: RowLoss) -> None:
         if self.lookahead is not None:
-            raise ArgumentError(f"expected lookahead=None {when}, got a number; use search='exact' to draw jointly.")
+            problem = f"lookahead must be None {when}, got {self.lookahead!r}"
+            raise ArgumentError(f"{problem}; use search='exact' to draw blocks jointly.")
         if self.search == "greedy" and self.release_counts not in ("auto", False) and not loss.predicts_means:
-            raise ArgumentError(f"expected release_counts=False {when}, got True: it releases the counts in any case.")
+            raise ArgumentError(f"release_counts must be False {when}, got True: counts are always released.")
         default = type(self).stop_probability
         if self.stop_probability != default:
-            problem = f"expected stop_probability={default!r} {when}, got {self.stop_probability!r}"
-            raise ArgumentError(f"{problem}: it is the prior of an exact search.")
+            problem = f"stop_probability must be {default!r} {when}, got {self.stop_probability!r}"
+            raise ArgumentError(f"{problem}: only exact searches have a prior.")
 
 
 def draw_probabilities(
     specification: SearchSpecification, tally: Tally, given: Mapping[int, Mask] | None = None
 ) -> DrawProbabilities:
-    """Return what a fit would draw from a table, with all its chances. **Private**: spends nothing, adds no noise.
+    """Return the exact probabilities of the draw of a fit. **Private**: nothing is charged and no noise is added.
 
-    `given` says which values the leaves of some patterns have: chances are then conditional. For audits by the holder.
+    For audits by the data holder. `given` restricts the values of some patterns' leaves; probabilities are then
+    conditional on them.
     """
     specification.check_public()
     plan = specification.plan(tally.schema)
     if not isinstance(plan, DrawPlan):
-        problem = "expected an exact draw, got a greedy one, or one of chosen attributes, whose chances are unknown"
+        problem = "exact probabilities need a draw of the whole model, and this search is greedy or chooses attributes"
         raise ArgumentError(f"{problem}; use search='exact'.")
     with search_progress(plan.cost, verbose=bool(specification.verbose)) as progress:
         return plan.probabilities(tally, progress, given or {})

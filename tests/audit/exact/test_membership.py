@@ -251,7 +251,7 @@ def test_no_chance_is_in_the_repr_of_what_a_draw_would_do():
             ValueError,
             "expected a public schema, got one that voids the guarantee",
         ),
-        (hr.PrivateTreeClassifier(600, max_depth=1, schema=SCHEMA), ValueError, "with a weight of 500 at most"),
+        (hr.PrivateTreeClassifier(600, max_depth=1, schema=SCHEMA), ValueError, "weight of the draw is at most 500"),
         (
             hr.PrivateTreeClassifier(
                 1.0, max_depth=1, schema=hr.Schema(SCHEMA.attributes, SCHEMA.label, unit=hr.Unit("who", 1))
