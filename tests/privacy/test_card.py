@@ -116,7 +116,7 @@ def test_a_pure_card_states_its_guarantee_in_one_sentence() -> None:
 
 def test_a_void_guarantee_is_none_with_its_reason() -> None:
     card = PrivacyCard(CHARGES, noise="seeded", software="hedgerow", no_guarantee="seeded")
-    assert card.guarantee == card.headline == "none (seeded noise)"
+    assert card.guarantee == card.headline == "none (seeded)"
     assert not card.is_private
     assert (card.epsilon, card.charges) == (THIRD, CHARGES)
 
@@ -184,7 +184,7 @@ def test_the_delta_that_is_shown_is_never_less_than_what_was_spent(delta) -> Non
 
 def test_a_void_card_with_delta_has_no_guarantee() -> None:
     card = PrivacyCard((Charge("all", Fraction(1), Fraction(1, 8)),), noise="", software="", no_guarantee="seeded")
-    assert card.guarantee == card.headline == "none (seeded noise)"
+    assert card.guarantee == card.headline == "none (seeded)"
 
 
 def test_a_notebook_shows_all_that_the_text_says_escaped() -> None:

@@ -8,10 +8,11 @@ from typing import Any, Self
 from hedgerow._version import __version__
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import wording
-from hedgerow.privacy.amounts import Amount, amount_text, both_amounts, exact, total
+from hedgerow.privacy.amounts import Amount, both_amounts, exact, total
 from hedgerow.privacy.charge import Charge, Reserve, charges_html, least_epsilon, reasons, total_rho, unit_of
 from hedgerow.privacy.facts import Fact, fact, facts, facts_from_list
 from hedgerow.privacy.unit import Unit
+from hedgerow.text.language import _
 from hedgerow.text.markup import table
 from hedgerow.text.values import printable
 
@@ -93,7 +94,7 @@ class PrivacyCard:
         object.__setattr__(self, "notes", facts(self.notes, "note", "notes"))
         if type(self.reserve) is Charge:
             object.__setattr__(self, "reserve", Reserve(**vars(self.reserve)))
-        _ = self.epsilon, self.delta, self.rho, unit_of(self.planned)  # raises if they do not add up
+        _sums = self.epsilon, self.delta, self.rho, unit_of(self.planned)  # raises if they do not add up
         if not self.charges and not self.no_guarantee:
             raise ArgumentError("Expected a reason in `no_guarantee` for a card without charges, got none.")
 
@@ -181,19 +182,20 @@ class PrivacyCard:
 
     @property
     def _facts(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        head = [("guarantee", self.guarantee), ("neighbours", self.neighbours)]
+        head = [(_("guarantee"), self.guarantee), (_("neighbours"), self.neighbours)]
         if self.epsilon is not None and self.delta is not None:
-            rho = "" if self.rho is None else f", rho = {amount_text(self.rho)}"
-            head.append(("spent", f"epsilon = {amount_text(self.epsilon)}, delta = {amount_text(self.delta)}{rho}"))
+            head.append((_("spent"), wording.spent(self.epsilon, self.delta, self.rho)))
         if self.reserve is not None:
-            head.append(("reserve", wording.reserve(self.reserve.query, self.reserve.epsilon, self.reserve.zcdp)))
-        notes = [("note", note.words) for note in self.notes]
-        return head, [("noise", self.noise.words), ("software", self.software.words), *notes]
+            text = wording.reserve(self.reserve.query, self.reserve.epsilon, self.reserve.zcdp)
+            head.append((_("reserve"), text))
+        notes = [(_("note"), note.words) for note in self.notes]
+        return head, [(_("noise"), self.noise.words), (_("software"), self.software.words), *notes]
 
     def to_html(self) -> str:
         """Return the card as an HTML fragment, escaped."""
         head, foot = self._facts
-        return f"{table((), head, caption='Privacy card')}{charges_html(self.charges)}{table((), foot)}"
+        caption = _("Privacy card")
+        return f"{table((), head, caption=caption)}{charges_html(self.charges)}{table((), foot)}"
 
     def _repr_html_(self) -> str:
         return self.to_html()

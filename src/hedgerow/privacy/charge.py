@@ -13,6 +13,7 @@ from hedgerow.privacy.facts import Fact, fact, facts, facts_from_list
 from hedgerow.privacy.gdp import PER_DRAW, certifies
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
+from hedgerow.text.language import _, number
 from hedgerow.text.markup import table
 from hedgerow.text.values import printable
 
@@ -184,9 +185,9 @@ class Charge:
     def entries(self, *, mechanism: bool = True) -> tuple[str, str]:
         """Return ε, rounded up, and what was charged, in words."""
         how = f" ({self.mechanism.words})" if mechanism and self.mechanism is not None else ""
-        more = ["declared by the schema's file"] if self.declared else []
-        more += [f"no guarantee: {self.no_guarantee_reason}"] if self.no_guarantee else []
-        return amount_text(self.epsilon, digits=4), "; ".join([self.purpose + how, *more])
+        more = [_("declared by the schema's file")] if self.declared else []
+        more += [_("no guarantee: {reason}", reason=self.no_guarantee_reason)] if self.no_guarantee else []
+        return number(amount_text(self.epsilon, digits=4)), "; ".join([self.purpose + how, *more])
 
     def __copy__(self) -> Self:
         return self
@@ -205,7 +206,7 @@ class Reserve(Charge):
 
 def charges_html(charges: Sequence[Charge], *, mechanism: bool = True) -> str:
     lines = [charge.entries(mechanism=mechanism) for charge in charges]
-    return table(("epsilon", "charged for"), lines) if lines else ""
+    return table((_("epsilon"), _("charged for")), lines) if lines else ""
 
 
 def reasons(*given: Any) -> tuple[Fact, ...]:

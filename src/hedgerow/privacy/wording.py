@@ -140,6 +140,14 @@ def guarantee(epsilon: Fraction, delta: Fraction | None, unit: UnitLike | None) 
     return text if unit is None else f"{text}; {used(unit)}"
 
 
+def spent(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> str:
+    """Return the amounts of all charges together."""
+    values = {"epsilon": _amount(epsilon), "delta": _amount(delta)}
+    if rho is None:
+        return _("epsilon = {epsilon}, delta = {delta}", **values)
+    return _("epsilon = {epsilon}, delta = {delta}, rho = {rho}", rho=_amount(rho), **values)
+
+
 def reserve(query: FactLike, epsilon: Fraction, rho: Fraction | None) -> str:
     """Return the text of a reserve."""
     amount = f"epsilon = {_amount(epsilon)}" if epsilon else f"rho = {_amount(rho or 0)}"
