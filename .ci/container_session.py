@@ -16,7 +16,7 @@ entrypoint, command = (json.loads(words) for words in sys.argv[1:])
 
 
 def curator(*words: str) -> str:
-    """Run the entry point with other words than the image's, and return what it prints."""
+    """Run the entry point with the given arguments instead of the image's, and return its output."""
     return subprocess.run([*entrypoint, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 

@@ -18,9 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "docs" / "dependencies.csv"
 COLUMNS = ("extra", "package", "requirement", "licence", "needed for")
-# Extras that users install; the others are for tests, benchmarks and pages.
+# Extras for users; all other extras are for tests, benchmarks and pages.
 EXTRAS = ("plots", "engines", "postgres", "spark", "excel", "statfiles", "client", "service")
-# SPDX names of licences that older metadata state in other words; those of BSD were looked up.
+# SPDX names of licences that older metadata state differently; the BSD licences were looked up.
 LICENCES = {
     "Apache License, Version 2.0": "Apache-2.0",
     "License :: OSI Approved :: Apache Software License": "Apache-2.0",

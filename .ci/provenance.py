@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 PREDICATE_TYPE = "https://slsa.dev/provenance/v1"
-# Where a reader finds what this kind of build does: a page of the sdist.
+# The page of the sdist that describes this kind of build.
 BUILD_TYPE = "pkg:pypi/hedgerow#docs/verify-release.md"
 LOCAL_BUILDER = "pkg:pypi/hedgerow#.ci/rebuild.py"
 
@@ -47,7 +47,7 @@ def source(commit: str, path: str = "") -> dict[str, str]:
 
 
 def builder() -> str:
-    """Return the identity of the builder: the workflow, or the script if it runs outside of one."""
+    """Return the identity of the builder: the workflow, or the script if it runs outside of a workflow."""
     server, workflow = os.environ.get("GITHUB_SERVER_URL"), os.environ.get("GITHUB_WORKFLOW_REF")
     return f"{server}/{workflow}" if server and workflow else LOCAL_BUILDER
 

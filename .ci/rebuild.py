@@ -36,7 +36,7 @@ runpy.run_module("hatchling", run_name="__main__")
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a build must not depend on."""
+    """Circumstances on which a build must not depend."""
 
     folder: str
     umask: int
@@ -139,7 +139,7 @@ def released(provenance: Path, commit: str) -> dict[str, str]:
 
 
 def options() -> argparse.Namespace:
-    """Return the options of the command line; the program ends if the build could not be that of HEAD alone."""
+    """Return the options of the command line; the program ends if the build could contain more than HEAD."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="folder for the sdist and the wheel; it must be empty, or not exist")
     parser.add_argument("--provenance", type=Path, help="file for the provenance of this build")

@@ -47,7 +47,7 @@ def installed_hashes(python: Path, requirement: str, *options: str) -> dict[str,
 
 
 def described(python: Path) -> dict:
-    """Return what cyclonedx-bom says of an environment."""
+    """Return the description of an environment by cyclonedx-bom."""
     command = [sys.executable, "-m", "cyclonedx_py", "environment", "--spec-version", CYCLONEDX, python]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 

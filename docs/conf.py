@@ -47,9 +47,9 @@ pages_outside = {
 # Notebooks are shown with the outputs that `make notebooks` stored in them.
 nb_execution_mode = "off"
 
-# Docstrings. A name in single backticks is a link where it can be one, and code otherwise (docs/_ext/names.py).
+# Docstrings. A name in single backticks is a link if possible, and code otherwise (docs/_ext/names.py).
 default_role = "name"
-autodoc_typehints = "none"  # numpydoc's sections say the types
+autodoc_typehints = "none"  # numpydoc's sections state the types
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
 autosummary_generate = True

@@ -120,7 +120,7 @@ def table_to_card(tree: hr.PrivateTreeClassifier) -> list[Image.Image]:
 
 
 def attacker() -> list[Image.Image]:
-    """Return the steps of what an attacker learns."""
+    """Return the steps of an attacker's gain in knowledge."""
     train, labels = PATIENTS.frame.iloc[:400], PATIENTS.labels.iloc[:400]
     grown = DecisionTreeClassifier(random_state=0).fit(train, labels)
     leaves = hr.audit.leaf_risk(grown, (train, labels), threshold=10)
@@ -150,7 +150,9 @@ def attacker() -> list[Image.Image]:
     small = f"1. A full-grown tree: {len(leaves.small)} of {len(leaves.table)} leaves are small"
     return [
         step(small, sizes),
-        step("2. Refits tell who was among its rows", lambda axes: curves(axes, {"all patients": (result, RED)})),
+        step(
+            "2. Refits reveal whose rows it was trained on", lambda axes: curves(axes, {"all patients": (result, RED)})
+        ),
         step(
             "3. A private tree, ε = 1: the best attack there is",
             lambda axes: curves(axes, {"the patient most at risk": (worst, RED), "the median": (median, GREEN)}),
@@ -183,7 +185,7 @@ def ledger() -> list[Image.Image]:
 
 
 def bars(axes: Axes, entries: list[tuple[str, float, str]], spent: float, cap: float = 10) -> None:
-    """Draw what was charged of a cap, entry by entry."""
+    """Draw the charges to a cap, entry by entry."""
     axes.barh(-0.2, cap, height=0.5, color=GREY)
     start = 0.0
     for number, (text, epsilon, color) in enumerate(entries):

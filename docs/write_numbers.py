@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # studies/ stands beside docs/
+sys.path.insert(0, str(Path(__file__).parents[1]))  # studies/ is next to docs/
 
 import page_numbers
 from page_numbers.marks import MAKERS, MARK, pages, records, written

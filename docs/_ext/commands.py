@@ -1,4 +1,4 @@
-"""The reference of the command line, made from what each command's ``--help`` says."""
+"""The reference of the command line, generated from the ``--help`` of each command."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -56,7 +56,7 @@ def _option(names: str, meaning: str) -> nodes.definition_list_item:
 
 
 def _paragraph(text: str) -> nodes.paragraph:
-    """Return a paragraph; what is between backticks is code."""
+    """Return a paragraph; text between backticks is code."""
     parts = enumerate(" ".join(text.split()).split("`"))
     return nodes.paragraph("", "", *(nodes.literal(part, part) if i % 2 else nodes.Text(part) for i, part in parts))
 

@@ -1,4 +1,4 @@
-"""Names in docstrings: `fit`, `Schema`, `epsilon` in single backticks, links where they can be and code otherwise."""
+"""Names in docstrings: `fit`, `Schema`, `epsilon` in single backticks become links if possible, and code otherwise."""
 
 from functools import cached_property
 from types import BuiltinFunctionType, ClassMethodDescriptorType, GetSetDescriptorType, MethodDescriptorType
@@ -11,7 +11,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
 
 _IN_C = (BuiltinFunctionType, ClassMethodDescriptorType, GetSetDescriptorType, MethodDescriptorType)
-"""What a class has from Python's own types, such as `int`."""
+"""Names that a class inherits from Python's own types, such as `int`."""
 
 
 class _Name(XRefRole):
@@ -24,7 +24,7 @@ class _Name(XRefRole):
 
 
 def _resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element) -> nodes.Node | None:
-    """Look for a name in its class, in its module and among the public names; what is found nowhere is code."""
+    """Look up a name in its class, its module and the public names; unknown names are code."""
     if node["reftype"] != "name":
         return None
     domain, name = env.domains.python_domain, node["reftarget"]
@@ -37,7 +37,7 @@ def _resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: no
 
 
 def _skip(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:  # noqa: ARG001
-    """Leave out what a class has from Python's types and other libraries: it is documented there."""
+    """Leave out names that a class inherits from Python's types and other libraries: they are documented there."""
     if isinstance(member, _IN_C):
         return True
     if isinstance(member, (property, cached_property)):
@@ -47,7 +47,7 @@ def _skip(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: A
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the role "name", the modules that it searches, and what the reference leaves out."""
+    """Register the role "name", the modules that it searches, and the names that the reference leaves out."""
     app.add_config_value("names_modules", [], "env")
     app.add_role("name", _Name())
     app.connect("missing-reference", _resolve)

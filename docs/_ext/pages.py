@@ -42,7 +42,7 @@ def _read(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the settings, and what is done to a page when it is read."""
+    """Register the settings, and the transformation of pages when they are read."""
     app.add_config_value("pages_outside", {}, "env")
     app.add_config_value("pages_titles", {}, "env")
     app.connect("source-read", _read)

@@ -125,7 +125,7 @@ def attacks() -> str:
 
 @table
 def gains() -> str:
-    """Gains of attacks beside the exact advantage."""
+    """Gains of attacks compared with the exact advantage."""
     rows = (
         (
             *_attacked(row),

@@ -66,7 +66,7 @@ def evaluation_misses() -> str:
 
 @table
 def accuracy() -> str:
-    """Accuracy of private rule lists beside its goal and SSRL's."""
+    """Accuracy of private rule lists compared with its goal and SSRL's accuracy."""
     rows = (
         (
             row["dataset"],
@@ -119,7 +119,7 @@ def adult_greedy() -> str:
 
 
 def _mechanism(name: str, dataset: str, mechanism: str) -> tuple[str, ...]:
-    """Return the accuracy by ε, with what the authors' code reached, which was measured before, in brackets."""
+    """Return the accuracy by ε, with the earlier measured accuracy of the authors' code in brackets."""
     cells = []
     for row in records("published.csv"):
         if (row["dataset"], row["mechanism"]) == (dataset, mechanism):
@@ -175,7 +175,7 @@ def ssrl_adult_errors() -> str:
 
 @table
 def exact_accuracy() -> str:
-    """Accuracy of exact draws beside greedy models, DP-EBM and the optimum."""
+    """Accuracy of exact draws compared with greedy models, DP-EBM and the optimum."""
     rows = (
         (
             *(row[key] for key in ("models", "dataset", "epsilon")),
@@ -364,13 +364,13 @@ def wide_trees() -> str:
 
 
 def residuals_are_asked(row: Row) -> bool:
-    """Return whether residuals made a difference: from the same seeds there is none where they are not asked for."""
+    """Return whether residuals made a difference; with the same seeds, runs without residuals are equal."""
     return any(float(row[f"{score}, more"]) for score in SCORES)
 
 
 @table
 def several_classes() -> str:
-    """Scores of scorecards of several classes, with residuals where these are asked for and without."""
+    """Scores of scorecards with several classes, with residuals (if the rule requests them) and without."""
     result = {(row["table"], row["epsilon"], float(row["delta"]) > 0): row for row in records("several_classes.csv")}
 
     def cell(row: Row, residuals: str) -> str:
@@ -399,7 +399,7 @@ def several_classes_error() -> str:
 
 @table
 def risk_scores() -> str:
-    """Scorecards without privacy beside FasterRisk."""
+    """Scorecards without privacy compared with FasterRisk."""
     rows = (
         (
             tuned(row["table"]),
@@ -436,7 +436,7 @@ def fasterrisk_seconds() -> str:
 
 @table
 def two_way_tables() -> str:
-    """Scores of learners from two-way tables beside those with a public source."""
+    """Scores of learners from two-way tables compared with learners with a public source."""
     result = {(row["epsilon"], row["learner"]): row for row in records("two_way_tables.csv")}
     rows = (
         (

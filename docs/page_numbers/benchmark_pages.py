@@ -1,4 +1,4 @@
-"""Pages of docs/benchmarks, one for each script, made of its docstring and of the files that it writes.
+"""Pages of docs/benchmarks: a page per script, made from its docstring and its result files.
 
 The first line of a docstring is the title. ``{NAME}`` stands for a number of ``page_numbers``; alone in a paragraph it
 stands for a table, and ``{results/NAME.csv}`` for the table that this file is. Links lead from ``benchmarks/``; a link
@@ -117,14 +117,14 @@ def _is_number(cell: str) -> bool:
 
 
 def _moved(target: str) -> str:
-    """Return where a link of a script leads from its page."""
+    """Return the target of a script's link as seen from its page."""
     if target.endswith(".py") and target.removesuffix(".py") in scripts():
         return target.removesuffix(".py") + ".md"
     return os.path.relpath(SCRIPTS / target, FOLDER)
 
 
 def _run(name: str) -> str:
-    """Return how a script is run, what it writes, and when that was measured."""
+    """Return the command of a script, its result files, and the date of the measurement."""
     usage = "" if f"    python {name}.py" in docstring(name) else f"```text\ncd benchmarks\npython {name}.py\n```\n\n"
     files = "".join(f"- [{file.name}]({os.path.relpath(file, FOLDER)}){_when(file.name)}\n" for file in _written(name))
     script = f"The script is [benchmarks/{name}.py](../../benchmarks/{name}.py)"
@@ -132,7 +132,7 @@ def _run(name: str) -> str:
 
 
 def _written(name: str) -> list[Path]:
-    """Return the committed files of a script: those of its name, with whatever follows it."""
+    """Return the committed files of a script, whose names begin with the script's name."""
     longer = [other for other in scripts() if other.startswith(f"{name}_")]
     files = sorted((ROOT / RESULTS).glob(f"{name}*.csv"))
     own = (file for file in files if file.stem == name or file.stem.startswith(f"{name}_"))

@@ -12,7 +12,7 @@ from page_numbers.marks import Row, between, figures, markdown, number, power, r
 
 @table
 def speed() -> str:
-    """Durations of counting and fitting beside goals and twins."""
+    """Durations of counting and fitting compared with goals and baselines."""
     rows = records("speed.csv")
     pandas, by_row = (" ".join(row["twin"].split()[-2:]) for row in rows[:2])
     size = f"{rows[0]['size'].removesuffix(' (adult_binary)')} booleans"
@@ -78,13 +78,13 @@ def more_time() -> str:
 
 
 def _long_fits() -> list[dict[str, str]]:
-    """Return the fits of a second or more whose search was told beforehand, by a known number of attributes."""
+    """Return the fits of a second or more whose time was predicted for a known number of attributes."""
     return [row for row in records("costs.csv") if float(row["measured s"]) >= 1 and row["chooses first"] == "False"]
 
 
 @number
 def forecast_cost() -> str:
-    """Return the told time in times of what the fit takes, of nine in ten fits."""
+    """Return the range of predicted to measured time of nine in ten fits."""
     ratios = sorted(float(row["told / measured"]) for row in _long_fits())
     twentieth = len(ratios) // 20
     return f"{ratios[twentieth]:.2f} to {ratios[-1 - twentieth]:.2f}"
@@ -98,7 +98,7 @@ def forecast_fits() -> str:
 
 @number
 def forecast_worst() -> str:
-    """Return the fit whose told time is farthest off."""
+    """Return the fit with the worst prediction."""
     ratio = "told / measured"
     row = max(_long_fits(), key=lambda row: max(float(row[ratio]), 1 / float(row[ratio])))
     return f"{row['fit']} on {row['table']}: {row['told s']} s predicted, {row['measured s']} s measured"
@@ -106,7 +106,7 @@ def forecast_worst() -> str:
 
 @number
 def forecast_of_chosen() -> str:
-    """Return the most that is told where attributes are chosen first, in times of what the fit takes."""
+    """Return the largest ratio of predicted to measured time of fits that choose attributes first."""
     return f"{max(float(row['told / measured']) for row in records('costs.csv') if row['chooses first'] == 'True'):.0f}"
 
 
@@ -164,7 +164,7 @@ def worlds() -> str:
 
 @number
 def slowest_lists() -> str:
-    """Return how many times as long the slowest list of the most rules takes as that of fewer."""
+    """Return the ratio of the slowest times of lists with the most rules and with fewer rules."""
     fewer, more = (float(row["slowest"]) for row in records("worlds.csv")[-2:])
     return f"{more / fewer:.1f}"
 
@@ -256,7 +256,7 @@ def plain_speed() -> str:
 
 @number
 def quoted_speed() -> str:
-    """Return the megabytes a second where every field is in quotes."""
+    """Return the megabytes per second if every field is quoted."""
     return records("csv_check.csv")[1]["MB a second"]
 
 
@@ -265,7 +265,7 @@ def quoted_speed() -> str:
 
 @table
 def duckdb_times() -> str:
-    """Durations of counting in DuckDB beside queries written by hand."""
+    """Durations of counting in DuckDB compared with handwritten queries."""
 
     def cells(row: Row) -> tuple[str, ...]:
         ratio = f"{float(row['tally / by hand']):.2f}"
@@ -406,7 +406,7 @@ def bytes_of_a_record() -> str:
 
 @table
 def federation() -> str:
-    """Accuracy and seconds with three curators and with one."""
+    """Accuracy and seconds with three data holders and with a single data holder."""
     rows = (
         (
             row["table"],
@@ -500,7 +500,7 @@ def install_parts() -> str:
 
 @table
 def when() -> str:
-    """Days and commits of the results, those of one commit in one row."""
+    """Dates and commits of the results, a row per commit."""
     files: dict[tuple[str, str], list[str]] = {}
     for row in records("when.csv"):
         files.setdefault((row["day"], row["commit"]), []).append(row["results"].removesuffix(".csv"))

@@ -7,7 +7,7 @@ from page_numbers.marks import markdown, records, table
 
 @table
 def dependencies() -> str:
-    """Each package with its oldest supported version, its licence, and what it is needed for."""
+    """Each package with its oldest supported version, its licence and its purpose."""
     rows = [
         (row["extra"] or "—", f"`{row['package']}`", f"`{row['requirement']}`", row["licence"], row["needed for"])
         for row in records("docs/dependencies.csv")

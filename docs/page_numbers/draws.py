@@ -51,7 +51,7 @@ def _signed(value: str) -> str:
 
 @table
 def prior_choice() -> str:
-    """Compare rules of the prior on the tables on which one was chosen."""
+    """Compare rules of the prior on the tables on which the rule was chosen."""
     return _rules("choice")
 
 
@@ -200,7 +200,7 @@ def leaf_shares() -> str:
 
 @table
 def calibration() -> str:
-    """Calibration errors, their intervals, and those of calibrated models."""
+    """Calibration errors, their intervals, and the errors of calibrated models."""
     result = records("calibration.csv")
     models = list(dict.fromkeys(row["model"] for row in result))
 
@@ -223,7 +223,7 @@ def searches() -> str:
 
 @table
 def forecasts_held() -> str:
-    """Draws beside their forecasts."""
+    """Draws compared with their forecasts."""
     rows = (
         (
             tuned(r["table"]),
@@ -300,5 +300,5 @@ def composition() -> str:
             amounts = (min(basic, epsilon_at(spent, delta)) for spent in (rho, releases * pure_rho(epsilon)))
             cells = (f"{float(amount):.2f}".removesuffix(".00") for amount in amounts)
             rows.append((f"{releases} of ε = {float(epsilon)}", f"{float(basic):g}", f"{float(rho):.4g}", *cells))
-    head = ("releases", "sum of ε", "draws: sum of ρ", "draws: ε at δ = 10⁻⁶", "others: ε at δ = 10⁻⁶")
+    head = ("releases", "sum of ε", "draws: sum of ρ", "draws: ε at δ = 10⁻⁶", "other releases: ε at δ = 10⁻⁶")
     return markdown(head, rows)

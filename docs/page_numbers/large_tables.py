@@ -46,7 +46,7 @@ def ten_billion() -> str:
 
 @table
 def tables_in_the_engine() -> str:
-    """Return what contingency tables cost an engine beside all patterns."""
+    """Return the cost of contingency tables in an engine compared with all patterns."""
     result = records("engines_tables.csv")
     rows = [(row["what"], f"{int(row['groups']):,}", row["MB"], row["CPU s"]) for row in result]
     return markdown(("what", "groups", "MB", "processor s"), rows)

@@ -47,13 +47,13 @@ def number(maker: Maker) -> Maker:
 
 
 def pages() -> list[Path]:
-    """Return the pages that may hold marks; those of single benchmarks are written whole."""
+    """Return the pages that may contain marks; pages of single benchmarks are written as a whole."""
     own = (page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "benchmarks")
     return [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *own]
 
 
 def written(page: Path) -> str:
-    """Return the text of a page with its numbers; what differs in line breaks only stays as it is."""
+    """Return the text of a page with its numbers; parts that differ only in line breaks stay unchanged."""
 
     def value(match: re.Match[str]) -> str:
         made = MAKERS[match[2], match[3]]()
@@ -91,7 +91,7 @@ def rounded(text: str, digits: int) -> str:
 
 
 def sized(text: str, key: str) -> str:
-    """Return a score with three digits, or a size with one; nothing for one that was not measured."""
+    """Return a score with three digits or a size with one digit, and nothing if it was not measured."""
     is_size = any(word in key for word in ("leaves", "rules", "attributes", "bins"))
     return short(text, 1 if is_size else 3) if text else ""
 
@@ -110,12 +110,12 @@ def power(text: str) -> str:
 
 
 def between(values: Iterable[float], digits: int) -> str:
-    """Return the least and the greatest value, as "a to b", or the one that both are."""
+    """Return the range of the values as "a to b", or their common value."""
     ordered = sorted(values)
     return " to ".join(dict.fromkeys(short(end, digits) for end in (ordered[0], ordered[-1])))
 
 
 def markdown(header: Sequence[str], rows: Iterable[Iterable[str]], text: Container[int] = (0,)) -> str:
-    """Return a table as `make format` writes it; columns but those of text are aligned to the right."""
+    """Return a table as `make format` writes it; all columns except text are aligned to the right."""
     marks = ["--" if place in text else "-:" for place in range(len(header))]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, marks, *rows))

@@ -40,7 +40,7 @@ def league() -> str:
 
 @table
 def three_models() -> str:
-    """AUROC, log-loss and accuracy of three private models, and the sizes of those of hedgerow."""
+    """AUROC, log-loss and accuracy of three private models, and the sizes of hedgerow's models."""
     result = {(row["table"], row["epsilon"], row["learner"]): row for row in records("scorecards.csv")}
     rows = []
     for name in list(NAMES)[:3]:
@@ -91,7 +91,7 @@ def scorecard_accurate() -> str:
 
 @table
 def aim() -> str:
-    """AUROC and log-loss of scorecards beside AIM, by the strength C that has the best of each, with seconds."""
+    """AUROC and log-loss of scorecards compared with AIM at its best strength C for each score, with seconds."""
     result = {(row["table"], row["epsilon"], row["learner"]): row for row in records("aim.csv")}
     rows = []
     for name, epsilon, learner in result:
@@ -110,7 +110,7 @@ def aim() -> str:
 
 @number
 def aim_ahead() -> str:
-    """Return AIM's AUROC less that of the scorecards at epsilon 1 on each table."""
+    """Return AIM's AUROC minus the scorecards' AUROC at epsilon 1 on each table."""
     return f"{_ahead('compas')} on COMPAS, {_ahead('german')} on German and {_ahead('adult')} on Adult"
 
 

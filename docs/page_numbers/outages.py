@@ -16,10 +16,10 @@ def _cell(row: Row | None) -> str:
 
 @table
 def outage_matrix() -> str:
-    """Each outage at each step: the status that the analyst gets, and what is charged."""
+    """Each outage at each step: the status that the analyst receives, and the charge."""
     rows = records("outages.csv")
     orders = [[row["step"] for row in rows if row["how"] == how] for how in {row["how"] for row in rows}]
-    steps = list(dict.fromkeys(max(orders, key=len)))  # one that has all of them, in their order
+    steps = list(dict.fromkeys(max(orders, key=len)))  # an order that contains all steps
     cells = {(row["what fails"], row["how"], row["step"]): row for row in rows}
     outages = list(dict.fromkeys((row["what fails"], row["how"]) for row in rows))
     lines = [(f"{what}: {how}", *(_cell(cells.get((what, how, step))) for step in steps)) for what, how in outages]

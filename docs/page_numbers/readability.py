@@ -1,4 +1,4 @@
-"""Sizes of private models: benchmarks/readability.py, and what other pages say of it."""
+"""Sizes of private models: benchmarks/readability.py, and the numbers that other pages quote."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _signed(more: float, error: float) -> str:
 
 @table
 def readability_goals() -> str:
-    """Sizes of 0.2.0 and of today beside what was asked for."""
+    """Sizes of 0.2.0 and of the current version compared with the goals."""
     cards = [name.removesuffix(CUT) for name in GOAL_TABLES]
 
     def pair(learner: str, column: str, names: Sequence[str], digits: int) -> tuple[str, str]:
@@ -89,7 +89,7 @@ def readability_goals() -> str:
 
 @table
 def readability_trees() -> str:
-    """Accuracy and size of trees at ε = 1, today and of 0.2.0, beside peers of as many leaves."""
+    """Accuracy and size of trees at ε = 1, today and of 0.2.0, compared with peers of the same size."""
     result = _found()
 
     def cells(name: str, learner: str) -> list[str]:
@@ -143,7 +143,7 @@ def readability_differences() -> str:
 
 @table
 def readability_cards() -> str:
-    """Sizes of scorecards at ε = 1, today and of 0.2.0, beside those without privacy."""
+    """Sizes of scorecards at ε = 1, today and of 0.2.0, compared with scorecards without privacy."""
     result = _found()
     learners = (
         (CARD + OLD, "1.0"),

@@ -1,4 +1,4 @@
-"""Scorecards beside private learners of others on the same bins: benchmarks/results/same_bins.csv."""
+"""Scorecards compared with five private learners on the same bins: benchmarks/results/same_bins.csv."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def _lead(row: Row) -> float:
 
 
 def _best(score: str) -> dict[Key, Row]:
-    """Return the peer that is the best beside the scorecard, of those with two splits or more."""
+    """Return the best peer of the scorecard among the peers with two splits or more."""
     result = _found(score)
     rows = {pair: [result[*pair, peer] for peer in PEERS if (*pair, peer) in result] for pair in _pairs()}
     return {pair: min((row for row in peers if row[ERROR]), key=_lead) for pair, peers in rows.items()}
 
 
 def _behind(score: str) -> Iterator[tuple[Key, Row]]:
-    """Yield where the best peer is ahead by more than a standard error."""
+    """Yield the cases in which the best peer is ahead by more than a standard error."""
     return ((pair, row) for pair, row in _best(score).items() if _lead(row) < -float(row[ERROR]))
 
 
@@ -90,7 +90,7 @@ def same_bins_seconds() -> str:
 
 @number
 def same_bins_told() -> str:
-    """Say where a peer is ahead by more than a standard error."""
+    """Return a sentence on the cases in which a peer is ahead by more than a standard error."""
     return f"In AUROC {_told(AUROC)}\n\nIn log-loss {_told(LOSS)}"
 
 

@@ -66,7 +66,7 @@ def set_small() -> str:
 
 @table
 def set_random() -> str:
-    """On how many random tables a set gives away less than independent draws, and the one where it is by most."""
+    """Number of random tables on which a set discloses less than independent draws, and the largest difference."""
     rows, lines = _rows("random"), list[tuple[str, ...]]()
     for k, epsilon in dict.fromkeys((row["k"], row["epsilon"]) for row in rows):
         result = [row for row in rows if (row["k"], row["epsilon"]) == (k, epsilon)]
@@ -75,7 +75,7 @@ def set_random() -> str:
         less = f"{sum(item > 0 for item in apart)} of {len(result)}"
         shown = (short(most[key], 3) for key in ("independent", "set"))
         lines.append((k, epsilon, less, most["rows"], *shown))
-    head = ("trees", "ε of all", "tables where a set gives away less", "most so, of rows", "independent", "a set")
+    head = ("trees", "ε of all", "tables on which a set discloses less", "most so, of rows", "independent", "a set")
     return markdown(head, lines)
 
 
@@ -94,7 +94,7 @@ def set_draws() -> str:
 
 @table
 def set_rashomon() -> str:
-    """Residual entropy of the best trees together, and of the most telling one."""
+    """Residual entropy of the best trees together, and of the most informative tree."""
     keys = ("error of the worst", "uncertainty of all", "uncertainty of the least alone", "rows alone in their cell")
     rows = ((_name(row), row["k"], *(short(row[key], 3) for key in keys)) for row in _rows("rashomon"))
     head = (
@@ -102,7 +102,7 @@ def set_rashomon() -> str:
         "trees",
         "errors of the worst",
         "left to guess, together",
-        "most telling one",
+        "most informative tree",
         "rows alone in a cell",
     )
     return markdown(head, rows) + TUNED_NOTE

@@ -28,7 +28,7 @@ def _cells(name: str) -> list[dict[str, Any]]:
 
 @table
 def ssrl_table_1() -> str:
-    """Accuracy and vulnerability beside the paper's."""
+    """Accuracy and vulnerability compared with the paper."""
     return tables.table_1(_cells("table-1"))
 
 
@@ -66,7 +66,7 @@ def ssrl_german() -> str:
 
 
 def vulnerability_beyond_chance(*, as_released: bool) -> dict[tuple[str, str], float]:
-    """Return by how much the vulnerability exceeds that of chance, by dataset and method."""
+    """Return the difference between the vulnerability and chance, by dataset and method."""
     suffix = " as released" if as_released else ""
     chance = _of_table_1(f"by chance{suffix}")
     return {key: result - chance[key] for key, result in _of_table_1(f"vulnerability{suffix}").items()}
@@ -114,7 +114,7 @@ def ssrl_fits() -> str:
 
 @number
 def ssrl_epsilons() -> str:
-    """Return how many values of ε were measured; the infinite one is GreedyRL's."""
+    """Return the number of measured values of ε; the infinite value belongs to GreedyRL."""
     return str(len({cell["epsilon"] for cell in _cells("figure-3")}) - 1)
 
 
@@ -142,7 +142,7 @@ def ssrl_german_errors() -> str:
 
 
 def gini_wins(dataset: str) -> dict[bool, dict[float, float]]:
-    """Return by how much noisy Gini is more accurate, at each ε where it is (True), and where it is not."""
+    """Return the gain in accuracy of noisy Gini at each ε, by whether it is more accurate."""
     file = next(FOLDER.glob(f"figure-[24]-{dataset}.csv"))
     part = pd.read_csv(file).pivot_table(index="epsilon", columns="method", values="accuracy")
     counts = next(name for name in part if "counts" in name)
@@ -189,13 +189,13 @@ def _candidates(dataset: str) -> str:
 
 @number
 def ssrl_compas_columns() -> str:
-    """Return the columns of COMPAS, but for sensitive ones, and its candidates."""
+    """Return the columns of COMPAS without sensitive columns, and its candidates."""
     return f"{_columns('compas')} columns ({_candidates('compas')} candidate rules)"
 
 
 @number
 def ssrl_adult_columns() -> str:
-    """Return the columns of Adult, but for sensitive ones, and its candidates."""
+    """Return the columns of Adult without sensitive columns, and its candidates."""
     return f"{_columns('adult')} columns ({_candidates('adult')} candidates)"
 
 
