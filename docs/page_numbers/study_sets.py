@@ -66,7 +66,7 @@ def set_small() -> str:
 
 @table
 def set_random() -> str:
-    """Number of random tables on which a set discloses less than independent draws, and the largest difference."""
+    """Count the random tables on which a set discloses less than independent draws, and find the largest difference."""
     rows, lines = _rows("random"), list[tuple[str, ...]]()
     for k, epsilon in dict.fromkeys((row["k"], row["epsilon"]) for row in rows):
         result = [row for row in rows if (row["k"], row["epsilon"]) == (k, epsilon)]
