@@ -1,40 +1,40 @@
-# Everything sets itself up: `make demo` and `make test` need Python 3.11 or newer and make, nothing else.
+# All targets install their own dependencies: `make demo` and `make test` only need Python 3.11 or newer and make.
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { command -v $$p; break; }; done)
 
-# Of the installer errors alone are shown; it may warn of a machine's own settings at length.
+# Only errors of the installer are shown: it can print long warnings about local settings.
 PIP := $(BIN)/python -m pip --quiet --quiet
 
-# Compiled modules are kept: the tests start the command hundreds of times, and each worker reads every file of them.
+# Keep compiled modules: the tests start the command hundreds of times, and each worker reads all files.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Without Java the tests of Spark and of evaluators of PMML are skipped, so these are not fetched.
+# Without Java, the tests of Spark and of PMML evaluators are skipped, so these are not downloaded.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
 .PHONY: help demo test quick test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers catalogues notebooks paper proofs docs dist container verify bench study clean
 
-help:  ## show what can be made
+help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
 
 demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data and print it with its card
 	$(BIN)/python examples/quickstart.py
 
-# A file is run by one worker, which makes its fixtures once: to hand out tests one by one takes a quarter minute.
+# Each file runs in a single worker, which creates its fixtures once; distributing single tests takes 15 seconds more.
 COMMON := -m "not slow and not statistics and not postgres and not spark and not r"
 USUAL := -n auto --dist loadgroup $(COMMON)
 BY_FILE := -n auto --dist loadfile $(COMMON)
-test: $(TESTED)  ## run the tests, but for those that have a target of their own
+test: $(TESTED)  ## run the tests, except suites with their own target
 	$(BIN)/python -m pytest $(BY_FILE) $(addprefix --ignore=tests/,adversarial docs engines)
 
-test-engines: $(TESTED)  ## run the tests of engines, on DuckDB and on files of every kind
+test-engines: $(TESTED)  ## run the tests of engines, on DuckDB and on files of all types
 	$(BIN)/python -m pytest $(BY_FILE) tests/engines
 
-test-adversarial: $(TESTED)  ## try to break what the pages promise: hostile files, tables, processes, requests
+test-adversarial: $(TESTED)  ## try to break the documented guarantees: hostile files, tables, processes, requests
 	$(BIN)/python -m pytest $(USUAL) tests/adversarial
 
-test-docs: $(TESTED)  ## run the examples of the docs, and check their numbers and links
+test-docs: $(TESTED)  ## run the examples of the docs, and check numbers and links
 	$(BIN)/python -m pytest $(USUAL) tests/docs
 
 QUICK := $(filter-out %/test_derived.py %/test_yaml_subset.py,$(wildcard tests/schema/test_*.py)) tests/test_tally.py \
@@ -44,30 +44,30 @@ QUICK := $(filter-out %/test_derived.py %/test_yaml_subset.py,$(wildcard tests/s
 quick: $(TESTED)  ## run the tests of the core in about a minute: mechanisms, schema, counts, searches and three learners
 	$(BIN)/python -m pytest $(BY_FILE) $(QUICK)
 
-test-lab: $(VENV)/.lab  ## run the tests of lab/, with what it alone needs
+test-lab: $(VENV)/.lab  ## run the tests of lab/, with its additional dependencies
 	$(BIN)/python -m pytest -n auto --dist loadfile lab
 
-test-statistics: $(TESTED)  ## run what is repeated often: draws, kills, load and whole studies, no more often than has power
+test-statistics: $(TESTED)  ## run repeated tests in a reduced form that still has power: draws, kills, load, whole studies
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "statistics and not slow"
 
-test-postgres: $(TESTED)  ## run the tests on PostgreSQL, in one process with one server (skipped without it)
+test-postgres: $(TESTED)  ## run the tests on PostgreSQL, in one process with one server (skipped if not installed)
 	$(BIN)/python -m pytest -m "postgres and not slow and not statistics" tests
 
-test-spark: $(TESTED)  ## run the tests on Spark and PMML's evaluators, in one process (skipped without Java)
+test-spark: $(TESTED)  ## run the tests on Spark and PMML evaluators, in one process (skipped without Java)
 	$(BIN)/python -m pytest -m "spark and not slow" tests/engines tests/models tests/adversarial
 
-test-r: $(TESTED)  ## run R's own check of its package, and hold its predictions against Python's (skipped without R and jsonlite)
+test-r: $(TESTED)  ## run R CMD check on the R package, and compare its predictions with Python's (skipped without R and jsonlite)
 	$(BIN)/python -m pytest -m "r and not slow" tests/models/test_r.py
 
-test-slow: $(TESTED) $(VENV)/.lab  ## run what is repeated at full size, and generated cases in great number
+test-slow: $(TESTED) $(VENV)/.lab  ## run repeated tests at full size, and many generated cases
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=full tests src studies lab
 
-test-peers: $(VENV)/.peers  ## run the tests that meet packages of others (imodels, STreeD, schemathesis and more), and install these
+test-peers: $(VENV)/.peers  ## install optional peers (imodels, STreeD, schemathesis, …) and run their tests
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m peers
 
-# Pages of single benchmarks, and the tables of studies, are written by programs.
+# Programs write the pages of single benchmarks and the tables of studies.
 MARKDOWN := $(wildcard *.md $(addsuffix /*.md,docs docs/history docs/reference docs/studies benchmarks lab proofs r)) src/hedgerow/datasets/NOTICE.md
-check: $(VENV)/.check $(VENV)/.lab  ## lint, format and types, those of the examples in the docs included
+check: $(VENV)/.check $(VENV)/.lab  ## check lint, format, prose and types, including the examples in the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mdformat --check $(MARKDOWN)
@@ -80,27 +80,27 @@ format: $(VENV)/.check  ## format the code and the pages
 	$(BIN)/ruff format .
 	$(BIN)/mdformat $(MARKDOWN)
 
-numbers: $(VENV)/.installed  ## write the numbers of the pages, from the committed files
+numbers: $(VENV)/.installed  ## update the numbers of the pages from the committed files
 	$(BIN)/python docs/write_numbers.py
 
 catalogues: $(VENV)/.installed  ## update the catalogues of translations from the source, and list what is left to translate
 	$(BIN)/python .ci/catalogues.py
 
-notebooks: $(VENV)/.docs  ## run docs/notebooks, and store what the cells print and draw
+notebooks: $(VENV)/.docs  ## run docs/notebooks, and store their output
 	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 
-paper: $(TESTED)  ## set the paper in build/paper.pdf, its tables from the committed results, without a network
+paper: $(TESTED)  ## typeset the paper in build/paper.pdf, with tables from the committed results, offline
 	mkdir -p build
 	$(BIN)/python -c "import typst; typst.compile('paper/paper.typ', root='.', output='build/paper.pdf')"
 
-proofs:  ## check the proofs of docs/mathematics.md in proofs/ by machine; needs Coq alone, and says how to install it
+proofs:  ## check the proofs of docs/mathematics.md with Coq (proofs/); needs only Coq, and explains how to install it
 	proofs/check
 
-docs: $(VENV)/.docs  ## build the documentation site in build/docs; a link or reference that leads nowhere fails
+docs: $(VENV)/.docs  ## build the documentation site in build/docs; a broken link or reference is an error
 	rm -rf build/docs docs/reference/api
 	$(BIN)/python -m sphinx -b html -W --keep-going -n -q docs build/docs
 
-# What is built is the last commit. build/evidence/ stays beside dist/, of which every file is uploaded to the package index.
+# Builds the last commit. build/evidence/ is separate from dist/, because every file of dist/ is uploaded to the package index.
 EVIDENCE := build/evidence
 dist: $(VENV)/.dist  ## build sdist and wheel twice, compare and check them, write SBOM and provenance, run the README on each Python, build the container
 	rm -rf dist $(EVIDENCE)
@@ -110,15 +110,15 @@ dist: $(VENV)/.dist  ## build sdist and wheel twice, compare and check them, wri
 	.ci/versions $(BIN)/uv
 	@if [ "$$(id -u)" = 0 ]; then .ci/container; else echo "Not built: the container, which needs root (sudo make container)."; fi
 
-container:  ## build the image of the Containerfile from the last commit, start it and ask it (needs root and Debian's buildah)
+container:  ## build the image of the Containerfile from the last commit, start it and send a request (needs root and Debian's buildah)
 	.ci/container
 
-verify:  ## build the last commit again, and compare it with PROVENANCE=file of a release
+verify:  ## rebuild the last commit, and compare it with PROVENANCE=file of a release
 	@test -n "$(PROVENANCE)" || { echo "Name the provenance of the release: make verify PROVENANCE=provenance.json"; exit 1; }
 	rm -rf build/rebuilt
 	$(PYTHON) .ci/rebuild.py build/rebuilt --expect $(PROVENANCE)
 
-# Of the others, peers run by themselves are started by these, and census needs a folder.
+# Not listed: scripts that these start, and census, which needs a folder.
 BENCHMARKS := accuracy exact_accuracy prior stop_probability published speed exact base_two optimal optimal_raw league scorecards wide several_classes \
 	two_way_tables risk_scores segments readability three_models objectives calibration reasons cut_points quantiles exact_risk membership epsilon forests \
 	counting worlds marginals bins columns hypotheses growth engines many_rows categories csv_check start first_model install_size service ledger federation spark \
@@ -126,7 +126,7 @@ BENCHMARKS := accuracy exact_accuracy prior stop_probability published speed exa
 bench: $(TESTED) $(VENV)/.lab  ## repeat the benchmarks (a day; see benchmarks/README.md)
 	cd benchmarks && for b in $(BENCHMARKS); do PYTHONPATH=.. $(abspath $(BIN))/python $$b.py || exit 1; done
 
-study: $(TESTED)  ## make the figures and tables of SSRL, PDR, EXPRIL, sets and width again (five hours; docs/studies/); stop and go on at will
+study: $(TESTED)  ## reproduce the figures and tables of SSRL, PDR, EXPRIL, sets and width (five hours; docs/studies/); can be interrupted and continued
 	$(BIN)/python -m studies ssrl --runs 100 --resume -o build/ssrl
 	$(BIN)/python -m studies pdr --seeds 10 --resume -o build/pdr
 	$(BIN)/python -m studies expril --runs 100 --resume -o build/expril
@@ -138,8 +138,8 @@ clean:  ## remove the environment
 
 $(VENV)/.made:
 	@test -n "$(PYTHON)" || { echo "hedgerow needs Python 3.11 or newer on the PATH, or PYTHON=/path/to/python."; exit 1; }
-	@echo "$(VENV): an environment of $$($(PYTHON) --version)"
-	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make a virtual environment (Debian: apt install python3-venv)."; \
+	@echo "$(VENV): creating an environment with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot create a virtual environment (Debian: apt install python3-venv)."; \
 		rm -rf $(VENV); exit 1; }
 	@$(PIP) install --upgrade pip
 	@touch $@
@@ -150,11 +150,11 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(TESTED): $(VENV)/.installed
-	@echo "$(VENV): installing what the tests need"
+	@echo "$(VENV): installing the test dependencies"
 	@$(PIP) install --editable '.[test,postgres,service$(patsubst $(VENV)/.test%,%,$@)]'
 	@touch $@
 
-# A peer that does not install with this Python is told with pip's reason; its tests are then skipped.
+# If a peer does not install with this Python, pip's reason is shown and its tests are skipped.
 $(VENV)/.peers: $(VENV)/.installed
 	@echo "$(VENV): installing peers"
 	@$(PIP) install --editable '.[test,service]'
@@ -163,23 +163,23 @@ $(VENV)/.peers: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.installed
-	@echo "$(VENV): installing what the documentation needs"
+	@echo "$(VENV): installing the documentation dependencies"
 	@$(PIP) install --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.dist: $(VENV)/.installed
-	@echo "$(VENV): installing what packaging needs"
+	@echo "$(VENV): installing the packaging dependencies"
 	@$(PIP) install --editable '.[dist]'
 	@touch $@
 
 $(VENV)/.lab: $(TESTED) lab/requirements.txt
-	@echo "$(VENV): installing what lab/ needs"
+	@echo "$(VENV): installing the dependencies of lab/"
 	@$(PIP) install -r lab/requirements.txt
 	@touch $@
 
-# The stubs are for the examples of the docs, which are checked as users' code; scikit-learn's lag behind its releases.
+# The stubs are for the examples of the docs, which are checked like users' code; scikit-learn's stubs lag behind its releases.
 $(VENV)/.check: $(TESTED)
-	@echo "$(VENV): installing what lint and types need"
+	@echo "$(VENV): installing the dependencies of lint and types"
 	@$(PIP) install --editable '.[check]'
 	@$(PIP) install --no-deps --upgrade --target $(VENV)/stubs 'pandas-stubs>=2.2' 'scikit-learn-stubs>=0.0.3'
 	@touch $@
