@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from hedgerow.errors import ArgumentError
 from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.checks import STATUSES, Check, Interval, SheetKind, Status, interval_dict
-from hedgerow.text.language import Language, in_language
-from hedgerow.text.language import language as current_language
+from hedgerow.text.language import N_, Language, _, decimal, in_language, long_date, ngettext, number
 from hedgerow.text.markup import templates
-from hedgerow.text.messages import number_of
+from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
 
 Value = str | int | float | None  # a number, a flag, a code, an ISO date or a digest; never prose
 MOST_SHOWN = 10
-"""The most rows of a table on a page, unless it says another number; the JSON of a sheet has all of them."""
+"""The default of the most rows of a table on a page; the JSON of a sheet has all rows."""
 _MOST_GRIDS, _MOST_COLUMNS, _LONGEST = 4, 8, 320  # of a section, of a table, and of a cell, that a page shows
 FORMAT = "hedgerow/report"  # the format of the JSON of a sheet
 
 
 @dataclass(frozen=True)
 class SheetLine:
-    """One line of a section: a stable id, a name and a text for people, and a value for programs.
+    """A line of a section: a stable id, a name and a text for people, and a value for programs.
 
     Attributes
     ----------
@@ -69,7 +68,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table that people read in another form than programs."""
+    """A cell of a table whose text for people differs from its value for programs."""
 
     text: str
     value: Value = None
@@ -87,7 +86,7 @@ GridValue = Value | Cell
 class Grid:
     """A table of a section: its id and title, its columns, and its rows. The first cell of a row names it.
 
-    A page has the first rows, at most `shown`, and none of a table of which 0 are shown.
+    A page has at most the first `shown` rows, and no table with `shown` = 0.
     """
 
     key: str
@@ -111,19 +110,21 @@ class Grid:
 
     @property
     def caption(self) -> str:
-        """The title, with how many of the rows are on a page."""
-        return self.title + (f"; the first {self.shown} of {len(self.rows):,}" if len(self.rows) > self.shown else "")
+        """The title, and the number of rows on a page if it does not have all."""
+        if len(self.rows) <= self.shown:
+            return self.title
+        return _("{title} (first {shown} of {rows} rows)", title=self.title, shown=self.shown, rows=len(self.rows))
 
     @property
     def filled(self) -> tuple[int, ...]:
         """The columns that have an entry on a page, counted from 0; the first and the last of many."""
         places = range(len(self.columns))
-        found = [place for place in places if any(text_of(row[place]) for row in self.first)]
-        return tuple(found if len(found) <= _MOST_COLUMNS else [*found[: _MOST_COLUMNS - 1], found[-1]])
+        filled = [place for place in places if any(text_of(row[place]) for row in self.first)]
+        return tuple(filled if len(filled) <= _MOST_COLUMNS else [*filled[: _MOST_COLUMNS - 1], filled[-1]])
 
     @property
     def is_narrow(self) -> bool:
-        """True if the rows are many and short, so that a printed page has two of them beside one another."""
+        """True if the rows are many and short, so that a printed page has two next to each other."""
         lengths = (sum(len(text_of(row[place])) for place in self.filled) for row in self.first)
         return len(self.first) > _FEW and max(lengths) <= _WIDE and len(self.filled) <= _FEW
 
@@ -141,7 +142,8 @@ class Grid:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
         columns = [
-            {"id": one.key, "name": one.name, "type": "text" if one.is_text else "value"} for one in self.columns
+            {"id": column.key, "name": column.name, "type": "text" if column.is_text else "value"}
+            for column in self.columns
         ]
         rows = [[cell.to_dict() if isinstance(cell, Cell) else cell for cell in row] for row in self.rows]
         return {"id": self.key, "title": self.title, "columns": columns, "rows": rows}
@@ -154,7 +156,7 @@ def text_of(cell: GridValue) -> str:
     return "" if cell is None else str(cell)
 
 
-_NUMBER = re.compile(r"[0-9][0-9.,]*(e[+-]?[0-9]+)?( %)?")
+_NUMBER = re.compile("[0-9][0-9.,\u202f]*(e[+-]?[0-9]+)?([ \u00a0\u202f]%)?")  # in any language
 
 
 def _is_number(cell: GridValue) -> bool:
@@ -164,11 +166,11 @@ def _is_number(cell: GridValue) -> bool:
 
 @dataclass(frozen=True)
 class Section:
-    """One question of a report, with the answer in a plain sentence before any number.
+    """A question of a report, with the answer in a plain sentence before any number.
 
-    `key` is its name in JSON and in addresses of the page. Facts and grids are followed by `notes`, paragraphs, and
-    `words`, the meaning of terms. `measure` is what to call or to give where something is not measured or not stated;
-    it is empty where all is there.
+    `key` is its name in JSON and in addresses of the page. Facts and grids are followed by `notes`, which are
+    paragraphs, and `words`, the definitions of terms. `measure` states how to obtain what is not measured or not
+    stated; it is empty if nothing is missing.
     """
 
     key: str
@@ -182,12 +184,12 @@ class Section:
 
     @property
     def shown(self) -> tuple[Grid, ...]:
-        """The tables that are on a page, the last of them where there are many."""
+        """The tables that are on a page: the last few of many."""
         return tuple(grid for grid in self.grids if grid.first)[-_MOST_GRIDS:]
 
     @property
     def is_cut(self) -> bool:
-        """True if a page has not all that its tables hold."""
+        """True if a page leaves out part of its tables."""
         wide = any(len(grid.columns) > _MOST_COLUMNS for grid in self.shown)
         return wide or any(len(grid.rows) > grid.shown > 0 for grid in self.grids) or len(self.shown) == _MOST_GRIDS
 
@@ -207,13 +209,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Sheet:
-    """One sheet of a report: the public one, or that for the board, which is **private**.
+    """A sheet of a report: the public sheet, or the board's sheet, which is **private**.
 
-    It says what is reported on (`title`), when the report was made, and by which software; then checks and sections.
+    It has the subject of the report (`title`), its date and the software that made it, then checks and sections.
     For a model with a guarantee the public sheet `decides`: exact functions of the rows, which the board's sheet adds,
-    are informative. For one without, the board's sheet decides, and the public one examines nothing that is stored.
-    `appetite` has the thresholds of the checks. `language` is the language of all text; keys, statuses and values are
-    the same in every language.
+    are informative. For a model without one the board's sheet decides, and the public sheet examines nothing that is
+    stored. `appetite` has the thresholds of the checks, and `language` is the language of all texts.
     """
 
     kind: SheetKind
@@ -224,7 +225,7 @@ class Sheet:
     sections: tuple[Section, ...]
     decides: bool = True
     appetite: Appetite = DEFAULT
-    language: Language = field(default_factory=current_language)
+    language: Language = "en"
 
     @property
     def is_private(self) -> bool:
@@ -232,69 +233,99 @@ class Sheet:
         return self.kind == "board"
 
     def by_status(self, status: Status) -> tuple[Check, ...]:
-        """Return the checks of one status; ValueError for a name that is none."""
+        """Return the checks of one status; ValueError for an unknown status."""
         if status not in STATUSES:
-            raise ArgumentError(f"status must be one of {', '.join(STATUSES)}, got another value.")
+            raise ArgumentError(f"status must be one of {', '.join(STATUSES)}, got {describe_argument(status)}.")
         return tuple(check for check in self.checks if check.status == status)
 
     @property
     def status(self) -> Status:
-        """The gravest status of the checks that a decision may use; "not_run" if only essential ones were not run.
+        """The most severe status of the checks that a decision may use; "not_run" if only essential ones were not run.
 
         A public sheet that does not decide has not examined the model, and never passes.
         """
-        usable = [one for one in self.checks if not one.informative]
-        known = {one.status for one in usable if one.status != "not_run" or one.essential}
+        usable = [check for check in self.checks if not check.informative]
+        known = {check.status for check in usable if check.status != "not_run" or check.essential}
         known |= {"not_run"} if self._leaves_decision else set[Status]()
-        found: list[Status] = [status for status in STATUSES[:-1] if status in known]
-        return found[0] if found else "not_run"
+        return next((status for status in STATUSES[:-1] if status in known), "not_run")
 
     @property
     def _leaves_decision(self) -> bool:
-        """True for a public sheet if the board's decides."""
+        """True for a public sheet if the board's sheet decides."""
         return not self.decides and not self.is_private
 
     @property
     def not_examined(self) -> tuple[str, ...]:
-        """What was not examined, in a few words each; what is essential comes first."""
+        """The titles of the checks that were not run, essential ones first."""
         with in_language(self.language):
             return self._titles("not_run")
 
     def _titles(self, status: Status) -> tuple[str, ...]:
-        """Return what the checks of a status that a decision may use are about, the essential ones first."""
-        checks = sorted(self.by_status(status), key=lambda one: not one.essential)
-        return tuple(dict.fromkeys(one.title for one in checks if not one.informative))
+        """Return the titles of the checks of a status that a decision may use, essential ones first."""
+        checks = sorted(self.by_status(status), key=lambda check: not check.essential)
+        return tuple(dict.fromkeys(check.title for check in checks if not check.informative))
 
     @property
     def leaves(self) -> Grid | None:
-        """All leaves of the model, where the page has only some."""
+        """All leaves of the model, if the page has only some."""
         grids = [grid for section in self.sections if section.key == "leaves" for grid in section.grids]
-        found = [grid for grid in grids if grid.columns[0].key == "leaf"]
-        return found[0] if found and len(found[0].rows) > MOST_SHOWN else None
+        leaves = next((grid for grid in grids if grid.columns[0].key == "leaf"), None)
+        return leaves if leaves is not None and len(leaves.rows) > MOST_SHOWN else None
 
     @property
     def verdict(self) -> str:
-        """What the checks say together, what a person has to review, and what was not examined."""
+        """The headline: which checks failed, need review or were not run, and whether to decide by this sheet."""
         with in_language(self.language):
-            return self._verdict()
+            if self._leaves_decision:
+                return " ".join((_(_BOARD_DECIDES), *self._missing()))
+            results = self._results() if self.decides else (_(_PUBLIC_DECIDES), *self._results())
+            return " ".join((*self._contradictions, *results))
 
-    def _verdict(self) -> str:
-        missing = self.not_examined
-        without = f" Not examined: {_listed(missing)}." if missing else ""
-        if self._leaves_decision:
-            return _BOARD_DECIDES + without
-        to_review = f" {_listed(self._titles('review'))}." if self.status == "review" else ""
-        verdict = _VERDICTS[self.status] + to_review + without
-        return " ".join((*self._contradictions, verdict if self.decides else f"{_PUBLIC_DECIDES} {verdict}"))
+    def _results(self) -> Iterator[str]:
+        """Yield the sentences on the results of the checks that a decision may use."""
+        failed, review = self._titles("fail"), self._titles("review")
+        if failed:
+            yield ngettext(
+                "{count} check failed: {checks}.",
+                "{count} checks failed: {checks}.",
+                len(failed),
+                **_named(failed),
+            )
+            yield _("Do not release the model as it is.")
+        elif not review:
+            yield _("All checks that were run passed.")
+        else:
+            yield _("No check failed.")
+        if review:
+            yield ngettext(
+                "{count} check needs review: {checks}.",
+                "{count} checks need review: {checks}.",
+                len(review),
+                **_named(review),
+            )
+        yield from self._missing()
+
+    def _missing(self) -> Iterator[str]:
+        """Yield the sentences on the checks that were not run."""
+        missing = self._titles("not_run")
+        if missing:
+            yield ngettext(
+                "{count} check was not run: {checks}.",
+                "{count} checks were not run: {checks}.",
+                len(missing),
+                **_named(missing),
+            )
+        if self.decides and self.status == "not_run":
+            yield _("An essential check was not run, so this sheet does not support a release.")
 
     @property
     def _contradictions(self) -> list[str]:
-        """What the rows show to be false in what the public sheet of a model with a guarantee rests on."""
-        found = {(one.key, one.status) for one in self.checks if one.informative}
-        return [sentence for case, sentence in _CONTRADICTIONS.items() if case in found]
+        """What the rows show to be false about the basis of the public sheet of a model with a guarantee."""
+        informative = {(check.key, check.status) for check in self.checks if check.informative}
+        return [_(sentence) for case, sentence in _CONTRADICTIONS.items() if case in informative]
 
     def section(self, key: str) -> Section:
-        """Return the section with this key; KeyError where there is none."""
+        """Return the section with this key; KeyError if there is none."""
         return {section.key: section for section in self.sections}[key]
 
     def number(self, key: str) -> int:
@@ -311,49 +342,45 @@ class Sheet:
             "title": self.title,
             "date": self.date.isoformat(),
             "software": self.software,
-            "language": self.language,
             "decides": self.decides,
             "status": self.status,
             "verdict": self.verdict,
             "appetite": self.appetite.stated(),
-            "not_examined": [one.key for one in self.by_status("not_run")],
+            "not_examined": [check.key for check in self.by_status("not_run")],
             "checks": [check.to_dict() for check in self.checks],
             "sections": [section.to_dict() for section in self.sections],
         }
 
 
-def _listed(titles: Sequence[str]) -> str:
-    more = [f"{len(titles) - _NAMED} more"] if len(titles) > _NAMED else []
-    return "; ".join([*titles[:_NAMED], *more])
+def _named(titles: Sequence[str]) -> dict[str, str]:
+    """Return the titles of checks as a value of a message, at most four of them."""
+    rest = len(titles) - _NAMED
+    more = [ngettext("{count} more", "{count} more", rest)] if rest > 0 else []
+    return {"checks": "; ".join([*titles[:_NAMED], *more])}
 
 
-_VERDICTS: dict[Status, str] = {
-    "fail": "A check fails: do not release the model as it is.",
-    "not_run": "No check fails, but essential ones were not run: this sheet cannot support a release.",
-    "review": "No check fails. A person has to review:",
-    "pass": "All checks that were run pass.",
-}
-_PUBLIC_DECIDES = (
-    "The public sheet decides; the guarantee does not cover a release, or a choice of a model, that depends on the "
-    "exact numbers of this sheet. The public sheet says:"
+_PUBLIC_DECIDES = N_(
+    "The public sheet decides. The guarantee does not cover a decision, such as a release or a choice between models, "
+    "that depends on the exact numbers of this sheet. Results of the public sheet:"
 )
-_BOARD_DECIDES = (
-    "This sheet has not examined what the model discloses, and cannot support a release: the model has no guarantee. "
-    "The sheet for the board has what was measured."
+_BOARD_DECIDES = N_(
+    "This sheet does not support a release: the model has no guarantee, and this sheet does not examine what the model "
+    "discloses. The measurements are on the board's sheet."
 )
 _CONTRADICTIONS: dict[tuple[str, Status], str] = {
-    ("counts", "fail"): (
-        "The rows given are not those that the model was learned from: what this sheet says of rows is of others."
+    ("counts", "fail"): N_(
+        "The given rows are not the training rows of this model, so the numbers about rows on this sheet do not "
+        "describe it."
     ),
-    ("identifiers", "fail"): (
-        "The form is wrong: a person has more rows than it states. Correct it, and make the public sheet again."
+    ("identifiers", "fail"): N_(
+        "The form is wrong: a person has more rows than it states. Correct the form and make the public sheet again."
     ),
-    ("identifiers", "review"): (
-        "A column looks like an identifier of persons with several rows: settle first how many rows a person can have, "
-        "since the public sheet rests on it."
+    ("identifiers", "review"): N_(
+        "A column looks like an identifier of persons with several rows. First settle how many rows a person can have, "
+        "because the public sheet depends on it."
     ),
 }
-_NAMED = 4  # checks of a status that a verdict names
+_NAMED = 4  # checks of a status that a headline names
 _WIDE = 45  # characters of a fact that takes up the width of a printed page
 _FEW = 5  # rows, and columns, of a table that is not set in two columns
 _LONGEST_WORD = 24  # characters of a word that a column has room for; others may be broken
@@ -371,14 +398,14 @@ def json_text(data: Mapping[str, Any]) -> str:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return a template with values; those of HTML escape them."""
+    """Return a template filled in with values, which templates of HTML escape."""
     return _templates().get_template(template).render(values)
 
 
 def section(
     key: str, facts: Iterable[SheetLine] = (), grids: Iterable[Grid] = (), *, template: str = "", **values: Any
 ) -> Section:
-    """Return a section whose sentences are those of its template with values; paragraphs have an empty line between."""
+    """Return a section with the sentences of its template; an empty line separates paragraphs."""
     module = _templates().get_template(f"{template or key}.txt").make_module(values)
     question, answer, notes, words, measure = (_paragraphs(getattr(module, part, "")) for part in _PARTS)
     return Section(
@@ -387,20 +414,22 @@ def section(
 
 
 def _paragraphs(text: str) -> tuple[str, ...]:
-    return tuple(" ".join(one.split()) for one in text.split("\n\n") if one.strip())
+    # `str.split` would remove the spaces before percent signs that must not break a line.
+    words = (re.findall(r"[^ \n]+", paragraph) for paragraph in text.split("\n\n"))
+    return tuple(" ".join(paragraph) for paragraph in words if paragraph)
 
 
 @cache
 def _templates() -> "Environment":
     folder = Path(__file__).with_name("templates")
     return templates(
-        folder, number_of=number_of, cell_text=_cell_text, text_of=text_of, line=_line, is_long=_is_long, wide=_WIDE
+        folder, cell_text=_cell_text, day=long_date, text_of=text_of, line=_line, is_long=_is_long, wide=_WIDE
     )
 
 
 def _cell_text(cell: GridValue) -> str:
     if isinstance(cell, (int, float)):
-        return f"{cell:,}" if isinstance(cell, int) else f"{cell:.3f}"
+        return number(cell) if isinstance(cell, int) else decimal(cell, 3)
     return shortened(text_of(cell)) or "–"
 
 

@@ -1,4 +1,4 @@
-"""Reports: a public sheet of what was released, and one for the board with exact functions of the rows, never mixed."""
+"""Reports: a public sheet of released values, and a separate board's sheet with exact functions of the rows."""
 
 import csv
 import errno
@@ -23,7 +23,7 @@ from hedgerow.audit import AttackRecord, AttackResult, LabelledRows, LeafRisk, R
 from hedgerow.audit.attack_record import MARK
 from hedgerow.audit.inference.overfitting import Overfit
 from hedgerow.audit.readers.columns import Features
-from hedgerow.boundary.arguments import check_choice, check_flag
+from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
 from hedgerow.evaluation.evaluation import Evaluation
@@ -42,7 +42,8 @@ from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, check_optional
 from hedgerow.schema.schema import Schema
-from hedgerow.text.language import LANGUAGES, Language, in_language
+from hedgerow.text.language import Language, _, in_language, language, number
+from hedgerow.text.messages import capitalised, describe_argument
 from hedgerow.text.values import escape_formula
 
 _ENDINGS = (".html", ".json")
@@ -50,57 +51,52 @@ _ENDINGS = (".html", ".json")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Sheets:
-    """A public sheet and, or None, one for the board, which is **private**: shown, and written beside one another."""
+    """A public sheet and, if there is one, a board's sheet, which is **private**."""
 
     public: Sheet
     board: Sheet | None
 
     def to_html(self, *, private: bool = False) -> str:
-        """Return a sheet as a page that needs nothing else: the public one, or that for the board, else ValueError."""
+        """Return the public sheet, or the board's, as a self-contained page; raises as `sheet` does."""
         return page(self.sheet(private=private))
 
     def to_json(self, *, private: bool = False) -> str:
-        """Return a sheet as JSON: the public one, or that for the board; raises as `to_html` does."""
+        """Return the public sheet, or the board's, as JSON; raises as `sheet` does."""
         return json_text(self.sheet(private=private).to_dict())
 
     @property
-    def language(self) -> Language:
-        """The language of the sheets."""
-        return self.public.language
-
-    @property
     def deciding(self) -> Sheet:
-        """The sheet by which to decide: the public one of models with a guarantee, else the board's."""
+        """The sheet by which to decide: the public sheet for models with a guarantee, else the board's sheet."""
         return self.public if self.public.decides or self.board is None else self.board
 
     def sheet(self, *, private: bool = False) -> Sheet:
-        """Return a sheet: the public one, or that for the board; ValueError if there is none for the board."""
+        """Return the public sheet or, if `private`, the board's sheet; ValueError if there is none."""
         check_flag("private", private)
         if not private:
             return self.public
         if self.board is None:
-            raise ArgumentError("expected a report with a sheet for the board, got one without; pass train=(X, y).")
+            raise ArgumentError("This report has no board's sheet; pass train=(X, y) to Report.of.")
         return self.board
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> tuple[Path, ...]:
-        """Write the public sheet, and that for the board beside it, named PRIVATE; return the files that were written.
+        """Write the public sheet and, next to it, the board's sheet with PRIVATE in its name; return the paths.
 
-        The name's ending, .html or .json, says in which form. Beside the sheet of a model of more than 10 leaves is a
-        CSV file with all of them, ``report.leaves.csv`` or ``report.PRIVATE.leaves.csv``. Nothing is replaced without
-        `force`.
+        The ending of the name, .html or .json, sets the format. For a model with more than 10 leaves, a CSV file lists
+        all of them: ``report.leaves.csv`` or ``report.PRIVATE.leaves.csv``. Existing files are replaced only if
+        `force` is True.
 
         Raises
         ------
         ValueError
-            If the name ends otherwise, or says PRIVATE.
+            If the name has another ending, or contains PRIVATE.
         OSError
             If a file exists and `force` is False, or cannot be written.
         """
         public = Path(path)
         if public.suffix.lower() not in _ENDINGS:
-            raise ArgumentError(f"{public}: expected a name that ends in {' or '.join(_ENDINGS)}.")
+            raise ArgumentError(f"{public}: the name of a report must end in {' or '.join(_ENDINGS)}.")
         if MARK in public.name:
-            raise ArgumentError(f"{public}: expected the name of the public sheet, got one that says {MARK}.")
+            raise ArgumentError(f"{public}: the name of the public sheet must not contain {MARK}.")
         render = self.to_json if public.suffix.lower() == ".json" else self.to_html
         files = {public: render()}
         files |= {} if self.board is None else {private_name(public): render(private=True)}
@@ -118,12 +114,11 @@ class Sheets:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Report(Sheets):
-    """A report on a model for a review board: the public sheet, and, **private**, the one for the board.
+    """A report on a model for a review board: a public sheet, and a board's sheet, which is **private**.
 
-    The public sheet is made of the released file and evaluation, the record of releases and the form alone; of a model
-    without a guarantee it leaves out what the model stores. The board's sheet has exact functions of the rows.
-
-    `board` is None for a private model whose rows are not given.
+    The public sheet is made only from the released model and evaluation, the record of releases and the form. For a
+    model without a guarantee it leaves out everything that the model stores. The board's sheet has exact functions of
+    the rows; `board` is None for a model with a guarantee if no rows and no attacks are given.
 
     Examples
     --------
@@ -160,54 +155,53 @@ class Report(Sheets):
         on: date | None = None,
         language: Language = "en",
     ) -> Self:
-        """Make the report of a model.
+        """Return the report on a model.
 
         Parameters
         ----------
         model : Model, fitted estimator, or any model that `hedgerow.audit.reconstruction` reads
             The model.
         form : Form, optional
-            What people state.
+            The statements of people about the model and its table.
         releases : Releases, optional
             The record of all releases of the table.
         train, test : tuple of (X, y), optional
             The training rows, and held-out rows of the same kind, for the board's sheet.
         attacks : result of an attack, AttackRecord, or sequence of them, optional
-            What attacks on the learner reached, for the board's sheet: results of `hedgerow.audit.membership`, `lira`,
-            `exact_membership` (by group, too), `exact_inference`, `one_run_epsilon` and `empirical_epsilon`, or records
-            of them (`hedgerow.audit.AttackRecord.load`).
+            Results of attacks on the learner, for the board's sheet: of `hedgerow.audit.membership`, `lira`,
+            `exact_membership` (by group, too), `exact_inference`, `one_run_epsilon` and `empirical_epsilon`, or their
+            records (`hedgerow.audit.AttackRecord.load`).
         evaluation : Evaluation, optional
-            What `hedgerow.evaluate` released about the model, for the public sheet.
+            The evaluation of the model that `hedgerow.evaluate` released, for the public sheet.
         by : sequence of str, optional
             Columns whose groups are compared. Default: the sensitive attributes of the form.
         schema, features : optional
-            For models of other libraries: as `hedgerow.audit.reconstruction` takes them.
+            For models of other libraries, as in `hedgerow.audit.reconstruction`.
         appetite : Appetite, optional
             The thresholds of the checks. Default: those of `Appetite`.
         costs, class_weight : mapping, optional
-            What errors cost, as `Model.decide` takes it, for a model of classes that was learned by costs: its expected
-            cost is then reported. Default: those of the estimator; a model's file has none.
+            The costs of errors, as in `Model.decide`, for a classifier that was learned with costs; the report then
+            states its expected cost. Default: the costs of the estimator, which are not in a model's file.
         files : tuple of FileDigest, optional
             The digests of the files that the arguments were read from, by `hedgerow.report.file_digests`.
         on : date, optional
             The date of the report. Default: today, in UTC.
         language : {"en", "de", "fr"}, default="en"
-            The language of the text. Keys, statuses and values do not depend on it.
+            The language of the sheets' text. Ids, codes, statuses and values do not depend on it.
 
         Raises
         ------
         ValueError
-            If rows do not fit the model, all held-out rows are training rows, an attack is on another learner, for
+            If the rows do not fit the model, all held-out rows are training rows, an attack is on another learner, for
             another ε or on other rows, or an argument is out of range.
         TypeError
-            If the model is none that can be read, or an argument has another type.
+            If the model cannot be read, or an argument has another type.
         """
         check_optional(releases, Releases, "a record of releases (report.Releases)", "releases")
         check_optional(on, date, "a date", "on")
-        check_choice("language", language, LANGUAGES)
         for name, rows, pair in (("train", "training", train), ("test", "held-out", test)):
             if pair is not None and not len(LabelledRows.of_pair(name, pair)):
-                raise ArgumentError(f"expected {rows} rows, got a table without rows; leave it out.")
+                raise ArgumentError(f"{name} is a table without rows; pass {rows} rows, or leave it out.")
         check_held_out(train, test)
         subject = Subject(
             model,
@@ -219,15 +213,15 @@ class Report(Sheets):
             class_weight=class_weight,
             files=files,
         )
-        found = attached(attacks, subject, train, test)
+        attached_attacks = attached(attacks, subject, train, test)
         columns = _columns(by, subject.sensitive_attributes)
-        made = on or datetime.now(UTC).date()
-        examined = _check_evaluation(evaluation, subject)
-        has_board = not subject.is_private or train is not None or test is not None or bool(found)
+        day = on or datetime.now(UTC).date()
         with in_language(language):
-            public = _public(subject, releases, examined, made)
-            board = _board(subject, public, releases, train, test, found, columns) if has_board else None
-        return cls(public, board, subject, releases, tuple(one.record for one in found))
+            public = _public(subject, releases, _check_evaluation(evaluation, subject), day)
+            if subject.is_private and train is None and test is None and not attached_attacks:
+                return cls(public, None, subject, releases)
+            board = _board(subject, public, releases, train, test, attached_attacks, columns)
+        return cls(public, board, subject, releases, tuple(attack.record for attack in attached_attacks))
 
     @property
     def files(self) -> tuple[FileDigest, ...]:
@@ -235,11 +229,11 @@ class Report(Sheets):
         return self.subject.files
 
     def __repr__(self) -> str:
-        return f"<Report on a {self.subject.kind}; {'public sheet only' if self.board is None else 'two sheets'}>"
+        return f"<Report on a {self.subject.kind}: {'public sheet only' if self.board is None else 'two sheets'}>"
 
 
 def private_name(path: Path) -> Path:
-    """Return the name of the private file beside a public one: report.PRIVATE.html beside report.html."""
+    """Return the name of the private file that belongs to a public one: report.PRIVATE.html for report.html."""
     return path.with_name(f"{path.stem}.{MARK}{path.suffix}")
 
 
@@ -257,9 +251,9 @@ def _csv(grid: Grid) -> str:
     return text.getvalue()
 
 
-def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation | None, made: date) -> Sheet:
+def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation | None, day: date) -> Sheet:
     about_model = [section("model", template="stored")]
-    found = [*card_checks.card_checks(subject, "public", releases, evaluation)]
+    checks = [*card_checks.card_checks(subject, "public", releases, evaluation)]
     risk, guessed = None, "hidden"
     if subject.is_private:
         risk, guessed = subject.leaves(), disclosure.reconstructed(subject)
@@ -271,7 +265,7 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
             leaves.leaves(subject, risk),
             disclosure.reconstruction_section(subject, guessed),
         ]
-        found += leaves.leaf_checks(subject, risk)
+        checks += leaves.leaf_checks(subject, risk)
     sections = (
         promises.identity(subject, "public"),
         promises.stated(subject, "public"),
@@ -286,9 +280,9 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
         *((promises.decision("public"),) if subject.is_private else ()),
     )
     tags = subject.tags | _given(releases=releases) | _counted(risk, guessed)
-    checks = completed(found, "public", tags | {"contents" if subject.is_private else "hidden"})
+    every = completed(checks, "public", tags | {"contents" if subject.is_private else "hidden"})
     decides, appetite = subject.is_private, subject.appetite
-    return Sheet("public", subject.title, made, SOFTWARE.words, checks, sections, decides, appetite)
+    return Sheet("public", subject.title, day, SOFTWARE.words, every, sections, decides, appetite, language())
 
 
 def _board(
@@ -338,14 +332,14 @@ def _board(
     else:
         checks = completed([*card_checks.card_checks(subject, "board", releases), *of_rows], "board", tags)
     decides, appetite = not subject.is_private, subject.appetite
-    return Sheet("board", subject.title, public.date, SOFTWARE.words, checks, sections, decides, appetite)
+    return Sheet("board", subject.title, public.date, SOFTWARE.words, checks, sections, decides, appetite, language())
 
 
 def _informative(of_rows: Sequence[Check], tags: set[str]) -> Iterator[Check]:
-    """Yield the checks of rows of a model with a guarantee, by which nobody may decide."""
-    for one in completed(of_rows, "board", tags):
-        if one in of_rows or one.key in BOARD_ONLY:
-            yield replace(one, informative=True)
+    """Yield the checks of rows of a model with a guarantee, on which no decision may depend."""
+    for check in completed(of_rows, "board", tags):
+        if check in of_rows or check.key in BOARD_ONLY:
+            yield replace(check, informative=True)
 
 
 def _of_leaves(
@@ -353,7 +347,7 @@ def _of_leaves(
 ) -> tuple[Section, tuple[Check, ...], Reconstruction | str, set[str]]:
     """Return the section on leaves, the checks of leaves, the reconstruction, and which numbers of rows are known.
 
-    The reconstruction of other rows than the training rows would say nothing: it is that of the stored counts.
+    If the given rows are not the training rows, the reconstruction uses the stored counts instead.
     """
     data = None if train is None or are_others else train[0]
     if subject.is_ensemble or subject.is_opaque:
@@ -387,8 +381,8 @@ def _given(
 
 
 def _inferred(checks: Iterable[Check]) -> set[str]:
-    """Return "attack" if a membership inference showed or excluded success: one with too few rows examined nothing."""
-    return {"attack" for one in checks if one.key in MEMBERSHIP_CHECKS and one.status != "not_run"}
+    """Return "attack" if a check showed or excluded membership inference; with too few rows it does neither."""
+    return {"attack" for check in checks if check.key in MEMBERSHIP_CHECKS and check.status != "not_run"}
 
 
 def _counted(risk: LeafRisk | None, guessed: Reconstruction | str) -> set[str]:
@@ -405,47 +399,56 @@ def _columns(by: Sequence[str] | None, sensitive: Sequence[str]) -> tuple[str, .
     if by is None:
         return tuple(sensitive)
     if isinstance(by, str) or not all(isinstance(name, str) for name in by):
-        raise ArgumentTypeError("expected a sequence of names of columns as by, got something else.")
+        raise ArgumentTypeError(f"by must be a sequence of column names, got {describe_argument(by)}.")
     return tuple(dict.fromkeys(by))
 
 
 def _check_evaluation(given: Evaluation | None, subject: Subject) -> Evaluation | None:
-    """Check that an evaluation, if any, is of the model that the report is about, and may be shown to all."""
+    """Check that an evaluation, if any, is of the model of the report, and has a guarantee."""
     check_optional(given, Evaluation, "an Evaluation", "evaluation")
     if given is None:
         return None
     if subject.released is None or subject.released.to_dict()["digest"] != given.model:
-        raise ArgumentError("expected an evaluation of this model, got one of another model.")
+        raise ArgumentError("The evaluation is of another model: it names another content digest.")
     if not given.privacy.is_private:
-        got = given.privacy.headline
-        raise ArgumentError(f"expected an evaluation with a guarantee for the public sheet, got one with {got}.")
+        headline = given.privacy.headline
+        raise ArgumentError(f"The public sheet needs an evaluation with a guarantee; this one has: {headline}.")
     return given
 
 
-def _evaluated(found: Evaluation | None) -> tuple[Section, ...]:
-    if found is None:
+def _evaluated(evaluation: Evaluation | None) -> tuple[Section, ...]:
+    if evaluation is None:
         return ()
-    about, (low, high) = found.rows()
-    facts = [SheetLine("rows", "rows", f"about {about:,} ({low:,} to {high:,})", about, (low, high))]
-    facts += [_measure_line(estimate) for estimate in found.estimates]
+    rows, (low, high) = evaluation.rows()
+    text = _("about {rows} ({low} to {high})", rows=rows, low=low, high=high)
+    facts = [SheetLine("rows", _("rows"), text, rows, (low, high))]
+    facts += [_measure_line(estimate) for estimate in evaluation.estimates]
+    scale = number(amount_text(evaluation.scale))
     facts += [
-        SheetLine("guarantee", "guarantee", found.privacy.headline),
-        SheetLine("scale", "scale of the noise on each count, in rows", amount_text(found.scale), float(found.scale)),
+        SheetLine("guarantee", _("guarantee"), evaluation.privacy.headline),
+        SheetLine("scale", _("scale of the noise on each count, in rows"), scale, float(evaluation.scale)),
     ]
     grids = []
-    if found.by is not None:
-        measures = (Column(one.key, one.name) for one in found.estimates)
-        columns = (Column("group", found.by, is_text=True), Column("rows", "rows"), *measures)
-        rows = [(name, found.rows(name)[0], *map(_measure_cell, ones)) for name, ones in found.by_group.items()]
-        grids = [Grid("by_group", f"By {found.by}", columns, tuple(rows))]
-    sentences = [found.sentences[0], *found.sentences[len(found.estimates) :]]  # others are facts beside them
-    return (section("evaluation", facts, grids, sentences=sentences),)
+    if evaluation.by is not None:
+        measures = (Column(estimate.key, estimate.name) for estimate in evaluation.estimates)
+        columns = (Column("group", evaluation.by, is_text=True), Column("rows", _("rows")), *measures)
+        lines = [
+            (name, evaluation.rows(name)[0], *map(_measure_cell, estimates))
+            for name, estimates in evaluation.by_group.items()
+        ]
+        grids = [Grid("by_group", _("By {column}", column=evaluation.by), columns, tuple(lines))]
+    # The sentences on other estimates repeat the facts.
+    sentences = [evaluation.sentences[0], *evaluation.sentences[len(evaluation.estimates) :]]
+    answer = " ".join(f"{capitalised(sentence)}." for sentence in sentences)
+    return (section("evaluation", facts, grids, answer=answer),)
 
 
 def _measure_line(estimate: Estimate) -> SheetLine:
     """Return a measure with its intervals, and the same measure of the best constant prediction."""
-    constant = "" if estimate.constant is None else f"; best constant {estimate.constant.value_text}"
-    return SheetLine(estimate.key, estimate.name, f"{estimate}{constant}", *_measured(estimate))
+    text = str(estimate)
+    if estimate.constant is not None:
+        text = _("{measure}; best constant {constant}", measure=text, constant=estimate.constant.value_text)
+    return SheetLine(estimate.key, estimate.name, text, *_measured(estimate))
 
 
 def _measure_cell(estimate: Estimate) -> Cell:
@@ -458,17 +461,17 @@ def _measured(estimate: Estimate) -> tuple[float | None, tuple[float, float] | N
 
 
 _COMPARED = ("guarantee", "length", "accuracy", "evaluation", "leaves", "membership", "attacks", "reconstruction")
-"""The keys of the sections that are compared; the length is of comparisons alone."""
-_MOST, _LONGEST_NAME = 6, 40  # models on a page, and characters of what one is called
+"""The keys of the sections that are compared; only comparisons have the length."""
+_MOST, _LONGEST_NAME = 6, 40  # models on a page, and characters of a model's name
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Sheets):
-    """What the reports on several candidates say, side by side: a public sheet, and, **private**, one for the board.
+    """The reports on several candidates side by side: a public sheet, and a board's sheet, which is **private**.
 
-    The public sheet is made of the public sheets of the reports alone, the board's of those for the board; there is one
-    if all reports have one. Each column is a model, each line a fact that one report or more states. A fact that a
-    report does not state is left blank.
+    The public sheet is made only from the public sheets of the reports, the board's sheet from their board's sheets;
+    there is one if all reports have one. Each column is a model, each line a fact. A cell is blank if the report on
+    the model does not state the fact.
 
     Examples
     --------
@@ -477,96 +480,103 @@ class Comparison(Sheets):
     >>> data = hr.datasets.load("breast_cancer")
     >>> tree = hr.PrivateTreeClassifier(epsilon=1, max_depth=2, schema=data.schema).fit(data.frame, data.labels)
     >>> card = hr.PrivateScorecardClassifier(epsilon=1, schema=data.schema).fit(data.frame, data.labels)
-    >>> found = Comparison.of({"tree": hr.Report.of(tree), "scorecard": hr.Report.of(card)})
-    >>> [column.name for column in found.public.section("guarantee").grids[0].columns]
+    >>> comparison = Comparison.of({"tree": hr.Report.of(tree), "scorecard": hr.Report.of(card)})
+    >>> [column.name for column in comparison.public.section("guarantee").grids[0].columns]
     ['', 'tree', 'scorecard']
     """
 
     @classmethod
     def of(cls, reports: Mapping[str, Report]) -> "Comparison":
-        """Compare the reports on two to six models that predict the same, by what each model is to be called.
+        """Compare the reports on two to six models that predict the same column; the keys name the models.
 
         Raises
         ------
         TypeError
-            If `reports` is no mapping of names to reports.
+            If `reports` is not a mapping of names to reports.
         ValueError
-            If they are fewer or more, a name is empty or longer than 40 characters, or the models predict other things.
+            If there are fewer or more models, a name is empty or longer than 40 characters, the models predict
+            different columns, or the reports are in different languages.
         """
-        if not isinstance(reports, Mapping) or not all(isinstance(one, Report) for one in reports.values()):
-            raise ArgumentTypeError(f"expected a mapping of names to reports, got {type(reports).__name__}.")
+        if not isinstance(reports, Mapping) or not all(isinstance(report, Report) for report in reports.values()):
+            raise ArgumentTypeError(f"reports must map names to reports, got {type(reports).__name__}.")
         if not 2 <= len(reports) <= _MOST:
-            raise ArgumentError(f"expected from 2 to {_MOST} models to compare, got {len(reports)}.")
+            raise ArgumentError(f"A comparison has 2 to {_MOST} models, got {len(reports)}.")
         if not all(isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME for name in reports):
-            raise ArgumentError(f"expected a name of 1 to {_LONGEST_NAME} characters for each model, got another.")
-        schemas = (one.subject.schema for one in reports.values())
+            raise ArgumentError(f"The name of each model must have 1 to {_LONGEST_NAME} characters.")
+        schemas = (report.subject.schema for report in reports.values())
         if len({None if schema is None else schema.label for schema in schemas}) > 1:
-            raise ArgumentError("expected models that predict the same column, got some with other labels or classes.")
-        if len({one.language for one in reports.values()}) > 1:
-            raise ArgumentError("expected reports in one language, got reports in several.")
-        boards = {name: one.board for name, one in reports.items() if one.board is not None}
-        language = next(iter(reports.values())).language
-        with in_language(language):
-            lengths = {name: _length(one.subject) for name, one in reports.items()}
-            public = {name: one if reports[name].subject.is_private else () for name, one in lengths.items()}
-            board = _sheet(boards, lengths) if len(boards) == len(reports) else None
-            return cls(_sheet({name: one.public for name, one in reports.items()}, public), board)
+            raise ArgumentError("The models must predict the same column with the same classes.")
+        languages = {report.public.language for report in reports.values()}
+        if len(languages) > 1:
+            raise ArgumentError(f"The reports must be in one language, got {', '.join(sorted(languages))}.")
+        with in_language(*languages):
+            return cls._of(reports)
+
+    @classmethod
+    def _of(cls, reports: Mapping[str, Report]) -> "Comparison":
+        boards = {name: report.board for name, report in reports.items() if report.board is not None}
+        lengths = {name: _length(report.subject) for name, report in reports.items()}
+        public = {name: lines if reports[name].subject.is_private else () for name, lines in lengths.items()}
+        board = _sheet(boards, lengths) if len(boards) == len(reports) else None
+        return cls(_sheet({name: report.public for name, report in reports.items()}, public), board)
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.public.title}; {'public sheet only' if self.board is None else 'two sheets'}>"
 
 
 def _compared(names: Iterable[str]) -> tuple[Column, ...]:
-    """Return the columns of a comparison: the lines, and each model."""
+    """Return the columns of a comparison: the names of facts, and each model."""
     return (Column("line", ""), *(Column(f"model_{i}", name) for i, name in enumerate(names, 1)))
 
 
 def _length(subject: Subject) -> tuple[SheetLine, ...]:
     sizes: dict[tuple[str, str], int | None] = {}
     if subject.released is not None:
-        sizes["attributes", "attributes that it uses"] = len(subject.released.used_attributes)
+        sizes["attributes", _("attributes that the model uses")] = len(subject.released.used_attributes)
     if subject.paths is not None:
-        sizes["leaves", "leaves"] = len(subject.paths)
-        sizes["longest_path", "conditions of the longest path"] = max(len(path) for path in subject.paths.paths)
+        sizes["leaves", _("leaves")] = len(subject.paths)
+        sizes["longest_path", _("conditions of the longest path")] = max(len(path) for path in subject.paths.paths)
     elif subject.released is not None:
-        sizes["largest_points", "largest points"] = subject.released.sizes.get("points")
-    lines = (SheetLine(*names, "" if size is None else f"{size:,}", size) for names, size in sizes.items())
-    return (SheetLine("kind", "kind of model", subject.kind), *lines)
+        sizes["largest_points", _("largest number of points")] = subject.released.sizes.get("points")
+    lines = (SheetLine(*names, "" if size is None else number(size), size) for names, size in sizes.items())
+    return (SheetLine("kind", _("kind of model"), subject.kind), *lines)
 
 
 def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, tuple[SheetLine, ...]]) -> Sheet:
     names, first = tuple(sheets), next(iter(sheets.values()))
-    sections = [_length_section(lengths) if key == "length" else _side_by_side(key, sheets) for key in _COMPARED]
-    kept = tuple(one for one in sections if one is not None)
-    whose = dict[Check, str]()  # all checks of all sheets: those of the record and the form, too
-    for one, name in ((one, name) for name, sheet in sheets.items() for one in sheet.checks):
-        whose[one] = f"{whose[one]}, {name}" if one in whose else name
-    checks = tuple(replace(one, model=name, sentence=f"{name}: {one.sentence}") for one, name in whose.items())
+    every = [_length_section(lengths) if key == "length" else _side_by_side(key, sheets) for key in _COMPARED]
+    sections = tuple(section for section in every if section is not None)
+    models = dict[Check, str]()  # the models of each check, those of the record and the form included
+    for check, name in ((check, name) for name, sheet in sheets.items() for check in sheet.checks):
+        models[check] = f"{models[check]}, {name}" if check in models else name
+    checks = tuple(replace(check, model=name, sentence=f"{name}: {check.sentence}") for check, name in models.items())
     of_all = all if first.kind == "public" else any  # the board's sheet decides as soon as one has no guarantee
     decides = of_all(sheet.decides for sheet in sheets.values())
-    return replace(first, title=" beside ".join(names), checks=checks, sections=kept, decides=decides)
+    title = _("{models} compared", models=", ".join(names))
+    return replace(first, title=title, checks=checks, sections=sections, decides=decides)
 
 
 def _side_by_side(key: str, sheets: Mapping[str, Sheet]) -> Section | None:
-    found = {name: one for name, sheet in sheets.items() for one in sheet.sections if one.key == key}
-    if not found:
+    sections = {name: section for name, sheet in sheets.items() for section in sheet.sections if section.key == key}
+    if not sections:
         return None
-    short = (Cell("in short", "answer"), *(Cell(found[name].answer if name in found else "") for name in sheets))
-    rows = (short, *_lines({name: found[name].facts if name in found else () for name in sheets}))
-    grid = Grid("side_by_side", "Side by side", _compared(sheets), rows, shown=len(rows))
-    return section(key, (), (grid,), template="compared", asked=next(iter(found.values())).question)
+    answers = (Cell(sections[name].answer if name in sections else "") for name in sheets)
+    facts = {name: sections[name].facts if name in sections else () for name in sheets}
+    rows = ((Cell(_("in short"), "answer"), *answers), *_lines(facts))
+    grid = Grid("side_by_side", _("Side by side"), _compared(sheets), rows, shown=len(rows))
+    return section(key, (), (grid,), template="compared", asked=next(iter(sections.values())).question)
 
 
 def _lines(facts: Mapping[str, Sequence[SheetLine]]) -> Iterator[tuple[Cell, ...]]:
-    """Yield a line of a comparison for each fact: its name, and what is stated of each model."""
-    by_key = [{fact.key: fact for fact in one} for one in facts.values()]
-    for key, name in {fact.key: fact.name for one in facts.values() for fact in one}.items():
-        same = [one.get(key) for one in by_key]
+    """Yield a line of a comparison for each fact: its name, and its text for each model."""
+    by_key = [{fact.key: fact for fact in of_model} for of_model in facts.values()]
+    for key, name in {fact.key: fact.name for of_model in facts.values() for fact in of_model}.items():
+        same = [of_model.get(key) for of_model in by_key]
         cells = (Cell("") if fact is None else Cell(fact.text, fact.value, fact.interval) for fact in same)
         yield (Cell(name, key), *cells)
 
 
 def _length_section(lengths: Mapping[str, tuple[SheetLine, ...]]) -> Section:
     rows = tuple(_lines(lengths))
-    grids = (Grid("side_by_side", "Side by side", _compared(lengths), rows),) if rows else ()
-    return section("length", (), grids, template="compared", asked="How much is there to read?")
+    grids = (Grid("side_by_side", _("Side by side"), _compared(lengths), rows),) if rows else ()
+    return section("length", (), grids, template="compared", asked=_("How large is each model?"))
