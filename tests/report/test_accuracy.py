@@ -11,7 +11,7 @@ import hedgerow as hr
 from hedgerow.learn import PrivateTreeClassifier
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.report import Report, Subject, accuracy
-from hedgerow.report.accuracy import measure, released_accuracy, shares_right
+from hedgerow.report.accuracy import accuracies, measure, released_accuracy
 from hedgerow.schema import Integer, Literal, OrderedLabel, Schema
 from tests.report.subjects import CARD, COUNTED, a_table, a_tree, overfitted, without_privacy
 
@@ -27,7 +27,7 @@ def counted(X, y, predict, groups):
 
 def counts(part):
     """Return the rows of a group, those that the model is right about, and those of the constant."""
-    return part.rows, *(round(share * part.rows) for share in shares_right(part))
+    return part.rows, *(round(share * part.rows) for share in accuracies(part))
 
 
 def test_groups_are_counted_row_by_row():
@@ -43,7 +43,7 @@ def test_groups_are_counted_row_by_row():
     by_age = sorted(counted(X, y, predict, bins).values())
     assert sorted(map(counts, measured.groups[0][1])) == by_age
     assert [name for name, _ in measured.groups] == ["age", "smoker"]
-    shares = [shares_right(one)[0] for one in measured.groups[0][1]]
+    shares = [accuracies(one)[0] for one in measured.groups[0][1]]
     assert shares == sorted(shares)  # the worst first
 
 
@@ -67,7 +67,7 @@ def test_labels_are_compared_as_classes():
     tree, schema = overfitted()
     values = np.arange(86).reshape(-1, 1)
     measured = measure(Subject(tree, schema=schema), (values, values[:, 0] % 2), "training", "0", [])
-    assert shares_right(measured.overall) == (1, 0.5)
+    assert accuracies(measured.overall) == (1, 0.5)
     text = DecisionTreeClassifier().fit([[0], [1]], ["a", "b"])
     pair = np.array([[0], [1], [1]]), ["a", "b", "a"]
     assert counts(measure(Subject(text), pair, "training", "a", []).overall) == (3, 2, 2)

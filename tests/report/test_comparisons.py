@@ -18,7 +18,7 @@ from hedgerow.report.comparisons import (
     Gain,
     Losses,
     Performance,
-    Words,
+    Scale,
     alarm_share,
     group_checks,
     holm,
@@ -198,7 +198,7 @@ def by_group(gains: list[np.ndarray], schema: Schema = SCHEMA, **columns: np.nda
 
 
 def about_groups(result: Performance):
-    (found,) = group_checks(result, 0, "no", Words(100.0, ".1f", " percentage points"))
+    (found,) = group_checks(result, 0, "no", Scale(100.0, ".1f", " percentage points"))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Accuracy of a model of classes on rows, by group, beside the baseline of always one class. **Private**."""
+"""Accuracy of a classifier on rows and by group, compared with always predicting one class. **Private**."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +13,15 @@ from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.report.checks import Check
 from hedgerow.report.comparisons import (
+    COMMONEST,
+    ONE_CLASS,
     PLAIN,
     Losses,
     Pair,
     Part,
     Performance,
     Role,
-    Words,
+    Scale,
     gain_check,
     group_checks,
     pairs_of,
@@ -27,29 +29,44 @@ from hedgerow.report.comparisons import (
 from hedgerow.report.contents import Column, Grid, Section, SheetLine, section
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.schema.targets import Label
+from hedgerow.text.language import N_, _, decimal, number, percent
 from hedgerow.text.values import value_text
 
-COST, PLACES = "cost", "absolute error in classes"
-COLUMNS = tuple(Column(name, name) for name in ("rows", "right", "accuracy", "baseline"))
-_POINTS = Words(100.0, ".1f", " percentage points")
+_POINTS = Scale(
+    100.0,
+    ".1f",
+    N_("{value} percentage points, 95 % interval {low} to {high}"),
+    N_("{value} percentage points"),
+)
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """Cost of a decision: as stated by a matrix, or the distance of ordered classes."""
+    """The penalty of a prediction: a stated cost, or the distance of ordered classes."""
 
-    name: str
-    matrix: Floats  # a row of the class of a line, decided for the class of a column
-    constant: int  # the class that costs least if it is always decided for, by the first rows that were given
+    is_cost: bool
+    matrix: Floats  # a row of the class of a line, predicted as the class of a column
+    constant: int  # the class that is cheapest if it is always predicted, by the first rows that were given
 
     @property
     def key(self) -> str:
-        """The id of what is counted."""
-        return "cost" if self.name == COST else "error_in_classes"
+        """The id of the penalty."""
+        return "cost" if self.is_cost else "error_in_classes"
 
     @property
     def short(self) -> str:
-        return "cost" if self.name == COST else "MAE"
+        return _("cost") if self.is_cost else "MAE"
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The names of the model's mean, the constant's mean, and the gain."""
+        if self.is_cost:
+            return N_("mean cost ({rows})"), N_("mean cost of one class ({rows})"), N_("gain in mean cost ({rows})")
+        return (
+            N_("mean absolute error in classes ({rows})"),
+            N_("mean absolute error in classes of one class ({rows})"),
+            N_("gain in mean absolute error in classes ({rows})"),
+        )
 
     def losses(self, truth: Index, predicted: Index) -> Losses:
         gains = self.matrix[:, [self.constant]] - self.matrix
@@ -60,24 +77,24 @@ class Penalty:
 def measure(
     subject: Subject, pair: Pair, role: Role, common: str, by: Sequence[str], penalties: tuple[Penalty, ...] = ()
 ) -> Performance:
-    """Return the share of rows with a wrong class, and the mean of each penalty, beside those of always one class."""
+    """Return the share of misclassified rows and the mean of each penalty, for the model and for one class."""
     LabelledRows.of(*pair)  # checks that they belong together
     truth, predicted = subject.class_words(pair[1]), subject.class_words(subject.predict(pair[0]))
     wrong = Losses.of(
         (predicted != truth).astype(np.float64), (truth != common).astype(np.float64), (-1.0, 1.0), scale=1.0
     )
     places = _places(subject, truth), _places(subject, predicted)
-    return Performance.measure(subject, pair[0], role, [wrong, *(one.losses(*places) for one in penalties)], by)
+    return Performance.measure(subject, pair[0], role, [wrong, *(penalty.losses(*places) for penalty in penalties)], by)
 
 
-def shares_right(part: Part) -> tuple[float, float]:
+def accuracies(part: Part) -> tuple[float, float]:
     """Return the accuracy of the model on a group, and the accuracy of the constant."""
     model, constant = part.means[0]
     return 1 - model, 1 - constant
 
 
 def commonest(subject: Subject, labels: Any) -> str:
-    """Return the commonest class of some labels in words, the first of equals."""
+    """Return the most common class of labels in words; ties go to the first."""
     names, codes = distinct(subject.class_words(labels))
     return names[int(np.bincount(codes).argmax())]
 
@@ -86,16 +103,16 @@ def penalties_of(subject: Subject, labels: Any) -> tuple[Penalty, ...]:
     label = None if subject.schema is None else subject.schema.label
     if not isinstance(label, Label):
         return ()
-    found = [] if subject.cost_matrix is None else [(COST, subject.cost_matrix)]
+    matrices = [] if subject.cost_matrix is None else [(True, subject.cost_matrix)]
     if label.ordered and len(label.classes) > 2:
         places = np.arange(len(label.classes), dtype=np.float64)
-        found.append((PLACES, np.abs(places[:, np.newaxis] - places)))
-    truth = _places(subject, subject.class_words(labels)) if found else []
-    return tuple(Penalty(name, matrix, int(matrix[truth].sum(axis=0).argmin())) for name, matrix in found)
+        matrices.append((False, np.abs(places[:, np.newaxis] - places)))
+    truth = _places(subject, subject.class_words(labels)) if matrices else []
+    return tuple(Penalty(is_cost, matrix, int(matrix[truth].sum(axis=0).argmin())) for is_cost, matrix in matrices)
 
 
 def _places(subject: Subject, words: Array) -> Index:
-    """Return the numbers of classes in words; 0 for all where no schema numbers them."""
+    """Return the numbers of classes in words; 0 for all if no schema numbers them."""
     label = None if subject.schema is None else subject.schema.label
     known = {value_text(value): place for place, value in enumerate(label.values if label else ())}
     return np.array([known.get(word, 0) for word in words], dtype=np.intp)
@@ -104,88 +121,105 @@ def _places(subject: Subject, words: Array) -> Index:
 def measured(
     subject: Subject, train: Pair | None, test: Pair | None, by: Sequence[str]
 ) -> tuple[Section, tuple[Check, ...]]:
-    known, penalties, found = train if train is not None else test, tuple[Penalty, ...](), list[Performance]()
+    known, penalties, results = train if train is not None else test, tuple[Penalty, ...](), list[Performance]()
     if known is not None:
         common, penalties = commonest(subject, known[1]), penalties_of(subject, known[1])
-        found = [measure(subject, *own, common, by, penalties) for own in pairs_of(train, test)]
-        found[0] = replace(found[0], constants=len(set(subject.class_words(known[1]).tolist())))
+        results = [measure(subject, *own, common, by, penalties) for own in pairs_of(train, test)]
+        results[0] = replace(results[0], constants=len(set(subject.class_words(known[1]).tolist())))
     are_missing = subject.loss == "cost" and subject.cost_matrix is None
-    reached = checks(found[-1], penalties) if found else ()
-    return measured_accuracy(found, penalties, costs_missing=are_missing), tuple(reached)
+    reached = checks(results[-1], penalties) if results else ()
+    return measured_accuracy(results, penalties, costs_missing=are_missing), tuple(reached)
 
 
 def measured_accuracy(
     measured: Sequence[Performance], penalties: Sequence[Penalty] = (), *, costs_missing: bool = False
 ) -> Section:
-    facts = [fact for one in measured for fact in _facts(one, penalties)]
-    grids = [_grid(one, place, penalties) for one in measured for place in range(len(one.groups))]
+    facts = [fact for result in measured for fact in _facts(result, penalties)]
+    grids = [_grid(result, place, penalties) for result in measured for place in range(len(result.groups))]
     values: dict[str, Any] = {"costs_missing": costs_missing, "of": "", "penalties": ()}
     for last in measured[-1:]:
         means = zip(penalties, last.overall.means[1:], strict=True)
-        shown = [{"name": one.name, "ours": f"{ours:.4g}", "base": f"{base:.4g}"} for one, (ours, base) in means]
-        values |= {"of": last.of, "penalties": shown, "gain": last.overall.gains[0].text(_POINTS)}
-        values |= dict(zip(("share", "base"), map(_percent, shares_right(last.overall)), strict=True))
+        shown = [{"is_cost": one.is_cost, "own": _short(own), "base": _short(base)} for one, (own, base) in means]
+        values |= {"of": last.rows, "penalties": shown, "gain": last.overall.gains[0].text(_POINTS)}
+        share, base = accuracies(last.overall)
+        values |= {"share": percent(share, 1), "base": percent(base, 1)}
     return section("accuracy", facts, grids, has_groups=bool(grids), has_test=len(measured) > 1, **values)
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+def _short(value: float) -> str:
+    return number(f"{value:.4g}")
 
 
-def _facts(one: Performance, penalties: Sequence[Penalty]) -> Iterator[SheetLine]:
-    (right, base), on = shares_right(one.overall), one.role
-    yield SheetLine(f"accuracy_{on}", f"accuracy on {one.of}", f"{_percent(right)} of {one.overall.rows:,}", right)
-    yield SheetLine(f"baseline_{on}", f"always the commonest class, on {one.of}", _percent(base), base)
-    gain, *by_penalty = one.overall.gains
-    name = f"gain over the commonest class, on {one.of}"
+def _facts(result: Performance, penalties: Sequence[Penalty]) -> Iterator[SheetLine]:
+    (share, base), on = accuracies(result.overall), result.role
+    text = _("{share} of {rows}", share=percent(share, 1), rows=result.overall.rows)
+    yield SheetLine(f"accuracy_{on}", _("accuracy ({rows})", rows=result.rows), text, share)
+    name = _("accuracy of the most common class ({rows})", rows=result.rows)
+    yield SheetLine(f"baseline_{on}", name, percent(base, 1), base)
+    gain, *by_penalty = result.overall.gains
+    name = _("gain in accuracy ({rows})", rows=result.rows)
     yield SheetLine(f"gain_{on}", name, gain.interval(_POINTS), gain.value, gain.ends)
-    for penalty, (ours, base), gain in zip(penalties, one.overall.means[1:], by_penalty, strict=True):
-        key = f"{penalty.key}_{on}"
-        yield SheetLine(f"mean_{key}", f"mean {penalty.name} on {one.of}", f"{ours:.4g}", ours)
-        name = f"baseline: mean {penalty.name} of always one class"
-        yield SheetLine(f"baseline_{key}", name, f"{base:.4g}", base)
-        name = f"gain over always one class: mean {penalty.name} on {one.of}"
-        yield SheetLine(f"gain_{key}", name, gain.interval(), gain.value, gain.ends)
+    for penalty, (own, base), gain in zip(penalties, result.overall.means[1:], by_penalty, strict=True):
+        key, names = f"{penalty.key}_{on}", [_(name, rows=result.rows) for name in penalty.names]
+        yield SheetLine(f"mean_{key}", names[0], _short(own), own)
+        yield SheetLine(f"baseline_{key}", names[1], _short(base), base)
+        yield SheetLine(f"gain_{key}", names[2], gain.interval(), gain.value, gain.ends)
 
 
-def _grid(one: Performance, place: int, penalties: Sequence[Penalty]) -> Grid:
-    name, groups = one.groups[place]
-    ours = [Column(f"mean_{each.key}", each.short) for each in penalties]
-    base = [Column(f"baseline_{each.key}", f"{each.short}, one class") for each in penalties]
-    more = [column for both in zip(ours, base, strict=True) for column in both]
+def _grid(result: Performance, place: int, penalties: Sequence[Penalty]) -> Grid:
+    name, groups = result.groups[place]
+    columns = [
+        Column("group", name, is_text=True),
+        Column("rows", _("rows")),
+        Column("right", _("correct")),
+        Column("accuracy", _("accuracy")),
+        Column("baseline", _("most common class")),
+    ]
+    for penalty in penalties:
+        columns.append(Column(f"mean_{penalty.key}", penalty.short))
+        columns.append(Column(f"baseline_{penalty.key}", _("{penalty}, one class", penalty=penalty.short)))
     rows = list[tuple[Any, ...]]()
     for part in groups:
-        right, constant = shares_right(part)
+        share, constant = accuracies(part)
         costs = (mean for both in part.means[1:] for mean in both)
-        rows.append((part.group, part.rows, round(right * part.rows), right, constant, *costs))
-    columns = (Column("group", name, is_text=True), *COLUMNS, *more)
-    return Grid(f"by_{place + 1}_{one.role}", f"By {name}, on {one.of}", columns, tuple(rows))
+        rows.append((part.group, part.rows, round(share * part.rows), share, constant, *costs))
+    title = _("By {column} ({rows})", column=name, rows=result.rows)
+    return Grid(f"by_{place + 1}_{result.role}", title, tuple(columns), tuple(rows))
 
 
 def checks(measured: Performance, penalties: Sequence[Penalty] = ()) -> Iterator[Check]:
-    """Yield whether the model is better than a constant by more than chance explains, and whether a group is not."""
-    overall, cost = measured.overall, next((i for i, one in enumerate(penalties) if one.name == COST), None)
+    """Yield whether the model is better than a constant by more than chance explains, overall and for each group."""
+    overall, cost = measured.overall, next((i for i, penalty in enumerate(penalties) if penalty.is_cost), None)
     if cost is None:
-        place, rule, what, words = 0, "accuracy", "the commonest class", _POINTS
-        share, base = shares_right(overall)
-        sentence = (
-            f"The model is right on {_percent(share)} of {measured.of}; always saying {what}, on {_percent(base)}."
+        place, rule, constant, scale = 0, "accuracy", COMMONEST, _POINTS
+        share, base = (percent(accuracy, 1) for accuracy in accuracies(overall))
+        sentence = _(
+            "The model predicts {share} of the rows correctly ({rows}); always predicting the most common class would "
+            "be correct for {base}.",
+            share=share,
+            rows=measured.rows,
+            base=base,
         )
     else:
-        place, rule, what, words = 1 + cost, "accuracy/cost", "always one class", PLAIN
-        share, base = overall.means[place]
-        sentence = f"On {measured.of} a row costs {share:.4g} on average; always saying one class, {base:.4g}."
-    yield gain_check(rule, sentence, measured, place, words)
-    yield from group_checks(measured, place, what, words)
+        place, rule, constant, scale = 1 + cost, "accuracy/cost", ONE_CLASS, PLAIN
+        own, base = map(_short, overall.means[place])
+        sentence = _(
+            "The mean cost of a row is {own} ({rows}); always predicting one class would cost {base}.",
+            own=own,
+            rows=measured.rows,
+            base=base,
+        )
+    yield gain_check(rule, sentence, measured, place, scale)
+    yield from group_checks(measured, place, constant, scale)
 
 
 def released_accuracy(subject: Subject) -> Section:
     """Return the section on accuracy and costs by released counts, with intervals by their noise, if it is known."""
     release = public_release(subject)
     has_counts = release is not None and release.is_histogram
-    found = {} if release is None or not has_counts else _by_counts(release, subject.cost_matrix)
-    texts = {name: _released_text(of, "g" if name.startswith("cost") else "%") for name, of in found.items()}
-    facts = [SheetLine(name, _RELEASED[name], texts[name], *found[name]) for name in found]
+    means = {} if release is None or not has_counts else _by_counts(release, subject.cost_matrix)
+    texts = {name: _released_text(mean, "g" if name.startswith("cost") else "%") for name, mean in means.items()}
+    facts = [SheetLine(name, _(_RELEASED[name]), texts[name], *means[name]) for name in means]
     values: dict[str, Any] = {name: texts.get(name) for name in _RELEASED}
     values |= {
         "has_counts": has_counts,
@@ -196,10 +230,10 @@ def released_accuracy(subject: Subject) -> Section:
 
 
 _RELEASED = {
-    "share": "accuracy on the training rows, by released counts",
-    "base": "baseline: the commonest class",
-    "cost": "mean cost on the training rows, by released counts",
-    "cost_of_constant": "baseline: mean cost of always one class",
+    "share": N_("accuracy on the training rows, by released counts"),
+    "base": N_("accuracy of the most common class, by released counts"),
+    "cost": N_("mean cost of the training rows, by released counts"),
+    "cost_of_constant": N_("mean cost of one class, by released counts"),
 }
 _Mean = tuple[float, Interval]  # by the released counts, and its 95 % interval by the noise
 
@@ -207,7 +241,7 @@ _Mean = tuple[float, Interval]  # by the released counts, and its 95 % interval 
 def _by_counts(release: LeafRelease, costs: Floats | None) -> dict[str, _Mean]:
     """Return means over the training rows by released counts; none if no count is above 0, or the noise is unknown."""
     own, classes, noise = release.counts, release.target.values, release.noise
-    predicted = np.array([classes.index(one) for one in release.predictions])
+    predicted = np.array([classes.index(prediction) for prediction in release.predictions])
     of_class = np.maximum(own, 0.0).sum(axis=0)
     if noise is None or not of_class.any():
         return {}
@@ -229,7 +263,8 @@ def _mean_by_counts(own: Integers, values: Floats, noise: CountNoise) -> _Mean:
 
 
 def _released_text(found: _Mean, form: Literal["g", "%"]) -> str:
-    mean, ends = found
+    mean, (low, high) = found
     if form == "g":
-        return f"{mean:.4g} ({ends[0]:.4g} to {ends[1]:.4g})"
-    return f"{_percent(mean)} ({100 * ends[0]:.1f} to {_percent(ends[1])})"
+        return _("{mean} ({low} to {high})", mean=_short(mean), low=_short(low), high=_short(high))
+    low_text = decimal(100 * low, 1)
+    return _("{mean} ({low} to {high})", mean=percent(mean, 1), low=low_text, high=percent(high, 1))

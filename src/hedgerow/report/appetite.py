@@ -9,14 +9,15 @@ from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
 from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.errors import ArgumentError, UnreadableError
 from hedgerow.schema.files import parse_yaml
-from hedgerow.text.messages import describe_argument
+from hedgerow.text.language import N_, _, number
+from hedgerow.text.messages import describe_argument, number_of
 from hedgerow.text.values import listed
 
 LARGEST_APPETITE = 2**16  # the most bytes of a risk appetite file
 
 
 class Threshold(NamedTuple):
-    """What a threshold means, and its bounds."""
+    """The meaning of a threshold, and its bounds."""
 
     title: str  # in a few words, for sheets
     meaning: str  # in a sentence, for the file
@@ -33,7 +34,12 @@ class ThresholdDifference(NamedTuple):
     value: float
 
     def __str__(self) -> str:
-        return f"{THRESHOLDS[self.name].title} {self.value:g} (default {self.default:g})"
+        return _(
+            "{threshold}: {value} (default {default})",
+            threshold=_(THRESHOLDS[self.name].title),
+            value=number(f"{self.value:g}"),
+            default=number(f"{self.default:g}"),
+        )
 
 
 def _threshold(default: Any, *threshold: Any) -> Any:
@@ -47,15 +53,16 @@ class Appetite:
     Parameters
     ----------
     fewest_rows : int, default=10
-        The fewest rows, or units, of a leaf or a bin that pass.
+        The smallest number of rows, or units, of a leaf or a bin that passes.
     strong_epsilon, largest_epsilon : float, default=1 and 10
-        Up to the first ε a guarantee passes; up to the second it needs review; above it fails.
+        A guarantee passes up to the first ε, needs review up to the second, and fails above it.
     dominance : float, default=0.1
-        The share to within which nobody may be able to tell the number of one row by the sum of its leaf.
+        The p % rule as a share: nobody may be able to estimate the number of one row from the sum of its leaf to within
+        this share of it.
     largest_unit : float, default=0.5
         The largest share of the persons of a leaf that one household or institution may have.
     most_guessed : float, default=0.55
-        The largest share of right guesses of membership, or AUC, that passes; guessing has 0.5.
+        The largest share of correct membership guesses, or AUC, that passes; guessing has 0.5.
     largest_deficit : float, default=0.1
         The largest deficit of a group, compared with a constant prediction, that passes: in accuracy, or as a share of
         the constant's mean cost or error.
@@ -73,40 +80,46 @@ class Appetite:
 
     fewest_rows: int = _threshold(
         FEWEST_SAFE_ROWS,
-        "fewest rows of a leaf",
-        "Fewest rows, or units, of a leaf or a bin that pass. A whole number.",
+        N_("smallest number of rows of a leaf"),
+        "Smallest number of rows, or units, of a leaf or a bin that passes. A whole number.",
         1,
         1_000_000,
         True,
     )
-    strong_epsilon: float = _threshold(1, "epsilon that passes", "Largest epsilon of a guarantee that passes.", 0, 1000)
+    strong_epsilon: float = _threshold(
+        1, N_("largest epsilon that passes"), "Largest epsilon of a guarantee that passes.", 0, 1000
+    )
     largest_epsilon: float = _threshold(
-        10, "epsilon that fails above", "Largest epsilon of a guarantee that needs review; a larger one fails.", 0, 1000
+        10,
+        N_("epsilon above which the guarantee fails"),
+        "Largest epsilon of a guarantee that needs review; a larger one fails.",
+        0,
+        1000,
     )
     dominance: float = _threshold(
         0.1,
-        "dominance of one row",
-        "p % rule, as a share: others may not be able to tell a row's number to within this share of it.",
+        N_("dominance of one row"),
+        "p % rule, as a share: others must not be able to estimate a row's number to within this share of it.",
         0,
         1,
     )
     largest_unit: float = _threshold(
         0.5,
-        "share of one household or institution",
+        N_("share of one household or institution"),
         "Largest share of the persons of a leaf that one household or institution may have.",
         0,
         1,
     )
     most_guessed: float = _threshold(
         0.55,
-        "success of a membership attack",
+        N_("success of a membership attack"),
         "Largest share of correct membership guesses, or AUC of an attack, that passes. Guessing has 0.5.",
         0.5,
         1,
     )
     largest_deficit: float = _threshold(
         0.1,
-        "deficit of a group",
+        N_("deficit of a group"),
         "Largest deficit of a group, compared with a constant prediction, that passes: in accuracy, or as a share of "
         "the constant's mean cost or error.",
         0,
@@ -117,8 +130,8 @@ class Appetite:
         for name, threshold in THRESHOLDS.items():
             _check(name, getattr(self, name), threshold)
         if self.strong_epsilon > self.largest_epsilon:
-            got = f"got {self.strong_epsilon:g} and {self.largest_epsilon:g}"
-            raise ArgumentError(f"expected strong_epsilon of a risk appetite to be at most largest_epsilon, {got}.")
+            values = f"{self.strong_epsilon:g} and {self.largest_epsilon:g}"
+            raise ArgumentError(f"strong_epsilon must be at most largest_epsilon in a risk appetite, got {values}.")
 
     @property
     def differences(self) -> tuple[ThresholdDifference, ...]:
@@ -132,7 +145,7 @@ class Appetite:
 
     def stated(self) -> dict[str, Any]:
         """Return the thresholds as JSON-ready data, with those that differ from the default."""
-        return {"thresholds": self.to_dict(), "differences": [one._asdict() for one in self.differences]}
+        return {"thresholds": self.to_dict(), "differences": [difference._asdict() for difference in self.differences]}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the thresholds as JSON-ready data."""
@@ -140,16 +153,17 @@ class Appetite:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Return the risk appetite that plain data state; thresholds that are missing or null have their default.
+        """Return the risk appetite of a mapping; thresholds that are missing or null have their default.
 
-        ValueError if the data are no mapping, or have an unknown name or a threshold out of bounds.
+        ValueError if the data are not a mapping, or have an unknown name or a threshold out of bounds.
         """
         if not isinstance(data, dict):
-            raise ArgumentError(f"expected a risk appetite with thresholds, got a {type(data).__name__}.")
+            raise ArgumentError(f"A risk appetite must be a mapping of thresholds, got {type(data).__name__}.")
         unknown = sum(name not in THRESHOLDS for name in data)
         if unknown:  # not quoted: another file, such as a table, may have been given
             known = listed(tuple(THRESHOLDS), len(THRESHOLDS))
-            raise ArgumentError(f"expected thresholds of a risk appetite ({known}), got {unknown} unknown names.")
+            names = number_of(unknown, "unknown name")
+            raise ArgumentError(f"A risk appetite has the thresholds {known}; this one has {names}.")
         return cls(**{name: value for name, value in data.items() if value is not None})
 
     @classmethod
@@ -159,7 +173,7 @@ class Appetite:
         Raises
         ------
         ValueError
-            If the file is larger than 64 KiB, is not YAML, or states no risk appetite; see `from_dict`.
+            If the file is larger than 64 KiB, is not YAML, or is not a risk appetite; see `from_dict`.
         OSError
             If the file cannot be read.
         """
@@ -173,18 +187,18 @@ class Appetite:
         return cls.from_dict({} if data is None else data)
 
 
-THRESHOLDS: dict[str, Threshold] = {one.name: one.metadata["threshold"] for one in fields(Appetite)}
+THRESHOLDS: dict[str, Threshold] = {entry.name: entry.metadata["threshold"] for entry in fields(Appetite)}
 """The thresholds of a risk appetite by name, each with its meaning and its bounds."""
-_DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Appetite)}
+_DEFAULTS: dict[str, Any] = {entry.name: entry.default for entry in fields(Appetite)}
 
 
 def _check(name: str, value: object, threshold: Threshold) -> None:
     if isinstance(value, bool) or not isinstance(value, int if threshold.is_whole else (int, float)):
-        what = "a whole number" if threshold.is_whole else "a number"
-        raise ArgumentError(f"expected {what} as {name} of a risk appetite, got a {type(value).__name__}.")
+        kind = "a whole number" if threshold.is_whole else "a number"
+        raise ArgumentError(f"{name} of a risk appetite must be {kind}, got {type(value).__name__}.")
     if not threshold.low <= value <= threshold.high:
-        bounds = f"from {threshold.low:,} to {threshold.high:,}"
-        raise ArgumentError(f"expected {name} of a risk appetite {bounds}, got {describe_argument(value)}.")
+        bounds = f"{threshold.low:,} to {threshold.high:,}"
+        raise ArgumentError(f"{name} of a risk appetite must be in {bounds}, got {describe_argument(value)}.")
 
 
 DEFAULT = Appetite()

@@ -20,17 +20,17 @@ from hedgerow.text.values import printable
 
 TableMatch = Literal["training", "all", "made", "not_compared"]
 _MOST_ATTACKS = 20
-_FEWEST_HELD_OUT = 20  # rows that are all among the training rows: fewer may be so by chance
+_FEWEST_HELD_OUT = 20  # held-out rows: fewer may all be among the training rows by chance
 _IN_WORDS = ("text", "as_stated")  # mechanisms of cards that were not made by a fit
 
 
 @dataclass(frozen=True)
 class Attached:
-    """An attack whose learner is the one of the model, and the table that it was carried out on. **Private**."""
+    """An attack on the learner of the model, with the table that was attacked. **Private**."""
 
     record: AttackRecord
     table: TableMatch
-    result: object = None  # what was given
+    result: object = None  # as given
 
     @property
     def kind(self) -> AttackKind:
@@ -50,14 +50,14 @@ def attached(attacks: object, subject: Subject, train: Pair | None, test: Pair |
     ValueError
         If an attack is on another learner, for another ε, or on other rows.
     TypeError
-        If one is no result of an attack.
+        If an element is not a result of an attack.
     """
     given: Sequence[object] = () if attacks is None else attacks if isinstance(attacks, list | tuple) else (attacks,)
     if len(given) > _MOST_ATTACKS:
-        raise ArgumentError(f"expected at most {_MOST_ATTACKS} attacks, got {len(given)}.")
+        raise ArgumentError(f"A report takes at most {_MOST_ATTACKS} attacks, got {len(given)}.")
     records = tuple(map(record_of, given))
     if any(record in records[:place] for place, record in enumerate(records)):
-        raise ArgumentError("expected different attacks, got the same one twice; its chance would be counted twice.")
+        raise ArgumentError("The same attack was given twice; each attack must be given once.")
     for record in records:
         _check_learner(record.subject, subject)
     return tuple(
@@ -67,7 +67,7 @@ def attached(attacks: object, subject: Subject, train: Pair | None, test: Pair |
 
 
 def check_held_out(train: Pair | None, test: Pair | None) -> None:
-    """Check that held-out rows are not the training rows again, of which they would make a perfect comparison.
+    """Check that held-out rows are not training rows, which would hide all overfitting.
 
     If at least half of the training rows are different from all others, 20 new rows are all among them by chance with a
     probability of about one in a million.
@@ -77,8 +77,10 @@ def check_held_out(train: Pair | None, test: Pair | None) -> None:
     ours, others = (_row_counts(pair) for pair in (train, test))
     single = sum(rows == 1 for rows in ours.values())
     if others and others <= ours and 2 * single >= ours.total():
-        problem = "expected held-out rows (test=, --test) that the model was not learned from"
-        raise ArgumentError(f"{problem}, got rows that are all among the training rows.")
+        raise ArgumentError(
+            "All held-out rows (test=, --test) are among the training rows; pass rows that the model was not learned "
+            "from."
+        )
 
 
 def _row_counts(pair: Pair) -> Counter[str]:
@@ -100,8 +102,8 @@ def _check_learner(attacked: AttackSubject, subject: Subject) -> None:
     facts = [*_card_facts(attacked, subject), *_estimator_facts(attacked, subject)]
     for fact in facts:
         if fact.of_model != fact.of_attack:
-            wanted = f"expected attacks on the learner of this model, with {fact.name} = {fact.of_model}"
-            raise ArgumentError(f"{wanted}; got an attack with {fact.name} = {printable(fact.of_attack)}.")
+            model, attack = f"{fact.name} = {fact.of_model}", f"{fact.name} = {printable(fact.of_attack)}"
+            raise ArgumentError(f"The attack is on another learner, with {attack}; this model has {model}.")
 
 
 def _card_facts(attacked: AttackSubject, subject: Subject) -> Iterator[_Fact]:
@@ -136,7 +138,7 @@ def _amount(amount: Fraction | None) -> str:
 
 
 def _estimator_facts(attacked: AttackSubject, subject: Subject) -> Iterator[_Fact]:
-    """Yield the class and the parameters of the estimator, if the report is given one and no file."""
+    """Yield the class and the parameters of the estimator, if the report is on an estimator and not on a file."""
     if not callable(getattr(subject.model, "get_params", None)):
         return
     own = learner_facts(subject.model)
@@ -149,7 +151,7 @@ def _estimator_facts(attacked: AttackSubject, subject: Subject) -> Iterator[_Fac
 
 
 def _table(record: AttackRecord, subject: Subject, train: Pair | None, test: Pair | None) -> TableMatch:
-    """Return which rows were attacked; ArgumentError if they are others than those of the report."""
+    """Return which rows were attacked; ArgumentError if they are not the rows of the report."""
     if record.kind == "empirical":
         return "made"
     schema = None if record.subject.schema is None else subject.schema
@@ -163,5 +165,8 @@ def _table(record: AttackRecord, subject: Subject, train: Pair | None, test: Pai
         return "training"
     if len(pairs) > 1 and tables_digest(pairs, schema) in record.subject.tables:
         return "all"
-    expected = "expected an attack on the training rows, or on training rows and held-out rows together"
-    raise ArgumentError(f"{expected}; got one on {number_of(record.subject.rows, 'row')} of another table.")
+    raise ArgumentError(
+        f"The attack is on another table ({number_of(record.subject.rows, 'row')}); it must be on the training rows, "
+        f"or on "
+        "training rows and held-out rows together."
+    )

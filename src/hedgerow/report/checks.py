@@ -13,7 +13,14 @@ SheetKind = Literal["public", "board"]  # the public sheet, or the board's sheet
 Interval = tuple[float, float]
 Status = Literal["fail", "not_run", "review", "pass", "not_applicable"]
 """The status of a check: ``not_run`` if what it needs was not given, ``not_applicable`` if the model cannot fail it."""
-STATUSES: tuple[Status, ...] = ("fail", "not_run", "review", "pass", "not_applicable")  # the gravest first
+STATUSES: tuple[Status, ...] = ("fail", "not_run", "review", "pass", "not_applicable")  # the most severe first
+STATUS_NAMES: dict[Status, str] = {
+    "fail": N_("failed"),
+    "not_run": N_("not run"),
+    "review": N_("needs review"),
+    "pass": N_("passed"),
+    "not_applicable": N_("not applicable"),
+}
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class Check:
 
     @property
     def rank(self) -> int:
-        """The place of its status among all, the gravest first."""
+        """The place of its status, the most severe first."""
         return STATUSES.index(self.status)
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,9 +144,7 @@ NEEDS: dict[str, str] = {
 """What checks need, and how it is given; a check that lacks it is not run and states it."""
 
 CATALOGUE: dict[str, Kind] = {
-    "guarantee": Kind(
-        N_("privacy guarantee"), N_("The privacy card states a guarantee."), essential=(_GUARANTEE,)
-    ),
+    "guarantee": Kind(N_("privacy guarantee"), N_("The privacy card states a guarantee."), essential=(_GUARANTEE,)),
     "rows-per-person": Kind(
         N_("number of rows per person"),
         N_("The guarantee covers all rows of a person."),
@@ -272,16 +277,12 @@ CATALOGUE: dict[str, Kind] = {
         _ESSENTIAL,
         _BOARD,
     ),
-    "attack-membership": _attack(
-        N_("membership inference over random splits"), _NO_BETTER, "membership-attack"
-    ),
+    "attack-membership": _attack(N_("membership inference over random splits"), _NO_BETTER, "membership-attack"),
     "attack-lira": _attack(N_("membership inference by refits"), _NO_BETTER, "lira-attack"),
     "attack-lira-rows": _attack(
         N_("rows that refits distinguish"), N_("Refits do not distinguish any row."), "lira-attack"
     ),
-    "attack-exact-membership": _attack(
-        N_("optimal membership inference"), _NO_LOSS, "exact-membership-attack"
-    ),
+    "attack-exact-membership": _attack(N_("optimal membership inference"), _NO_LOSS, "exact-membership-attack"),
     "attack-exact-inference": _attack(
         N_("optimal inference among candidates"),
         N_("The probability of a correct guess is not above what epsilon permits."),
@@ -340,9 +341,7 @@ _ENTITIES = N_(
 )
 _GROUP_PRIVACY = N_("group privacy: Vadhan, The Complexity of Differential Privacy (2017), Lemma 2.2")
 _P_RATIO = N_("the p % rule: safe_pratio_p of ACRO, 0.1; Hundepool et al., Statistical Disclosure Control (2012)")
-_CLASSES = N_(
-    "class disclosure: Hundepool et al., Statistical Disclosure Control (2012); SACRO-ML's structural attack"
-)
+_CLASSES = N_("class disclosure: Hundepool et al., Statistical Disclosure Control (2012); SACRO-ML's structural attack")
 _HOLM = N_("Holm (1979): sign tests of all rows; a false alarm rate of 1 % for all attacks together")
 _STEINKE = "Steinke, Nasr and Jagielski, Privacy Auditing with One (1) Training Run (NeurIPS 2023)"
 _JAGIELSKI = "Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning (NeurIPS 2020)"

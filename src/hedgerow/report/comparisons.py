@@ -1,4 +1,4 @@
-"""Comparisons of a model with a constant on the same rows, overall and by group, and what chance explains of them."""
+"""Comparisons of a model with a constant prediction on the same rows, overall and by group, and their tests."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,26 +12,30 @@ from scipy.stats import t as student
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import Clusters
 from hedgerow.boundary.arrays import Floats, Mask
-from hedgerow.report.checks import Check, Status, check
+from hedgerow.report.checks import Check, Status, check, rows_text
 from hedgerow.report.subject import Subject
 from hedgerow.tables.frames import Table
-from hedgerow.text.messages import number_of
+from hedgerow.text.language import N_, _, ngettext, number
 from hedgerow.text.values import shown_text
 
 Pair = tuple[Any, Any]  # Rows without the target, and the target
 Role = Literal["training", "held_out"]
-ROWS: dict[Role, str] = {"training": "training rows", "held_out": "held-out rows"}  # which rows they are, in words
+_ROWS: dict[Role, str] = {"training": N_("training rows"), "held_out": N_("held-out rows")}
+_WEIGHTED_ROWS: dict[Role, str] = {
+    "training": N_("training rows, each counted once"),
+    "held_out": N_("held-out rows, each counted once"),
+}
 CONFIDENCE = 0.95
 FALSE_ALARMS = 0.05
-"""The largest probability that chance alone flags, or supports, a model: all checks of a sheet together."""
+"""The largest probability that chance alone flags, or supports, a model, for all checks of a sheet together."""
 ALARM_SHARES = {
     "accuracy": Fraction(1, 2),
     "groups": Fraction(1, 5),
     "separation": Fraction(1, 10),
     "attacks": Fraction(1, 5),
 }
-"""The share of the false alarms that each check may cause; a fixed one, so that no check depends on the others."""
-ON_ITS_OWN_ROWS = " It was learned from these rows, which the test does not allow for: measure it on held-out rows."
+"""The share of the false alarms that each check may cause: fixed, so that no check depends on another."""
+_ON_ITS_OWN_ROWS = N_("The model was learned from these rows, so the test is not valid: measure it on held-out rows.")
 Verdict = Literal["better", "unclear", "worse"]
 
 
@@ -51,18 +55,23 @@ def holm(p_values: Sequence[float], alarm: float) -> list[bool]:
     return rejected.tolist()
 
 
-class Words(NamedTuple):
-    """The form of a difference in sentences."""
+class Scale(NamedTuple):
+    """The notation of a difference: its factor, its format, and the message for it with its interval."""
 
-    scale: float = 1.0
+    factor: float = 1.0
     form: str = ".4g"
-    unit: str = ""
+    message: str = N_("{value}, 95 % interval {low} to {high}")
+    amount: str = "{value}"
 
     def number(self, value: float) -> str:
-        return f"{self.scale * value:{self.form}}".replace("-", "−")
+        return number(f"{self.factor * value:{self.form}}").replace("-", "−")
+
+    def text(self, value: float) -> str:
+        """Return a difference with its unit."""
+        return _(self.amount, value=self.number(value))
 
 
-PLAIN = Words()
+PLAIN = Scale()
 
 
 @dataclass(frozen=True)
@@ -107,22 +116,24 @@ class Gain:
 
     @property
     def verdict(self) -> Verdict:
-        """The model is better, or worse, than chance explains; or neither is shown."""
+        """Whether the model is better or worse by more than chance explains; "unclear" if neither is shown."""
         return "better" if self.low > 0 else "worse" if self.high < 0 else "unclear"
 
-    def interval(self, words: Words = PLAIN) -> str:
+    def interval(self, scale: Scale = PLAIN) -> str:
         """Return the difference and its interval."""
-        value, low, high = map(words.number, (self.value, self.low, self.high))
-        return f"{value}{words.unit}, 95 % interval {low} to {high}"
+        value, low, high = map(scale.number, (self.value, self.low, self.high))
+        return _(scale.message, value=value, low=low, high=high)
 
-    def text(self, words: Words = PLAIN) -> str:
+    def text(self, scale: Scale = PLAIN) -> str:
         """Return the verdict in a sentence, with the difference and its interval."""
-        amount = self.interval(words)
-        return {
-            "better": f"The model is better than chance explains (gain {amount}).",
-            "unclear": f"No difference is shown (gain {amount}): chance can explain it.",
-            "worse": f"The model is worse than chance explains (gain {amount}).",
-        }[self.verdict]
+        return _(_VERDICTS[self.verdict], gain=self.interval(scale))
+
+
+_VERDICTS: dict[Verdict, str] = {
+    "better": N_("The model is better by more than chance explains (gain {gain})."),
+    "unclear": N_("Chance alone can explain the difference (gain {gain})."),
+    "worse": N_("The model is worse by more than chance explains (gain {gain})."),
+}
 
 
 class _Mean(NamedTuple):
@@ -137,7 +148,7 @@ class _Mean(NamedTuple):
         """`extreme` is the difference of each row of the extreme unit, and their number.
 
         If units may have `most` rows each and it is not known which, the variance and the degrees of freedom are those
-        of units of so many equal rows.
+        of units of `most` equal rows.
         """
         difference, size = extreme
         sums, rows = np.append(sums, size * difference), np.append(rows, float(size))
@@ -160,8 +171,8 @@ class Losses:
 
     model: Floats
     constant: Floats
-    ends: tuple[float, float]  # the worst and the best that the model can spare a row, or spares one of these
-    scale: float  # the loss of which a share is a deficit to report
+    ends: tuple[float, float]  # the smallest and the largest gain that a row can have, or that these rows have
+    scale: float  # the loss by which a deficit is measured
 
     @classmethod
     def of(cls, model: Floats, constant: Floats, ends: tuple[float, float] | None = None, scale: float = 0.0) -> Self:
@@ -186,14 +197,14 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Performance:
-    """Losses of a model on all of some rows, and in the groups of some columns."""
+    """Losses of a model on some rows, overall and in the groups of some columns."""
 
     role: Role
-    of: str  # which rows they are, in words
+    rows: str  # the rows in words
     overall: Part
-    groups: tuple[tuple[str, tuple[Part, ...]], ...]  # for each column, its groups, the largest first loss first
+    groups: tuple[tuple[str, tuple[Part, ...]], ...]  # for each column, its groups by falling first loss
     limits: tuple[float, ...]  # the largest deficit in each loss that a group may have
-    constants: int = 1  # of which these same rows chose the best
+    constants: int = 1  # the number of constant predictions from which these rows chose the best
 
     @classmethod
     def measure(cls, subject: Subject, X: Any, role: Role, losses: Sequence[Losses], by: Sequence[str]) -> Self:
@@ -201,19 +212,21 @@ class Performance:
 
         def part(group: str, inside: Mask, confidence: float) -> Part:
             own, means, gains = clusters.inside(inside), list[tuple[float, float]](), list[Gain]()
-            for one in losses:
-                model, constant = one.model[inside], one.constant[inside]
+            for loss in losses:
+                model, constant = loss.model[inside], loss.constant[inside]
                 means.append((float(model.mean()), float(constant.mean())))
-                gains.append(Gain.of(constant - model, own, one.ends, confidence=confidence))
+                gains.append(Gain.of(constant - model, own, loss.ends, confidence=confidence))
             return Part(group, inside, tuple(means), tuple(gains))
 
         groups = {name: _filled(*groups_of(table, subject.schema, name)) for name in by}
         together = 1 - (1 - CONFIDENCE) / max(sum(map(len, groups.values())), 1)  # Bonferroni: intervals hold at once
         parts = ((name, (part(*own, together) for own in of_column)) for name, of_column in groups.items())
-        ordered = ((name, tuple(sorted(own, key=lambda each: -each.means[0][0]))) for name, own in parts)
+        ordered = ((name, tuple(sorted(own, key=lambda group: -group.means[0][0]))) for name, own in parts)
         whole = part("all rows", np.ones(len(table), dtype=bool), CONFIDENCE)
-        limits = tuple(subject.appetite.largest_deficit * one.scale for one in losses)
-        return cls(role, subject.called(ROWS[role]), whole, tuple(ordered), limits)
+        limits = tuple(subject.appetite.largest_deficit * loss.scale for loss in losses)
+        # The model of weighted rows is tried on rows that count alike.
+        names = _WEIGHTED_ROWS if subject.schema is not None and subject.schema.weight is not None else _ROWS
+        return cls(role, _(names[role]), whole, tuple(ordered), limits)
 
 
 def clusters_of(subject: Subject, X: Any) -> Clusters:
@@ -233,22 +246,84 @@ def _filled(names: Sequence[Any], codes: Any) -> list[tuple[str, Mask]]:
     return [(name, inside) for name, inside in groups if inside.any()]
 
 
-def gain_check(rule: str, sentence: str, measured: Performance, place: int, words: Words) -> Check:
+def gain_check(rule: str, sentence: str, measured: Performance, place: int, scale: Scale) -> Check:
     """Return whether the model is better than a constant by more than chance explains, in the loss at a place.
 
-    On the rows that the model was learned from, being better supports nothing: the check is not run. Differential
-    privacy does not change that: learned from labels that are noise alone, trees of ε = 0.3 are better than the
-    commonest class by a test on their own rows in a quarter of the fits.
+    Being better on the rows that the model was learned from supports nothing: the check is then not run. Differential
+    privacy does not change that: learned from labels that are noise alone, trees of ε = 0.3 are better than the most
+    common class by a test on their own rows in a quarter of the fits.
     """
     gain, is_held_out = measured.overall.gains[place], measured.role == "held_out"
     is_better = gain.verdict == "better"
     status: Status = "review" if not is_better else "pass" if is_held_out else "not_run"
-    advice = ON_ITS_OWN_ROWS if is_better and not is_held_out else ""
-    return check(rule, status, f"{sentence} {gain.text(words)}{advice}", gain.value, interval=gain.ends, limit=0)
+    sentences = [sentence, gain.text(scale), *([_(_ON_ITS_OWN_ROWS)] if is_better and not is_held_out else [])]
+    return check(rule, status, " ".join(sentences), gain.value, interval=gain.ends, limit=0)
 
 
-def group_checks(measured: Performance, place: int, what: str, words: Words) -> Iterator[Check]:
-    """Yield whether a group is served worse than by a constant, by more than chance explains for all groups together.
+class Constant(NamedTuple):
+    """The sentences on groups that compare a model with one kind of constant prediction."""
+
+    worse: tuple[str, str]
+    not_shown: str
+
+
+COMMONEST = Constant(
+    (
+        N_(
+            "For {count} group the model is worse than always predicting the most common class: for example {group} "
+            "(gain {gain}, for all groups together)."
+        ),
+        N_(
+            "For {count} groups the model is worse than always predicting the most common class: for example {group} "
+            "(gain {gain}, for all groups together)."
+        ),
+    ),
+    N_("For no group is the model shown to be worse than always predicting the most common class."),
+)
+ONE_CLASS = Constant(
+    (
+        N_(
+            "For {count} group the model is worse than always predicting one class: for example {group} (gain {gain}, "
+            "for all groups together)."
+        ),
+        N_(
+            "For {count} groups the model is worse than always predicting one class: for example {group} (gain {gain}, "
+            "for all groups together)."
+        ),
+    ),
+    N_("For no group is the model shown to be worse than always predicting one class."),
+)
+MEDIAN = Constant(
+    (
+        N_(
+            "For {count} group the model is worse than always predicting the median: for example {group} (gain {gain}, "
+            "for all groups together)."
+        ),
+        N_(
+            "For {count} groups the model is worse than always predicting the median: for example {group} (gain "
+            "{gain}, "
+            "for all groups together)."
+        ),
+    ),
+    N_("For no group is the model shown to be worse than always predicting the median."),
+)
+MEAN = Constant(
+    (
+        N_(
+            "For {count} group the model is worse than always predicting the mean: for example {group} (gain {gain}, "
+            "for all groups together)."
+        ),
+        N_(
+            "For {count} groups the model is worse than always predicting the mean: for example {group} (gain {gain}, "
+            "for all groups together)."
+        ),
+    ),
+    N_("For no group is the model shown to be worse than always predicting the mean."),
+)
+
+
+def group_checks(measured: Performance, place: int, constant: Constant, scale: Scale) -> Iterator[Check]:
+    """Yield whether the model is worse than a constant for a group, by more than chance explains for all together.
 
     If no group is shown to be worse, the check passes if it excludes a deficit beyond the limit for every group; else
     the groups are too small, and it is not run. Its value is the gain of the group whose interval ends lowest.
@@ -256,23 +331,36 @@ def group_checks(measured: Performance, place: int, what: str, words: Words) -> 
     named = [(f"{name} = {part.group}", part.rows, part.gains[place]) for name, own in measured.groups for part in own]
     if not named:
         return
-    limit, constant = measured.limits[place], f"served worse than by always saying {what}"
-    rejected = holm([gain.p_worse for *_, gain in named], alarm_share("groups") / measured.constants)
-    worse = [one for one, is_worse in zip(named, rejected, strict=True) if is_worse]
-    few = [one for one in named if one[2].low < -limit]
-    name, rows, gain = min(worse or named, key=lambda one: one[2].low)
-    most = f"{words.number(limit)}{words.unit}"
+    limit = measured.limits[place]
+    rejected = holm([gain.p_worse for *_name, gain in named], alarm_share("groups") / measured.constants)
+    worse = [group for group, is_worse in zip(named, rejected, strict=True) if is_worse]
+    few = [group for group in named if group[2].low < -limit]
+    name, rows, gain = min(worse or named, key=lambda group: group[2].low)
+    most = scale.text(limit)
     if worse:
-        status, are = "review", "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
-        sentence = f"{are} {constant}, such as {name} (gain {gain.interval(words)}, all groups together)."
+        status: Status = "review"
+        sentences = [
+            _(constant.worse[len(worse) > 1], count=len(worse), group=name, gain=gain.interval(scale)),
+        ]
     elif few:
-        needed = f"; about {ceil(rows * (gain.low / limit) ** 2):,} would do" if limit else ""
-        are = f"{len(few)} of {number_of(len(named), 'group')} {'has' if len(few) == 1 else 'have'} too few rows"
-        amount = f"a deficit of {most}, such as {name} with {number_of(rows, 'row')}"
-        status, sentence = "not_run", f"No group is shown to be {constant}, but {are} to exclude {amount}{needed}."
+        status, sentences = "not_run", [_(constant.not_shown), _too_few(few, len(named), most, name, rows)]
+        if limit:
+            sentences.append(_("About {rows} rows would suffice.", rows=ceil(rows * (gain.low / limit) ** 2)))
     else:
         status = "pass" if measured.role == "held_out" else "not_run"
-        amount = f"a deficit of more than {words.number(max(-gain.low, 0.0))}{words.unit} is excluded"
-        sentence = f"No group is shown to be {constant}; {amount} (95 % for all groups together)."
-        sentence += "" if status == "pass" else ON_ITS_OWN_ROWS
-    yield check("groups", status, sentence, gain.value, interval=gain.ends, limit=-limit, most=most)
+        deficit = scale.text(max(-gain.low, 0.0))
+        excluded = _("A deficit of more than {deficit} is excluded (95 % for all groups together).", deficit=deficit)
+        sentences = [_(constant.not_shown), excluded, *([] if status == "pass" else [_(_ON_ITS_OWN_ROWS)])]
+    yield check("groups", status, " ".join(sentences), gain.value, interval=gain.ends, limit=-limit, most=most)
+
+
+def _too_few(few: Sequence[Any], groups: int, most: str, name: str, rows: int) -> str:
+    return ngettext(
+        "{count} of {groups} groups has too few rows to exclude a deficit of {most}: for example {name} with {rows}.",
+        "{count} of {groups} groups have too few rows to exclude a deficit of {most}: for example {name} with {rows}.",
+        len(few),
+        groups=groups,
+        most=most,
+        name=name,
+        rows=rows_text(rows),
+    )

@@ -105,8 +105,9 @@ class Grid:
         shown: int = MOST_SHOWN,
     ) -> Self:
         """Return a table by its columns, each with its cells; `order` has the places of the rows."""
-        rows = list(zip(*(cells for _, cells in columns), strict=True))
-        return cls(key, title, tuple(column for column, _ in columns), tuple(rows[place] for place in order), shown)
+        names, cells = zip(*columns, strict=True)
+        rows = list(zip(*cells, strict=True))
+        return cls(key, title, names, tuple(rows[place] for place in order), shown)
 
     @property
     def caption(self) -> str:
@@ -247,7 +248,8 @@ class Sheet:
         usable = [check for check in self.checks if not check.informative]
         known = {check.status for check in usable if check.status != "not_run" or check.essential}
         known |= {"not_run"} if self._leaves_decision else set[Status]()
-        return next((status for status in STATUSES[:-1] if status in known), "not_run")
+        severest: list[Status] = [status for status in STATUSES[:-1] if status in known]
+        return severest[0] if severest else "not_run"
 
     @property
     def _leaves_decision(self) -> bool:
@@ -333,7 +335,7 @@ class Sheet:
         return [section.key for section in self.sections].index(key) + 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON-ready data."""
+        """Return the whole sheet as JSON-ready data."""
         return {
             "format": FORMAT,
             "version": 3,
@@ -342,6 +344,7 @@ class Sheet:
             "title": self.title,
             "date": self.date.isoformat(),
             "software": self.software,
+            "language": self.language,
             "decides": self.decides,
             "status": self.status,
             "verdict": self.verdict,

@@ -1,9 +1,9 @@
-"""Sections on disclosure: the model itself, its leaves, reconstruction and membership. **Private** where exact.
+"""Sections on disclosure: the model itself, its leaves, reconstruction and membership. **Private** if exact.
 
-Without a guarantee, what a model says and stores is for the board; with one, it is public.
+With a guarantee, everything that a model predicts and stores is public; without one, it is for the board.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,14 +22,14 @@ from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
 from hedgerow.models.released import released_scorecard
-from hedgerow.report.checks import Check, Status, check
+from hedgerow.report.checks import Check, Status, check, short
 from hedgerow.report.comparisons import alarm_share, clusters_of
 from hedgerow.report.contents import Column, Grid, Section, SheetLine, section, shortened
 from hedgerow.report.leaves import leaf_names
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import judged_bound, leaf_places
-from hedgerow.text.messages import number_of
+from hedgerow.text.language import N_, _, decimal, ngettext, number, percent, percentage
 from hedgerow.text.values import shown_text
 
 _MOST_POINTS = 20  # rows of a scorecard on a page
@@ -37,21 +37,24 @@ _MOST_POINTS = 20  # rows of a scorecard on a page
 
 def model(subject: Subject) -> Section:
     released = subject.released
-    grids = [] if released is None else [_listing(subject, i, one) for i, one in enumerate(released.listings(), 1)]
-    facts = [SheetLine("loss", "loss that the draw keeps small", subject.loss, subject.loss)] if subject.loss else []
+    listings = () if released is None else released.listings()
+    grids = [_listing(subject, place, listing) for place, listing in enumerate(listings, 1)]
+    facts = (
+        [SheetLine("loss", _("loss by which the model was drawn"), subject.loss, subject.loss)] if subject.loss else []
+    )
     is_shown = bool(grids or subject.conditions)
     return section(
         "model", facts, grids, is_shown=is_shown, is_own=released is not None, is_ensemble=subject.is_ensemble
     )
 
 
-def _listing(subject: Subject, place: int, one: Listing) -> Grid:
+def _listing(subject: Subject, place: int, listing: Listing) -> Grid:
     """Return a listing of the model as people read it; the model's file has its numbers."""
-    columns = tuple(Column(f"column_{i}", name, is_text=True) for i, name in enumerate(one.columns, 1))
+    columns = tuple(Column(f"column_{i}", name, is_text=True) for i, name in enumerate(listing.columns, 1))
     if not subject.conditions:
-        return Grid(f"model_{place}", one.title, columns, one.rows, _MOST_POINTS)
-    rows = zip(leaf_names(subject), one.rows, strict=True)
-    return Grid(f"model_{place}", one.title, columns, tuple((name, *row[1:]) for name, row in rows))
+        return Grid(f"model_{place}", listing.title, columns, listing.rows, _MOST_POINTS)
+    rows = zip(leaf_names(subject), listing.rows, strict=True)
+    return Grid(f"model_{place}", listing.title, columns, tuple((name, *row[1:]) for name, row in rows))
 
 
 def compared_rows(subject: Subject, train: tuple[Any, Any] | None) -> CountComparison | None:
@@ -70,12 +73,12 @@ def compared_rows(subject: Subject, train: tuple[Any, Any] | None) -> CountCompa
         place = {node: i for i, node in enumerate(stored.nodes)}
         nodes = np.asarray(apply_of(subject.leaf_of)(train[0])).tolist()
         return compare_counts(subject.last, stored, np.array([place[node] for node in nodes]), *train)
-    refined, _, domain = subject.refined
+    refined, _schema, domain = subject.refined
     return compare_counts(subject.own, refined, refined.apply(train[0], domain.schema), *train)
 
 
 def row_checks(subject: Subject, train: tuple[Any, Any] | None, compared: CountComparison | None) -> Iterator[Check]:
-    """Yield what the training rows say of the counts and the numbers of the leaves. **Private**."""
+    """Yield the checks of the stored counts, and of dominance, by the training rows. **Private**."""
     if compared is not None:
         status: Status = "fail" if compared.is_mismatch else "not_run" if compared.obstacle else "pass"
         yield check("counts", status, compared.sentence)
@@ -84,20 +87,33 @@ def row_checks(subject: Subject, train: tuple[Any, Any] | None, compared: CountC
 
 
 def _dominated(subject: Subject, train: tuple[Any, Any]) -> Iterator[Check]:
-    """Yield the leaves whose largest number can be told by the sum or mean and the second largest (p % rule)."""
+    """Yield whether the sum or mean of a leaf, with the second largest number, discloses the largest (p % rule)."""
     assert subject.number is not None
-    found, share, numbers = 0, subject.appetite.dominance, np.abs(subject.numbers(train[1]))
+    leaves, share, numbers = 0, subject.appetite.dominance, np.abs(subject.numbers(train[1]))
     persons = unit_numbers(subject.schema, train[0], subject.person_unit)
     whose = np.arange(len(numbers)) if persons is None else persons
     for places in leaf_places(subject, train[0]):
-        found += dominated_leaves(places, whose, numbers, share)
-    if found:
-        largest_of = "row" if persons is None else "person"
-        dominance = f"one {largest_of} has so much of the sum of {number_of(found, 'leaf', 'leaves')}"
-        sentence = (
-            f"Of {shown_text(subject.number.name)}, {dominance} that others can tell it to within {100 * share:g} %."
+        leaves += dominated_leaves(places, whose, numbers, share)
+    if not leaves:
+        return
+    values = {"column": shown_text(subject.number.name), "percent": short(100 * share)}
+    sentence = ngettext(
+        "In {count} leaf, one row dominates the sum of {column}: others can estimate it to within {percent} %.",
+        "In {count} leaves, one row dominates the sum of {column}: others can estimate it to within {percent} %.",
+        leaves,
+        **values,
+    )
+    if persons is not None:
+        sentence = ngettext(
+            "In {count} leaf, one person dominates the sum of {column}: others can estimate the person's share to "
+            "within "
+            "{percent} %.",
+            "In {count} leaves, one person dominates the sum of {column}: others can estimate the person's share to "
+            "within {percent} %.",
+            leaves,
+            **values,
         )
-        yield check("dominance", "fail", sentence, found, limit=0, percent=100 * share)
+    yield check("dominance", "fail", sentence, leaves, limit=0, percent=values["percent"])
 
 
 def dominated_leaves(places: Index, whose: Index, numbers: Floats, share: float) -> int:
@@ -116,59 +132,71 @@ MOST_RULES = 200
 
 
 def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
+    """Return the entropies that the model leaves, or a sentence on why they are not known."""
     if subject.paths is None:
-        return f"The decision paths of this model are not known. {subject.unread}".rstrip()
+        return " ".join(filter(None, (_("The decision paths of this model are not known."), subject.unread)))
     if not subject.paths.exclusive and len(subject.paths) > MOST_RULES:
-        return f"A list of more than {MOST_RULES} rules may take long to count: hedgerow audit does."
+        return _(
+            "Counting the possible rows of a list of more than {rules} rules can take long: use hedgerow audit.",
+            rules=MOST_RULES,
+        )
     if data is None and subject.paths.complete_supports is None:
-        some = "" if subject.paths.supports is None else "some of "
-        return f"The model stores no numbers of rows in {some}its leaves."
+        if subject.paths.supports is None:
+            return _("The model does not store the numbers of rows in its leaves.")
+        return _("The model does not store the numbers of rows in some of its leaves.")
     try:
         return reconstruction_of(*subject.refined, data=data, steps=are_steps_read(subject.own, subject.features))
     except HedgerowError as error:
-        if data is not None:  # the curator is to correct the rows
+        if data is not None:  # the curator must correct the rows
             raise
         return f"{error}"
 
 
-def reconstruction_section(subject: Subject, found: Reconstruction | str) -> Section:
+def reconstruction_section(subject: Subject, reconstruction: Reconstruction | str) -> Section:
+    values: dict[str, Any] = {"totals": None, "problem": "", "view": "", "is_ensemble": subject.is_ensemble}
+    facts: Iterable[SheetLine] = ()
     if subject.released is not None and subject.released.has_points:
         left = totals(subject.released)
+        bits, remaining = decimal(left.bits, 1), decimal(left.residual_bits, 1)
         facts = (
-            SheetLine("bits_without_total", "bits of a row without a total", f"{left.bits:.1f}", left.bits),
+            SheetLine("bits_without_total", _("bits of uncertainty about a row"), bits, left.bits),
             SheetLine(
                 "bits_left_by_total",
-                "bits left by a total, on average",
-                f"{left.residual_bits:.1f}",
+                _("bits that remain for someone who knows the row's total, on average"),
+                remaining,
                 left.residual_bits,
             ),
         )
-        return section("reconstruction", facts, totals=left, problem="", view="")
-    if isinstance(found, str):
-        return section("reconstruction", totals=None, problem=found, view="")
-    possible = count_text(found.domain.possible_rows)
-    values: dict[str, Any] = {"possible": possible, "mean": found.uncertainty, "least": found.curve()[0][0]}
-    values["place"] = "its leaves in all trees are" if subject.is_ensemble else "its leaf is"
-    return section("reconstruction", _entropy_facts(found), totals=None, problem="", view=VIEWS[found.view], **values)
+        values |= {"totals": left, "bits": bits, "left": remaining}
+    elif isinstance(reconstruction, str):
+        values["problem"] = reconstruction
+    else:
+        facts = _entropy_facts(reconstruction)
+        values |= {
+            "possible": number(count_text(reconstruction.domain.possible_rows)),
+            "mean": percent(reconstruction.uncertainty),
+            "least": percent(reconstruction.curve()[0][0]),
+            "view": _(VIEWS[reconstruction.view]),
+        }
+    return section("reconstruction", facts, **values)
 
 
-def _entropy_facts(found: Reconstruction) -> tuple[SheetLine, ...]:
-    mean, least = found.entropy_bits / found.n_rows, found.curve()[0][0]
+def _entropy_facts(found: Reconstruction) -> Iterator[SheetLine]:
+    mean, least, domain = found.entropy_bits / found.n_rows, found.curve()[0][0], found.domain
     lost, known = found.loss_of_most_exposed(), _known(found)
     worst = min((i for i, n in enumerate(found.supports) if n), key=lambda i: found.bits[i])
     which = f"{worst + 1}. {shortened(found.conditions[worst])}"
-    most_exposed = "bits lost by each of the most exposed 5 % of rows, at least"
-    return (
-        SheetLine(
-            "bits_without_model", "bits of a row without the model", f"{found.domain.bits:.1f}", found.domain.bits
-        ),
-        SheetLine("bits_left", "bits left, mean over rows", f"{mean:.1f}", mean),
-        SheetLine("dist_g", "Dist_G", f"{found.uncertainty:.3f}", found.uncertainty),
-        SheetLine("least_share_left", "least share of bits left", f"{least:.3f}", float(least)),
-        SheetLine("bits_lost_by_most_exposed", most_exposed, f"{100 * lost:.0f} %", lost),
-        SheetLine("most_exposed_leaf", "most exposed leaf", f"{which} ({found.bits[worst]:.1f} bits left)", worst + 1),
-        SheetLine("known_rows", "rows disclosed exactly", f"{known:,}", known),
+    yield SheetLine(
+        "bits_without_model", _("bits of uncertainty without the model"), decimal(domain.bits, 1), domain.bits
     )
+    yield SheetLine("bits_left", _("bits that remain, on average over rows"), decimal(mean, 1), mean)
+    yield SheetLine("dist_g", "Dist_G", decimal(found.uncertainty, 3), found.uncertainty)
+    yield SheetLine("least_share_left", _("smallest share of bits that remains"), decimal(least, 3), float(least))
+    name = _("share of bits lost by each of the most exposed 5 % of rows, at least")
+    yield SheetLine("bits_lost_by_most_exposed", name, percent(lost), lost)
+    text = _("{leaf} ({bits} bits remain)", leaf=which, bits=decimal(found.bits[worst], 1))
+    yield SheetLine("most_exposed_leaf", _("most exposed leaf"), text, worst + 1)
+    yield SheetLine("known_rows", _("rows that are disclosed completely"), number(known), known)
 
 
 def _known(found: Reconstruction) -> int:
@@ -176,56 +204,66 @@ def _known(found: Reconstruction) -> int:
 
 
 def groups(found: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ...]:
-    """Return the residual entropy group by group, and the group of the lowest. **Private**."""
+    """Return the residual entropy of each group, and the group with the lowest. **Private**."""
     if isinstance(found, str) or found.view != "data" or not by:
         return ()
     tables = [(name, found.by_group(name)) for name in by]
-    name, worst = min(((name, groups[0]) for name, groups in tables), key=lambda one: one[1]["uncertainty"])
+    name, worst = min(((name, groups[0]) for name, groups in tables), key=lambda entry: entry[1]["uncertainty"])
     columns = (
-        Column("rows", "rows"),
-        Column("mean_left", "share of bits left, mean"),
-        Column("least_left", "share of bits left, least"),
+        Column("rows", _("rows")),
+        Column("mean_left", _("mean share of bits that remains")),
+        Column("least_left", _("smallest share of bits that remains")),
     )
     grids = list[Grid]()
     for column, groups in tables:
-        rows = ((shown_text(one["group"]), one["rows"], one["uncertainty"], one["lowest"]) for one in groups)
-        grids.append(
-            Grid(f"by_{len(grids) + 1}", f"By {column}", (Column("group", column, True), *columns), tuple(rows))
-        )
-    group, mean, least = shown_text(worst["group"]), worst["uncertainty"], worst["lowest"]
-    return (section("groups", grids=grids, name=name, group=group, mean=mean, least=least),)
+        rows = ((shown_text(own["group"]), own["rows"], own["uncertainty"], own["lowest"]) for own in groups)
+        title, names = _("By {column}", column=column), (Column("group", column, True), *columns)
+        grids.append(Grid(f"by_{len(grids) + 1}", title, names, tuple(rows)))
+    mean, least = percent(worst["uncertainty"]), percent(worst["lowest"])
+    return (section("groups", grids=grids, name=name, group=shown_text(worst["group"]), mean=mean, least=least),)
 
 
 def reconstruction_checks(subject: Subject, found: Reconstruction | str) -> Iterator[Check]:
-    """Yield what the reconstruction says for and against a release: a mean supports none."""
+    """Yield whether rows are disclosed completely: a mean supports no release."""
     known = 0 if isinstance(found, str) else _known(found)
     if not known:
         return
-    rows = number_of(known, "row")
-    if subject.is_ensemble:  # the model does not tell which combinations have rows
-        sentence = f"Whoever learns the combinations of leaves that rows lie in knows {rows} completely."
+    if subject.is_ensemble:  # the model does not show which combinations have rows
+        sentence = ngettext(
+            "Anyone who learns which combinations of leaves have rows knows {count} row completely.",
+            "Anyone who learns which combinations of leaves have rows knows {count} rows completely.",
+            known,
+        )
         yield check("known-rows", "review", sentence, known)
     else:
-        sentence = f"The model discloses {rows} completely: no other row is possible in its leaf."
+        sentence = ngettext(
+            "The model discloses {count} row completely: no other row is possible in its leaf.",
+            "The model discloses {count} rows completely: no other row is possible in their leaves.",
+            known,
+        )
         yield check("known-rows", "review" if subject.is_private else "fail", sentence, known)
 
 
 def membership(subject: Subject, leaves: Overfit | None = None, *, is_public: bool = True) -> Section:
-    """Return what ε permits any attack on a person, and what leaves show of membership, which is **private**."""
+    """Return the limits that ε sets to any attack on a person, and results from the leaves, which are **private**."""
     facts, bound = list[SheetLine](), judged_bound(subject)
     rates = {} if bound is None else {fpr: largest_rate(fpr, *bound) for fpr in RATES}
     for fpr, rate in rates.items():
-        name = f"TPR at an FPR of {100 * fpr:g} %, at most"
+        name = _("TPR at an FPR of {fpr}, at most", fpr=percentage(f"{100 * fpr:g}"))
         facts.append(SheetLine(f"largest_tpr_at_{fpr:g}", name, percent_up(rate), rate))
     best = facts[1].text if facts else None
-    facts += [] if leaves is None else separation_facts(subject, leaves)
-    return section("membership", facts, best=best, leaves=leaves, known=_of(subject), is_public=is_public)
+    values: dict[str, Any] = {"best": best, "leaves": leaves, "is_public": is_public}
+    if leaves is not None:
+        facts += _separation_facts(subject, leaves)
+        share, chance = leaves.vulnerability, leaves.vulnerability_by_chance
+        values |= {"known": _known_of(subject), "share": percent(share, 1), "chance": percent(chance, 1)}
+    return section("membership", facts, **values)
 
 
 def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, Any] | None) -> Overfit | None:
-    """Return how far the leaves of training rows and of others differ, class by class.
+    """Return how far the leaves of training rows and of held-out rows differ within each class.
 
-    The classes of a number are the sides of the median of the training rows. None without both sets of rows, without
+    For a number, the classes are the sides of the median of the training rows. None without both sets of rows, without
     leaves, or if a set has no row of a class.
     """
     if train is None or test is None or not subject.has_leaves:
@@ -234,8 +272,8 @@ def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any,
         classes = [subject.class_words(pair[1]) for pair in (train, test)]
         model, rows = subject.leaf_of, (train, test)
     else:
-        ours, others = (subject.numbers(pair[1]) for pair in (train, test))
-        classes = [(numbers > np.median(ours)).astype(np.int64) for numbers in (ours, others)]
+        own, held_out = (subject.numbers(pair[1]) for pair in (train, test))
+        classes = [(numbers > np.median(own)).astype(np.int64) for numbers in (own, held_out)]
         has_leaves = not (subject.is_ensemble or subject.is_opaque)
         apply = apply_of(subject.leaf_of) if has_leaves else number_cells(subject.predict, [train[0], test[0]])
         model, rows = lambda X: apply(X), tuple(zip((train[0], test[0]), classes, strict=True))
@@ -245,22 +283,25 @@ def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any,
     return leaf_overfit(model, rows[0], rows[1], partial(clusters_of, subject))
 
 
-def _of(subject: Subject) -> str:
-    """Return what the attacker knows of a row: its class, and its leaf or what the model predicts for it."""
-    own = "class" if subject.number is None else "side of the median of the training rows"
-    return f"{own} and {'prediction' if subject.is_ensemble or subject.is_opaque else 'leaf'}"
+def _known_of(subject: Subject) -> str:
+    """Return what the attacker knows of a row, as the object of "knows"."""
+    has_prediction = subject.is_ensemble or subject.is_opaque
+    if subject.number is None:
+        return _("a row's class and prediction") if has_prediction else _("a row's class and leaf")
+    if has_prediction:
+        return _("a row's prediction and its side of the median of the training rows")
+    return _("a row's leaf and its side of the median of the training rows")
 
 
-def separation_facts(subject: Subject, leaves: Overfit) -> list[SheetLine]:
-    facts = list[SheetLine]()
-    v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, leaves.upper_bound()
-    name, p_value = f"right guesses from {_of(subject)}", leaves.p_value
-    facts.append(SheetLine("right_guesses", name, f"{100 * v:.1f} %", v))
-    facts.append(SheetLine("right_guesses_by_chance", "right guesses by chance", f"{100 * chance:.1f} %", chance))
-    facts.append(SheetLine("p_value", "p-value of so many right guesses", f"{p_value:.3f}", p_value))
-    name = "right guesses on new rows, at most (95 % confidence)"
-    facts.append(SheetLine("right_guesses_at_most", name, f"{100 * most:.1f} %", most))
-    return facts
+def _separation_facts(subject: Subject, leaves: Overfit) -> Iterator[SheetLine]:
+    share, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, leaves.upper_bound()
+    name = _("correct guesses of an attacker who knows {known}", known=_known_of(subject))
+    yield SheetLine("right_guesses", name, percent(share, 1), share)
+    yield SheetLine("right_guesses_by_chance", _("correct guesses by chance"), percent(chance, 1), chance)
+    name = _("p-value of this number of correct guesses")
+    yield SheetLine("p_value", name, decimal(leaves.p_value, 3), leaves.p_value)
+    name = _("correct guesses on new rows, at most (95 % confidence)")
+    yield SheetLine("right_guesses_at_most", name, percent(most, 1), most)
 
 
 def separation_checks(subject: Subject, leaves: Overfit | None) -> Iterator[Check]:
@@ -269,23 +310,45 @@ def separation_checks(subject: Subject, leaves: Overfit | None) -> Iterator[Chec
 
 
 def _separated(subject: Subject, leaves: Overfit) -> Check:
-    """Return whether training rows and others reach different leaves.
+    """Return whether training rows and held-out rows reach different leaves.
 
     If more success than the limit is excluded, the check passes, even if a smaller excess is significant. If it is not
     excluded, an excess beyond chance needs review; otherwise the rows are too few to show either.
     """
-    v, chance, most = leaves.vulnerability, leaves.vulnerability_by_chance, leaves.upper_bound()
+    share, most = leaves.vulnerability, leaves.upper_bound()
     limit, is_beyond = subject.appetite.most_guessed, leaves.p_value <= alarm_share("separation")
     status: Status = "pass" if most <= limit else "review" if is_beyond else "not_run"
-    needed = leaves.test_rows_needed(limit) if status == "not_run" else None
-    sentence = (
-        f"Knowing {_of(subject)}, an attacker guesses membership right in {100 * v:.1f} % of cases "
-        f"({100 * chance:.1f} % by chance; p = {leaves.p_value:.3f}), "
-        f"{'beyond chance' if is_beyond else 'which chance can explain'}. "
-        f"On new rows it is at most {100 * most:.1f} % with 95 % confidence."
-    )
-    if needed is not None:
-        sentence += f" About {needed:,} held-out rows are needed to exclude more than {100 * limit:g} %."
-    elif status == "not_run":
-        sentence += f" With these training rows, no number of held-out rows can exclude more than {100 * limit:g} %."
-    return check("separation", status, sentence, v, interval=(0.5, most), limit=limit, most=100 * limit)
+    message = _BEYOND_CHANCE if is_beyond else _BY_CHANCE
+    sentences = [
+        _(
+            message,
+            known=_known_of(subject),
+            share=percent(share, 1),
+            chance=percent(leaves.vulnerability_by_chance, 1),
+            p=decimal(leaves.p_value, 3),
+        ),
+        _("On new rows the share is at most {most} with 95 % confidence.", most=percent(most, 1)),
+    ]
+    if status == "not_run":
+        rows, excluded = leaves.test_rows_needed(limit), percentage(f"{100 * limit:g}")
+        if rows is None:
+            sentences.append(
+                _("With these training rows, no number of held-out rows can exclude more than {most}.", most=excluded)
+            )
+        else:
+            sentences.append(
+                _("About {rows} held-out rows are needed to exclude more than {most}.", rows=rows, most=excluded)
+            )
+    sentence, interval = " ".join(sentences), (0.5, most)
+    return check("separation", status, sentence, share, interval=interval, limit=limit, most=short(100 * limit))
+
+
+_BEYOND_CHANCE = N_(
+    "An attacker who knows {known} guesses membership correctly in {share} of cases ({chance} by chance; p = {p}): "
+    "more "
+    "than chance explains."
+)
+_BY_CHANCE = N_(
+    "An attacker who knows {known} guesses membership correctly in {share} of cases ({chance} by chance; p = {p}): "
+    "chance can explain this."
+)

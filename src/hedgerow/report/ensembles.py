@@ -1,6 +1,6 @@
 """The leaves of ensembles of trees: the worst tree, and all trees together. **Private**.
 
-No ensemble has a guarantee that hedgerow knows of, so that all of this is for the board.
+No ensemble states a guarantee that hedgerow can read, so all of this is for the board.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,11 +18,12 @@ from hedgerow.audit.readers.ensembles import leaf_order, members, trees_of
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.report.checks import Check, Status, check
+from hedgerow.report.checks import Check, Status, check, rows_text, short
 from hedgerow.report.contents import MOST_SHOWN, Column, Grid, GridValue, Section, SheetLine, section
-from hedgerow.report.leaves import rows_of_persons, why_cell
+from hedgerow.report.leaves import counted_column, fewer_units, noun_of, rows_of_persons, why_cell
 from hedgerow.report.subject import Subject
-from hedgerow.text.messages import capitalised, number_of
+from hedgerow.text.language import _, ngettext, number
+from hedgerow.text.messages import capitalised
 from hedgerow.text.values import quoted_text, shown_text
 
 MOST_LEAVES, MOST_PLACES = 1_500, 500_000
@@ -33,7 +34,7 @@ def examined(subject: Subject, train: tuple[Any, Any] | None) -> EnsembleRisk | 
     """Return the leaves of an ensemble, by its training rows if given; or the reason why they cannot be examined."""
     if subject.is_opaque:
         kind = type(subject.last).__name__
-        return f"scikit-learn publishes no structure of the trees of a {kind}, so that no leaf can be examined"
+        return _("scikit-learn does not publish the structure of the trees of {kind}", kind=kind)
     least = subject.appetite.fewest_rows
     if train is None:
         try:
@@ -47,118 +48,164 @@ def examined(subject: Subject, train: tuple[Any, Any] | None) -> EnsembleRisk | 
 
 
 def leaves(subject: Subject, risk: EnsembleRisk | str) -> Section:
+    asked = _("Does a leaf of any tree describe few people, or only people of one class?")
+    if subject.number is not None:
+        asked = _("Does a leaf of any tree describe few people, or only people of one level of the predicted number?")
     if isinstance(risk, str):
-        return section("leaves", template="ensemble", problem=risk, part=subject.part)
+        return section("leaves", template="ensemble", problem=risk, how_asked=asked)
     values: dict[str, Any] = {"risk": risk, "small": _small(risk), "pure": _pure(subject, risk), "alone": _alone(risk)}
+    values["smallest"] = rows_text(risk.fewest, counted_column(risk))
     grids = (_trees(subject, risk), _worst(subject, risk))
-    return section("leaves", _facts(subject, risk), grids, template="ensemble", problem="", part=subject.part, **values)
+    return section("leaves", _facts(subject, risk), grids, template="ensemble", problem="", how_asked=asked, **values)
 
 
 def _small(risk: EnsembleRisk) -> str:
-    few, (_, rows) = number_of(risk.threshold, *risk.counted), risk.counted
+    column = counted_column(risk)
+    least, rows = rows_text(risk.threshold, column), noun_of(column)
     if not risk.small:
-        return f"Every leaf of every tree has at least {few}"
-    lie = f"{risk.certain_in_small:,} {rows} lie in such a leaf of some tree"
-    lie = f"at least {lie}" if risk.rows is None else lie.replace(f" {rows}", f" of {risk.rows:,} {rows}", 1)
-    leaves = f"{sum(risk.small_leaves):,} of {risk.leaves:,} leaves"
-    return f"{leaves}, in {_of_trees(risk, risk.small)}, have fewer than {few}, and {lie}"
-
-
-def _of_trees(risk: EnsembleRisk, chosen: Sequence[int]) -> str:
-    return f"{len(chosen)} of {number_of(len(risk.members), 'tree')}"
+        return _("Every leaf of every tree has at least {least}.", least=least)
+    sentence = ngettext(
+        "{count} of {all} leaves, in {trees} of {members} trees, has fewer than {least}.",
+        "{count} of {all} leaves, in {trees} of {members} trees, have fewer than {least}.",
+        sum(risk.small_leaves),
+        all=risk.leaves,
+        trees=len(risk.small),
+        members=len(risk.members),
+        least=least,
+    )
+    if risk.rows is None:
+        held = _("At least {some} {rows} are in such a leaf of some tree.", some=risk.certain_in_small, rows=rows)
+    else:
+        values = {"some": risk.certain_in_small, "all": risk.rows, "rows": rows}
+        held = _("{some} of {all} {rows} are in such a leaf of some tree.", **values)
+    return f"{sentence} {held}"
 
 
 def _pure(subject: Subject, risk: EnsembleRisk) -> str:
+    has_classes = subject.number is None
     if risk.pure_leaves is None:
-        return f"Whether their rows are of one {subject.part} is not known"
+        if has_classes:
+            return _("Whether a leaf has rows of only one class is not known.")
+        return _("Whether a leaf has rows of only one level is not known.")
     if not risk.pure:
-        return f"No leaf of any tree has rows of one {subject.part} alone"
-    count = sum(risk.pure_leaves)
-    verb = "has" if count == 1 else "have"
-    trees = _of_trees(risk, risk.pure)
-    return f"{count:,} of {risk.leaves:,} leaves, in {trees}, {verb} rows of one {subject.part} alone"
+        if has_classes:
+            return _("No leaf of any tree has rows of only one class.")
+        return _("No leaf of any tree has rows of only one level.")
+    values = {"all": risk.leaves, "trees": len(risk.pure), "members": len(risk.members)}
+    if has_classes:
+        return ngettext(
+            "{count} of {all} leaves, in {trees} of {members} trees, has rows of only one class.",
+            "{count} of {all} leaves, in {trees} of {members} trees, have rows of only one class.",
+            sum(risk.pure_leaves),
+            **values,
+        )
+    return ngettext(
+        "{count} of {all} leaves, in {trees} of {members} trees, has rows of only one level.",
+        "{count} of {all} leaves, in {trees} of {members} trees, have rows of only one level.",
+        sum(risk.pure_leaves),
+        **values,
+    )
 
 
 def _alone(risk: EnsembleRisk) -> str:
+    rows = noun_of(counted_column(risk))
     if risk.rows is None:
-        return "Which rows share their leaves in all trees is not known without the training rows"
-    one, rows = risk.counted
+        return _("Which rows share their leaves in all trees is not known without the training rows.")
     if not risk.alone:
-        return f"No {one} is alone in its combination of leaves"
-    return f"{risk.alone:,} of {risk.rows:,} {rows} are alone in their combination of leaves"
+        return _("None of {all} {rows} is alone in its combination of leaves.", all=risk.rows, rows=rows)
+    values = {"alone": risk.alone, "all": risk.rows, "rows": rows}
+    return _("{alone} of {all} {rows} are alone in their combination of leaves.", **values)
 
 
 def _facts(subject: Subject, risk: EnsembleRisk) -> Iterator[SheetLine]:
-    (_, rows), few = risk.counted, number_of(risk.threshold, *risk.counted)
-    yield SheetLine("trees", "trees", f"{len(risk.members):,}", len(risk.members))
-    yield SheetLine("leaves", "leaves of all trees", f"{risk.leaves:,}", risk.leaves)
-    yield SheetLine("smallest_leaf", f"{rows} in the smallest leaf of any tree", f"{risk.fewest:,}", risk.fewest)
-    small, part = sum(risk.small_leaves), subject.part
-    where = f"{small:,}, in {_of_trees(risk, risk.small)}"
-    yield SheetLine("small_leaves", f"leaves with fewer than {few}", where, small)
-    whole = "" if risk.rows is None else f" of {risk.rows:,}"
-    held = f"{'at least ' if risk.rows is None else ''}{risk.certain_in_small:,}{whole}"
-    name = f"{rows} in a leaf below the threshold, in any tree"
-    yield SheetLine("rows_in_small_leaves", name, held, risk.certain_in_small)
+    column, has_classes, members = counted_column(risk), subject.number is None, len(risk.members)
+    rows, least = noun_of(column), rows_text(risk.threshold, column)
+    yield _line("trees", _("trees"), members)
+    yield _line("leaves", _("leaves of all trees"), risk.leaves)
+    yield _line("smallest_leaf", _("{rows} in the smallest leaf of any tree", rows=rows), risk.fewest)
+    yield _in_trees("small_leaves", _("leaves with fewer than {least}", least=least), risk.small_leaves, members)
+    name = _("{rows} in a leaf below the threshold, in any tree", rows=rows)
+    text = _("at least {some}", some=risk.certain_in_small)
+    if risk.rows is not None:
+        text = _("{some} of {all}", some=risk.certain_in_small, all=risk.rows)
+    yield SheetLine("rows_in_small_leaves", name, text, risk.certain_in_small)
     if risk.pure_leaves is not None:
-        count = sum(risk.pure_leaves)
-        yield SheetLine("pure_leaves", f"leaves of one {part}", f"{count:,}, in {_of_trees(risk, risk.pure)}", count)
+        name = _("leaves with rows of only one class") if has_classes else _("leaves with rows of only one level")
+        yield _in_trees("pure_leaves", name, risk.pure_leaves, members)
     if risk.in_pure is not None:
-        name = f"{rows} in a leaf of one {part}, in any tree"
-        yield SheetLine("rows_in_pure_leaves", name, f"{risk.in_pure:,}{whole}", risk.in_pure)
-    if risk.few_leaves is not None and subject.number is None:
-        count, name = sum(risk.few_leaves), f"leaves in which a class has 1 to {risk.threshold - 1} {rows}"
-        yield SheetLine("few_of_class_leaves", name, f"{count:,}", count)
+        name = _("{rows} in a leaf with only one level, in any tree", rows=rows)
+        if has_classes:
+            name = _("{rows} in a leaf with only one class, in any tree", rows=rows)
+        yield _some("rows_in_pure_leaves", name, risk.in_pure, risk.rows)
+    if risk.few_leaves is not None and has_classes:
+        few = _("1 to {most} {rows}", most=risk.threshold - 1, rows=rows)
+        yield _line("few_of_class_leaves", _("leaves with {few} of a class", few=few), sum(risk.few_leaves))
     if risk.cells is not None and risk.alone is not None:
-        yield SheetLine("combinations", "combinations of leaves that rows lie in", f"{risk.cells:,}", risk.cells)
-        yield SheetLine("rows_alone", f"{rows} alone in their combination", f"{risk.alone:,}{whole}", risk.alone)
+        yield _line("combinations", _("combinations of leaves that have rows"), risk.cells)
+        yield _some("rows_alone", _("{rows} alone in their combination", rows=rows), risk.alone, risk.rows)
+
+
+def _line(key: str, name: str, count: int) -> SheetLine:
+    return SheetLine(key, name, number(count), count)
+
+
+def _some(key: str, name: str, some: int, rows: int | None) -> SheetLine:
+    text = number(some) if rows is None else _("{some} of {all}", some=some, all=rows)
+    return SheetLine(key, name, text, some)
+
+
+def _in_trees(key: str, name: str, leaves: Sequence[int], members: int) -> SheetLine:
+    count, trees = sum(leaves), sum(own > 0 for own in leaves)
+    text = _("{count}, in {trees} of {members} trees", count=count, trees=trees, members=members)
+    return SheetLine(key, name, text, count)
 
 
 def _trees(subject: Subject, risk: EnsembleRisk) -> Grid:
-    members = risk.members
+    members, has_classes = risk.members, subject.number is None
+    name = _("{rows} in the smallest leaf", rows=noun_of(counted_column(risk)))
     columns: list[tuple[Column, Sequence[GridValue]]] = [
-        (Column("tree", "tree"), range(len(members))),
-        (Column("leaves", "leaves"), [len(member.nodes) for member in members]),
-        (
-            Column("smallest_leaf", f"{risk.counted[1]} in the smallest leaf"),
-            [int(member.rows.min()) for member in members],
-        ),
-        (Column("small_leaves", "small leaves"), risk.small_leaves),
+        (Column("tree", _("tree")), range(len(members))),
+        (Column("leaves", _("leaves")), [len(member.nodes) for member in members]),
+        (Column("smallest_leaf", name), [int(member.rows.min()) for member in members]),
+        (Column("small_leaves", _("small leaves")), risk.small_leaves),
     ]
     if risk.pure_leaves is not None:
-        columns.append((Column("pure_leaves", f"leaves of one {subject.part}"), risk.pure_leaves))
-    if risk.few_leaves is not None and subject.number is None:
-        columns.append((Column("few_of_class_leaves", "leaves with few of a class"), risk.few_leaves))
+        name = _("leaves with only one class") if has_classes else _("leaves with only one level")
+        columns.append((Column("pure_leaves", name), risk.pure_leaves))
+    if risk.few_leaves is not None and has_classes:
+        columns.append((Column("few_of_class_leaves", _("leaves with few rows of a class")), risk.few_leaves))
     order = sorted(range(len(members)), key=lambda i: (int(members[i].rows.min()), -risk.small_leaves[i], i))
-    return Grid.of_columns("trees", "Trees, the worst first", columns, order)
+    return Grid.of_columns("trees", _("Trees, smallest leaf first"), columns, order)
 
 
 def _worst(subject: Subject, risk: EnsembleRisk) -> Grid:
-    """Return the worst leaves of the worst tree, with their conditions if they can be read."""
-    member, rows = risk.members[risk.worst], risk.counted[1]
+    """Return the smallest leaves of the worst tree, with their conditions if they can be read."""
+    member, rows, has_classes = risk.members[risk.worst], noun_of(counted_column(risk)), subject.number is None
     pure = np.zeros(len(member.nodes), dtype=bool) if member.pure is None else member.pure
-    few = None if subject.number is not None else member.few(risk.threshold)
-    flags = [("few_rows", f"few {rows}", member.small(risk.threshold)), ("pure", f"one {subject.part}", pure)]
-    flags += [] if few is None else [("few_of_class", "few of a class", few)]
+    few = member.few(risk.threshold) if has_classes else None
+    one = _("only one class") if has_classes else _("only one level")
+    flags = [("few_rows", _("few {rows}", rows=rows), member.small(risk.threshold)), ("pure", one, pure)]
+    flags += [] if few is None else [("few_of_class", _("few rows of a class"), few)]
     rank = np.lexsort((member.nodes, ~pure, member.rows))[:MOST_SHOWN].tolist()
     names = _conditions(subject, risk.worst, member.nodes[rank].tolist())
     columns: list[tuple[Column, Sequence[GridValue]]] = [
-        (Column("leaf", "leaf", is_text=True), names),
+        (Column("leaf", _("leaf"), is_text=True), names),
         (Column("rows", rows), member.rows[rank].tolist()),
     ]
-    if member.counts is not None and subject.number is None:
+    if member.counts is not None and has_classes:
         by_class = zip(risk.classes or (), member.counts[rank].T.tolist(), strict=True)
         for place, (name, counts) in enumerate(by_class, 1):
-            columns.append((Column(f"rows_class_{place}", f"{rows} of {shown_text(name)}"), counts))
+            title = _("{rows} of class {name}", rows=rows, name=shown_text(name))
+            columns.append((Column(f"rows_class_{place}", title), counts))
     whys = [{code: word for code, word, flag in flags if flag[i]} for i in rank]
-    columns.append((Column("why", "why"), [why_cell(why) for why in whys]))
-    title = f"The smallest leaves of tree {risk.worst}, the worst"
+    columns.append((Column("why", _("reason")), [why_cell(why) for why in whys]))
+    title = _("The smallest leaves of tree {tree}, which has the smallest leaf", tree=risk.worst)
     return Grid.of_columns("worst_tree", title, columns, range(len(rank)))
 
 
 def _conditions(subject: Subject, tree: int, nodes: Sequence[int]) -> list[str]:
     """Return the decision paths of some leaves of a tree in words; their numbers if they cannot be read."""
-    numbers = [f"leaf {node}" for node in nodes]
+    numbers = [_("leaf {number}", number=str(node)) for node in nodes]
     if subject.schema is None:
         return numbers
     try:
@@ -178,41 +225,52 @@ def checks(subject: Subject, risk: EnsembleRisk | str) -> Iterator[Check]:
 
 
 def _not_examined(subject: Subject, problem: str) -> Iterator[Check]:
-    least, percent = number_of(subject.appetite.fewest_rows, "row"), 100 * subject.appetite.dominance
-    by_kind = "few-of-class" if subject.number is None else "dominance"
+    least, percent = rows_text(subject.appetite.fewest_rows), short(100 * subject.appetite.dominance)
+    by_kind, sentence = "few-of-class" if subject.number is None else "dominance", f"{capitalised(problem)}."
     for rule in ("small-leaves", "pure-leaves", "joint-cells", "counts", by_kind):
-        yield check(rule, "not_run", f"{capitalised(problem)}.", least=least, percent=percent)
+        yield check(rule, "not_run", sentence, least=least, percent=percent)
 
 
 def _examined(subject: Subject, risk: EnsembleRisk) -> Iterator[Check]:
-    least, small = number_of(risk.threshold, *risk.counted), sum(risk.small_leaves)
+    column, small, has_classes = counted_column(risk), sum(risk.small_leaves), subject.number is None
+    least, limit = rows_text(risk.threshold, column), risk.threshold
     rule = "small-leaves" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own"
     if small or risk.view != "weighted":
-        yield check(rule, "fail" if small else "pass", f"{_small(risk)}.", small, limit=risk.threshold, least=least)
+        yield check(rule, "fail" if small else "pass", _small(risk), small, limit=limit, least=least)
     else:
-        sentence = f"{_small(risk)}, but rows are counted once for each time that they were drawn; give the rows."
-        yield check(rule, "not_run", sentence, small, limit=risk.threshold, least=least)
+        drawn = _("But a row counts once for each time that it was drawn: give the training rows.")
+        yield check(rule, "not_run", f"{_small(risk)} {drawn}", small, limit=limit, least=least)
     if risk.pure_leaves is not None:
         pure = sum(risk.pure_leaves)
-        what = "class disclosure" if subject.number is None else "the number is disclosed to within a level"
-        rule = "pure-leaves" if subject.number is None else "pure-leaves/number"
-        sentence = f"{_pure(subject, risk)}{f': {what}' if pure else ''}."
+        disclosed = (
+            _("This is class disclosure.") if has_classes else _("This discloses the number to within one level.")
+        )
+        rule = "pure-leaves" if has_classes else "pure-leaves/number"
+        sentence = f"{_pure(subject, risk)} {disclosed}" if pure else _pure(subject, risk)
         yield check(rule, "fail" if pure else "pass", sentence, pure, limit=0)
-    if risk.few_leaves is not None and subject.number is None:
+    if risk.few_leaves is not None and has_classes:
         few = sum(risk.few_leaves)
-        sentence = f"{few:,} of {risk.leaves:,} leaves have a class with 1 to {risk.threshold - 1} {risk.counted[1]}."
+        sentence = ngettext(
+            "{count} of {all} leaves has {few} of a class.",
+            "{count} of {all} leaves have {few} of a class.",
+            few,
+            all=risk.leaves,
+            few=_("1 to {most} {rows}", most=risk.threshold - 1, rows=noun_of(column)),
+        )
         yield check("few-of-class", "review" if few else "pass", sentence, few, least=least)
     if subject.person_unit is not None and risk.view != "units":
-        whose = quoted_text(subject.person_unit)
-        sentence = f"Rows are counted, of which one {whose} may have several. A leaf of {least} may have fewer units."
-        yield check("units", "review", sentence, risk.fewest)
+        several = _("Rows are counted, and one {unit} may have several of them.", unit=quoted_text(subject.person_unit))
+        yield check("units", "review", f"{several} {fewer_units(least)}", risk.fewest)
     elif (several := rows_of_persons(subject)) and risk.fewest < risk.threshold * (subject.form.rows_per_unit or 1):
-        yield check("units", "review", f"{several} A leaf of {least} may have fewer units.", risk.fewest)
+        yield check("units", "review", f"{several} {fewer_units(least)}", risk.fewest)
     if risk.alone is not None:
         status: Status = "review" if risk.alone else "pass"
-        yield check("joint-cells", status, f"{_alone(risk)}.", risk.alone, limit=0)
+        yield check("joint-cells", status, _alone(risk), risk.alone, limit=0)
     if risk.contradicted:
-        sentence = "The rows given cannot have made the numbers of rows that the trees store: they are other rows."
+        sentence = _(
+            "The given rows cannot have produced the numbers of rows that the trees store: they are not the training "
+            "rows."
+        )
         yield check("counts", "fail", sentence, risk.contradicted, limit=0)
 
 
@@ -229,16 +287,18 @@ def tags(risk: EnsembleRisk | str) -> set[str]:
 
 
 def reconstructed(subject: Subject, risk: EnsembleRisk | str, data: Any) -> Reconstruction | str:
-    """Return what all trees of an ensemble together leave uncertain of each row, or the reason why it is not known."""
+    """Return the entropies that all trees together leave, or a sentence on why they are not known."""
     if subject.is_opaque or subject.schema is None:
-        return "The decision paths of this model are not known."
+        return _("The decision paths of this model are not known.")
     if data is None or isinstance(risk, str) or risk.contradicted:
-        return "It depends on the training rows which combinations of leaves have rows."
+        return _("Which combinations of leaves have rows is known only with the training rows.")
     leaves = sum(tree.get_n_leaves() for tree in members(subject.last))
     if leaves > MOST_LEAVES or len(data) * len(members(subject.last)) > MOST_PLACES:
-        return (
-            f"The possible rows of the combinations of leaves are counted for at most {MOST_LEAVES:,} leaves, and "
-            f"{MOST_PLACES:,} rows times trees; audit.joint_reconstruction has no limit."
+        return _(
+            "The possible rows of the combinations of leaves are counted only for at most {leaves} leaves, and at most "
+            "{rows} rows times trees; audit.joint_reconstruction has no limit.",
+            leaves=MOST_LEAVES,
+            rows=MOST_PLACES,
         )
     try:
         return joint_reconstruction([subject.model], data, subject.schema)

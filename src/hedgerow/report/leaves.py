@@ -1,15 +1,17 @@
-"""Leaves in a report: how many rows or persons each has, and of which classes. **Private** where exact."""
+"""Leaves in a report: the rows or persons of each, and their classes. **Private** if exact."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hedgerow.audit import LeafRisk
+from hedgerow.audit.inference.ensemble_risk import EnsembleRisk
+from hedgerow.audit.inference.labelled import declared_unit
 from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
-from hedgerow.report.checks import Check, Status, check
+from hedgerow.report.checks import Check, Status, check, rows_text, short
 from hedgerow.report.contents import MOST_SHOWN, Cell, Column, Grid, GridValue, Section, SheetLine, section
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import judged_epsilon
-from hedgerow.text.messages import number_of
+from hedgerow.text.language import N_, _, ngettext, number
 from hedgerow.text.values import quoted_text, shown_text
 
 _NAMED = 3  # leaves that a sentence names
@@ -20,23 +22,47 @@ def leaf_names(subject: Subject) -> tuple[str, ...]:
     return tuple(f"{i}. {text}" for i, text in enumerate(subject.conditions, 1))
 
 
+def counted_column(risk: LeafRisk | EnsembleRisk) -> str | None:
+    """Return the column whose units are counted; None if rows are counted."""
+    return (risk.unit or declared_unit(risk.schema)) if risk.view == "units" else None
+
+
+def noun_of(column: str | None) -> str:
+    """Return what is counted in the plural."""
+    return _("rows") if column is None else _("units ({column})", column=quoted_text(column))
+
+
 def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
     without = None if subject.has_leaves else subject.released
     grids = _leaf_rows(subject, risk)
+    asked = _("Does a leaf describe few people, or only people of one class?")
+    if subject.number is not None:
+        asked = _("Does a leaf describe few people, or only people of one level of the predicted number?")
     if risk is None:
         facts = (_sensitive(subject, None),) if without is None else _bin_facts(subject)
-        has_bins = without is not None and bool(facts)
-        return section("leaves", facts, grids, risk=None, without=without, has_bins=has_bins, part=subject.part)
+        values: dict[str, Any] = {"risk": None, "without": without, "has_bins": without is not None and bool(facts)}
+        if without is not None:
+            values["no_leaves"] = _(
+                "A {kind} {decides}. It has no leaves.", kind=without.kind, decides=without.decides_by
+            )
+        return section("leaves", facts, grids, how_asked=asked, **values)
     facts = (*_sizes(risk), *_classes(subject, risk), _sensitive(subject, risk))
-    values: dict[str, Any] = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(subject, risk)}
-    values["is_stored"] = risk.view == "exact" and risk is subject.stored_leaves and _states_no_noise(subject)
-    values |= {"known": "the class" if subject.number is None else "the number, to within a level"}
-    values |= {
-        "smallest": _rows_text(risk, min(risk.known_rows.values())),
-        "is_sensitive": _predicts_sensitive(subject),
+    fewest = min(risk.known_rows.values())
+    smallest = _("The smallest leaf has {rows}.", rows=rows_text(fewest, counted_column(risk)))
+    if risk.release is not None:
+        smallest = _("The smallest leaf has {rows} rows.", rows=_rows_text(risk, fewest))
+    values = {
+        "risk": risk,
+        "without": None,
+        "small": _small(risk),
+        "smallest": smallest if len(risk.rows) > 1 else "",
+        "not_examined": _not_examined(risk, risk.not_examined, _NO_ROWS),
+        "pure": _pure(subject, risk),
+        "known": _known(subject, risk) if risk.pure else "",
+        "is_stored": risk.view == "exact" and risk is subject.stored_leaves and _states_no_noise(subject),
+        "is_sensitive": _predicts_sensitive(subject) and bool(risk.pure),
     }
-    values |= {"not_examined": _not_examined(risk, risk.not_examined, "its rows", "their rows")}
-    return section("leaves", facts, grids, part=subject.part, **values)
+    return section("leaves", facts, grids, how_asked=asked, **values)
 
 
 def _states_no_noise(subject: Subject) -> bool:
@@ -45,113 +71,171 @@ def _states_no_noise(subject: Subject) -> bool:
 
 
 def _small_bins(subject: Subject) -> int:
-    """Return how many bins have exact rows of a few people."""
+    """Return the number of bins with an exact count of few rows."""
     supports = () if subject.released is None else subject.released.bin_supports
-    return sum(one.is_exact and 0 < (one.rows or 0) < subject.appetite.fewest_rows for one in supports)
+    return sum(bin_.is_exact and 0 < (bin_.rows or 0) < subject.appetite.fewest_rows for bin_ in supports)
 
 
 def _bin_facts(subject: Subject) -> tuple[SheetLine, ...]:
     supports = () if subject.released is None else subject.released.bin_supports
     if not supports:
         return ()
-    few, small = sum(one.is_too_few for one in supports), _small_bins(subject)
-    most = subject.appetite.fewest_rows - 1
-    return (
-        SheetLine("bins", "bins with released rows", f"{len(supports):,}", len(supports)),
-        SheetLine("empty_bins", "bins without rows, or within noise of none", f"{few:,}", few),
-        *([SheetLine("small_bins", f"bins with exactly 1 to {most} rows", f"{small:,}", small)] if small else []),
-    )
+    few, small = sum(bin_.is_too_few for bin_ in supports), _small_bins(subject)
+    lines = [
+        _count_line("bins", _("bins with released rows"), len(supports)),
+        _count_line("empty_bins", _("bins without rows, or within noise of having none"), few),
+    ]
+    if small:
+        name = _("bins with exactly 1 to {most} rows", most=subject.appetite.fewest_rows - 1)
+        lines.append(_count_line("small_bins", name, small))
+    return tuple(lines)
+
+
+def _count_line(key: str, name: str, count: int) -> SheetLine:
+    return SheetLine(key, name, number(count), count)
 
 
 def _rows_text(risk: LeafRisk, rows: int, leaves: int = 1) -> str:
     """Return the rows of leaves as models show them: exact, or as far as the noise on the released counts allows."""
-    return f"{rows:,}" if risk.release is None else risk.release.rows_text(rows, leaves)
+    return number(rows) if risk.release is None else risk.release.rows_text(rows, leaves)
 
 
-def _released(risk: LeafRisk) -> str:
-    """Return what comes before a number of rows that is released with noise."""
-    return "a released count of " if risk.view == "noisy" else ""
+def _sizes(risk: LeafRisk) -> Iterator[SheetLine]:
+    column, smallest, is_noisy = counted_column(risk), min(risk.known_rows.values()), risk.view == "noisy"
+    rows, least, alone = noun_of(column), rows_text(risk.threshold, column), rows_text(1, column)
+    yield _count_line("leaves", _("leaves"), len(risk.rows))
+    if risk.not_examined:
+        name = _("leaves that were not examined because their number of rows is unknown")
+        yield _count_line("leaves_not_examined", name, len(risk.not_examined))
+    yield SheetLine("smallest_leaf", _("{rows} in the smallest leaf", rows=rows), _rows_text(risk, smallest), smallest)
+    if risk.empty:
+        name = _("leaves that may have no rows") if risk.release else _("leaves without rows")
+        yield _count_line("empty_leaves", name, len(risk.empty))
+    name = _("leaves with fewer than {least}", least=least)
+    if is_noisy:
+        name = _("leaves with a released count of fewer than {least}", least=least)
+    yield _count_line("small_leaves", name, len(risk.small))
+    name = _("leaves with a released count of {rows}", rows=alone) if is_noisy else _("leaves with {rows}", rows=alone)
+    yield _count_line("single_leaves", name, _ones(risk))
+    name = _("{rows} in leaves below the threshold", rows=rows)
+    yield SheetLine("rows_in_small_leaves", name, *_rows_in(risk, risk.small))
 
 
-def _sizes(risk: LeafRisk) -> tuple[SheetLine, ...]:
-    (one, rows), smallest, ones = risk.counted, min(risk.known_rows.values()), _ones(risk)
-    unknown, empty = len(risk.not_examined), len(risk.empty)
-    name = "leaves not examined: their rows are unknown"
-    without = "leaves that may have no rows" if risk.release else "leaves without rows"
-    single = f"leaves with {_released(risk)}1 {one}" if risk.view == "noisy" else f"leaves of one {one}"
-    return (
-        SheetLine("leaves", "leaves", f"{len(risk.rows):,}", len(risk.rows)),
-        *([SheetLine("leaves_not_examined", name, f"{unknown:,}", unknown)] if unknown else []),
-        SheetLine("smallest_leaf", f"{rows} in the smallest leaf", _rows_text(risk, smallest), smallest),
-        *([SheetLine("empty_leaves", without, f"{empty:,}", empty)] if empty else []),
-        SheetLine(
-            "small_leaves",
-            f"leaves with {_released(risk)}fewer than {number_of(risk.threshold, one, rows)}",
-            f"{len(risk.small):,}",
-            len(risk.small),
-        ),
-        SheetLine("single_leaves", single, f"{ones:,}", ones),
-        SheetLine("rows_in_small_leaves", f"{rows} in leaves below the threshold", *_rows_in(risk, risk.small)),
-    )
-
-
-def _classes(subject: Subject, risk: LeafRisk) -> tuple[SheetLine, ...]:
+def _classes(subject: Subject, risk: LeafRisk) -> Iterator[SheetLine]:
     if risk.counts is None:
-        return ()
-    of = "that may be of one" if risk.release else "of one"
-    what = f"leaves {of} class (class disclosure)" if subject.number is None else f"leaves {of} level"
-    rows = risk.counted[1]
-    name = f"leaves in which a class has {_released(risk)}1 to {risk.threshold - 1} {rows}"
-    few = SheetLine("few_of_class_leaves", name, f"{len(risk.few):,}", len(risk.few))
-    pure = SheetLine("pure_leaves", what, f"{len(risk.pure):,}", len(risk.pure))
-    held = SheetLine("rows_in_pure_leaves", f"{rows} in leaves {of} {subject.part}", *_rows_in(risk, risk.pure))
-    return (pure, held, few) if subject.number is None else (pure, held)
+        return
+    rows, may, has_classes = noun_of(counted_column(risk)), risk.release is not None, subject.number is None
+    if has_classes:
+        pure = _("leaves that may have rows of only one class (class disclosure)")
+        pure = pure if may else _("leaves with rows of only one class (class disclosure)")
+        held = _("{rows} in leaves that may have only one class", rows=rows)
+        held = held if may else _("{rows} in leaves with only one class", rows=rows)
+    else:
+        pure = _("leaves that may have rows of only one level") if may else _("leaves with rows of only one level")
+        held = _("{rows} in leaves that may have only one level", rows=rows)
+        held = held if may else _("{rows} in leaves with only one level", rows=rows)
+    yield _count_line("pure_leaves", pure, len(risk.pure))
+    yield SheetLine("rows_in_pure_leaves", held, *_rows_in(risk, risk.pure))
+    if has_classes:
+        few = _few(risk)
+        name = _("leaves with {few} of a class", few=few)
+        if risk.view == "noisy":
+            name = _("leaves with a released count of {few} of a class", few=few)
+        yield _count_line("few_of_class_leaves", name, len(risk.few))
+
+
+def _few(risk: LeafRisk) -> str:
+    return _("1 to {most} {rows}", most=risk.threshold - 1, rows=noun_of(counted_column(risk)))
 
 
 def _small(risk: LeafRisk) -> str:
-    few = number_of(risk.threshold, *risk.counted)
+    least, values = rows_text(risk.threshold, counted_column(risk)), {"all": len(risk.rows)}
     if risk.view == "noisy":
-        return _small_noisy(risk, few)
+        return _small_noisy(risk, least)
     if risk.small:
-        return f"{_how_many(risk.small, risk)} fewer than {few}"
+        return ngettext(
+            "{count} of {all} leaves has fewer than {least}.",
+            "{count} of {all} leaves have fewer than {least}.",
+            len(risk.small),
+            least=least,
+            **values,
+        )
     if risk.not_examined:
-        return f"Every leaf whose rows are known has at least {few}"
-    return f"{'Every leaf has' if len(risk.rows) > 1 else 'The one leaf has'} at least {few}"
+        return _("Every leaf whose number of rows is known has at least {least}.", least=least)
+    return _("Every leaf has at least {least}.", least=least)
 
 
-def _small_noisy(risk: LeafRisk, few: str) -> str:
-    """Return what the released counts say, and no more: a true count may lie on the other side of the threshold."""
+def _small_noisy(risk: LeafRisk, least: str) -> str:
+    """Return what the released counts show, and no more: a true count may lie on the other side of the threshold."""
     if risk.small:
-        return f"{_how_many(risk.small, risk)} a released count of fewer than {few}"
-    counts = "Every released count of a leaf" if len(risk.rows) > 1 else "The released count of the leaf"
-    is_open = not (risk.has_safe_rows or risk.not_examined)
-    doubt = "; within the noise, the true number may be smaller (95 % for all leaves together)" if is_open else ""
-    return f"{counts} is at least {few}{doubt}"
+        return ngettext(
+            "{count} of {all} leaves has a released count of fewer than {least}.",
+            "{count} of {all} leaves have a released count of fewer than {least}.",
+            len(risk.small),
+            all=len(risk.rows),
+            least=least,
+        )
+    if risk.has_safe_rows or risk.not_examined:
+        return _("Every released count of a leaf is at least {least}.", least=least)
+    return _(
+        "Every released count of a leaf is at least {least}. Given the noise, the true number of rows of a leaf may be "
+        "smaller (95 % confidence for all leaves together).",
+        least=least,
+    )
 
 
 def _few_of_class(risk: LeafRisk) -> str:
-    """Return how many leaves have few rows of a class, as the exact or the released counts say."""
-    few = f"{_released(risk)}1 to {risk.threshold - 1} {risk.counted[1]}"
-    return f"{_how_many(risk.few, risk) if risk.few else 'No leaf has'} a class with {few}"
+    """Return the number of leaves with few rows of a class, by the exact or the released counts."""
+    values = {"all": len(risk.rows), "few": _few(risk)}
+    if risk.view == "noisy":
+        if not risk.few:
+            return _("No leaf has a released count of {few} of a class.", few=values["few"])
+        return ngettext(
+            "{count} of {all} leaves has a released count of {few} of a class.",
+            "{count} of {all} leaves have a released count of {few} of a class.",
+            len(risk.few),
+            **values,
+        )
+    if not risk.few:
+        return _("No leaf has {few} of a class.", few=values["few"])
+    return ngettext(
+        "{count} of {all} leaves has {few} of a class.",
+        "{count} of {all} leaves have {few} of a class.",
+        len(risk.few),
+        **values,
+    )
 
 
 def _ones(risk: LeafRisk) -> int:
     return sum(rows == 1 for rows in risk.known_rows.values())
 
 
-def _not_examined(risk: LeafRisk, leaves: Sequence[int], its: str, their: str) -> str:
+_NO_ROWS = (
+    N_("{count} leaf was not examined, because the model does not store its number of rows ({leaves})."),
+    N_("{count} leaves were not examined, because the model does not store their numbers of rows ({leaves})."),
+)
+_NO_CLASSES = (
+    N_("{count} leaf was not examined, because the model does not store its rows by class ({leaves})."),
+    N_("{count} leaves were not examined, because the model does not store their rows by class ({leaves})."),
+)
+_NO_LEVELS = (
+    N_("{count} leaf was not examined, because the model does not store its rows by level ({leaves})."),
+    N_("{count} leaves were not examined, because the model does not store their rows by level ({leaves})."),
+)
+
+
+def _not_examined(risk: LeafRisk, leaves: Sequence[int], messages: tuple[str, str]) -> str:
     """Return a sentence that names the leaves of which something is not known; empty if there are none."""
     if not leaves:
         return ""
-    names = "; ".join(f'"{risk.leaves[i]}"' for i in leaves[:_NAMED])
-    more = f"; and {len(leaves) - _NAMED} more" if len(leaves) > _NAMED else ""
-    what, unknown = ("leaf", its) if len(leaves) == 1 else ("leaves", their)
-    return f" Not examined: {len(leaves):,} {what}, since the model does not store {unknown} ({names}{more})."
+    rest = len(leaves) - _NAMED
+    more = [ngettext("{count} more", "{count} more", rest)] if rest > 0 else []
+    names = "; ".join([*(f'"{risk.leaves[i]}"' for i in leaves[:_NAMED]), *more])
+    return _(messages[len(leaves) != 1], count=len(leaves), leaves=names)
 
 
 def _classes_not_examined(subject: Subject, risk: LeafRisk) -> str:
-    part = subject.part
-    return _not_examined(risk, risk.classes_not_examined, f"its rows by {part}", f"their rows by {part}")
+    return _not_examined(risk, risk.classes_not_examined, _NO_CLASSES if subject.number is None else _NO_LEVELS)
 
 
 def _predicts_sensitive(subject: Subject) -> bool:
@@ -159,44 +243,89 @@ def _predicts_sensitive(subject: Subject) -> bool:
 
 
 def _pure(subject: Subject, risk: LeafRisk) -> str:
+    """Return a sentence on leaves with rows of only one class, or level."""
+    return _pure_class(risk) if subject.number is None else _pure_level(risk)
+
+
+def _pure_class(risk: LeafRisk) -> str:
+    if risk.counts is None:
+        return _("Whether a leaf has rows of only one class is not known.")
     if risk.pure and risk.release:
-        return f"{_which(risk.pure, risk)} may have rows of one {subject.part} alone, given the noise"
+        return ngettext(
+            "Given the noise, {count} of {all} leaves may have rows of only one class.",
+            "Given the noise, {count} of {all} leaves may have rows of only one class.",
+            len(risk.pure),
+            all=len(risk.rows),
+        )
     if risk.pure:
-        return f"{_how_many(risk.pure, risk)} rows of one {subject.part} alone"
+        return ngettext(
+            "{count} of {all} leaves has rows of only one class.",
+            "{count} of {all} leaves have rows of only one class.",
+            len(risk.pure),
+            all=len(risk.rows),
+        )
     if risk.classes_not_examined:
-        return f"No leaf whose rows by {subject.part} are known is of one {subject.part} alone"
-    return f"{'No leaf has rows' if len(risk.rows) > 1 else 'The one leaf is not'} of one {subject.part} alone"
+        return _("No leaf whose rows by class are known has rows of only one class.")
+    return _("No leaf has rows of only one class.")
 
 
-def _how_many(leaves: tuple[int, ...], risk: LeafRisk) -> str:
-    """Return the subject of a sentence about these leaves, with its verb."""
-    return f"{_which(leaves, risk)} {'have' if len(leaves) > 1 else 'has'}"
+def _pure_level(risk: LeafRisk) -> str:
+    if risk.counts is None:
+        return _("Whether a leaf has rows of only one level is not known.")
+    if risk.pure and risk.release:
+        return ngettext(
+            "Given the noise, {count} of {all} leaves may have rows of only one level.",
+            "Given the noise, {count} of {all} leaves may have rows of only one level.",
+            len(risk.pure),
+            all=len(risk.rows),
+        )
+    if risk.pure:
+        return ngettext(
+            "{count} of {all} leaves has rows of only one level.",
+            "{count} of {all} leaves have rows of only one level.",
+            len(risk.pure),
+            all=len(risk.rows),
+        )
+    if risk.classes_not_examined:
+        return _("No leaf whose rows by level are known has rows of only one level.")
+    return _("No leaf has rows of only one level.")
 
 
-def _which(leaves: tuple[int, ...], risk: LeafRisk) -> str:
-    whole = len(risk.rows)
-    if whole == 1:
-        return "The one leaf"
-    return f"All {whole:,} leaves" if len(leaves) == whole else f"{len(leaves):,} of {whole:,} leaves"
+def _known(subject: Subject, risk: LeafRisk) -> str:
+    """Return what such a leaf discloses about anyone who is known to fall into it."""
+    if risk.release is not None and subject.number is None:
+        return _("If so, anyone known to fall into such a leaf has their class disclosed.")
+    if risk.release is not None:
+        return _("If so, anyone known to fall into such a leaf has their number disclosed to within one level.")
+    if subject.number is None:
+        return _("Anyone known to fall into such a leaf has their class disclosed.")
+    return _("Anyone known to fall into such a leaf has their number disclosed to within one level.")
 
 
 def _rows_in(risk: LeafRisk, chosen: tuple[int, ...]) -> tuple[str, int]:
     rows, known = risk.rows_in(chosen), risk.known_rows
     whole = _rows_text(risk, sum(known.values()), len(known))
-    return f"{_rows_text(risk, rows, len(chosen))} of {whole}", rows
+    return _("{rows} of {all}", rows=_rows_text(risk, rows, len(chosen)), all=whole), rows
 
 
 def _sensitive(subject: Subject, risk: LeafRisk | None) -> SheetLine:
-    key, name = "sensitive_leaves", "leaves whose rule asks for a sensitive attribute"
+    key, name = "sensitive_leaves", _("leaves whose rule uses a sensitive attribute")
     if not subject.sensitive_attributes:
-        return SheetLine(key, name, "not known: the form names no sensitive attribute")
+        return SheetLine(key, name, _("not known: the form names no sensitive attribute"))
     if subject.paths is None:
-        return SheetLine(key, name, "not known without decision paths")
-    found = subject.sensitive_leaves
-    small = [] if risk is None or len(risk.rows) != len(subject.paths) else [i for i in found if i in risk.small]
-    more = f", {len(small)} of them below the threshold" if risk is not None and found else ""
-    text = f"{len(found)} of {len(subject.paths)} ({', '.join(subject.sensitive_attributes)}){more}"
-    return SheetLine(key, name, text, len(found))
+        return SheetLine(key, name, _("not known without decision paths"))
+    leaves = subject.sensitive_leaves
+    small = [] if risk is None or len(risk.rows) != len(subject.paths) else [i for i in leaves if i in risk.small]
+    values = {"all": len(subject.paths), "names": ", ".join(subject.sensitive_attributes)}
+    text = _("{leaves} of {all} ({names})", leaves=len(leaves), **values)
+    if risk is not None and leaves:
+        text = _(
+            "{leaves} of {all} ({names}), {small} of them below the threshold",
+            leaves=len(leaves),
+            small=len(small),
+            **values,
+        )
+    return SheetLine(key, name, text, len(leaves))
 
 
 def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
@@ -205,23 +334,24 @@ def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
         return ()
     predictions = subject.paths.predictions if subject.paths is not None and len(subject.paths) == len(names) else None
     whys = _whys(subject, risk, len(names))
-    columns: list[tuple[Column, Sequence[GridValue]]] = [(Column("leaf", "leaf", is_text=True), names)]
+    columns: list[tuple[Column, Sequence[GridValue]]] = [(Column("leaf", _("leaf"), is_text=True), names)]
     if predictions:
         predicted = [value if isinstance(value, float) else shown_text(value) for value in predictions]
-        columns.append((Column("predicts", "predicts", is_text=subject.number is None), predicted))
+        columns.append((Column("predicts", _("prediction"), is_text=subject.number is None), predicted))
     if risk:
-        counted = risk.counted[1]
-        columns.append((Column("rows", counted), risk.rows))
+        rows = noun_of(counted_column(risk))
+        columns.append((Column("rows", rows), risk.rows))
         if risk.counts and subject.number is None:  # levels are too many
             for k, name in enumerate(risk.classes or ()):
                 of_class = [None if own is None else own[k] for own in risk.counts]
-                columns.append((Column(f"rows_class_{k + 1}", f"{counted} of {shown_text(name)}"), of_class))
-        columns.append((Column("why", "why"), whys))
+                title = _("{rows} of class {name}", rows=rows, name=shown_text(name))
+                columns.append((Column(f"rows_class_{k + 1}", title), of_class))
+        columns.append((Column("why", _("reason")), whys))
     known = dict.fromkeys(range(len(names)), 0) if risk is None else risk.known_rows
     order = sorted(range(len(names)), key=lambda i: (not whys[i].text, i not in known, known.get(i, 0), i))
     flagged, is_noisy = sum(bool(why.text) for why in whys), risk is not None and risk.view == "noisy"
     shown = MOST_SHOWN if subject.released is None else 0 if is_noisy else min(MOST_SHOWN, flagged)
-    title = "Leaves, the worst first" if flagged else "Leaves"
+    title = _("Leaves, smallest flagged leaf first") if flagged else _("Leaves")
     return (Grid.of_columns("leaves", title, columns, order, shown),)
 
 
@@ -233,28 +363,33 @@ def _whys(subject: Subject, risk: LeafRisk | None, leaves: int) -> list[Cell]:
     """Return why each leaf is listed, as codes and in words."""
     if risk is None:
         return [why_cell({})] * leaves
-    part, empty, small = subject.part, set(risk.empty), set(risk.small)
+    empty, small, has_classes = set(risk.empty), set(risk.small), subject.number is None
+    unclear = set(risk.classes_not_examined) - set(risk.not_examined) if risk.counts else set[int]()
+    few = _("few {rows}", rows=noun_of(counted_column(risk)))
     reasons = {
-        ("not_examined", "not examined"): set(risk.not_examined),
-        ("empty", "may have no rows" if risk.release else "no rows"): empty,
-        ("few_rows", f"few {risk.counted[1]}"): small - empty,
-        ("pure", f"one {part}"): set(risk.pure),
-        ("few_of_class", "few of a class"): set(risk.few) - small if subject.number is None else set(),
-        ("classes_not_examined", f"{part} not examined"): (
-            set(risk.classes_not_examined) - set(risk.not_examined) if risk.counts else set()
-        ),
+        ("not_examined", _("not examined")): set(risk.not_examined),
+        ("empty", _("may have no rows") if risk.release else _("no rows")): empty,
+        ("few_rows", few): small - empty,
+        ("pure", _("only one class") if has_classes else _("only one level")): set(risk.pure),
+        ("few_of_class", _("few rows of a class")): set(risk.few) - small if has_classes else set[int](),
+        ("classes_not_examined", _("classes not examined") if has_classes else _("levels not examined")): unclear,
     }
-    sensitive = set(subject.sensitive_leaves) if len(risk.rows) == len(subject.conditions) else set()
+    sensitive = set(subject.sensitive_leaves) if len(risk.rows) == len(subject.conditions) else set[int]()
     listed = set[int]().union(*reasons.values())
-    reasons["sensitive", "sensitive"] = sensitive & listed
+    reasons["sensitive", _("sensitive attribute")] = sensitive & listed
     return [why_cell({code: word for (code, word), own in reasons.items() if i in own}) for i in range(leaves)]
 
 
 def leaf_checks(subject: Subject, risk: LeafRisk | None) -> Iterator[Check]:
-    """Yield the checks of leaves: every leaf whose counts are known is judged, and the others are named."""
+    """Yield the checks of leaves: every leaf whose counts are known is judged, and the rest are named."""
     if small := _small_bins(subject):
-        least = number_of(subject.appetite.fewest_rows, "row")
-        sentence = f"The file has the exact rows of {number_of(small, 'bin')} with fewer than {least}."
+        least = rows_text(subject.appetite.fewest_rows)
+        sentence = ngettext(
+            "The file has the exact number of rows of {count} bin with fewer than {least}.",
+            "The file has the exact numbers of rows of {count} bins with fewer than {least}.",
+            small,
+            least=least,
+        )
         yield check("small-bins", "review" if subject.is_private else "fail", sentence, small, least=least)
     if risk is None:
         return
@@ -273,16 +408,20 @@ def _several(subject: Subject, risk: LeafRisk) -> Iterator[Check]:
     fewest, most = min(risk.known_rows.values()), _most_rows(subject, risk)
     several = risk.several or rows_of_persons(subject)
     if several and (most is None or fewest < risk.threshold * most):
-        sentence = f"{several} A leaf of {risk.threshold} rows may have fewer units."
+        sentence = f"{several} {fewer_units(rows_text(risk.threshold))}"
         yield check("units", "review", sentence, fewest, limit=None if most is None else risk.threshold * most)
 
 
+def fewer_units(rows: str) -> str:
+    return _("A leaf of {rows} may have fewer units.", rows=rows)
+
+
 def rows_of_persons(subject: Subject) -> str:
-    """Return how many of the counted rows one person may have by the form, if no column identifies persons."""
+    """Return a sentence on the rows of one person by the form, if no column identifies persons."""
     most = subject.form.rows_per_unit or 1
     if subject.person_unit is not None or most == 1:
         return ""
-    return f"Rows are counted, of which one person may have up to {most}."
+    return _("Rows are counted, and one person may have up to {most} of them.", most=most)
 
 
 def _most_rows(subject: Subject, risk: LeafRisk) -> int | None:
@@ -295,46 +434,64 @@ def _most_rows(subject: Subject, risk: LeafRisk) -> int | None:
 
 def _exact_leaves(subject: Subject, risk: LeafRisk) -> Iterator[Check]:
     grave: Status = "review" if subject.is_private else "fail"
-    small, ones, least = len(risk.small), _ones(risk), number_of(risk.threshold, *risk.counted)
+    small, ones, least = len(risk.small), _ones(risk), rows_text(risk.threshold, counted_column(risk))
     rule = "small-leaves" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own"
-    alone = f", and {ones:,} of them {'has' if ones == 1 else 'have'} one {risk.counted[0]} alone." if ones else "."
-    sentence = f"{_small(risk)}{alone}{_not_examined(risk, risk.not_examined, 'its rows', 'their rows')}"
+    alone = ngettext(
+        "{count} leaf has only {rows}.",
+        "{count} leaves have only {rows}.",
+        ones,
+        rows=rows_text(1, counted_column(risk)),
+    )
+    open_ = _not_examined(risk, risk.not_examined, _NO_ROWS)
     safe: Status = "not_run" if risk.not_examined else "pass" if risk.has_safe_rows else "review"
+    sentence = _sentences(_small(risk), alone if ones else "", open_)
     yield check(rule, grave if small or ones else safe, sentence, small, limit=0, least=least)
     if risk.counts is None:
         return
     open_, pure = _classes_not_examined(subject, risk), len(risk.pure)
     safe = "not_run" if risk.classes_not_examined else "pass"
-    what = "class disclosure" if subject.number is None else "that discloses the number to within a level"
-    disclosed = what if pure else f"that would disclose the {subject.part}"
-    if _predicts_sensitive(subject):
-        disclosed += f" of {quoted_text(subject.predicted or '')}, which the form calls sensitive"
     rule = "pure-leaves" if subject.number is None else "pure-leaves/number"
-    yield check(rule, grave if pure else safe, f"{_pure(subject, risk)}: {disclosed}.{open_}", pure, limit=0)
+    sentence = _sentences(_pure(subject, risk), _disclosed(subject) if pure else "", open_)
+    yield check(rule, grave if pure else safe, sentence, pure, limit=0)
     if subject.number is None:
-        sentence = f"{_few_of_class(risk)}.{open_}"
+        sentence = _sentences(_few_of_class(risk), open_)
         yield check("few-of-class", "review" if risk.few else safe, sentence, len(risk.few), limit=0, least=least)
+
+
+def _disclosed(subject: Subject) -> str:
+    """Return what leaves of one class, or level, disclose."""
+    if _predicts_sensitive(subject):
+        column = quoted_text(subject.predicted or "")
+        if subject.number is None:
+            return _("This discloses the class of {column}, which the form lists as sensitive.", column=column)
+        return _("This discloses {column}, which the form lists as sensitive, to within one level.", column=column)
+    if subject.number is None:
+        return _("This is class disclosure.")
+    return _("This discloses the number to within one level.")
+
+
+def _sentences(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
 
 
 def _noisy_leaves(subject: Subject, risk: LeafRisk, *, is_strong: bool) -> Iterator[Check]:
     """Yield the checks of leaves by noisy counts: a strong guarantee covers them, whatever the counts are."""
     rule = "small-leaves/noisy" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own-noisy"
-    least, strong = number_of(risk.threshold, *risk.counted), subject.appetite.strong_epsilon
-    open_ = _not_examined(risk, risk.not_examined, "its rows", "their rows")
-    sentence = f"{_small(risk)}. Small leaves disclose no more than the guarantee allows.{open_}"
+    least, strong = rows_text(risk.threshold, counted_column(risk)), short(subject.appetite.strong_epsilon)
+    open_ = _not_examined(risk, risk.not_examined, _NO_ROWS)
+    sentence = _sentences(_small(risk), _("Small leaves disclose no more than the guarantee allows."), open_)
     unsafe: Status = "not_run" if risk.not_examined and not risk.small else "review"
     status: Status = "pass" if risk.has_safe_rows or is_strong else unsafe
     yield check(rule, status, sentence, len(risk.small), limit=0, least=least, strong=strong)
     if risk.counts is None:
         return
-    open_ = _classes_not_examined(subject, risk)
+    open_, bounded = _classes_not_examined(subject, risk), _("The guarantee limits what this discloses.")
     safe: Status = "not_run" if risk.classes_not_examined and not is_strong else "pass"
-    bound = "; the guarantee bounds what that discloses" if risk.pure else ", by the released counts"
-    sentence = f"{_pure(subject, risk)}{bound}.{open_}"
+    by_counts = _("This follows from the released counts.")
+    sentence = _sentences(_pure(subject, risk), bounded if risk.pure else by_counts, open_)
     status = "review" if risk.pure and not is_strong else safe
     yield check("pure-leaves/noisy", status, sentence, len(risk.pure), limit=0, strong=strong)
     if subject.number is None:
-        bound = "; the guarantee bounds what that discloses" if risk.few else ""
-        sentence = f"{_few_of_class(risk)}{bound}.{open_}"
+        sentence = _sentences(_few_of_class(risk), bounded if risk.few else "", open_)
         status = "review" if risk.few and not is_strong else safe
         yield check("few-of-class/noisy", status, sentence, len(risk.few), limit=0, least=least, strong=strong)

@@ -1,4 +1,4 @@
-"""Sections made of card, schema, form and record: the guarantee and its limits, charges, releases, what is stated."""
+"""Sections on the guarantee and its limits, charges, releases and statements, from card, schema, form and record."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.charge import Charge, total_rho
-from hedgerow.privacy.wording import noun, of_reasons, of_unit, suspected
+from hedgerow.privacy.wording import noun, of_reasons, of_unit
 from hedgerow.report.contents import (
     Cell,
     Column,
@@ -24,107 +24,126 @@ from hedgerow.report.contents import (
     section,
 )
 from hedgerow.report.files import FileRole, sha256_of
-from hedgerow.report.releases import Releases
+from hedgerow.report.releases import FAILED, Releases
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import PersonBound, group_bound, person_epsilon
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import number_of
+from hedgerow.text.language import N_, _, decimal, ngettext, number, percentage
 from hedgerow.text.values import printable
 
-PRIORS = (0.01, 0.1, 0.5, 0.9)  # Suspicions whose largest growth is printed
+PRIORS = (0.01, 0.1, 0.5, 0.9)  # beliefs in presence whose largest growth is printed
 _SHOWN = 6  # attributes, charges and releases on a page
 
 
 def guarantee(subject: Subject) -> Section:
     card = subject.card
-    facts = [SheetLine("card_guarantee", "guarantee, as the card says", card.guarantee)]
+    facts = [SheetLine("card_guarantee", _("guarantee stated by the privacy card"), card.guarantee)]
     if subject.bound is None:
         return section("guarantee", facts, is_private=False)
     (epsilon, delta), rho = subject.bound, total_rho(card.planned)
-    facts += [
-        SheetLine("epsilon", "epsilon", amount_text(epsilon), float(epsilon)),
-        SheetLine("delta", "delta", amount_text(delta), float(delta)),
-    ]
-    facts += [] if rho is None else [SheetLine("rho", "rho", amount_text(rho), float(rho))]
+    facts += [_amount_line("epsilon", "epsilon", epsilon), _amount_line("delta", "delta", delta)]
+    facts += [] if rho is None else [_amount_line("rho", "rho", rho)]
     of_person = group_bound(subject)
     if of_person is not None:
         facts += _person_lines(of_person)
         epsilon, delta = of_person.epsilon, of_person.delta
-    name = "largest factor by which an output becomes more likely"
+    name = _("largest factor by which an output becomes more likely")
     facts.append(SheetLine("largest_factor", name, factor_text(epsilon), _factor(epsilon)))
     for prior in PRIORS:
         most = largest_belief(prior, epsilon)
-        name = f"a suspicion of {percent_up(prior)} rises to at most"
+        name = _("a belief of {prior} in presence rises to at most", prior=percent_up(prior))
         facts.append(SheetLine(f"largest_belief_{prior:g}", name, percent_up(most), most))
-    both = f": 50 % sure of one of them becomes at most {percent_up(largest_belief(0.5, 2 * epsilon))}"
     values: dict[str, Any] = {
         "unit": None if card.unit is None else noun(card.unit),
-        "rows": subject.form.rows_per_unit,
-        "suspected": suspected(card.unit) if of_person is None else "the rows of one person are",
+        "most": subject.form.rows_per_unit,
+        "rows": suspected_rows(subject) if of_person is None else _(PERSON_ROWS),
         "steps": 1 if of_person is None else of_person.steps,
-        "delta": amount_text(delta) if delta else "",
-        "both": "" if delta else both,
+        "delta": local_amount(delta) if delta else "",
+        "half": percent_up(largest_belief(0.5, epsilon)),
+        "both": "" if delta else percent_up(largest_belief(0.5, 2 * epsilon)),
     }
-    return section("guarantee", facts, is_private=True, half=percent_up(largest_belief(0.5, epsilon)), **values)
+    return section("guarantee", facts, is_private=True, **values)
+
+
+PERSON_ROWS = N_("the rows of a certain person")
+"""The object of "contains" in sentences on presence."""
+
+
+def suspected_rows(subject: Subject) -> str:
+    """Return the rows whose presence the guarantee of the card bounds, as the object of "contains"."""
+    unit = subject.card.unit
+    return _("a certain row") if unit is None else _("the rows of a certain {unit}", unit=noun(unit))
+
+
+def local_amount(amount: Fraction) -> str:
+    """Return an amount in the notation of the sheet's language."""
+    return number(amount_text(amount))
+
+
+def _amount_line(key: str, name: str, amount: Fraction) -> SheetLine:
+    return SheetLine(key, name, local_amount(amount), float(amount))
 
 
 def _person_lines(bound: PersonBound) -> Iterator[SheetLine]:
     """Yield the guarantee for all rows of one person, if it is weaker than the guarantee of the card."""
-    amounts = {"epsilon": bound.epsilon, "delta": bound.delta, "rho": bound.rho}
-    for name, amount in amounts.items():
-        if amount is not None:
-            yield SheetLine(f"{name}_person", f"{name} for all rows of one person", amount_text(amount), float(amount))
+    yield _amount_line("epsilon_person", _("epsilon for all rows of one person"), bound.epsilon)
+    yield _amount_line("delta_person", _("delta for all rows of one person"), bound.delta)
+    if bound.rho is not None:
+        yield _amount_line("rho_person", _("rho for all rows of one person"), bound.rho)
 
 
 def is_of_rows(subject: Subject) -> bool:
-    """Return whether the schema is of the rows without a guarantee, so that its bounds and cuts are for the board."""
+    """Return whether the schema was taken from the rows without a guarantee: it is then for the board only."""
     schema = subject.schema
-    return schema is not None and any(one.no_guarantee for one in (schema, *schema.charges))
+    return schema is not None and any(part.no_guarantee for part in (schema, *schema.charges))
 
 
 def unprotected(subject: Subject, kind: SheetKind) -> Section:
     schema, is_hidden = subject.schema, kind == "public" and is_of_rows(subject)
     is_shown = subject.is_private or kind == "board"  # notes, which may have numbers of rows without a guarantee
     notes = [note.words for note in subject.card.notes] if is_shown else []
-    facts = [SheetLine("card_notes", "notes on the card", "\n".join(notes))] if notes else []
+    facts = [SheetLine("card_notes", _("notes on the privacy card"), "\n".join(notes))] if notes else []
     grids: list[Grid] = []
     if schema is not None and not is_hidden:
-        size = number_of(len(schema), "attribute")
-        facts.insert(0, SheetLine("schema_digest", "schema", f"{size}, digest {schema.digest}", schema.digest))
+        size = ngettext(
+            "{count} attribute, digest {digest}",
+            "{count} attributes, digest {digest}",
+            len(schema),
+            digest=schema.digest,
+        )
+        facts.insert(0, SheetLine("schema_digest", _("schema"), size, schema.digest))
         if schema.label is not None:
             predicted = f"{printable(schema.label.name)}: {schema.label.domain}"
-            facts.insert(1, SheetLine("label", "what is predicted", predicted))
-        title, columns = "The schema, and where its cut points come from", _SCHEMA_COLUMNS
+            facts.insert(1, SheetLine("label", _("predicted column"), predicted))
+        title = _("The schema, and the source of its cut points")
+        columns = (
+            Column("attribute", _("attribute"), is_text=True),
+            Column("domain", _("domain"), is_text=True),
+            Column("cut_points", _("cut points")),
+        )
         if subject.has_own_thresholds:
-            title, columns = "The schema", columns[:2]
+            title, columns = _("The schema"), columns[:2]
         rows = tuple(row[: len(columns)] for row in _sources(schema))
         grids.append(Grid("schema", title, columns, rows, _SHOWN))
     return section("unprotected", facts, grids, has_schema=schema is not None, is_hidden=is_hidden)
 
 
-_SCHEMA_COLUMNS = (
-    Column("attribute", "attribute", is_text=True),
-    Column("domain", "domain", is_text=True),
-    Column("cut_points", "cut points"),
-)
-_DEFAULT_GRID = Cell("the default grid of the declared bounds", "default_grid")
-_NO_CUTS = Cell("none: categories are declared", "none")
-
-
 def _sources(schema: Schema) -> tuple[tuple[str, str, Cell], ...]:
     """Return the attributes with their domains and where their cut points come from."""
-    declared = Cell("declared", "declared")
+    declared = Cell(_("declared"), "declared")
     if schema.charges:
-        declared = Cell("learned from the rows under a charge, or declared", "charged_or_declared")
+        declared = Cell(_("learned from the rows under a charge, or declared"), "charged_or_declared")
     if schema.no_guarantee:
-        declared = Cell(f"no guarantee: {of_reasons(schema.no_guarantee)}", "no_guarantee")
-    found: list[tuple[str, str, Cell]] = []
+        reasons = of_reasons(schema.no_guarantee)
+        declared = Cell(_("no guarantee: {reasons}", reasons=reasons), "no_guarantee")
+    default = Cell(_("the default grid of the declared bounds"), "default_grid")
+    rows: list[tuple[str, str, Cell]] = []
     for name, attribute in schema.attributes:
-        source = _NO_CUTS
+        source = Cell(_("none: categories are declared"), "none")
         if name in schema.numbers:
-            source = _DEFAULT_GRID if schema.numbers[name].has_default_cuts else declared
-        found.append((name, attribute.domain, source))
-    return tuple(found)
+            source = default if schema.numbers[name].has_default_cuts else declared
+        rows.append((name, attribute.domain, source))
+    return tuple(rows)
 
 
 def charges(subject: Subject, kind: SheetKind) -> Section:
@@ -132,26 +151,27 @@ def charges(subject: Subject, kind: SheetKind) -> Section:
     card = subject.card
     is_hidden = kind == "public" and not card.is_private
     grids = [_priced(card.charges)] if card.charges and not is_hidden else []
-    spent: dict[str, Any] = {"epsilon": amount_text(card.epsilon or 0), "delta": amount_text(card.delta or 0)}
-    return section("charges", grids=grids, count=len(card.charges), is_hidden=is_hidden, **spent)
+    spent = {"epsilon": local_amount(card.epsilon or Fraction(0)), "delta": local_amount(card.delta or Fraction(0))}
+    values: dict[str, Any] = {"count": len(card.charges), "is_private": card.is_private, "is_hidden": is_hidden}
+    return section("charges", grids=grids, **spent, **values)
 
 
-def _priced(found: Sequence[Charge]) -> Grid:
+def _priced(charges: Sequence[Charge]) -> Grid:
     rows = list[tuple[GridValue, ...]]()
-    for one in found:
-        rho = Cell("unknown") if one.zcdp is None else _amount(one.zcdp)
-        mechanism = Cell(mechanism_words(one), None if one.mechanism is None else one.mechanism.code)
-        amounts = _amount(one.epsilon), _amount(one.delta), rho
-        rows.append((_query(one), mechanism, *amounts, _remark(one)))
+    for charge in charges:
+        rho = Cell(_("unknown")) if charge.zcdp is None else _amount(charge.zcdp)
+        mechanism = Cell(mechanism_words(charge), None if charge.mechanism is None else charge.mechanism.code)
+        amounts = _amount(charge.epsilon), _amount(charge.delta), rho
+        rows.append((_query(charge), mechanism, *amounts, _remark(charge)))
     columns = (
-        Column("query", "what"),
-        Column("mechanism", "mechanism"),
+        Column("query", _("release")),
+        Column("mechanism", _("mechanism")),
         Column("epsilon", "epsilon"),
         Column("delta", "delta"),
         Column("rho", "rho"),
-        Column("remark", "remark"),
+        Column("remark", _("remark")),
     )
-    return Grid("charges", "Every charge, in order", columns, tuple(rows), _SHOWN)
+    return Grid("charges", _("All charges in order"), columns, tuple(rows), _SHOWN)
 
 
 def _query(charge: Charge) -> Cell:
@@ -159,20 +179,20 @@ def _query(charge: Charge) -> Cell:
 
 
 def _amount(amount: Fraction) -> Cell:
-    return Cell(amount_text(amount), float(amount))
+    return Cell(local_amount(amount), float(amount))
 
 
 def mechanism_words(charge: Charge) -> str:
     """Return the mechanism of a charge in words."""
-    return "not named" if charge.mechanism is None else charge.mechanism.words
+    return _("not named") if charge.mechanism is None else charge.mechanism.words
 
 
-def _remark(charge: Charge, state: str = "") -> Cell:
-    """Return what to know of a charge; `state` says that its release failed."""
+def _remark(charge: Charge, *, has_failed: bool = False) -> Cell:
+    """Return what to know about a charge."""
     remarks = {
-        "failed": state,
-        "declared": "declared by the schema's file" if charge.declared else "",
-        "no_guarantee": f"no guarantee: {charge.no_guarantee_reason}" if charge.no_guarantee else "",
+        "failed": _("failed: charged, but not answered") if has_failed else "",
+        "declared": _("declared by the schema's file") if charge.declared else "",
+        "no_guarantee": _("no guarantee: {reasons}", reasons=charge.no_guarantee_reason) if charge.no_guarantee else "",
     }
     return Cell(
         "; ".join(filter(None, remarks.values())), ",".join(code for code, text in remarks.items() if text) or None
@@ -182,50 +202,56 @@ def _remark(charge: Charge, state: str = "") -> Cell:
 def earlier(subject: Subject, releases: Releases | None) -> Section:
     if releases is None:
         return section("releases", count=None)
-    facts = [SheetLine("record", "record", releases.record, releases.kind)]
-    facts += [SheetLine("dataset", "dataset", releases.dataset)] if releases.dataset else []
+    facts = [SheetLine("record", _("record"), releases.record, releases.kind)]
+    facts += [SheetLine("dataset", _("dataset"), releases.dataset)] if releases.dataset else []
     facts += _losses(subject, releases)
     if releases.cap is not None:
-        facts.append(SheetLine("cap_epsilon", "cap on epsilon", amount_text(releases.cap), float(releases.cap)))
+        facts.append(_amount_line("cap_epsilon", _("cap on epsilon"), releases.cap))
     rows = list[tuple[Cell, ...]]()
-    for one in releases.releases:
-        time = Cell(one.time[:19].replace("T", " ") or "not recorded", one.time or None)
-        amounts = _amount(one.charge.epsilon), _amount(one.charge.delta)
-        rows.append((_query(one.charge), time, *amounts, _remark(one.charge, one.state)))
+    for release in releases.releases:
+        time = Cell(release.time[:19].replace("T", " ") or _("not recorded"), release.time or None)
+        amounts = _amount(release.charge.epsilon), _amount(release.charge.delta)
+        remark = _remark(release.charge, has_failed=release.state == FAILED)
+        rows.append((_query(release.charge), time, *amounts, remark))
     columns = (
-        Column("query", "what"),
-        Column("time", "when (UTC)"),
+        Column("query", _("release")),
+        Column("time", _("time (UTC)")),
         Column("epsilon", "epsilon"),
         Column("delta", "delta"),
-        Column("remark", "remark"),
+        Column("remark", _("remark")),
     )
-    grid = Grid("releases", "Every release on record", columns, tuple(rows), _SHOWN)
+    grid = Grid("releases", _("All releases on record"), columns, tuple(rows), _SHOWN)
     return section("releases", facts, [grid] if rows else [], count=len(rows), units=len(releases.by_unit))
 
 
 def _losses(subject: Subject, releases: Releases) -> Iterator[SheetLine]:
     units = releases.by_unit
-    for place, (unit, one) in enumerate(units.items(), 1):
-        whose, end = (f", for {of_unit(unit)}", f"_unit_{place}") if len(units) > 1 else ("", "")
-        epsilon, delta, rho = amount_text(one.epsilon), amount_text(one.delta), amount_text(one.rho or Fraction(0))
-        yield SheetLine(f"epsilon{end}", f"epsilon of all, by addition{whose}", epsilon, float(one.epsilon))
-        yield SheetLine(f"delta{end}", f"delta of all, by addition{whose}", delta, float(one.delta))
-        if one.rho is not None:
-            yield SheetLine(f"rho{end}", f"rho of all so far, a running figure{whose}", rho, float(one.rho))
+    for place, (unit, own) in enumerate(units.items(), 1):
+        end, names = f"_unit_{place}", [_(name, unit=of_unit(unit)) for name in _LOSSES_OF_UNIT]
+        if len(units) == 1:
+            end, names = "", [_(name) for name in _LOSSES]
+        yield _amount_line(f"epsilon{end}", names[0], own.epsilon)
+        yield _amount_line(f"delta{end}", names[1], own.delta)
+        if own.rho is not None:
+            yield _amount_line(f"rho{end}", names[2], own.rho)
     of_person = person_epsilon(subject, releases)
-    if of_person is not None and any(of_person > one.epsilon for one in units.values()):
-        name = "epsilon of all, for all rows of one person"
-        yield SheetLine("epsilon_person", name, amount_text(of_person), float(of_person))
+    if of_person is not None and any(of_person > own.epsilon for own in units.values()):
+        yield _amount_line("epsilon_person", _("sum of all epsilon, for all rows of one person"), of_person)
+
+
+_LOSSES = (N_("sum of all epsilon"), N_("sum of all delta"), N_("sum of all rho"))
+_LOSSES_OF_UNIT = (
+    N_("sum of all epsilon, for {unit}"),
+    N_("sum of all delta, for {unit}"),
+    N_("sum of all rho, for {unit}"),
+)
 
 
 def noise(subject: Subject) -> Section:
     card = subject.card
-    facts = [SheetLine("noise", "noise", card.noise.words, card.noise.code)]
-    facts += (
-        [SheetLine("no_guarantee", "no guarantee because", of_reasons(card.no_guarantee) or "")]
-        if card.no_guarantee
-        else []
-    )
+    facts = [SheetLine("noise", _("source of the noise"), card.noise.words, card.noise.code)]
+    if card.no_guarantee:
+        facts.append(SheetLine("no_guarantee", _("reasons for no guarantee"), of_reasons(card.no_guarantee) or ""))
     return section("noise", facts)
 
 
@@ -236,80 +262,89 @@ def identity(subject: Subject, kind: SheetKind, public: Sheet | None = None) -> 
     cannot name the digest of the board's sheet, which is a function of the rows, too.
     """
     has_digest = subject.is_private or kind == "board"
-    facts = [SheetLine("kind", "kind of model", subject.kind), *_model_digests(subject, has_digest=has_digest)]
+    facts = [SheetLine("kind", _("kind of model"), subject.kind), *_model_digests(subject, has_digest=has_digest)]
     if kind == "board":
-        facts += [_file_line(subject, role, f"SHA-256 of the file of {words}") for role, words in _ROWS.items()]
+        facts += [_file_line(subject, role, _(name)) for role, name in _ROWS.items()]
     if public is not None:
-        for media, text in (("HTML", page(public)), ("JSON", json_text(public.to_dict()))):
-            digest = sha256_of(text)
-            facts.append(
-                SheetLine(f"public_{media.lower()}_sha256", f"SHA-256 of the public sheet, {media}", digest, digest)
-            )
-    facts.append(SheetLine("software", "software that made the model", subject.card.software.words))
+        digests = {"html": sha256_of(page(public)), "json": sha256_of(json_text(public.to_dict()))}
+        facts += [
+            SheetLine("public_html_sha256", _("SHA-256 of the public sheet, HTML"), digests["html"], digests["html"]),
+            SheetLine("public_json_sha256", _("SHA-256 of the public sheet, JSON"), digests["json"], digests["json"]),
+        ]
+    facts.append(SheetLine("software", _("software that made the model"), subject.card.software.words))
     is_shown = subject.released is not None and has_digest
-    return section("identity", facts, title=subject.title, kind=subject.kind, has_digest=is_shown)
+    return section("identity", facts, title=subject.form.title, kind=subject.kind, has_digest=is_shown)
 
 
-_ROWS: dict[FileRole, str] = {"training_rows": "training rows", "held_out_rows": "held-out rows"}
+_ROWS: dict[FileRole, str] = {
+    "training_rows": N_("SHA-256 of the file of training rows"),
+    "held_out_rows": N_("SHA-256 of the file of held-out rows"),
+}
 
 
 def _model_digests(subject: Subject, *, has_digest: bool) -> Iterator[SheetLine]:
     """Yield the SHA-256 of the bytes of the model file, and the digest of the content that the file states."""
-    names = {"model_sha256": "SHA-256 of the model file", "content_digest": "content digest of the model"}
+    of_file, of_content = _("SHA-256 of the model file"), _("content digest of the model")
     if not has_digest:
-        for key, name in names.items():
-            yield SheetLine(key, name, "on the sheet for the board: it depends on the rows")
+        hidden = _("on the board's sheet only, because it depends on the rows")
+        yield SheetLine("model_sha256", of_file, hidden)
+        yield SheetLine("content_digest", of_content, hidden)
         return
-    yield _file_line(subject, "model", names["model_sha256"])
+    yield _file_line(subject, "model", of_file)
     digest = None if subject.released is None else subject.released.to_dict()["digest"]
-    yield SheetLine("content_digest", names["content_digest"], digest or "none, since it is not hedgerow's", digest)
+    yield SheetLine("content_digest", of_content, digest or _("none: the model is not a hedgerow model"), digest)
 
 
 def _file_line(subject: Subject, role: FileRole, name: str) -> SheetLine:
     digest = next((file.sha256 for file in subject.files if file.role == role), None)
-    return SheetLine(f"{role}_sha256", name, digest or "no file was given", digest)
+    return SheetLine(f"{role}_sha256", name, digest or _("no file was given"), digest)
 
 
 def stated(subject: Subject, kind: SheetKind) -> Section:
-    """Return what people state in the form: all of it on the public sheet, limits and risk alone on the board's."""
-    names = _STATED if kind == "public" else ("limits", "residual_risk")
-    found = {name: getattr(subject.form, name) for name in names}
+    """Return the entries of the form: all of them on the public sheet, limits and risk alone on the board's."""
+    names = tuple(_STATED) if kind == "public" else ("limits", "residual_risk")
+    entries = {name: getattr(subject.form, name) for name in names}
     facts = [
-        SheetLine(name, _named(name), f"{one:,}", one) if isinstance(one, int) else SheetLine(name, _named(name), one)
-        for name, one in found.items()
-        if one
+        SheetLine(name, _(_STATED[name]), number(entry), entry)
+        if isinstance(entry, int)
+        else SheetLine(name, _(_STATED[name]), entry)
+        for name, entry in entries.items()
+        if entry
     ]
-    missing = [_named(name) for name, one in found.items() if not one and name not in _OPTIONAL]
-    facts += [SheetLine("not_stated", "not stated", ", ".join(missing))] if missing else []
+    missing = [_(_STATED[name]) for name, entry in entries.items() if not entry and name not in _OPTIONAL]
+    facts += [SheetLine("not_stated", _("not stated"), "; ".join(missing))] if missing else []
     return section("statements", facts, missing=missing)
 
 
-_STATED = (
-    *("purpose", "population", "rows", "unit", "rows_per_unit", "unit_column", "second_unit"),
-    *("curator", "curator_type", "region", "sector"),
-    *("cut_points", "preprocessing", "tuning", "limits", "relation", "residual_risk"),
-)
-_OPTIONAL = ("unit_column", "second_unit")  # entries for columns that a table may not have
-_IN_WORDS = {
-    "unit": "one row is",
-    "rows_per_unit": "rows that one person can have, at most",
-    "unit_column": "column that identifies the person",
-    "second_unit": "column of the household or institution",
-    "cut_points": "where cut points come from",
-    "limits": "limits of use",
+_STATED = {
+    "purpose": N_("purpose of the model"),
+    "population": N_("population"),
+    "rows": N_("rows of the table"),
+    "unit": N_("meaning of one row"),
+    "rows_per_unit": N_("largest number of rows of one person"),
+    "unit_column": N_("column that identifies the person"),
+    "second_unit": N_("column of the household or institution"),
+    "curator": N_("curator of the table"),
+    "curator_type": N_("type of curator"),
+    "region": N_("region"),
+    "sector": N_("sector"),
+    "cut_points": N_("source of cut points, bounds and categories"),
+    "preprocessing": N_("preprocessing of the rows"),
+    "tuning": N_("choice of parameters and model"),
+    "limits": N_("limits of use"),
+    "relation": N_("related outputs"),
+    "residual_risk": N_("residual risk"),
 }
-
-
-def _named(name: str) -> str:
-    return _IN_WORDS.get(name, name.replace("_", " "))
+"""The entries of the form on a sheet, with their names there."""
+_OPTIONAL = ("unit_column", "second_unit")  # entries for columns that a table may not have
 
 
 def decision(kind: SheetKind) -> Section:
     lines = {
-        "decision": "Decision (release, release with conditions, do not release)",
-        "reasons": "Reasons and conditions",
-        "checker_1": "First checker: name, date, signature",
-        "checker_2": "Second checker: name, date, signature",
+        "decision": _("Decision (release, release with conditions, do not release)"),
+        "reasons": _("Reasons and conditions"),
+        "checker_1": _("First checker: name, date, signature"),
+        "checker_2": _("Second checker: name, date, signature"),
     }
     return section("decision", [SheetLine(key, line, "") for key, line in lines.items()], kind=kind)
 
@@ -318,7 +353,7 @@ _MOST = 700.0  # the largest exponent whose power has a float
 
 
 def largest_belief(prior: float, epsilon: Fraction) -> float:
-    """Return the most that a suspicion of a row's presence can rise to, by Bayes' rule, without δ."""
+    """Return the largest belief in a row's presence after seeing the output, by Bayes' rule, for δ = 0."""
     return float(expit(logit(prior) + float(epsilon)))
 
 
@@ -330,7 +365,9 @@ def largest_rate(fpr: float, epsilon: Fraction, delta: Fraction) -> float:
 
 def factor_text(epsilon: Fraction) -> str:
     factor = _factor(epsilon)
-    return f"e^{float(epsilon):.4g}, which is more than 10^300" if factor is None else f"{rounded_up(factor, 2):,.2f}"
+    if factor is None:
+        return _("e^{epsilon}, which is more than 10^300", epsilon=number(f"{float(epsilon):.4g}"))
+    return decimal(rounded_up(factor, 2), 2)
 
 
 def _factor(epsilon: Fraction) -> float | None:
@@ -340,7 +377,7 @@ def _factor(epsilon: Fraction) -> float | None:
 
 def percent_up(share: float) -> str:
     """Return a bound as a percentage, rounded up to a tenth of a point."""
-    return f"{rounded_up(100 * share, 1):.4g} %"
+    return percentage(f"{rounded_up(100 * share, 1):.4g}")
 
 
 def rounded_up(number: float, digits: int) -> float:

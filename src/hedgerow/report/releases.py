@@ -1,4 +1,4 @@
-"""Records of what was released about a table: a budget's file, or the export of a curator's ledger."""
+"""Records of the releases about a table: a budget file, or the export of a curator's ledger."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,29 +14,29 @@ from hedgerow.privacy.amounts import total
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.charge import Charge, total_rho, unit_of
 from hedgerow.privacy.unit import Unit
+from hedgerow.text.language import _
 from hedgerow.text.messages import shown
 
 LARGEST_LEDGER = 2**25  # the most bytes of a ledger's export
 RecordKind = Literal["budget", "ledger"]
-_KINDS: dict[RecordKind, str] = {"budget": "a budget file", "ledger": "a ledger"}
-FAILED = "failed: charged, and not answered"  # the state of a release that was charged and never left
+FAILED = "failed"  # the state of a release that was charged, but not answered
 
 
 @dataclass(frozen=True)
 class PastRelease:
-    """One release that a record names: when, where that is known, and what it cost."""
+    """A release on record: its charge, its time if known, and the digests of its models."""
 
     charge: Charge
     time: str = ""
     state: str = ""
-    models: tuple[str, ...] = ()  # the digests of the files that it was for, where the record has them
+    models: tuple[str, ...] = ()  # the content digests of the released files, if the record has them
 
 
 @dataclass(frozen=True)
 class Releases:
-    """All releases of a table that a record names, in order.
+    """All releases of a table on record, in order.
 
-    Those that failed are included, since a charge is not refunded. `cap` is the cap on ε of the table, if there is one;
+    Failed releases are included, because charges are not refunded. `cap` is the cap on ε of the table, if there is one;
     `kind` is "budget" for a budget file or "ledger" for a ledger's export; `dataset` names the dataset of a ledger.
     `entries` is the number of entries of the record, and `head` the hash of the last entry, which depends on all of
     them.
@@ -52,7 +52,9 @@ class Releases:
     @property
     def record(self) -> str:
         """The kind of record, and the number of its entries, in words."""
-        return f"{_KINDS[self.kind]} of {self.entries} entries, each with the hash of the one before"
+        if self.kind == "budget":
+            return _("a budget file with {entries} entries, a chain of hashes", entries=self.entries)
+        return _("a ledger with {entries} entries, a chain of hashes", entries=self.entries)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -61,9 +63,10 @@ class Releases:
 
     @property
     def by_unit(self) -> "dict[Unit | None, Releases]":
-        """The releases of each unit of privacy; one entry at least. The losses of different units do not add up."""
+        """The releases of each unit of privacy, at least one; the losses of different units do not add up."""
         units = dict.fromkeys(charge.unit for charge in self.charges) or {None: None}
-        return {x: replace(self, releases=tuple(one for one in self.releases if one.charge.unit == x)) for x in units}
+        by_unit = {unit: [release for release in self.releases if release.charge.unit == unit] for unit in units}
+        return {unit: replace(self, releases=tuple(own)) for unit, own in by_unit.items()}
 
     @property
     def epsilon(self) -> Fraction:
@@ -78,15 +81,15 @@ class Releases:
 
     @property
     def rho(self) -> Fraction | None:
-        """The sum of all ρ; None where that of one is not known."""
+        """The sum of all ρ; None if it is not known for a charge."""
         return total_rho(self.charges)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, dataset: str | None = None) -> Self:
-        """Read a record: a budget file, or what ``hedgerow ledger export`` wrote, where `dataset` is one of several.
+        """Read a record: a budget file, or the output of ``hedgerow ledger export``, of which `dataset` selects one.
 
-        ValueError if it is neither, its entries are not what was written, or none of several datasets is chosen;
-        OSError if it cannot be read.
+        ValueError if it is neither, its entries were changed, or none of several datasets is selected; OSError if it
+        cannot be read.
         """
         problem, text = None, ""
         try:
@@ -97,9 +100,7 @@ class Releases:
             raise ModelFormatError(f"{path}: {problem}.")
         if text.startswith("{\n"):  # as `Record.to_json` writes a budget; an entry of a ledger is one line
             if dataset is not None:
-                raise ArgumentError(
-                    f"{path}: expected a ledger with dataset, got a budget file, which is of one table."
-                )
+                raise ArgumentError(f"{path}: dataset is for ledgers only; this is a budget file, which has one table.")
             return cls._of_budget(Path(path))
         return cls._of_ledger(path, text.removesuffix("\n").split("\n"), dataset)
 
@@ -107,12 +108,14 @@ class Releases:
     def _of_budget(cls, path: Path) -> Self:
         record = FileBudget(path).record
         models = [
-            tuple(one["model"] for one in record.entries if one["kind"] == "released" and one["charge"] == number)
+            tuple(
+                entry["model"] for entry in record.entries if entry["kind"] == "released" and entry["charge"] == number
+            )
             for number in range(1, len(record.account.charges) + 1)
         ]
         dated = zip(record.account.charges, record.dates, models, strict=True)
-        found = tuple(PastRelease(charge, day, models=files) for charge, day, files in dated)
-        return cls(found, record.account.epsilon, "budget", entries=len(record.entries), head=record.head)
+        releases = tuple(PastRelease(charge, day, models=files) for charge, day, files in dated)
+        return cls(releases, record.account.epsilon, "budget", entries=len(record.entries), head=record.head)
 
     @classmethod
     def _of_ledger(cls, path: str | PathLike[str], lines: Sequence[str], dataset: str | None) -> Self:
@@ -120,42 +123,42 @@ class Releases:
         try:
             entries, head = _chained(lines)
             chosen = _chosen({entry["dataset"] for entry in entries if "dataset" in entry}, dataset)
-            found, cap = _released(entries, chosen)
-            return cls(found, cap, "ledger", chosen, len(entries), head)
+            releases, cap = _released(entries, chosen)
+            return cls(releases, cap, "ledger", chosen, len(entries), head)
         except (UnreadableError, LedgerError, KeyError, TypeError, AttributeError):
-            problem = "expected a budget file, or what `hedgerow ledger export` wrote; found other content"
+            problem = "the file is neither a budget file nor the output of `hedgerow ledger export`"
         raise ModelFormatError(f"{path}: {problem}.")
 
 
 def _chained(lines: Sequence[str]) -> tuple[list[dict[str, Any]], str]:
-    """Return the entries of a ledger's export, each of which has the hash of the one before, and the last hash."""
-    found = [(entry, hashed) for entry, _, hashed in map(imported, lines)]
-    numbers = [entry["sequence"] for entry, _ in found]
-    if numbers != [*range(1, len(found) + 1)] or broken_link(found) is not None:
-        raise UnreadableError("expected entries that follow on one another")
-    return [entry for entry, _ in found], found[-1][1]
+    """Return the entries of a ledger's export, which are a chain of hashes, and the last hash."""
+    links = [(entry, hashed) for entry, _raw, hashed in map(imported, lines)]
+    entries = [entry for entry, _hashed in links]
+    if [entry["sequence"] for entry in entries] != [*range(1, len(links) + 1)] or broken_link(links) is not None:
+        raise UnreadableError("the entries are not a chain")
+    return entries, links[-1][1]
 
 
 def _chosen(names: set[str], dataset: str | None) -> str:
     if not names:
-        raise UnreadableError("expected entries of a dataset, found none")
+        raise UnreadableError("no entry has a dataset")
     if dataset is None and len(names) == 1:
         return next(iter(names))
     if dataset in names:
         return dataset
-    got = "none chosen" if dataset is None else shown(dataset)
-    raise ArgumentError(f"expected one of the ledger's datasets ({', '.join(sorted(names))}) as dataset, got {got}.")
+    given = "none was given" if dataset is None else f"got {shown(dataset)}"
+    raise ArgumentError(f"dataset must be one of the ledger's datasets ({', '.join(sorted(names))}); {given}.")
 
 
 def _released(entries: Sequence[dict[str, Any]], dataset: str) -> tuple[tuple[PastRelease, ...], Fraction | None]:
-    found, cap = dict[str, PastRelease](), None
+    releases, cap = dict[str, PastRelease](), None
     for entry in entries:
         if entry["kind"] == "declared" and entry["dataset"] == dataset:
             stated = entry["cap"]["epsilon"]
             cap = None if stated is None else parse_amount(stated)
         elif entry["kind"] == "reserved" and entry["dataset"] == dataset:
-            found[entry["request"]] = PastRelease(Charge.parsed(entry["charge"]), entry["time"])
-        elif entry["kind"] == "failed" and entry["request"] in found:
-            before = found[entry["request"]]
-            found[entry["request"]] = PastRelease(before.charge, before.time, FAILED)
-    return tuple(found.values()), cap
+            releases[entry["request"]] = PastRelease(Charge.parsed(entry["charge"]), entry["time"])
+        elif entry["kind"] == "failed" and entry["request"] in releases:
+            before = releases[entry["request"]]
+            releases[entry["request"]] = PastRelease(before.charge, before.time, FAILED)
+    return tuple(releases.values()), cap

@@ -440,7 +440,7 @@ def _evaluated(evaluation: Evaluation | None) -> tuple[Section, ...]:
     # The sentences on other estimates repeat the facts.
     sentences = [evaluation.sentences[0], *evaluation.sentences[len(evaluation.estimates) :]]
     answer = " ".join(f"{capitalised(sentence)}." for sentence in sentences)
-    return (section("evaluation", facts, grids, answer=answer),)
+    return (section("evaluation", facts, grids, sentences=answer),)
 
 
 def _measure_line(estimate: Estimate) -> SheetLine:
@@ -506,10 +506,10 @@ class Comparison(Sheets):
         schemas = (report.subject.schema for report in reports.values())
         if len({None if schema is None else schema.label for schema in schemas}) > 1:
             raise ArgumentError("The models must predict the same column with the same classes.")
-        languages = {report.public.language for report in reports.values()}
+        languages: set[Language] = {report.public.language for report in reports.values()}
         if len(languages) > 1:
             raise ArgumentError(f"The reports must be in one language, got {', '.join(sorted(languages))}.")
-        with in_language(*languages):
+        with in_language(languages.pop()):
             return cls._of(reports)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Residuals of a model of numbers on rows, by group, in units of the target beside a constant's. **Private**."""
+"""Errors of a regressor on rows and by group, compared with a constant prediction. **Private**."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,35 +11,51 @@ from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.boundary.arrays import Floats
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.report.checks import Check
-from hedgerow.report.comparisons import Losses, Pair, Part, Performance, Role, Words, gain_check, group_checks, pairs_of
+from hedgerow.report.comparisons import (
+    MEAN,
+    MEDIAN,
+    Losses,
+    Pair,
+    Part,
+    Performance,
+    Role,
+    Scale,
+    gain_check,
+    group_checks,
+    pairs_of,
+)
 from hedgerow.report.contents import Column, Grid, GridValue, Section, SheetLine, section
 from hedgerow.report.subject import Subject, public_release
+from hedgerow.text.language import N_, _, decimal, number, percent
 from hedgerow.text.values import printable
 
 _ABSOLUTE, _QUANTILE = ("absolute", "absolute_classes"), "quantile"
 """Codes of the losses that the median, and another quantile, minimise; the mean minimises the squared loss."""
-_NAMES = {"mae": "mean absolute error", "rmse": "root mean squared error", "r2": "R²"}
-_KEYS = {"absolute": "mae", "median": "baseline_mae", "squared": "rmse", "mean": "baseline_rmse"}
-_GAINS = {"gain_mae": "MAE over the median", "gain_mse": "mean squared error over the mean"}
-_INTERVAL, _WIDEST = 1.96, 0.25  # half the width of an interval of R² that says something
-COLUMNS = (
-    Column("rows", "rows"),
-    Column("mae", "MAE"),
-    Column("mae_of_median", "MAE of median"),
-    Column("rmse", "RMSE"),
-    Column("rmse_of_mean", "RMSE of mean"),
-    Column("r2", "R²"),
-    Column("bias", "bias"),
-)
+_RELEASED = {
+    "mae": N_("mean absolute error on the training rows, by released counts"),
+    "rmse": N_("root mean squared error on the training rows, by released counts"),
+    "r2": N_("R² on the training rows, by released counts"),
+}
+_MEANS = {
+    "absolute": ("mae", N_("mean absolute error, MAE ({rows})")),
+    "median": ("baseline_mae", N_("MAE of always predicting the median ({rows})")),
+    "squared": ("rmse", N_("root mean squared error, RMSE ({rows})")),
+    "mean": ("baseline_rmse", N_("RMSE of always predicting the mean ({rows})")),
+}
+_GAINS = {
+    "gain_mae": N_("gain in MAE over the median ({rows})"),
+    "gain_mse": N_("gain in mean squared error over the mean ({rows})"),
+}
+_INTERVAL, _WIDEST = 1.96, 0.25  # half the width of an interval of R² that is informative
 
 
 @dataclass(frozen=True, eq=False)
 class Error:
-    """Errors of a model on rows: absolute ones, beside those of the median, and squared ones, beside the mean's."""
+    """Errors of a model on rows: absolute errors compared with the median, squared errors with the mean."""
 
     performance: Performance
     truth: Floats
-    off: Floats  # the predicted number less the true one
+    off: Floats  # the predicted number minus the true number
 
     @classmethod
     def measure(cls, subject: Subject, pair: Pair, role: Role, known: Floats, by: Sequence[str]) -> Self:
@@ -73,87 +89,111 @@ class Error:
 def measured(
     subject: Subject, train: Pair | None, test: Pair | None, by: Sequence[str]
 ) -> tuple[Section, tuple[Check, ...]]:
-    first, found = train if train is not None else test, list[Error]()
+    first, errors = train if train is not None else test, list[Error]()
     if first is not None:
         known = subject.numbers(first[1])
-        found = [Error.measure(subject, *own, known, by) for own in pairs_of(train, test)]
-    facts = [fact for one in found for fact in _facts(one, subject.loss)]
-    grids = [_grid(one, place) for one in found for place in range(len(one.performance.groups))]
+        errors = [Error.measure(subject, *own, known, by) for own in pairs_of(train, test)]
+    facts = [fact for error in errors for fact in _facts(error, subject.loss)]
+    grids = [_grid(error, place) for error in errors for place in range(len(error.performance.groups))]
     values: dict[str, Any] = {"of": "", "shown": None, "r2": None, "target": _target(subject)}
-    for last in found[-1:]:
+    for last in errors[-1:]:
         whole = last.performance.overall
-        shown = {name: f"{value:.4g}" for name, value in last.sizes(whole).items()}
-        values |= {"of": last.performance.of, "shown": shown, "r2": last.r2(whole)}
-    values |= {"has_groups": bool(grids), "has_test": len(found) > 1}
-    reached = _checks(subject.loss, found[-1].performance) if found else ()
+        shown, r2 = {name: _short(value) for name, value in last.sizes(whole).items()}, last.r2(whole)
+        explained = percent(r2) if r2 is not None and r2 > 0 else ""
+        values |= {"of": last.performance.rows, "shown": shown, "r2": r2, "explained": explained}
+    values |= {"has_groups": bool(grids), "has_test": len(errors) > 1}
+    reached = _checks(subject.loss, errors[-1].performance) if errors else ()
     return section("accuracy", facts, grids, template="residuals", **values), tuple(reached)
+
+
+def _short(value: float) -> str:
+    return number(f"{value:.4g}")
 
 
 def _target(subject: Subject) -> str:
     return printable(subject.number.name) if subject.number else ""
 
 
-def _facts(one: Error, loss: str) -> Iterator[SheetLine]:
-    of, on, all_rows = one.performance.of, one.performance.role, one.performance.overall
-    sizes, r2 = one.sizes(all_rows), one.r2(all_rows)
-    named = {
-        "absolute": f"mean absolute error (MAE) on {of}",
-        "median": "baseline: MAE of always the median",
-        "squared": f"root mean squared error (RMSE) on {of}",
-        "mean": "baseline: RMSE of always the mean",
-    }
-    for key, name in named.items():
-        yield SheetLine(f"{_KEYS[key]}_{on}", name, f"{sizes[key]:.4g}", sizes[key])
-    for gain, (key, name) in zip(all_rows.gains, _GAINS.items(), strict=True):
-        yield SheetLine(f"{key}_{on}", f"gain in {name}, on {of}", gain.interval(), gain.value, gain.ends)
-    text = "no two numbers differ" if r2 is None else f"{r2:.3f} of {all_rows.rows:,} rows"
-    yield SheetLine(f"r2_{on}", f"R² on {of}", text, r2)
+def _facts(error: Error, loss: str) -> Iterator[SheetLine]:
+    rows, on, whole = error.performance.rows, error.performance.role, error.performance.overall
+    sizes, r2 = error.sizes(whole), error.r2(whole)
+    for size, (key, name) in _MEANS.items():
+        yield SheetLine(f"{key}_{on}", _(name, rows=rows), _short(sizes[size]), sizes[size])
+    for gain, (key, name) in zip(whole.gains, _GAINS.items(), strict=True):
+        yield SheetLine(f"{key}_{on}", _(name, rows=rows), gain.interval(), gain.value, gain.ends)
+    text = _("not defined: all values are equal")
+    if r2 is not None:
+        text = _("{r2} for {rows} rows", r2=decimal(r2, 3), rows=whole.rows)
+    yield SheetLine(f"r2_{on}", _("R² ({rows})", rows=rows), text, r2)
     if loss == _QUANTILE:
-        share = one.reached
-        name = f"rows with no more than is predicted, on {of}"
-        yield SheetLine(f"rows_reached_{on}", name, f"{100 * share:.1f} %", share)
+        name = _("rows whose value is at most the prediction ({rows})", rows=rows)
+        yield SheetLine(f"rows_reached_{on}", name, percent(error.reached, 1), error.reached)
 
 
-def _grid(one: Error, place: int) -> Grid:
-    measured, rows = one.performance, list[tuple[GridValue, ...]]()
+def _grid(error: Error, place: int) -> Grid:
+    measured, rows = error.performance, list[tuple[GridValue, ...]]()
     name, groups = measured.groups[place]
     for part in groups:
-        shown = {key: float(f"{value:.4g}") for key, value in one.sizes(part).items()}
+        shown = {key: float(f"{value:.4g}") for key, value in error.sizes(part).items()}
         errors = shown["absolute"], shown["median"], shown["squared"], shown["mean"]
-        rows.append((part.group, part.rows, *errors, one.r2(part), shown["bias"]))
-    columns = (Column("group", name, is_text=True), *COLUMNS)
-    return Grid(f"by_{place + 1}_{measured.role}", f"By {name}, on {measured.of}", columns, tuple(rows))
+        rows.append((part.group, part.rows, *errors, error.r2(part), shown["bias"]))
+    columns = (
+        Column("group", name, is_text=True),
+        Column("rows", _("rows")),
+        Column("mae", "MAE"),
+        Column("mae_of_median", _("MAE of median")),
+        Column("rmse", "RMSE"),
+        Column("rmse_of_mean", _("RMSE of mean")),
+        Column("r2", "R²"),
+        Column("bias", _("bias")),
+    )
+    title = _("By {column} ({rows})", column=name, rows=measured.rows)
+    return Grid(f"by_{place + 1}_{measured.role}", title, columns, tuple(rows))
 
 
 def _checks(loss: str, measured: Performance) -> Iterator[Check]:
-    """Yield whether the model is better than a constant; nothing of a quantile, whose error is not its aim.
+    """Yield whether the model is better than a constant; nothing for a quantile, which does not minimise an error.
 
-    The loss is the absolute error if that was minimised, and else the squared one.
+    The loss is the absolute error if the model minimised it, and otherwise the squared error.
     """
     if loss == _QUANTILE:
         return
     place = int(loss not in _ABSOLUTE)
-    what, constant, unit = _JUDGED[place]
     ours, base = measured.overall.means[place] if place == 0 else map(sqrt, measured.overall.means[place])
-    sentence = f"On {measured.of} the {what} error is {ours:.4g}; always saying the {constant}, {base:.4g}."
-    words = Words(unit=f" in {unit} error")
-    yield gain_check("accuracy/number", sentence, measured, place, words)
-    yield from group_checks(measured, place, f"the {constant}", words)
+    message, constant, scale = _JUDGED[place]
+    sentence = _(message, rows=measured.rows, own=_short(ours), base=_short(base))
+    yield gain_check("accuracy/number", sentence, measured, place, scale)
+    yield from group_checks(measured, place, constant, scale)
 
 
-_JUDGED = (("mean absolute", "median", "mean absolute"), ("root mean squared", "mean", "mean squared"))
+_JUDGED = (
+    (
+        N_("The mean absolute error is {own} ({rows}); always predicting the median would have {base}."),
+        MEDIAN,
+        Scale(
+            message=N_("{value} in mean absolute error, 95 % interval {low} to {high}"),
+            amount=N_("{value} in mean absolute error"),
+        ),
+    ),
+    (
+        N_("The root mean squared error is {own} ({rows}); always predicting the mean would have {base}."),
+        MEAN,
+        Scale(
+            message=N_("{value} in mean squared error, 95 % interval {low} to {high}"),
+            amount=N_("{value} in mean squared error"),
+        ),
+    ),
+)
 
 
 def released_error(subject: Subject) -> Section:
     release = public_release(subject)
     has_counts = release is not None and release.is_histogram
-    found = {} if release is None or not has_counts else _by_counts(release)
-    texts = {name: f"{value:.3g}" + (f" ± {half:.2g}" if half else "") for name, (value, half) in found.items()}
+    errors = {} if release is None or not has_counts else _by_counts(release)
+    texts = {name: _around_text(*error) for name, error in errors.items()}
     facts = [
-        SheetLine(
-            key, f"{_NAMES[key]} on the training rows, by released counts", texts[key], value, _around(value, half)
-        )
-        for key, (value, half) in found.items()
+        SheetLine(key, _(_RELEASED[key]), texts[key], value, _around(value, half))
+        for key, (value, half) in errors.items()
     ]
     values: dict[str, Any] = {"absolute": texts.get("mae"), "r2": texts.get("r2"), "target": _target(subject)}
     values |= {
@@ -162,6 +202,11 @@ def released_error(subject: Subject) -> Section:
         "has_leaves": subject.has_leaves,
     }
     return section("accuracy", facts, template="residuals-released", **values)
+
+
+def _around_text(value: float, half: float) -> str:
+    text = number(f"{value:.3g}")
+    return f"{text} ± {number(f'{half:.2g}')}" if half else text
 
 
 def _around(value: float, half: float) -> tuple[float, float]:
@@ -176,7 +221,7 @@ def _by_counts(release: LeafRelease) -> dict[str, tuple[float, float]]:
         return {}
     shares, off = counts / rows, np.abs(middles - predicted)
     around = np.broadcast_to((middles - (shares * middles).sum()) ** 2, off.shape)
-    absolute, squared, variance = (float((shares * each).sum()) for each in (off, off**2, around))
+    absolute, squared, variance = (float((shares * error).sum()) for error in (off, off**2, around))
     if absolute <= 0 or squared <= 0 or variance <= 0:
         return {}
     scale = _INTERVAL * noise.deviation / float(rows)
@@ -184,5 +229,5 @@ def _by_counts(release: LeafRelease) -> dict[str, tuple[float, float]]:
     of_r2 = (of_squared - squared / variance * of_variance) / variance
     slopes = off - absolute, of_squared / (2 * sqrt(squared)), of_r2
     values = absolute, sqrt(squared), 1 - squared / variance
-    halves = [scale * float(np.sqrt((each**2).sum())) for each in slopes]
-    return dict(zip(_NAMES, zip(values, halves, strict=True), strict=True)) if halves[2] < _WIDEST else {}
+    halves = [scale * float(np.sqrt((slope**2).sum())) for slope in slopes]
+    return dict(zip(_RELEASED, zip(values, halves, strict=True), strict=True)) if halves[2] < _WIDEST else {}

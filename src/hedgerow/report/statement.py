@@ -1,12 +1,12 @@
 """Statements of anonymity for a model: one page for the controller and the data protection officer, and a checklist.
 
-The page follows Opinion 28/2024 of the European Data Protection Board: what was learned from which data, who is assumed
-to attack with which means, how likely extraction from the parameters and by queries is, which attacks were carried out,
+The page follows Opinion 28/2024 of the European Data Protection Board: the model and its data, the assumed attackers
+and their means, the likelihood of extraction from the parameters and by queries, the attacks that were carried out,
 and what is not covered. The checklist follows NIST SP 800-226 (2025). All numbers are those of the report.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from os import PathLike
 from pathlib import Path
@@ -16,10 +16,9 @@ from hedgerow.audit.attack_record import MARK
 from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError
-from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.unit import group_privacy
-from hedgerow.privacy.wording import noun, suspected
-from hedgerow.report.checks import Check, SheetKind, Status
+from hedgerow.privacy.wording import noun
+from hedgerow.report.checks import STATUS_NAMES, Check, SheetKind, Status
 from hedgerow.report.contents import (
     Cell,
     Column,
@@ -32,13 +31,19 @@ from hedgerow.report.contents import (
     section,
     shortened,
 )
-from hedgerow.report.promises import largest_belief, largest_rate, mechanism_words, percent_up
+from hedgerow.report.promises import (
+    PERSON_ROWS,
+    largest_belief,
+    largest_rate,
+    local_amount,
+    mechanism_words,
+    percent_up,
+    suspected_rows,
+)
 from hedgerow.report.report import Report
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import judged_bound, person_bound
-from hedgerow.text.language import Language, in_language
-from hedgerow.text.language import language as current_language
-from hedgerow.text.messages import number_of
+from hedgerow.text.language import N_, Language, _, in_language, ngettext
 from hedgerow.text.values import listed
 
 FORMAT, VERSION = "hedgerow/statement", 1
@@ -47,40 +52,44 @@ _PARAMETERS = (
     *("small-leaves", "second-units", "pure-leaves", "few-of-class", "joint-cells", "small-bins", "known-rows"),
     *("dominance", "file-rows", "file-extremes"),
 )
-"""The checks of what the parameters store."""
+"""The checks of the contents of the parameters."""
 _QUERIES = ("separation",)
-"""The checks of what predictions show."""
+"""The checks of predictions."""
 Answered = Literal["stated", "open", "organisation"]
 """The status of a question of the checklist: stated by the report, open, or for the organisation to answer."""
-_ANSWERED: dict[Answered, str] = {"stated": "stated", "open": "open", "organisation": "for the organisation to answer"}
+_ANSWERED: dict[Answered, str] = {
+    "stated": N_("stated"),
+    "open": N_("open"),
+    "organisation": N_("to be answered by the organisation"),
+}
 
 
 @dataclass(frozen=True, repr=False)
 class Statement:
-    """A statement of anonymity for a model, with a checklist, made of one sheet of a report.
+    """A statement of anonymity for a model, with a checklist, made from one sheet of a report.
 
-    It draws no conclusion: the controller does, and the data protection officer advises. Of a model with a guarantee
-    the public statement has public values alone; the statement for the board, which is **private**, adds checks and
-    attacks on the rows.
+    It draws no conclusion: the controller does, and the data protection officer advises. For a model with a guarantee
+    the public statement has public values only; the board's statement, which is **private**, adds checks and attacks on
+    the rows.
 
     Attributes
     ----------
     kind : {"public", "board"}
-        The sheet that it is made of.
+        The sheet from which it is made.
     title : str
         The title of the report.
     date : date
         The date of the report.
     software : str
-        The software that made it.
+        The software that made the statement.
     status : str
         The status of the sheet that decides.
     sections : tuple of Section
         The parts of the statement.
     checklist : Section
         The checklist, as one table.
-    language : str
-        The language of the report and of the statement.
+    language : {"en", "de", "fr"}
+        The language of the report.
 
     Examples
     --------
@@ -100,22 +109,23 @@ class Statement:
     status: Status
     sections: tuple[Section, ...]
     checklist: Section
-    language: Language = field(default_factory=current_language)
+    language: Language = "en"
 
     @classmethod
     def of(cls, report: Report, *, private: bool = False) -> Self:
-        """Make the statement of the public sheet of a report, or of the sheet for the board.
+        """Return the statement from the public sheet of a report, or from the board's sheet, in the report's language.
 
-        ValueError if `private` is True and the report has no sheet for the board.
+        ValueError if `private` is True and the report has no board's sheet.
         """
         check_flag("private", private)
         sheet = report.sheet(private=private)
-        with in_language(report.language):
-            return cls._of(report, sheet, report.deciding if private else sheet)  # of rows for the board alone
+        with in_language(sheet.language):
+            return cls._of(report, sheet)
 
     @classmethod
-    def _of(cls, report: Report, sheet: Sheet, deciding: Sheet) -> Self:
+    def _of(cls, report: Report, sheet: Sheet) -> Self:
         subject = report.subject
+        deciding = report.deciding if sheet.is_private else sheet  # of rows for the board alone
         sections = (
             _model(subject, sheet),
             _data(subject, sheet),
@@ -126,7 +136,8 @@ class Statement:
             _not_covered(report, sheet.not_examined),
             _conclusion(subject, deciding),
         )
-        return cls(sheet.kind, sheet.title, sheet.date, sheet.software, deciding.status, sections, _checklist(report))
+        identity = (sheet.kind, sheet.title, sheet.date, sheet.software)
+        return cls(*identity, deciding.status, sections, _checklist(report), sheet.language)
 
     @property
     def is_private(self) -> bool:
@@ -138,22 +149,23 @@ class Statement:
         return {section.key: section for section in self.sections}[key]
 
     def to_html(self) -> str:
-        """Return it as a page that needs nothing else, and that word processors open."""
+        """Return the statement as a self-contained page, which word processors can open."""
         with in_language(self.language):
             return rendered("statement.html", statement=self)
 
     def to_text(self) -> str:
-        """Return it as plain text with the headings and tables of Markdown."""
+        """Return the statement as plain text."""
         with in_language(self.language):
             return rendered("statement.txt", statement=self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a file as the ending of its name says: .html, .txt or .json. An existing file is replaced.
+        """Write the statement to a .html, .txt or .json file; an existing file is replaced.
 
         Raises
         ------
         ValueError
-            If the name ends otherwise, or says PRIVATE of a public statement, or does not of a private one.
+            If the name has another ending, or the name of a public statement contains PRIVATE, or the name of a private
+            one does not.
         OSError
             If the file cannot be written.
         """
@@ -162,23 +174,23 @@ class Statement:
     def content(self, path: str | PathLike[str]) -> bytes:
         """Return the content of a file with this name; raises ValueError as `save` does.
 
-        Plain text begins with a byte order mark, by which word processors know that it is UTF-8.
+        Plain text begins with a byte order mark, by which word processors recognise UTF-8.
         """
         place = Path(path)
         writers = {".html": self.to_html, ".json": self.to_json, ".txt": lambda: f"\ufeff{self.to_text()}"}
         if place.suffix.lower() not in writers:
-            raise ArgumentError(f"{place}: expected a name that ends in {listed(writers)}.")
+            raise ArgumentError(f"{place}: the name of a statement must end in {listed(writers)}.")
         if (MARK in place.name) != self.is_private:
-            wanted = "that says" if self.is_private else "without"
-            raise ArgumentError(f"{place}: expected the name of a {self.kind} statement, {wanted} {MARK}.")
+            rule = f"must contain {MARK}" if self.is_private else f"must not contain {MARK}"
+            raise ArgumentError(f"{place}: the name of a {self.kind} statement {rule}.")
         return writers[place.suffix.lower()]().encode()
 
     def to_json(self) -> str:
-        """Return it as JSON text: numbers with their intervals, and text for people."""
+        """Return the statement as JSON text: numbers with their intervals, and text for people."""
         return json_text(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data; what people decide is null."""
+        """Return the statement as JSON-ready data; the decision of people is null."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -216,10 +228,10 @@ def _identity(sheet: Sheet, *keys: str) -> list[SheetLine]:
 
 def _data(subject: Subject, sheet: Sheet) -> Section:
     form = subject.form
-    names = {"rows": "rows", "unit": "one row is", "curator": "who answers for the table"}
+    names = {"rows": _("rows of the table"), "unit": _("meaning of one row"), "curator": _("curator of the table")}
     facts = [SheetLine(key, name, shortened(getattr(form, key))) for key, name in names.items() if getattr(form, key)]
     if form.sensitive:
-        facts.append(SheetLine("sensitive", "sensitive attributes", shortened(", ".join(form.sensitive))))
+        facts.append(SheetLine("sensitive", _("sensitive attributes"), shortened(", ".join(form.sensitive))))
     facts += _identity(sheet, "training_rows_sha256", "held_out_rows_sha256")
     missing = [name for key, name in names.items() if not getattr(form, key)]
     return section("data", facts, template="statement/data", population=shortened(form.population), missing=missing)
@@ -229,13 +241,13 @@ def _parameters(subject: Subject, sheet: Sheet) -> Section:
     facts, words, bound = list[SheetLine](), dict[str, Any](), judged_bound(subject)
     if bound is not None:
         # Another version of the rows: these are removed, and others added.
-        twice, both, _ = group_privacy(*bound, None, 2)
+        twice, both, _rho = group_privacy(*bound, None, 2)
         presence, attribute = largest_belief(0.5, bound[0]), largest_belief(0.5, twice)
         facts = [
-            SheetLine("epsilon", "ε", amount_text(bound[0]), float(bound[0])),
-            SheetLine("delta", "δ", amount_text(bound[1]), float(bound[1])),
-            _belief("presence", "50 % belief in presence rises to at most", presence),
-            _belief("attribute", "50 % belief in one of two versions, to at most", attribute),
+            SheetLine("epsilon", "ε", local_amount(bound[0]), float(bound[0])),
+            SheetLine("delta", "δ", local_amount(bound[1]), float(bound[1])),
+            _belief("presence", _("a belief of 50 % in presence rises to at most"), presence),
+            _belief("attribute", _("a belief of 50 % in one of two versions rises to at most"), attribute),
         ]
         words = {"presence": percent_up(presence), "attribute": percent_up(attribute)}
         words["delta"] = percent_up(float(both)) if both else ""
@@ -249,9 +261,9 @@ def _protected(subject: Subject) -> dict[str, Any]:
     """Return in words whose presence, and which rows, the bounds are about."""
     unit = subject.card.unit
     if person_bound(subject) is not None:
-        return {"is_person": True, "suspected": "a person is", "rows": "the person's rows"}
-    rows = "one row" if unit is None else f"the rows of one {noun(unit)}"
-    return {"is_person": False, "suspected": suspected(unit), "rows": rows}
+        return {"is_person": True, "rows": _(PERSON_ROWS), "versions": _("the person's rows")}
+    versions = _("the row") if unit is None else _("the rows of the {unit}", unit=noun(unit))
+    return {"is_person": False, "rows": suspected_rows(subject), "versions": versions}
 
 
 def _belief(name: str, words: str, most: float) -> SheetLine:
@@ -263,24 +275,25 @@ def _queries(subject: Subject, checks: Sequence[Check]) -> Section:
     if bound is not None:
         most = largest_rate(_FPR, *bound)
         rate = percent_up(most)
-        facts.append(SheetLine("largest_tpr", "true positive rate of membership inference, at most", rate, most))
+        facts.append(SheetLine("largest_tpr", _("true positive rate of membership inference, at most"), rate, most))
     facts += _checked(checks, _QUERIES)
     return section("queries", facts, template="statement/queries", rate=rate)
 
 
 def _checked(checks: Sequence[Check], keys: Sequence[str]) -> Iterator[SheetLine]:
-    """Yield a line for each check that was run, with its number; of a check with several results, the gravest."""
+    """Yield a line for each check that was run, with its number; the most severe if a check has several results."""
     for key in keys:
         results = [check for check in checks if check.key == key and check.status in ("fail", "review", "pass")]
         if results:
             check = min(results, key=lambda result: result.rank)
             is_plain = check.status == "pass" and check.value is None
-            text = check.status if is_plain else f"{check.status}. {shortened(check.sentence)}"
+            text, sentence = _(STATUS_NAMES[check.status]), shortened(check.sentence)
+            text = text if is_plain else _("{status}. {finding}", status=text, finding=sentence)
             yield SheetLine(key.replace("-", "_"), check.title, text, check.value, check.interval)
 
 
 def _attacks(report: Report, sheet: Sheet) -> Section:
-    """Return the attacks with what they reached, which are functions of the rows."""
+    """Return the attacks with their results, which are functions of the rows."""
     records = report.attacks if sheet.is_private else ()
     rows = [
         (
@@ -298,21 +311,21 @@ def _attacks(report: Report, sheet: Sheet) -> Section:
     ]
     rows.sort(key=lambda row: row[1].value not in _FIRST)  # stable
     columns = (
-        Column("attack", "attack"),
-        Column("measure", "measure"),
-        Column("fpr", "false positive rate"),
-        Column("value", "value"),
-        Column("low", "from"),
-        Column("high", "to"),
-        Column("confidence", "confidence"),
-        Column("repeats", "repeats"),
+        Column("attack", _("attack")),
+        Column("measure", _("measure")),
+        Column("fpr", _("false positive rate")),
+        Column("value", _("value")),
+        Column("low", _("interval from")),
+        Column("high", _("interval to")),
+        Column("confidence", _("confidence")),
+        Column("repeats", _("repeats")),
     )
     facts = [
-        SheetLine(check.key.replace("-", "_"), check.title, check.status.replace("_", " "), check.status)
+        SheetLine(check.key.replace("-", "_"), check.title, _(STATUS_NAMES[check.status]), check.status)
         for check in (sheet.checks if records else ())
         if check.key.startswith("attack-") and check.status != "not_applicable"
     ]
-    title = "What the attacks reached, with intervals"
+    title = _("Results of the attacks, with intervals")
     grids = [Grid("attacks", title, columns, tuple(rows), _MOST_REACHED)] if rows else []
     is_public, count = not sheet.is_private, len(records)
     return section("attacks", facts, grids, template="statement/attacks", is_public=is_public, count=count)
@@ -324,7 +337,8 @@ _MOST_REACHED = 6  # numbers of attacks on a page
 
 def _not_covered(report: Report, not_examined: Sequence[str]) -> Section:
     subject, more = report.subject, len(not_examined) - _MOST_NAMED
-    named = [*not_examined[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
+    rest = [ngettext("{count} more", "{count} more", more)] if more > 0 else []
+    named = [*not_examined[:_MOST_NAMED], *rest]
     return section(
         "not_covered",
         template="statement/not_covered",
@@ -338,98 +352,116 @@ _MOST_NAMED = 8  # checks that were not run, on a page
 
 
 _FIELDS = {
-    "is_insignificant": "Is the likelihood insignificant for every person? Reasons",
-    "controller": "Controller: name, date, signature",
-    "advice": "Advice of the data protection officer",
-    "officer": "Data protection officer: name, date, signature",
+    "is_insignificant": N_("Is the likelihood insignificant for every person? Reasons"),
+    "controller": N_("Controller: name, date, signature"),
+    "advice": N_("Advice of the data protection officer"),
+    "officer": N_("Data protection officer: name, date, signature"),
 }
 
 
 def _conclusion(subject: Subject, sheet: Sheet) -> Section:
-    """Return what the numbers carry: bounds, or none; whether a likelihood is insignificant is for people to decide."""
-    counts = {status: len([one for one in sheet.by_status(status) if not one.informative]) for status in _OPEN}
-    is_weak = any(one.key == "guarantee" and one.status in ("fail", "review") for one in sheet.checks)
-    facts = [SheetLine("status", "status of the checks", sheet.status.replace("_", " "), sheet.status)]
-    facts += [SheetLine(key, name, "") for key, name in _FIELDS.items()]
-    scope = noun(subject.card.unit) if person_bound(subject) is None else "person"
-    return section(
-        "conclusion",
-        facts,
-        template="statement/conclusion",
-        counts=counts,
-        is_private=subject.is_private,
-        is_weak=is_weak,
-        status=sheet.status,
-        scope=scope,
-    )
+    """Return the bounds, or that there are none; whether a likelihood is insignificant is for people to decide."""
+    counts = {status: sum(not check.informative for check in sheet.by_status(status)) for status in _OPEN}
+    is_weak = any(check.key == "guarantee" and check.status in ("fail", "review") for check in sheet.checks)
+    facts = [SheetLine("status", _("status of the checks"), _(STATUS_NAMES[sheet.status]), sheet.status)]
+    facts += [SheetLine(key, _(name), "") for key, name in _FIELDS.items()]
+    values: dict[str, Any] = {"counts": counts, "is_private": subject.is_private, "is_weak": is_weak}
+    values |= {"status": sheet.status, "bounded": _bounded(subject)}
+    return section("conclusion", facts, template="statement/conclusion", **values)
+
+
+def _bounded(subject: Subject) -> str:
+    """Return a sentence on whom the bounds are about."""
+    if person_bound(subject) is not None:
+        return _("The likelihood of extraction is bounded as stated, for every person in the table.")
+    if subject.card.unit is None:
+        return _("The likelihood of extraction is bounded as stated, for every row of the table.")
+    unit = noun(subject.card.unit)
+    return _("The likelihood of extraction is bounded as stated, for every {unit} in the table.", unit=unit)
 
 
 _OPEN: tuple[Status, ...] = ("fail", "review", "not_run")
 
 
+_COMPONENTS = {
+    "guarantee": N_("guarantee"),
+    "algorithms": N_("algorithms"),
+    "implementation": N_("implementation"),
+    "deployment": N_("deployment"),
+}
 QUESTIONS: dict[str, tuple[str, str]] = {
-    "loss": ("guarantee", "ε and δ"),
-    "unit": ("guarantee", "unit of privacy"),
-    "rows-per-person": ("guarantee", "rows of one person"),
-    "neighbours": ("guarantee", "neighbouring tables"),
-    "composition": ("guarantee", "composition with other releases"),
-    "mechanisms": ("algorithms", "mechanisms"),
-    "utility": ("algorithms", "utility"),
-    "bias": ("algorithms", "bias between groups"),
-    "tuning": ("algorithms", "choice of settings"),
-    "preprocessing": ("algorithms", "preprocessing of the rows"),
-    "floating-point": ("implementation", "floating point"),
-    "randomness": ("implementation", "source of randomness"),
-    "side-channels": ("implementation", "timing and other side channels"),
-    "query-model": ("deployment", "query model"),
-    "trust": ("deployment", "who sees the rows and is trusted"),
-    "access": ("deployment", "security and access control"),
-    "collection": ("deployment", "exposure by data collection"),
+    "loss": ("guarantee", N_("ε and δ")),
+    "unit": ("guarantee", N_("unit of privacy")),
+    "rows-per-person": ("guarantee", N_("rows of one person")),
+    "neighbours": ("guarantee", N_("neighbouring tables")),
+    "composition": ("guarantee", N_("composition with other releases")),
+    "mechanisms": ("algorithms", N_("mechanisms")),
+    "utility": ("algorithms", N_("utility")),
+    "bias": ("algorithms", N_("bias between groups")),
+    "tuning": ("algorithms", N_("choice of settings")),
+    "preprocessing": ("algorithms", N_("preprocessing of the rows")),
+    "floating-point": ("implementation", N_("floating point")),
+    "randomness": ("implementation", N_("source of randomness")),
+    "side-channels": ("implementation", N_("timing and other side channels")),
+    "query-model": ("deployment", N_("query model")),
+    "trust": ("deployment", N_("trusted party with access to the rows")),
+    "access": ("deployment", N_("security and access control")),
+    "collection": ("deployment", N_("exposure by data collection")),
 }
 """The questions of the checklist by their stable id, each with its component."""
 _ORGANISATION = {
-    "side-channels": "Run time and messages about values outside of the schema are not noised: who can observe them?",
-    "access": "Who can read the rows, and how are they kept?",
-    "collection": "Who else holds the data, and since when?",
+    "side-channels": N_(
+        "Run time and errors about values outside the schema are not protected by noise: who can observe them?"
+    ),
+    "access": N_("Who can read the rows, and how are they stored?"),
+    "collection": N_("Who else has the data, and since when?"),
 }
-"""What only the organisation can answer."""
-_NO_GUARANTEE = "The model has no guarantee."
+"""The questions that only the organisation can answer."""
+_NO_GUARANTEE, _NOT_STATED = N_("The model has no guarantee."), N_("Not stated.")
 
 
 def _checklist(report: Report) -> Section:
     answers = {**_of_guarantee(report), **_of_card_and_form(report)}
     rows = tuple(
-        (Cell(component, component), Cell(question, key), *_answered(key, *answers.get(key, ("", ""))))
+        (
+            Cell(_(_COMPONENTS[component]), component),
+            Cell(_(question), key),
+            *_answered(key, *answers.get(key, ("", ""))),
+        )
         for key, (component, question) in QUESTIONS.items()
     )
     columns = (
-        Column("component", "component"),
-        Column("question", "question"),
-        Column("status", "status"),
-        Column("answer", "answer", is_text=True),
+        Column("component", _("component")),
+        Column("question", _("question")),
+        Column("status", _("status")),
+        Column("answer", _("answer"), is_text=True),
     )
-    grid = Grid("checklist", "Components of the guarantee", columns, rows, len(rows))
+    grid = Grid("checklist", _("Components of the guarantee"), columns, rows, len(rows))
     return section("checklist", (), (grid,), template="statement/checklist")
 
 
 def _answered(key: str, answer: str, missing: str) -> tuple[Cell, str]:
-    """Return the status of a question and its answer; one without an answer is open, and says what is missing."""
+    """Return the status of a question and its answer; a question without an answer is open, with what is missing."""
     status: Answered = "organisation" if key in _ORGANISATION else "stated" if answer else "open"
-    return Cell(_ANSWERED[status], status), shortened(answer or missing or _ORGANISATION.get(key, "Not stated."))
+    text = answer or _(missing or _ORGANISATION.get(key, _NOT_STATED))
+    return Cell(_(_ANSWERED[status]), status), shortened(text)
 
 
 def _of_guarantee(report: Report) -> dict[str, tuple[str, str]]:
-    """Return the answers about the guarantee, and what is missing; a model without one leaves them open."""
+    """Return the answers about the guarantee, and what is missing; a model without a guarantee leaves them open."""
     card, form, bound, record = report.subject.card, report.subject.form, report.subject.bound, report.releases
-    total = "" if record is None else f"{number_of(len(record.releases), 'release')} on record"
-    composition = {"composition": (total, "No record of releases was given.")}
+    total = ""
+    if record is not None:
+        total = ngettext("{count} release on record", "{count} releases on record", len(record.releases))
+    composition = {"composition": (total, N_("No record of releases was given."))}
     if bound is None:
         return composition | dict.fromkeys(("loss", "unit", "rows-per-person", "neighbours"), ("", _NO_GUARANTEE))
-    unit = "one row" if card.unit is None else f"all rows of one {noun(card.unit)}"
+    unit = _("one row") if card.unit is None else _("all rows of one {unit}", unit=noun(card.unit))
+    most = "" if form.rows_per_unit is None else _("at most {some}", some=form.rows_per_unit)
     return composition | {
-        "loss": (f"ε = {amount_text(bound[0])}, δ = {amount_text(bound[1])}", ""),
+        "loss": (f"ε = {local_amount(bound[0])}, δ = {local_amount(bound[1])}", ""),
         "unit": ("; ".join(filter(None, (unit, form.unit))), ""),
-        "rows-per-person": ("" if form.rows_per_unit is None else f"at most {form.rows_per_unit}", "Not stated."),
+        "rows-per-person": (most, _NOT_STATED),
         "neighbours": (card.neighbours, ""),
     }
 
@@ -438,20 +470,24 @@ def _of_card_and_form(report: Report) -> dict[str, tuple[str, str]]:
     """Return the answers about mechanisms, their use and their deployment, and what is missing."""
     card, form, sections = report.subject.card, report.subject.form, report.public.sections
     charges = card.charges if card.is_private else ()  # without a guarantee their list is a function of the rows
-    measured = [one.answer for one in sections if one.key in _UTILITY and any(x.value is not None for x in one.facts)]
-    by_group = any(grid.key == "by_group" for one in sections for grid in one.grids)
+    measured = [
+        part.answer for part in sections if part.key in _UTILITY and any(fact.value is not None for fact in part.facts)
+    ]
+    by_group = any(grid.key == "by_group" for part in sections for grid in part.grids)
+    is_own = card.is_private and card.software.code == "hedgerow"
+    utility = measured[-1] if measured and card.is_private else ""
     return {
         "mechanisms": ("; ".join(dict.fromkeys(map(mechanism_words, charges))), _NO_GUARANTEE),
-        "utility": (measured[-1] if measured and card.is_private else "", "No evaluation with a guarantee was given."),
-        "bias": ("Released by group." if by_group else "", "Not released by group."),
-        "tuning": (form.tuning, "Not stated."),
-        "preprocessing": (form.preprocessing, "Not stated."),
-        "floating-point": (_ARITHMETIC if card.is_private and card.software.code == "hedgerow" else "", _NO_GUARANTEE),
+        "utility": (utility, N_("No evaluation with a guarantee was given.")),
+        "bias": (_("Released by group.") if by_group else "", N_("Not released by group.")),
+        "tuning": (form.tuning, _NOT_STATED),
+        "preprocessing": (form.preprocessing, _NOT_STATED),
+        "floating-point": (_(_ARITHMETIC) if is_own else "", _NO_GUARANTEE),
         "randomness": (card.noise.words if card.is_private else "", _NO_GUARANTEE),
-        "query-model": ("One release: recipients have the file, or its predictions.", ""),
-        "trust": (form.curator, "Not stated."),
+        "query-model": (_("One release: recipients have the file, or its predictions."), ""),
+        "trust": (form.curator, _NOT_STATED),
     }
 
 
 _UTILITY = ("accuracy", "evaluation")
-_ARITHMETIC = "How rounding is accounted for is in the documentation of hedgerow (mathematics.md)."
+_ARITHMETIC = N_("The documentation of hedgerow (mathematics.md) explains how rounding is accounted for.")

@@ -1,4 +1,4 @@
-"""The subject of a report: a released model, or one of another library, as the sections need it."""
+"""The subject of a report: a released model or a model of another library, as the sections need it."""
 
 from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from fractions import Fraction
@@ -31,24 +31,25 @@ from hedgerow.report.files import FileDigest
 from hedgerow.report.form import Form
 from hedgerow.schema import Number, Schema
 from hedgerow.tables.frames import column_of
+from hedgerow.text.language import _
 from hedgerow.text.values import listed, quoted_text, value_text
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Subject:
-    """A model with its card, its schema and what people state about it in a form; takes what `Report.of` takes of it.
+    """A model with its card, its schema and its form; its arguments are those of `Report.of`.
 
-    `released` is the model, if it is hedgerow's. A model of another library has the card of one without privacy; its
-    schema is None if it came without one, and `features` is the meaning of its columns. `last` is the model, or the
-    last step of a pipeline. Decision paths are None for a scorecard, an ensemble, or without a schema; `unread` is the
+    `released` is the model if it is hedgerow's. A model of another library has the card of a model without privacy; its
+    schema is None if none was given, and `features` is the meaning of its columns. `last` is the model, or the last
+    step of a pipeline. Decision paths are None for a scorecard, an ensemble, or without a schema; `unread` is the
     reason why the paths of a tree in a pipeline could not be read with one. `appetite` has the thresholds of checks,
-    and `files` the digests of the files that were given; a model file whose content is not the model's is refused.
-    `cost_matrix` has the cost of each decision (column) for each true class (line); None if no costs are known.
+    and `files` the digests of the given files; ValueError if a model file has other content than the model.
+    `cost_matrix` has the cost of each prediction (column) for each true class (row); None if no costs are known.
     """
 
     model: Any
     form: Form = field(default_factory=Form)
-    _: KW_ONLY
+    _only: KW_ONLY
     schema: Schema | None = None
     features: Features | None = None
     appetite: Appetite = DEFAULT
@@ -76,39 +77,38 @@ class Subject:
         maker = f"{type(last).__module__.partition('.')[0]} ({type(last).__name__})"
         unprotected = PrivacyCard.none(Fact("learned_by", library=maker), software=Fact("library", name=maker))
         card = unprotected if released is None else released.privacy
-        found = {"released": released, "card": card, "schema": known, "paths": paths, "unread": unread, "last": last}
+        own = {"released": released, "card": card, "schema": known, "paths": paths, "unread": unread, "last": last}
         _check_files(self.files, released)
-        for name, value in {**found, "cost_matrix": _costs(model, known, costs, class_weight)}.items():
+        for name, value in {**own, "cost_matrix": _costs(model, known, costs, class_weight)}.items():
             object.__setattr__(self, name, value)
         if released is None and self.number is None and isinstance(model, BaseEstimator) and is_regressor(model):
-            problem = "expected a schema whose label is a number for a regressor, got none"
-            raise ArgumentError(problem + "; pass schema= with `label: {name: ..., low: ..., high: ...}`.")
+            raise ArgumentError(
+                "A report on a regressor needs a schema with a numeric label; pass schema= with "
+                "`label: {name: ..., low: ..., high: ...}`."
+            )
         _check_columns(self.form, known)
 
     @property
     def is_private(self) -> bool:
-        """True if its card carries a guarantee, so that what is in it may be on the public sheet."""
+        """True if its card has a guarantee, so that its content may be on the public sheet."""
         return self.card.is_private
-
-    def called(self, rows: str) -> str:
-        """Return what rows are called: the model of weighted rows is tried on rows that count alike."""
-        weighted = self.schema is not None and self.schema.weight is not None
-        return f"{rows}, each counted as one" if weighted else rows
 
     @property
     def kind(self) -> str:
         """The kind of model, in words."""
-        where = "" if self.last is self.model else " in a pipeline"
-        return f"{type(self.last).__name__}{where}" if self.released is None else self.released.kind
+        if self.released is not None:
+            return _(self.released.kind)
+        name = type(self.last).__name__
+        return name if self.last is self.model else _("{model} in a pipeline", model=name)
 
     @property
     def title(self) -> str:
-        """The title of the form, or else the kind of model."""
-        return self.form.title or (f"a {self.kind} without a name" if self.released else f"a model: {self.kind}")
+        """The title of the form, or the kind of model if there is none."""
+        return self.form.title or _("untitled model ({kind})", kind=self.kind)
 
     @property
     def number(self) -> Number | None:
-        """What it predicts where the schema says that it is a number; None of classes."""
+        """The number that it predicts; None for classes, or without a schema."""
         return None if self.schema is None or self.schema.label is None else self.schema.label.as_number
 
     @property
@@ -133,11 +133,6 @@ class Subject:
         return self.form.second_unit or (declared if declared != self.person_unit else None)
 
     @property
-    def part(self) -> str:
-        """What leaves tell rows apart by, in words: their class, or the level of their number."""
-        return "class" if self.number is None else "level"
-
-    @property
     def loss(self) -> str:
         """The code of the loss by which it was drawn; empty if the card states none."""
         drawn = (charge.mechanism for charge in self.card.charges)
@@ -154,7 +149,7 @@ class Subject:
 
     @property
     def own(self) -> Any:
-        """The model that audits are asked about: hedgerow's own, or the one that was given."""
+        """The model that is audited: hedgerow's own, or the given one."""
         return self.model if self.released is None else self.released
 
     @property
@@ -174,7 +169,7 @@ class Subject:
 
     @cached_property
     def tags(self) -> set[str]:
-        """What the model is and has, as checks name what they apply to."""
+        """The properties of the model that decide which checks apply."""
         applies = {
             "guarantee": self.is_private,
             "no-guarantee": not self.is_private,
@@ -207,18 +202,18 @@ class Subject:
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
-        """The decision path to each leaf in words; empty where paths are not known."""
+        """The decision path to each leaf in words; empty if paths are not known."""
         if self.paths is None:
             return ()
-        paths, _, domain = self.refined
+        paths, _schema, domain = self.refined
         return paths.conditions(domain.schema)
 
     @property
     def leaf_of(self) -> Any:
-        """The finder of each row's leaf, as audits take it: the model, or a function that follows its paths."""
+        """The model, or a function that follows its paths, by which audits find the leaf of each row."""
         if self.paths is None or callable(getattr(self.own, "apply", None)):
             return self.own
-        paths, _, domain = self.refined
+        paths, _schema, domain = self.refined
         return lambda X: paths.apply(X, domain.schema)
 
     @cached_property
@@ -231,8 +226,8 @@ class Subject:
         """The rows of the leaves by the counts that the model stores; None without leaves or counts."""
         least, unit = self.appetite.fewest_rows, self.form.unit_column or None
         if self.paths is None:
-            found = None if self.released is not None else unnamed_risk(self.last, least, self.schema)
-            return None if found is None else replace(found, unit=unit)
+            risk = None if self.released is not None else unnamed_risk(self.last, least, self.schema)
+            return None if risk is None else replace(risk, unit=unit)
         if not self.has_leaves or self.paths.supports is None:
             return None
         release = None if self.released is None else self.released.leaf_release
@@ -252,7 +247,7 @@ class Subject:
         least, unit = self.appetite.fewest_rows, self.form.unit_column or None
         if self.paths is None or self.released is not None:
             return single_risk(self.leaf_of, rows, schema=self.schema, threshold=least, unit=unit)
-        paths, schema, domain = self.refined  # those without rows too, which the leaves of rows have not
+        paths, schema, domain = self.refined  # leaves without rows too
         classes, places = distinct(LabelledRows.of(*rows).values), paths.apply(rows[0], domain.schema)
         names = tuple(f"{i}. {text}" for i, text in enumerate(self.conditions, 1))
         return counted_risk(names, places, classes, rows[0], schema, least, unit)
@@ -261,14 +256,14 @@ class Subject:
         """Return the predicted class, or number, of each row."""
         if self.released is not None:
             return self.released.predict(X)
-        problem = ArgumentError("expected a model that predicts one value for each row of X; it failed, or has others.")
-        found = guarded(lambda: np.asarray(self.model.predict(fitted_columns(self.model, X))), problem)
-        if found.shape != (len(X),):
+        problem = ArgumentError("The model's predict failed, or did not return one value for each row of X.")
+        predictions = guarded(lambda: np.asarray(self.model.predict(fitted_columns(self.model, X))), problem)
+        if predictions.shape != (len(X),):
             raise problem
-        return found
+        return predictions
 
     def class_words(self, labels: Any) -> Array:
-        """Return the class of each label in words; DomainError if a label is missing, or is no class of the schema."""
+        """Return the class of each label in words; DomainError if a label is missing or not a class of the schema."""
         label = None if self.released is None or self.schema is None else self.schema.class_label
         if label is None:
             # A dictionary finds True, 1 and 1.0 as the same class: the model's own word for it is used.
@@ -279,9 +274,9 @@ class Subject:
         return names[label.encode(column_of(labels, label.name)).astype(np.intp)]
 
     def numbers(self, values: Any) -> Floats:
-        """Return the values of the number that is predicted; DomainError if one is missing, or refused by the schema.
+        """Return the values of the predicted number; DomainError if one is missing, or outside the schema's domain.
 
-        A value beyond a bound that the schema clips is taken as it is: an error is that of the number itself.
+        A value beyond a bound at which the schema clips is not clipped: errors are those of the number itself.
         """
         assert self.number is not None
         column = column_of(values, self.number.name)
@@ -295,11 +290,12 @@ class Subject:
 
     @cached_property
     def sensitive_leaves(self) -> tuple[int, ...]:
-        """The leaves whose decision path asks for a sensitive attribute, counted from 0."""
+        """The leaves whose decision path uses a sensitive attribute, counted from 0."""
         if self.paths is None:
             return ()
-        asked = set(self.sensitive_attributes)
-        return tuple(i for i, path in enumerate(self.paths.paths) if any(x.attribute in asked for x, _ in path))
+        names = set(self.sensitive_attributes)
+        paths = enumerate(self.paths.paths)
+        return tuple(i for i, path in paths if any(literal.attribute in names for literal, _holds in path))
 
 
 def _paths(
@@ -321,51 +317,57 @@ def _paths(
                 raise
             return None, schema, f"{error}"
     if not (can_apply or isinstance(model, HasRegions)):
-        expected = "a model of hedgerow, one that reconstruction audits read (with schema=), or one with apply(X)"
-        raise ArgumentTypeError(f"expected {expected}, got {type(last).__name__}.")
+        raise ArgumentTypeError(
+            f"A report cannot read {type(last).__name__}; pass a model of hedgerow, one that reconstruction audits "
+            f"read "
+            "(with schema=), or one with apply(X)."
+        )
     return None, schema, ""
 
 
 def check_optional(given: object, kind: Any, what: str, name: str) -> None:
     if not (given is None or isinstance(given, kind)):
-        raise ArgumentTypeError(f"expected {what} or None as {name}, got {type(given).__name__}.")
+        raise ArgumentTypeError(f"{name} must be {what} or None, got {type(given).__name__}.")
 
 
 def _check_files(files: object, released: Model | None) -> None:
     """Check that files are digests, and that the content of a model file is that of the model."""
     if not isinstance(files, tuple) or not all(isinstance(file, FileDigest) for file in files):
-        raise ArgumentTypeError("expected the result of report.file_digests as files, got something else.")
+        raise ArgumentTypeError(f"files must be the result of report.file_digests, got {type(files).__name__}.")
     for file in files:
         is_own = file.content is not None or (released is not None and released.privacy.is_private)
         if file.role == "model" and is_own and (released is None or file.content != released.to_dict()["digest"]):
-            raise ArgumentError(f"{file.name}: expected the file of the model, got a file with other content.")
+            raise ArgumentError(f"{file.name}: this is not the file of the model: its content differs.")
 
 
 def _check_columns(form: Form, schema: Schema | None) -> None:
-    """Check that a form names columns that can have the role that it gives them."""
+    """Check that the columns that a form names can have their roles."""
     if schema is None:
         return
     target = None if schema.label is None else schema.label.name
     if any(name not in schema and name != target for name in form.sensitive):
         known = listed((*schema.names, *([target] if target else [])))
-        raise ArgumentError(f"expected names as sensitive in the form ({known}), got another name.")
+        raise ArgumentError(f"sensitive in the form must list names of {known}; it has another name.")
     if form.unit_column and (form.unit_column in schema or form.unit_column == target):
-        problem = "expected a column that identifies persons as unit_column in the form"
-        raise ArgumentError(f"{problem}, got {quoted_text(form.unit_column)}, which the model uses or predicts.")
+        raise ArgumentError(
+            f"unit_column in the form must identify persons; {quoted_text(form.unit_column)} is a column that the "
+            f"model "
+            "uses or predicts."
+        )
     if form.second_unit and form.second_unit == target:
-        raise ArgumentError("expected another column than the predicted one as second_unit in the form.")
+        raise ArgumentError("second_unit in the form must not be the predicted column.")
 
 
 def _costs(model: Any, schema: Schema | None, costs: Costs | None, class_weight: ClassWeight | None) -> Floats | None:
-    """Return the costs that are given, or else the costs that the fit of a model of hedgerow minimised; or None."""
+    """Return the given costs, or the costs that the fit minimised; None if there are none."""
     if costs is None and class_weight is None:
         released = released_model(model)
         return None if released is None or released.costs is None else np.array(released.costs)
     if schema is None:
-        raise ArgumentError("expected a schema with costs of classes, got none; pass schema=.")
+        raise ArgumentError("costs and class_weight need a schema; pass schema=.")
     return cost_matrix(schema.classes, class_weight=class_weight, costs=costs)
 
 
 def public_release(subject: Subject) -> LeafRelease | None:
-    """Return all that was released about the leaves of a model with a guarantee; None of a model without one."""
+    """Return the released numbers of the leaves of a model with a guarantee; None without a guarantee."""
     return subject.released.leaf_release if subject.released is not None and subject.is_private else None

@@ -1,4 +1,4 @@
-"""Units of a report: persons with several rows, what the guarantee is for all their rows, and households."""
+"""Units of a report: persons with several rows, the guarantee for all rows of a person, and households."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,15 +16,15 @@ from hedgerow.errors import DomainError
 from hedgerow.privacy.amounts import amount_text, total
 from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.unit import Unit, group_privacy
-from hedgerow.privacy.wording import noun, protected
-from hedgerow.report.checks import Check, Status, check
+from hedgerow.privacy.wording import noun
+from hedgerow.report.checks import Check, Status, check, rows_text, short
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.contributions import names_person, repeats
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
-from hedgerow.text.messages import capitalised, number_of
+from hedgerow.text.language import _, ngettext, number
 from hedgerow.text.values import quoted_text
 
 
@@ -35,7 +35,7 @@ class PersonBound:
     Attributes
     ----------
     steps : int
-        How many neighbouring tables lie between a table with a person and the same table without the person.
+        The number of neighbouring tables from a table with a person to the same table without the person.
     epsilon, delta : Fraction
         The guarantee for the person.
     rho : Fraction or None
@@ -80,9 +80,9 @@ def group_bound(subject: Subject) -> PersonBound | None:
 def person_epsilon(subject: Subject, releases: Releases) -> Fraction | None:
     """Return the ε of all releases on record for all rows of one person; None if nothing states their number.
 
-    Releases with a guarantee for different units have one for a person each, and these add up.
+    Each release has a guarantee for a person, whatever its unit of privacy is, and these add up.
     """
-    amounts = [(one.epsilon, steps_of(subject, unit)) for unit, one in releases.by_unit.items()]
+    amounts = [(own.epsilon, steps_of(subject, unit)) for unit, own in releases.by_unit.items()]
     known = [epsilon * steps for epsilon, steps in amounts if steps is not None]
     return total(known) if len(known) == len(amounts) else None
 
@@ -100,33 +100,46 @@ def judged_epsilon(subject: Subject) -> Fraction:
 
 
 def person_checks(subject: Subject) -> Iterator[Check]:
-    """Yield whether the guarantee is for persons, or for rows of which a person has a stated number."""
+    """Yield whether the guarantee covers persons, directly or by their stated number of rows."""
     if not subject.is_private:
         return
     card, form, bound = subject.card, subject.form, person_bound(subject)
     if bound is None:
-        unknown = "how many rows one person can have is not stated (rows_per_unit in the form)"
-        column = f"The column {quoted_text(form.unit_column)} identifies persons, and {unknown}"
-        limit = f"the guarantee is for one {noun(card.unit)}, and weaker for a person who has several"
-        stated = column if form.unit_column else capitalised(unknown)
-        yield check("rows-per-person", "not_run", f"{stated}: {limit}.")
+        sentence = _("The form does not state how many rows one person can have (rows_per_unit).")
+        if form.unit_column:
+            sentence = _(
+                "The column {column} identifies persons, but the form does not state how many rows one person can have "
+                "(rows_per_unit).",
+                column=quoted_text(form.unit_column),
+            )
+        limit = _("The guarantee covers one row, and is weaker for a person with several rows.")
+        if card.unit is not None:
+            limit = _(
+                "The guarantee covers one {unit}, and is weaker for a person with several of them.",
+                unit=noun(card.unit),
+            )
+        yield check("rows-per-person", "not_run", f"{sentence} {limit}")
     elif card.unit is not None and bound.steps == 1:
-        sentence = f"{protected(card.unit)} protected: the guarantee is for all rows of one {noun(card.unit)}."
+        sentence = _("The guarantee covers all rows of each {unit} together.", unit=noun(card.unit))
         yield check("rows-per-person", "pass", sentence, bound.steps)
     else:
-        rows = number_of(form.rows_per_unit or 1, "row")
-        words = f"epsilon = {amount_text(bound.epsilon)}"
-        yield check("rows-per-person", "pass", f"One person has at most {rows}: for a person, {words}.", bound.steps)
+        sentence = ngettext(
+            "One person has at most {count} row, so that a person is protected with epsilon = {epsilon}.",
+            "One person has at most {count} rows, so that a person is protected with epsilon = {epsilon}.",
+            form.rows_per_unit or 1,
+            epsilon=number(amount_text(bound.epsilon)),
+        )
+        yield check("rows-per-person", "pass", sentence, bound.steps)
 
 
 def row_unit_checks(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Check]:
-    """Yield what the training rows say of persons with several rows, and of second units in leaves. **Private**."""
+    """Yield the checks of persons with several rows, and of second units in leaves. **Private**."""
     if train is None:
         return
     yield from _identifiers(subject, train[0])
-    found = second_units(subject, train[0])
-    if found is not None:
-        yield _second(subject, found)
+    second = second_units(subject, train[0])
+    if second is not None:
+        yield _second(subject, second)
 
 
 def _identifiers(subject: Subject, X: Any) -> Iterator[Check]:
@@ -134,61 +147,92 @@ def _identifiers(subject: Subject, X: Any) -> Iterator[Check]:
     if named and named in columns:
         yield from _rows_of_persons(subject, most_rows(Table.of(X).exact_column(named)))
     elif named:
-        sentence = f"The rows do not have the column {quoted_text(named)}, which identifies persons by the form."
+        sentence = _(
+            "The rows lack the column {column}, which identifies persons according to the form.",
+            column=quoted_text(named),
+        )
         yield check("identifiers", "not_run", sentence)
     elif subject.schema is None and columns:
-        sentence = "Identifiers of persons among the columns: not examined. It needs the schema of the model."
+        sentence = _("Columns that identify persons: not run. Required: the schema of the model.")
         yield check("identifiers", "not_run", sentence)
     for name, most in undeclared_identifiers(subject, X):
         if most > (stated or 1):
-            looks = f"The column {quoted_text(name)} looks like an identifier of persons, of whom one has {most:,} rows"
-            advice = (
-                "name it in the form, as unit_column with rows_per_unit, or as second_unit if it has households or "
-                "institutions; or leave it out of the rows"
+            sentence = _(
+                "The column {column} looks like an identifier of persons, one of whom has {most} rows. Name it in the "
+                "form as unit_column, with rows_per_unit, or as second_unit if it contains households or institutions; "
+                "or remove it from the rows.",
+                column=quoted_text(name),
+                most=most,
             )
-            yield check("identifiers", "review", f"{looks}: {advice}.", most, limit=stated or 1)
+            yield check("identifiers", "review", sentence, most, limit=stated or 1)
 
 
 def _rows_of_persons(subject: Subject, most: int) -> Iterator[Check]:
-    """Yield whether the most rows of a person are more than stated, or are several and not stated."""
+    """Yield whether a person has more rows than stated, or several although no number is stated."""
     stated = subject.form.rows_per_unit
-    words = f"One value of {quoted_text(subject.form.unit_column)} has {number_of(most, 'row')}"
+    values = {"column": quoted_text(subject.form.unit_column), "rows": rows_text(most)}
     if stated is not None and most > stated:
-        sentence = f"{words}; the form states at most {number_of(stated, 'row')} a person."
+        sentence = _(
+            "A value of {column} has {rows}; the form states at most {stated} per person.",
+            stated=rows_text(stated),
+            **values,
+        )
         yield check("identifiers", "fail", sentence, most, limit=stated)
     elif stated is None and most > 1 and subject.card.unit is None:
-        sentence = f"{words}; the form does not state how many rows one person can have (rows_per_unit)."
+        sentence = _(
+            "A value of {column} has {rows}; the form does not state how many rows one person can have "
+            "(rows_per_unit).",
+            **values,
+        )
         yield check("identifiers", "review", sentence, most)
 
 
-def _second(subject: Subject, found: "SecondUnits") -> Check:
+def _second(subject: Subject, second: "SecondUnits") -> Check:
     """Return the check of second units: fail if a leaf is of one unit, and review if it has few or a dominant one."""
     fewest, most = subject.appetite.fewest_rows, subject.appetite.largest_unit
-    units, percent = f"{fewest} units ({quoted_text(found.column)})", 100 * most
-    alone = sum(number == 1 for number in found.numbers)
-    few = sum(number < fewest or share > most for number, share in zip(found.numbers, found.largest, strict=True))
-    whole = number_of(len(found.numbers), "leaf", "leaves")
+    alone = sum(units == 1 for units in second.numbers)
+    few = sum(units < fewest or share > most for units, share in zip(second.numbers, second.largest, strict=True))
+    share = short(100 * most)
+    values = {"column": quoted_text(second.column), "all": len(second.numbers)}
     if alone:
         status: Status = "review" if subject.is_private else "fail"
-        sentence = f"In {alone:,} of {whole} all persons are of one unit ({quoted_text(found.column)})."
+        sentence = ngettext(
+            "In {count} of {all} leaves, all persons belong to the same unit ({column}).",
+            "In {count} of {all} leaves, all persons belong to the same unit ({column}).",
+            alone,
+            **values,
+        )
     elif few:
         status = "review"
-        sentence = (
-            f"In {few:,} of {whole} persons are of fewer than {units}, or one has more than {percent:g} % of them."
+        sentence = ngettext(
+            "In {count} of {all} leaves, the persons belong to fewer than {fewest} units ({column}), or one unit has "
+            "more than {share} % of them.",
+            "In {count} of {all} leaves, the persons belong to fewer than {fewest} units ({column}), or one unit has "
+            "more than {share} % of them.",
+            few,
+            fewest=fewest,
+            share=share,
+            **values,
         )
     else:
         status = "pass"
-        sentence = f"Every leaf has persons of at least {units}, and none has more than {percent:g} % of them."
-    return check("second-units", status, sentence, min(found.numbers), limit=fewest, fewest=fewest, share=percent)
+        sentence = _(
+            "Every leaf has persons of at least {fewest} units ({column}), and no unit has more than {share} % of "
+            "them.",
+            column=values["column"],
+            fewest=fewest,
+            share=share,
+        )
+    return check("second-units", status, sentence, min(second.numbers), limit=fewest, fewest=fewest, share=share)
 
 
 def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]]:
-    """Yield columns of rows that look like identifiers of persons with several rows, and their most rows. **Private**.
+    """Yield columns that look like identifiers of persons with several rows, and the most rows of a value. **Private**.
 
-    Only columns outside of the schema are looked at, if the rows do not have a column of persons that form or schema
-    names: columns with the name of an identifier of persons, and columns whose values repeat as identifiers do
-    (`schema.contributions.repeats`: at least 20 values of text or 200 whole numbers, one in 20 rows at least, of which
-    half repeat, none more than 10 times the mean), and agree in an attribute. Dates, real numbers, ages, years and
+    Only columns outside the schema are examined, and only if the rows lack the column of persons that form or schema
+    name: columns with the name of an identifier of persons, and columns whose values repeat as identifiers do
+    (`schema.contributions.repeats`: at least 20 different texts or 200 whole numbers, at least one for 20 rows, half of
+    which repeat, none more than 10 times the mean), and agree in an attribute. Dates, real numbers, ages, years and
     measurements are not taken for identifiers.
     """
     table = Table.of(X)
@@ -245,7 +289,7 @@ class SecondUnits:
     column : str
         The column of the second unit.
     numbers : tuple of int
-        How many second units have persons in each leaf, of the leaves that have rows.
+        The number of second units with persons in each leaf that has rows.
     largest : tuple of float
         The largest share of the persons of a leaf that one second unit has.
     """
@@ -280,5 +324,5 @@ def leaf_places(subject: Subject, X: Any) -> Iterator[Index]:
     elif subject.paths is None and not subject.is_opaque:
         yield np.unique(np.asarray(apply_of(subject.leaf_of)(X)), return_inverse=True)[1]
     elif subject.paths is not None:
-        paths, _, domain = subject.refined
+        paths, _schema, domain = subject.refined
         yield paths.apply(X, domain.schema)

@@ -74,6 +74,9 @@ def gettext_noop(message: str, /) -> str:
     return message
 
 
+N_ = gettext_noop
+
+
 def number(value: float | str, /) -> str:
     """Return a number, or its text in Python such as ``1,234.5`` or ``2.5e-06``, in the local notation."""
     text = f"{value:,}" if isinstance(value, int) else str(value)
