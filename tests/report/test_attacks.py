@@ -69,7 +69,7 @@ def test_an_attack_for_another_epsilon_is_refused():
     """0.2.0 took a result for ε = .01 for a model of ε = 1."""
     attacked = hr.audit.lira(learner(0.01), ROWS, ILL, repeats=5, random_state=0)
     for model in (MODEL, MODEL.tree_):
-        with pytest.raises(ValueError, match="with epsilon = 1; got an attack with epsilon = 1/100"):
+        with pytest.raises(ValueError, match="epsilon = 1/100; this model has epsilon = 1"):
             Report.of(model, attacks=attacked)
     right = hr.audit.lira(learner("1"), ROWS, ILL, repeats=5, random_state=0)
     assert Report.of(MODEL.tree_, attacks=right).attacks == (right.record,)
@@ -93,7 +93,7 @@ CHANGES = {
 @pytest.mark.parametrize("model", [MODEL, MODEL.tree_], ids=["estimator", "file"])
 def test_an_attack_on_another_learner_is_refused(change, model):
     record = replace(a_record("one-run", epsilon=0.0), subject=AttackSubject.of(CHANGES[change], None))
-    with pytest.raises(ValueError, match="expected attacks on the learner of this model, with"):
+    with pytest.raises(ValueError, match="another learner, with"):
         attached(record, Subject(model), None, None)
 
 
@@ -133,13 +133,13 @@ def test_models_of_other_libraries_are_bound_by_class_and_parameters():
     assert Report.of(forest, attacks=right, on=ON).attacks == (right.record,)
     for other in (DecisionTreeClassifier(max_depth=4), RandomForestClassifier(max_depth=3)):
         wrong = replace(right.record, subject=AttackSubject.of(other, None))
-        with pytest.raises(ValueError, match=r"with (max_depth = 3; got .* = 4|estimator = DecisionTreeClassifier)"):
+        with pytest.raises(ValueError, match=r"max_depth = 4; .* = 3|model has estimator = DecisionTree"):
             Report.of(forest, attacks=wrong)
 
 
 def test_an_attack_on_a_private_learner_says_nothing_of_a_model_without_a_guarantee():
     record = a_record("exact-membership", privacy_loss=0.5)
-    with pytest.raises(ValueError, match="epsilon = none; got an attack with epsilon = 1"):
+    with pytest.raises(ValueError, match="epsilon = 1; this model has epsilon = none"):
         attached(record, Subject(without_privacy()), None, None)
     assert attached(record, Subject(a_tree(no_guarantee_reason())), None, None)  # seeded, and charged
     assert attached(replace(record, subject=PLAIN), Subject(a_tree(no_guarantee_reason())), None, None)
@@ -151,7 +151,7 @@ def test_numbers_of_a_model_whose_noise_is_known_are_held_against_no_epsilon():
         Attached(a_record("exact-membership", privacy_loss=2.0), "made"),
     )
     (check,) = attack_checks(subject, [one])
-    assert (check.status, "an attacker may do better" in check.sentence) == ("review", True)
+    assert (check.status, "no guarantee" in check.sentence) == ("review", True)
     section = attack_section(subject, [one])
     assert (section.grids[1].rows[0][5].value, "refutes" in section.answer) == (None, False)
 
@@ -172,7 +172,7 @@ def test_an_attack_on_other_rows_is_refused():
     assert table(*both, held_out=test) == "all"
     assert table(ROWS[:5], ILL[:5], rows=None) == "not_compared"
     for X, y in (both, (ROWS[:79], ILL[:79]), (ROWS.assign(age=3), ILL)):
-        with pytest.raises(ValueError, match=f"got one on {len(X)} rows of another table"):
+        with pytest.raises(ValueError, match=f"another table \\({len(X)} rows\\)"):
             table(X, y)
 
 
@@ -182,7 +182,7 @@ def test_known_rows_and_a_candidate_are_the_training_rows():
     found = hr.audit.exact_inference(own, ROWS[:-1], ILL[:-1], candidates=(ROWS[-2:], ILL[-2:]))
     (one,) = attached(found, Subject(model), (ROWS, ILL), None)
     assert one.table == "training"
-    with pytest.raises(ValueError, match="of another table"):
+    with pytest.raises(ValueError, match="another table"):
         attached(found, Subject(model), (ROWS[:-2], ILL[:-2]), None)
 
 
@@ -213,7 +213,7 @@ def test_the_limit_of_splits_of_a_fixed_size_is_the_one_for_replacing_a_row():
 
 
 def test_without_an_attack_the_bound_is_stated_or_nothing_was_examined():
-    assert "epsilon = 1, bounds" in attack_section(Subject(a_tree()), []).answer
+    assert "epsilon = 1" in attack_section(Subject(a_tree()), []).answer
     assert attack_section(Subject(without_privacy()), []).answer.startswith("Not examined")
     found = {one.key: one for one in Report.of(without_privacy(), on=ON).board.checks}
     assert (found["membership"].status, found["membership"].essential) == ("not_run", True)
@@ -285,7 +285,7 @@ def test_an_attack_beyond_the_claimed_epsilon_is_a_fault_of_the_software_and_no_
     (check,) = [one for one in report.board.checks if one.key == "attack-refutation"]
     assert (check.status, check.informative) == ("fail", True)
     assert check.value > check.limit == largest_rate(0.01, Fraction(1), Fraction(0))
-    assert "fault of the software" in check.sentence
+    assert "error in the software" in check.sentence
     assert report.board.section("attacks").answer.startswith("An attack refutes the claimed guarantee.")
     assert report.deciding.status == Report.of(MODEL, on=ON).deciding.status
     assert report.board.status == report.public.status
@@ -325,7 +325,7 @@ def test_the_exact_risk_of_a_draw_is_held_against_epsilon():
     (check,) = [one for one in report.board.checks if one.key == "attack-exact-membership"]
     assert (check.status, check.informative, check.limit) == ("pass", True, 1)
     assert check.value == exact.realised_loss.max()
-    assert "reached no more than epsilon = 1 permits" in report.board.section("attacks").answer
+    assert "epsilon = 1" in report.board.section("attacks").answer
 
 
 def test_attacks_are_on_the_boards_sheet_alone():
@@ -341,7 +341,7 @@ def test_other_results_are_refused():
     for given in (0.5, ["lira"], [shadowed(1).record, None]):
         with pytest.raises(TypeError, match=r"expected results of hedgerow\.audit"):
             Report.of(without_privacy(), attacks=given)
-    with pytest.raises(ValueError, match="expected at most 20 attacks, got 21"):
+    with pytest.raises(ValueError, match="at most 20 attacks, got 21"):
         Report.of(without_privacy(), attacks=[shadowed(0, 6).record] * 21)
 
 
@@ -375,12 +375,12 @@ def test_an_undecided_attack_hides_no_graver_one():
 
 def test_the_same_attack_is_attached_once():
     """Copies would divide the share of false alarms, until a significant attack is none."""
-    with pytest.raises(ValueError, match="expected different attacks, got the same one twice"):
+    with pytest.raises(ValueError, match="given twice"):
         attached([shadowed(1), shadowed(1).record], Subject(without_privacy()), None, None)
 
 
 def test_a_subclass_of_the_same_name_is_another_learner():
     other = type("PrivateTreeClassifier", (hr.PrivateTreeClassifier,), {"__module__": "elsewhere"})
     result = hr.audit.exact_membership(other(1, schema=SCHEMA, max_depth=1), ROWS, ILL)
-    with pytest.raises(ValueError, match="estimator = PrivateTreeClassifier; got an attack with estimator = elsewhere"):
+    with pytest.raises(ValueError, match="estimator = elsewhere"):
         Report.of(MODEL, attacks=result)

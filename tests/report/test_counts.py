@@ -47,10 +47,10 @@ def test_other_rows_do_not_decide_on_a_private_model_but_head_the_boards_sheet()
     right, found = counts_check(model, rows_of(COUNTS))
     assert (found.status, found.informative) == ("pass", True)
     assert "noise hides a difference of up to" in found.sentence
-    assert "The rows given are not" not in right.board.verdict
+    assert "The given rows are not" not in right.board.verdict
     wrong, found = counts_check(model, rows_of(OTHERS))
     assert (found.status, found.informative) == ("fail", True)
-    assert wrong.board.verdict.startswith("The rows given are not those that the model was learned from")
+    assert wrong.board.verdict.startswith("The given rows are not the training rows")
     assert wrong.deciding.status == right.deciding.status
 
 

@@ -49,8 +49,8 @@ def test_the_public_sheet_decides_with_a_guarantee_and_the_boards_without():
     X, y = a_table()
     private = Report.of(a_tree(), form=STATED, releases=RECORD, train=(X, y), on=ON)
     assert (private.deciding.kind, private.public.decides, private.board.decides) == ("public", True, False)
-    assert private.board.verdict.startswith("The public sheet decides;")
-    assert "does not cover a release, or a choice of a model," in private.to_html(private=True)
+    assert private.board.verdict.startswith("The public sheet decides.")
+    assert "does not cover a decision" in private.to_html(private=True)
     plain = Report.of(without_privacy(), form=STATED, on=ON)
     assert (plain.deciding.kind, plain.public.decides, plain.board.decides) == ("board", False, True)
     assert not any(one.informative for one in plain.board.checks)
@@ -59,7 +59,7 @@ def test_the_public_sheet_decides_with_a_guarantee_and_the_boards_without():
 def test_a_clean_private_model_passes():
     report = Report.of(a_tree(counts=((40, 300), (500, 60), (200, 20))), form=STATED, releases=RECORD, on=ON)
     assert report.public.status == "pass"
-    assert report.public.verdict.startswith("All checks that were run pass.")
+    assert report.public.verdict.startswith("All checks that were run passed.")
 
 
 def test_a_leaf_that_may_have_no_rows_is_stated_and_needs_no_review():
@@ -70,7 +70,7 @@ def test_a_leaf_that_may_have_no_rows_is_stated_and_needs_no_review():
     useless = a_tree(COUNTED, counts=((300, 40), (500, 60), (1, 0)))
     found = Report.of(useless, form=STATED, releases=RECORD, on=ON).public
     assert found.status == "review"
-    assert found.verdict == "No check fails. A person has to review: use of the model."
+    assert found.verdict == "No check failed. 1 check needs review: usefulness of the model."
 
 
 def test_a_public_sheet_that_does_not_decide_never_passes():
@@ -79,7 +79,7 @@ def test_a_public_sheet_that_does_not_decide_never_passes():
     for model in (without_privacy(), ScorecardClassifier(schema=SCHEMA).fit(X, y).scorecard_):
         report = Report.of(model, form=STATED, on=ON)
         assert report.public.status == "not_run"
-        assert "cannot support a release" in report.public.verdict
+        assert "does not support a release" in report.public.verdict
 
 
 def test_a_tree_that_asks_for_no_number_has_no_thresholds():
@@ -107,7 +107,7 @@ def test_what_a_check_lacks_is_named_with_the_option_that_gives_it():
     assert "--data and --test" in missing["separation"].sentence
     assert missing["membership"].essential
     assert report.board.not_examined[0] == "membership inference"
-    assert "Not examined: membership inference" in report.board.verdict
+    assert "not run: membership inference" in report.board.verdict
 
 
 def a_check(status, *, essential=False, informative=False):

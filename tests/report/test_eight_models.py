@@ -380,9 +380,9 @@ def test_sections_of_a_sheet_do_not_contradict_each_other():
     """Numbers of a file that states no noise were shown as noisy in one section, and called exact in another."""
     pages = {name: case(name).to_html(private=True) for name in ("PMML without rows", "PMML with its rows")}
     assert "160 ± unknown noise" in pages["PMML without rows"]
-    assert "taken as exact: it does not state whether they have noise" in pages["PMML without rows"]
-    assert "The rows of the leaves are exact." in pages["PMML with its rows"]
-    assert "The rows of the leaves are exact." in case("persons of many households").to_html(private=True)
+    assert "from the file as exact: it does not state whether they contain noise" in pages["PMML without rows"]
+    assert "The numbers of rows in the leaves are exact." in pages["PMML with its rows"]
+    assert "The numbers of rows in the leaves are exact." in case("persons of many households").to_html(private=True)
     assert "on the board's sheet" in html.unescape(case("PMML without rows").to_html())
     assert "on the board's sheet" not in html.unescape(pages["PMML without rows"])  # which is that sheet
 

@@ -45,17 +45,17 @@ def of(model, train=None, form=None, **more):
     risk = subject.leaves(train)
     found = list(leaves.leaf_checks(subject, risk))
     section = leaves.leaves(subject, risk)
-    return section, {fact.name: fact.value for fact in section.facts}, {one.key: one for one in found}
+    return section, {fact.key: fact.value for fact in section.facts}, {one.key: one for one in found}
 
 
 def test_an_overfitted_tree_of_another_library_is_red():
     tree, schema = overfitted()
     section, values, found = of(tree, schema=schema)
     assert values["leaves"] == 86
-    assert values["leaves of one row"] == 31
+    assert values["single_leaves"] == 31
     assert (found["small-leaves"].status, found["small-leaves"].value) == ("fail", 86)
     assert (found["pure-leaves"].status, found["pure-leaves"].value) == ("fail", 86)
-    assert "31 of them have one row alone" in found["small-leaves"].sentence
+    assert "31 leaves have only 1 row" in found["small-leaves"].sentence
     assert section.grids[0].rows[0][2] == 1  # the smallest first
 
 
@@ -63,27 +63,25 @@ def test_exact_counts_without_a_guarantee():
     section, values, found = of(without_privacy())
     assert values == {
         "leaves": 3,
-        "rows in the smallest leaf": 25,
-        "leaves with fewer than 10 rows": 0,
-        "leaves of one row": 0,
-        "rows in leaves below the threshold": 0,
-        "leaves of one class (class disclosure)": 1,
-        "rows in leaves of one class": 25,
-        "leaves in which a class has 1 to 9 rows": 1,
-        "leaves whose rule asks for a sensitive attribute": None,
+        "smallest_leaf": 25,
+        "small_leaves": 0,
+        "single_leaves": 0,
+        "rows_in_small_leaves": 0,
+        "pure_leaves": 1,
+        "rows_in_pure_leaves": 25,
+        "few_of_class_leaves": 1,
+        "sensitive_leaves": None,
     }
     buckets = {"small-leaves": "pass", "pure-leaves": "fail", "few-of-class": "review"}
     assert {key: one.status for key, one in found.items()} == buckets
-    assert found["few-of-class"].sentence == "1 of 3 leaves has a class with 1 to 9 rows."
+    assert found["few-of-class"].sentence == "1 of 3 leaves has 1 to 9 rows of a class."
     assert found["few-of-class"].threshold == "at least 10 rows of every class that a leaf has"
     _, _, found = of(without_privacy(counts=((10, 30), (40, 12), (25, 0))))
     assert (found["few-of-class"].status, found["few-of-class"].value) == ("pass", 0)
-    assert [text_of(row[-1]) for row in section.grids[0].rows] == ["one class", "few of a class", ""]
-    assert (
-        "1 of 3 leaves has rows of one class alone: if somebody is known to be there, so is the class" in section.answer
-    )
+    assert [text_of(row[-1]) for row in section.grids[0].rows] == ["only one class", "few rows of a class", ""]
+    assert "1 of 3 leaves has rows of only one class." in section.answer
     section, _, _ = of(without_privacy(counts=((3, 30), (40, 12), (25, 1))))
-    assert section.answer.endswith("No leaf has rows of one class alone.")
+    assert section.answer.endswith("No leaf has rows of only one class.")
 
 
 @pytest.mark.parametrize(("threshold", "bucket"), [(25, "pass"), (26, "fail")])
@@ -98,8 +96,8 @@ def test_noisy_counts_of_a_private_model_disclose_what_is_promised():
     assert {key: one.status for key, one in found.items()} == dict.fromkeys(
         ("small-leaves", "pure-leaves", "few-of-class"), "pass"
     )
-    assert values["leaves with a released count of fewer than 10 rows"] == 1
-    assert values["leaves with a released count of 1 row"] == 0  # not a row that is known to be alone
+    assert values["small_leaves"] == 1
+    assert values["single_leaves"] == 0  # not a row that is known to be alone
     assert "noisy" in section.notes[0]
     assert section.answer.startswith("1 of 3 leaves has a released count of fewer than 10 rows.")
 
@@ -117,17 +115,21 @@ def test_what_a_weak_guarantee_allows_of_small_leaves_supports_nothing(epsilon, 
     ):
         _, _, found = of(within_noise)
         assert found["small-leaves"].status == bucket
-        assert "at least 10 rows; within the noise, the true number may be smaller" in found["small-leaves"].sentence
+        assert "at least 10 rows. Given the noise, the true number" in found["small-leaves"].sentence
 
 
 def test_a_leaf_whose_count_is_within_its_noise_has_no_class_to_disclose():
     """0.2.0 said of a leaf with the counts (1, -8) that its rows are of one class alone."""
     counts = ((1, -8), (40, 12), (25, 1))
     section, values, _ = of(a_tree(COUNTED, counts=counts))  # noise of scale 2: a count is off by at most 6 at 95 %
-    assert values["leaves that may have no rows"] == 1
-    assert values["leaves that may be of one class (class disclosure)"] == 1
-    assert "1 of 3 leaves may have rows of one class alone, given the noise" in section.answer
-    assert [text_of(row[-1]) for row in section.grids[0].rows] == ["may have no rows", "one class, few of a class", ""]
+    assert values["empty_leaves"] == 1
+    assert values["pure_leaves"] == 1
+    assert "1 of 3 leaves may have rows of only one class" in section.answer
+    assert [text_of(row[-1]) for row in section.grids[0].rows] == [
+        "may have no rows",
+        "only one class, few rows of a class",
+        "",
+    ]
     risk = leaf_risk(a_tree(COUNTED, counts=counts))
     assert (risk.empty, risk.pure, risk.small) == ((0,), (2,), (0,))
     assert "1 may have rows of one class only, 26 together" in str(risk)
@@ -202,41 +204,45 @@ def test_all_rows_of_a_person_count_for_dominance():
 
     assert dominance(Form()) == []
     ((status, sentence),) = dominance(Form(unit_column="person"))
-    assert (status, "one person has so much of the sum of 1 leaf" in sentence) == ("fail", True)
+    assert (status, "In 1 leaf, one person dominates" in sentence) == ("fail", True)
 
 
 def test_exact_rows_of_a_private_model_need_a_look():
     _, values, found = of(a_tree(), a_table())
-    assert values["leaves with fewer than 10 rows"] == 0
-    assert values["leaves of one class (class disclosure)"] == 2  # nobody under 60 is ill
+    assert values["small_leaves"] == 0
+    assert values["pure_leaves"] == 2  # nobody under 60 is ill
     buckets = {"small-leaves": "pass", "pure-leaves": "review", "few-of-class": "review"}
     assert {key: one.status for key, one in found.items()} == buckets
 
 
 def test_leaves_that_ask_for_a_sensitive_attribute_are_counted():
     section, values, _ = of(without_privacy(), form=Form(sensitive=("smoker",)))
-    assert values["leaves whose rule asks for a sensitive attribute"] == 2
-    assert [text_of(row[-1]) for row in section.grids[0].rows] == ["one class, sensitive", "few of a class", ""]
-    with pytest.raises(ValueError, match="expected names as sensitive in the form"):
+    assert values["sensitive_leaves"] == 2
+    assert [text_of(row[-1]) for row in section.grids[0].rows] == [
+        "only one class, sensitive attribute",
+        "few rows of a class",
+        "",
+    ]
+    with pytest.raises(ValueError, match="sensitive in the form"):
         of(without_privacy(), form=Form(sensitive=("religion",)))
 
 
 def test_where_nothing_is_known_it_says_how_to_measure(tmp_path):
     tree, _ = overfitted()
     section, values, found = of(SimpleNamespace(apply=tree.apply, predict=tree.predict))
-    assert section.answer.startswith("Not measured.")
+    assert section.answer.startswith("Not measured")
     assert "--data" in section.measure
-    assert (values, found) == ({"leaves whose rule asks for a sensitive attribute": None}, {})
+    assert (values, found) == ({"sensitive_leaves": None}, {})
     (tmp_path / "schema.yaml").write_text(_SCHEMA)
     section, values, found = of(replace(a_scorecard(tmp_path), parts=()))
-    assert section.answer.endswith("It has no leaves, and stores no number of rows.")
+    assert section.answer.endswith("It stores no numbers of rows.")
     assert (values, found) == ({}, {})
 
 
 def test_a_scorecard_states_how_many_bins_have_too_few_rows():
     section, values, found = of(NOISY)
-    assert section.answer.endswith("It has no leaves. Its table of points has the released rows of each bin.")
-    assert values == {"bins with released rows": 11, "bins without rows, or within noise of none": 1}
+    assert "has no leaves." in section.answer
+    assert values == {"bins": 11, "empty_bins": 1}
     assert found == {}
 
 
@@ -244,7 +250,7 @@ def test_a_scorecard_states_how_many_bins_have_too_few_rows():
 def test_exact_rows_of_small_bins_are_a_finding(card, bucket):
     part = AttributePoints("smoker", ((0,), (2,), (1,)), rows=(40, 9, 0), rows_error=0)
     _, values, found = of(replace(TWO, parts=(part,), privacy=card))
-    assert values["bins with exactly 1 to 9 rows"] == 1
+    assert values["small_bins"] == 1
     assert {key: one.status for key, one in found.items()} == {"small-bins": bucket}
 
 
@@ -266,21 +272,18 @@ def test_twelve_rows_of_one_household_are_no_ten_units():
     frame["hh"] = [*range(85), *[85] * 12]  # the last leaf is one household
     section, values, found = of(model, (frame, labels))
     assert (found["small-leaves"].status, found["small-leaves"].value) == ("fail", 1)
-    assert (
-        found["small-leaves"].sentence
-        == "1 of 3 leaves has fewer than 10 units (hh), and 1 of them has one unit (hh) alone."
-    )
+    assert found["small-leaves"].sentence.endswith("1 leaf has only 1 unit (hh).")
     assert found["small-leaves"].threshold == "at least 10 units (hh) in every leaf"
-    assert (values["units (hh) in the smallest leaf"], values["leaves of one unit (hh)"]) == (1, 1)
-    assert tuple(one.name for one in section.grids[0].columns) == (
+    assert (values["smallest_leaf"], values["single_leaves"]) == (1, 1)
+    assert tuple(column.name for column in section.grids[0].columns) == (
         "leaf",
-        "predicts",
+        "prediction",
         "units (hh)",
-        "units (hh) of no",
-        "units (hh) of yes",
-        "why",
+        "units (hh) of class no",
+        "units (hh) of class yes",
+        "reason",
     )
-    assert section.notes[0].startswith("Each unit is counted once in every leaf")
+    assert section.notes[0].startswith("Each unit counts once in every leaf")
     assert "units" not in found
     _, _, found = of(model, (frame.drop(columns="hh"), labels))
     assert (found["small-leaves"].status, found["units"].status) == ("pass", "review")
@@ -292,9 +295,9 @@ def test_a_tree_of_another_library_is_counted_in_units_where_rows_are_given():
     tree, schema = overfitted()
     frame = pd.DataFrame({"code": np.arange(86), "hh": 0})
     _, values, _ = of(tree, (frame, pd.Series(np.arange(86) % 2)), schema=replace(schema, unit=Unit("hh", 3)))
-    assert (values["leaves"], values["leaves of one unit (hh)"]) == (86, 86)
+    assert (values["leaves"], values["single_leaves"]) == (86, 86)
     _, values, found = of(tree, schema=replace(schema, unit=Unit("hh", 3)))
-    assert (values["leaves of one row"], found["units"].status) == (31, "review")
+    assert (values["single_leaves"], found["units"].status) == (31, "review")
 
 
 @pytest.mark.parametrize(
@@ -332,11 +335,9 @@ def test_a_leaf_without_counts_hides_no_other(tmp_path):
     assert (whole.status, board.status) == ("fail", "fail")
     found = {one.key: one for one in board.checks}
     assert [found[key].status for key in ("small-leaves", "pure-leaves", "few-of-class")] == ["fail", "fail", "review"]
-    assert found["small-leaves"].sentence == (
-        "1 of 3 leaves has fewer than 10 rows. Not examined: 1 leaf, since the model does not store its rows "
-        '("3. otherwise").'
-    )
-    assert "Not examined: 1 leaf" in board.section("leaves").answer
+    assert found["small-leaves"].sentence.startswith("1 of 3 leaves has fewer than 10 rows. 1 leaf was not examined")
+    assert '("3. otherwise")' in found["small-leaves"].sentence
+    assert "1 leaf was not examined" in board.section("leaves").answer
     rows = {row[0]: text_of(row[-1]) for row in board.section("leaves").grids[0].rows}
     assert rows["3. otherwise"] == "not examined"
 
@@ -345,12 +346,12 @@ def test_safe_leaves_support_no_release_if_others_are_not_examined():
     counts = ((30, 30), (40, 12), None)
     section, values, found = of(partial(counts, PrivacyCard.none("none")))
     assert {key: one.status for key, one in found.items()} == dict.fromkeys(KEYS, "not_run")
-    assert "Every leaf whose rows are known has at least 10 rows" in found["small-leaves"].sentence
-    assert values["leaves not examined: their rows are unknown"] == 1
+    assert "Every leaf whose number of rows is known has at least 10 rows" in found["small-leaves"].sentence
+    assert values["leaves_not_examined"] == 1
     assert "--data" in section.measure
     board = Report.of(partial(counts, PrivacyCard.none("none"))).board
     assert board.status == "not_run"
-    assert "rows of each leaf" in board.verdict
+    assert "number of rows in each leaf" in board.verdict
 
 
 KEYS = ("small-leaves", "pure-leaves", "few-of-class")
@@ -434,8 +435,8 @@ def test_deleting_counts_of_pmml_improves_no_verdict(deletions):
 def test_the_class_of_a_pure_leaf_can_be_called_sensitive():
     """0.2.0 refused the predicted column as sensitive."""
     section, _, found = of(without_privacy(), form=Form(sensitive=("ill",)))
-    assert "class disclosure of ill, which the form calls sensitive" in found["pure-leaves"].sentence
-    assert "The form calls what is predicted sensitive." in section.answer
+    assert "the class of ill, which the form lists as sensitive" in found["pure-leaves"].sentence
+    assert "The form lists the predicted column as sensitive." in section.answer
     report = Report.of(without_privacy(), train=rows_of(((3, 30), (40, 12), (25, 0))), form=Form(sensitive=("ill",)))
     assert report.board.status == "fail"  # and its groups are not asked for
 
@@ -445,7 +446,7 @@ def test_persons_are_counted_if_the_form_names_their_column():
     frame, labels = rows_of(counts)
     frame["person"] = [*range(85), *[85] * 12]
     _, values, found = of(without_privacy(counts), (frame, labels), Form(unit_column="person"))
-    assert (found["small-leaves"].status, values["leaves of one unit (person)"]) == ("fail", 1)
+    assert (found["small-leaves"].status, values["single_leaves"]) == ("fail", 1)
     _, _, found = of(without_privacy(counts), None, Form(unit_column="person"))
     assert (found["small-leaves"].status, found["units"].status) == ("pass", "review")
     _, _, found = of(without_privacy(counts), None, Form(unit_column="person", rows_per_unit=1))
@@ -533,4 +534,4 @@ def test_identifiers_that_cannot_be_looked_at_are_not_examined():
     tree, _ = overfitted()
     rows = pd.DataFrame({"code": np.arange(86)}), pd.Series(np.arange(86) % 2)
     (found,) = [one for one in Report.of(tree, train=rows).board.checks if one.key == "identifiers"]
-    assert (found.status, "needs the schema" in found.sentence) == ("not_run", True)
+    assert (found.status, "the schema of the model" in found.sentence) == ("not_run", True)

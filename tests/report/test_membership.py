@@ -20,7 +20,7 @@ def test_what_epsilon_permits_is_printed_at_each_rate():
     assert [fact.text for fact in found.facts] == ["0.3 %", "2.8 %", "27.2 %"]
     assert largest_rate(0.1, CARD.epsilon, CARD.delta) == pytest.approx(0.27182818)
     for model in (without_privacy(), a_tree(no_guarantee_reason())):
-        assert membership(Subject(model)).answer.startswith("Nothing bounds it")
+        assert membership(Subject(model)).answer.startswith("No guarantee limits this")
 
 
 def test_class_and_leaf_are_attacked_where_there_are_two_sets_of_rows():
@@ -49,7 +49,7 @@ def test_a_set_without_rows_of_a_class_is_not_compared():
 
 def test_a_model_without_a_guarantee_that_nobody_attacked_is_not_examined():
     subject = Subject(without_privacy())
-    assert membership(subject).answer.startswith("Nothing bounds it")
+    assert membership(subject).answer.startswith("No guarantee limits this")
     assert list(separation_checks(subject, None)) == []
     (check,) = [one for one in Report.of(without_privacy()).board.checks if one.key == "membership"]
     assert (check.status, check.essential) == ("not_run", True)
@@ -89,7 +89,7 @@ def test_the_finding_on_leaves_does_not_flip_within_chance():
     explained = [found for found, leaves in draws if leaves.p_value > 0.05]
     assert len(explained) > 25
     assert {one.status for one in explained} == {"pass"}
-    assert all("which chance can explain" in one.sentence for one in explained)
+    assert all("chance can explain this" in one.sentence for one in explained)
 
 
 def test_leaves_of_few_rows_are_not_shown_to_be_alike():
@@ -97,7 +97,7 @@ def test_leaves_of_few_rows_are_not_shown_to_be_alike():
     found, leaves = separated(sampled(rng, 60), sampled(rng, 40))
     assert leaves.p_value > 0.05
     assert (found.status, found.limit, found.interval) == ("not_run", 0.55, (0.5, leaves.upper_bound()))
-    assert "which chance can explain" in found.sentence
+    assert "chance can explain this" in found.sentence
     assert found.sentence.endswith("With these training rows, no number of held-out rows can exclude more than 55 %.")
     found, leaves = separated(sampled(rng, 2000), sampled(rng, 200))
     assert found.status == "not_run"
@@ -110,7 +110,7 @@ def test_a_difference_that_is_significant_and_small_passes():
     found, leaves = separated(sampled(rng, 60_000, SHARES + tilt), sampled(rng, 40_000, SHARES - tilt))
     assert leaves.p_value <= alarm_share("separation")
     assert found.status == "pass"
-    assert "beyond chance" in found.sentence
+    assert "more than chance explains" in found.sentence
 
 
 @pytest.mark.parametrize("draws", [60, pytest.param(1000, marks=pytest.mark.statistics)])

@@ -21,8 +21,8 @@ from tests.report.subjects import a_table, a_tree, without_privacy
 
 HOSTILE = "\"'><script>alert(1)</script><img src=//evil/x onerror=alert(1)>{{7*7}}\u202e</style><!--"
 ON = date(2026, 11, 23)
-TITLES = (("Fails", "fail"), ("Review", "review"), ("Not examined", "not_run"), ("Passes", "pass"))
-MARK = "PRIVATE: for the board only. Exact functions of the rows, not for release."
+TITLES = (("Failed", "fail"), ("Needs review", "review"), ("Not run", "not_run"), ("Passed", "pass"))
+MARK = "PRIVATE: for the board only. It contains exact results computed from the rows. Do not release it."
 
 
 class Tags(HTMLParser):
@@ -120,7 +120,7 @@ def test_an_answer_comes_before_any_number_and_lines_to_sign_are_empty():
 
 def test_checks_are_listed_by_status_with_their_sources():
     text = page(Report.of(without_privacy(), on=ON).board)
-    assert '<p class="verdict fail">A check fails: do not release the model as it is. Not examined: ' in text
+    assert '<p class="verdict fail">' in text
     counts = [
         f"{title}: {len(Report.of(without_privacy(), on=ON).board.by_status(status))}" for title, status in TITLES
     ]
@@ -138,8 +138,8 @@ def test_a_status_that_no_check_has_states_no_advice():
 def test_a_check_of_too_few_rows_is_not_called_unexamined():
     X, y = a_table()
     text = Report.of(a_tree(), train=(X, y), test=(X, y), on=ON).to_html(private=True)
-    assert "<b>Not conclusive.</b> Knowing class and leaf" in text
-    assert "<b>Not examined.</b> Groups and a constant: not examined" in text
+    assert "<b>Not conclusive.</b> An attacker who knows" in text
+    assert "<b>Not run.</b> Groups compared with a constant prediction: not run" in text
 
 
 def test_numbers_are_aligned_but_for_the_column_that_names_a_row():

@@ -30,7 +30,7 @@ def test_a_budget_file_lists_its_charges(tmp_path):
     assert found.charges == budget.charges
     assert (found.epsilon, found.delta, found.cap) == (Fraction(7, 12), Fraction(1, 10**7), 3)
     assert found.rho is None  # a delta without a known rho
-    with pytest.raises(ValueError, match="got a budget file, which is of one table"):
+    with pytest.raises(ValueError, match="budget file"):
         Releases.load(tmp_path / "budget.json", dataset="wards")
 
 
@@ -63,7 +63,7 @@ def test_no_analyst_is_in_a_record(exported):
 
 
 def test_another_dataset_is_refused(exported):
-    with pytest.raises(ValueError, match=r"expected one of the ledger's datasets \(wards\) as dataset, got 'moors'"):
+    with pytest.raises(ValueError, match=r"\(wards\); got 'moors'"):
         Releases.load(exported, dataset="moors")
 
 
@@ -72,7 +72,7 @@ def test_an_entry_that_was_edited_is_refused(exported, change):
     text = exported.read_text(encoding="utf-8")
     assert change[0] in text
     exported.write_text(text.replace(*change, 1), encoding="utf-8")
-    with pytest.raises(ValueError, match="expected a budget file, or what `hedgerow ledger export` wrote"):
+    with pytest.raises(ValueError, match="neither a budget file"):
         Releases.load(exported)
 
 
@@ -86,5 +86,5 @@ def test_a_file_that_is_not_text_is_refused(tmp_path):
 def test_other_files_are_refused(tmp_path, text):
     path = tmp_path / "record.json"
     path.write_text(text)
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ValueError, match=r"record\.json"):
         Releases.load(path)

@@ -33,7 +33,7 @@ def test_rows_in_the_file_are_a_finding_against_release():
     board = {one.key: one for one in report.board.checks}
     assert board["file-rows"].status == "fail"
     assert board["file-rows"].value == 2
-    assert board["file-rows"].sentence.startswith("The file holds 2 rows of data (PMML/TreeModel/ModelVerification/")
+    assert board["file-rows"].sentence.startswith("The file contains 2 rows of data (PMML/TreeModel/ModelVerification/")
     assert {key: one.status for key, one in board.items() if key.startswith("file-") and one.status != "pass"} == {
         "file-rows": "fail",
         "file-extremes": "fail",

@@ -51,11 +51,11 @@ def promised(subject: Subject) -> Iterator[Check]:
     yield from person_checks(subject)
     if subject.has_own_thresholds:
         sentence = _(
-            "The numeric thresholds of the model may be functions of the rows, often midway between two values."
+            "The numeric thresholds of the model may be computed from the rows, often midway between two values."
         )
         if subject.released is None:
             sentence = _(
-                "The numeric thresholds of the model are functions of the rows, often midway between two values."
+                "The numeric thresholds of the model are computed from the rows, often midway between two values."
             )
         yield check("thresholds", "review", sentence)
     yield from delta(subject)

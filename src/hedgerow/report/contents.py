@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.checks import STATUSES, Check, Interval, SheetKind, Status, interval_dict
 from hedgerow.text.language import N_, Language, _, decimal, in_language, long_date, ngettext, number
+from hedgerow.text.language import language as current_language
 from hedgerow.text.markup import templates
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import printable
@@ -226,7 +227,7 @@ class Sheet:
     sections: tuple[Section, ...]
     decides: bool = True
     appetite: Appetite = DEFAULT
-    language: Language = "en"
+    language: Language = field(default_factory=current_language)
 
     @property
     def is_private(self) -> bool:

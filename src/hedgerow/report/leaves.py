@@ -42,9 +42,7 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
         facts = (_sensitive(subject, None),) if without is None else _bin_facts(subject)
         values: dict[str, Any] = {"risk": None, "without": without, "has_bins": without is not None and bool(facts)}
         if without is not None:
-            values["no_leaves"] = _(
-                "A {kind} {decides}. It has no leaves.", kind=without.kind, decides=without.decides_by
-            )
+            values["no_leaves"] = _("This model ({kind}) has no leaves.", kind=subject.kind)
         return section("leaves", facts, grids, how_asked=asked, **values)
     facts = (*_sizes(risk), *_classes(subject, risk), _sensitive(subject, risk))
     fewest = min(risk.known_rows.values())

@@ -23,7 +23,7 @@ from hedgerow.audit import AttackRecord, AttackResult, LabelledRows, LeafRisk, R
 from hedgerow.audit.attack_record import MARK
 from hedgerow.audit.inference.overfitting import Overfit
 from hedgerow.audit.readers.columns import Features
-from hedgerow.boundary.arguments import check_flag
+from hedgerow.boundary.arguments import check_choice, check_flag
 from hedgerow.boundary.durable import reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
 from hedgerow.evaluation.evaluation import Evaluation
@@ -42,7 +42,7 @@ from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, check_optional
 from hedgerow.schema.schema import Schema
-from hedgerow.text.language import Language, _, in_language, language, number
+from hedgerow.text.language import LANGUAGES, Language, _, in_language, number
 from hedgerow.text.messages import capitalised, describe_argument
 from hedgerow.text.values import escape_formula
 
@@ -63,6 +63,11 @@ class Sheets:
     def to_json(self, *, private: bool = False) -> str:
         """Return the public sheet, or the board's, as JSON; raises as `sheet` does."""
         return json_text(self.sheet(private=private).to_dict())
+
+    @property
+    def language(self) -> Language:
+        """The language of the sheets."""
+        return self.public.language
 
     @property
     def deciding(self) -> Sheet:
@@ -199,6 +204,7 @@ class Report(Sheets):
         """
         check_optional(releases, Releases, "a record of releases (report.Releases)", "releases")
         check_optional(on, date, "a date", "on")
+        check_choice("language", language, LANGUAGES)
         for name, rows, pair in (("train", "training", train), ("test", "held-out", test)):
             if pair is not None and not len(LabelledRows.of_pair(name, pair)):
                 raise ArgumentError(f"{name} is a table without rows; pass {rows} rows, or leave it out.")
@@ -282,7 +288,7 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
     tags = subject.tags | _given(releases=releases) | _counted(risk, guessed)
     every = completed(checks, "public", tags | {"contents" if subject.is_private else "hidden"})
     decides, appetite = subject.is_private, subject.appetite
-    return Sheet("public", subject.title, day, SOFTWARE.words, every, sections, decides, appetite, language())
+    return Sheet("public", subject.title, day, SOFTWARE.words, every, sections, decides, appetite)
 
 
 def _board(
@@ -332,7 +338,7 @@ def _board(
     else:
         checks = completed([*card_checks.card_checks(subject, "board", releases), *of_rows], "board", tags)
     decides, appetite = not subject.is_private, subject.appetite
-    return Sheet("board", subject.title, public.date, SOFTWARE.words, checks, sections, decides, appetite, language())
+    return Sheet("board", subject.title, public.date, SOFTWARE.words, checks, sections, decides, appetite)
 
 
 def _informative(of_rows: Sequence[Check], tags: set[str]) -> Iterator[Check]:

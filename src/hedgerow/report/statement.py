@@ -6,7 +6,7 @@ and what is not covered. The checklist follows NIST SP 800-226 (2025). All numbe
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from os import PathLike
 from pathlib import Path
@@ -44,6 +44,7 @@ from hedgerow.report.report import Report
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import judged_bound, person_bound
 from hedgerow.text.language import N_, Language, _, in_language, ngettext
+from hedgerow.text.language import language as current_language
 from hedgerow.text.values import listed
 
 FORMAT, VERSION = "hedgerow/statement", 1
@@ -109,7 +110,7 @@ class Statement:
     status: Status
     sections: tuple[Section, ...]
     checklist: Section
-    language: Language = "en"
+    language: Language = field(default_factory=current_language)
 
     @classmethod
     def of(cls, report: Report, *, private: bool = False) -> Self:
@@ -288,7 +289,7 @@ def _checked(checks: Sequence[Check], keys: Sequence[str]) -> Iterator[SheetLine
             check = min(results, key=lambda result: result.rank)
             is_plain = check.status == "pass" and check.value is None
             text, sentence = _(STATUS_NAMES[check.status]), shortened(check.sentence)
-            text = text if is_plain else _("{status}. {finding}", status=text, finding=sentence)
+            text = text if is_plain else _("{status}: {finding}", status=text, finding=sentence)
             yield SheetLine(key.replace("-", "_"), check.title, text, check.value, check.interval)
 
 
