@@ -116,7 +116,7 @@ def test_the_sheet_for_the_board_has_every_charge():
     report = hr.Report.of(clf, form=FORM)
     (grid,) = report.board.section("charges").grids
     assert [row[0].text for row in grid.rows] == [charge.purpose for charge in clf.privacy_.charges]
-    assert "epsilon = 1, delta = 0" in report.public.section("charges").answer
+    assert "epsilon = 1 and delta = 0" in report.public.section("charges").answer
 
 
 def test_the_public_record_of_a_private_model_is_the_same_with_rows_and_without(tmp_path):

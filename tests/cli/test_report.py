@@ -95,7 +95,7 @@ def test_rows_go_to_a_sheet_of_their_own(fitted, run):
     same = run("report", "model.json", "--data", "data.csv", "--test", "same.csv", "-o", "same.json")
     assert same[0] == 2
     assert "among the training rows" in same[2]
-    assert "By age, on held-out rows" in (fitted / "by.PRIVATE.json").read_text("utf-8")
+    assert "By age (held-out rows)" in (fitted / "by.PRIVATE.json").read_text("utf-8")
 
 
 def test_candidates_are_compared_on_one_page(fitted, run):
