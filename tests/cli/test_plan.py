@@ -30,7 +30,7 @@ def test_without_an_epsilon_the_least_is_told(run):
 def test_a_public_table_is_tried_and_a_picture_drawn(folder, run):
     code, out, err = run(*PLAN, "--epsilon", "1", "--public", "data.csv", "--runs", "2", "--plot", "plan.png")
     assert code == 0
-    assert "Public table, accuracy (%)" in out
+    assert "Public table: accuracy (%)" in out
     assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
     assert "written to plan.png" in err
     assert run(*PLAN, "--epsilon", "1", "--plot", "plan.png")[0] == 2  # it is there
@@ -46,7 +46,7 @@ def test_a_public_table_is_tried_and_a_picture_drawn(folder, run):
         (("--epsilon", "1", "--class-share", "yes=few"), "expected --class-share CLASS=SHARE"),
         (
             ("--epsilon", "1", "--class-share", "perhaps=0.1"),
-            "--class-share: expected one of the classes no, yes, got 'perhaps'.",
+            "--class-share: expected a class of the label (no, yes), got 'perhaps'",
         ),
         (("--plot", "plan.txt"), "plan.txt"),
         (("--public", "absent.csv"), "absent.csv"),

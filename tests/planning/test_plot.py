@@ -8,6 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.learn.search import cost
+from hedgerow.planning.wording import bound_name
 
 SCHEMA = hr.Schema({"age": hr.Integer(18, 90, cuts=(40, 60)), "smoker": hr.Boolean()}, hr.Label("ill", ("no", "yes")))
 
@@ -16,10 +17,8 @@ def test_a_line_for_each_size_falls_as_the_bound_does():
     forecast = hr.plan(SCHEMA, 400, 1)
     axes = forecast.plot()
     lines = {line.get_label(): line.get_xydata() for line in axes.lines}
-    names = {"tree": "tree of {} level", "rule list": "rule list of {} rule"}
     for bound in forecast.draws:
-        name = names[bound.kind].format(bound.size) + ("s" if bound.size > 1 else "")
-        points = lines[name]
+        points = lines[bound_name(bound)]
         assert np.all(np.diff(points[:, 1]) <= 1e-9)
         enough = bound.epsilon_for(0.05, 400)
         if enough < points[-1, 0]:
@@ -56,7 +55,7 @@ def test_the_curve_has_the_means_and_bands_of_the_runs():
         for end in np.ravel([trial.band for trial in trials]):
             assert np.abs(corners - 100 * end).min() < 1e-9
         start = curve.beats_constant_from(model)
-        expected = "not always better" if start is None else f"better from epsilon = {float(start):g} on"
+        expected = "not better in every run" if start is None else f"better from epsilon = {float(start):g} on"
         assert expected in lines[model].get_label()
     title = axes.get_title(loc="left")
     assert "100 rows of a public table, 3 runs at each epsilon" in title

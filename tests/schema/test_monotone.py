@@ -153,7 +153,7 @@ def test_models_that_do_not_keep_it_are_refused_before_any_charge(kind):
 def test_forecasts_are_of_models_that_keep_it():
     forecast = hr.plan(SCHEMA, 5000, 1)
     assert not forecast.draws
-    assert "No tree or rule list: they do not keep what the schema declares as monotone" in str(forecast)
+    assert "trees and rule lists do not support the monotone attributes" in str(forecast)
     assert "Fit a scorecard" in forecast.recommendation
     curve = hr.plan(SCHEMA, 200, 1, public=rows(), runs=1).curve
     assert curve.models == ("scorecard",)

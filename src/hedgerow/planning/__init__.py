@@ -1,4 +1,4 @@
-"""Forecasts of private fits from public numbers alone, before anything is spent."""
+"""Forecasts of private fits from public information, before any budget is spent."""
 
 from hedgerow.planning.constant import ConstantRisk
 from hedgerow.planning.curve import Curve, LeftOut, Trial

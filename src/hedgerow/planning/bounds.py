@@ -1,4 +1,4 @@
-"""Bounds on the loss of drawn models beyond the best model of a size, from public numbers, for any ε."""
+"""Bounds on the excess loss of drawn models over the best model of a size, for any ε."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Models:
     is_tree : bool
         Whether the models are trees; they are rule lists otherwise.
     depths : tuple of int
-        The depths that are drawn, each with the same probability: levels of a tree, or rules besides the default.
+        The depths that are drawn, each with the same probability: levels of a tree, or rules without the default rule.
     n_values : int
         The number of values that a leaf can have.
     n_options : int
@@ -46,14 +46,14 @@ class Models:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes that are forecast: levels of a tree, or rules besides the default."""
+        """The sizes that are forecast: levels of a tree, or rules without the default rule."""
         return tuple(range(1, max(self.depths) + 1))
 
     def surprise(self, prior: StopPrior, size: int) -> float:
         """Return an upper bound on ``ln(1/π)`` of any model up to a size.
 
-        π is the prior probability of all models with the same predictions. A leaf may also be a test, or a rule, both
-        of whose sides predict the same value. If no test divides the rows of a leaf, the model ends there at no cost.
+        π is the prior probability of all models with the same predictions. A leaf may be replaced by a test or rule
+        whose two sides predict the same value. If no test divides the rows of a leaf, the model ends there at no cost.
         """
         depths = [depth for depth in self.depths if depth >= size]
         log_stop, log_go = (list(map(of_level, range(max(depths)))) for of_level in (prior.log_stop, prior.log_go))
@@ -61,7 +61,7 @@ class Models:
 
     def _at_depth(self, log_stop: Sequence[float], log_go: Sequence[float], depth: int, size: int) -> float:
         log_values, log_options = log(self.n_values), log(self.n_options)
-        alike = [-log_values]  # by level: a lower bound on ln of the probability that all leaves have one given value
+        alike = [-log_values]  # by level, a lower bound on ln P(all leaves have the same given value)
         for level in reversed(range(depth)):
             caught = alike[0] if self.is_tree else -log_values
             alike.insert(0, float(np.logaddexp(log_stop[level] - log_values, log_go[level] + caught + alike[0])))
@@ -76,7 +76,7 @@ class Models:
 
 @dataclass(frozen=True, eq=False)
 class WholeDraw:
-    """A learner that draws its model as a whole, with its plan at any ε.
+    """Learner that draws its model as a whole, with its plan at any ε.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class WholeDraw:
 
     @classmethod
     def of(cls, learner: SearchSpecification, schema: Schema) -> Self | None:
-        """Return the draw of a fit; None if the model is not drawn as a whole."""
+        """Return the draw of a fit, or None if the model is not drawn as a whole."""
         learner.check_public()
         plan = learner.plan(schema)
         if not isinstance(plan, DrawPlan) or len(plan.blocks) > 1:
@@ -100,21 +100,21 @@ class WholeDraw:
         return cls(learner, schema, {learner.exact_epsilon: plan})
 
     def plan(self, epsilon: Fraction) -> DrawPlan:
-        """Return the learner's own plan at an ε, with its share of ε for the leaves."""
+        """Return the learner's plan at an ε, including its share of ε for the leaves."""
         if epsilon not in self._plans:
             plan = replace(self.learner, epsilon=epsilon).plan(self.schema)
-            assert isinstance(plan, DrawPlan)  # whether a model is drawn does not depend on ε
+            assert isinstance(plan, DrawPlan)  # the kind of plan does not depend on ε
             self._plans[epsilon] = plan
         return self._plans[epsilon]
 
     def at(self, epsilon: Fraction) -> tuple[Draw, ModelDraw]:
-        """Return the draw at an ε, and its mechanism."""
+        """Return the draw and its mechanism at an ε."""
         plan = self.plan(epsilon)
         return plan.block(0), plan.mechanism
 
     @cached_property
     def models(self) -> Models:
-        """The models as numbers."""
+        """Numbers of the search space."""
         return models_of(next(iter(self._plans.values())).block(0))
 
     @property
@@ -148,7 +148,7 @@ class Bound:
     terms : callable
         A function of ε that returns the prior and the weight w of the draw.
     size : int
-        Levels of a tree, or rules besides the default.
+        Levels of a tree, or rules without the default rule.
     scale : float
         The loss that counts as 1.
     """
@@ -159,15 +159,15 @@ class Bound:
     scale: float = 1.0
 
     def excess(self, epsilon: Fraction, missed: float | None = None) -> float:
-        """Return the bound on the mean excess loss, or the bound that holds except for a share `missed` of draws."""
+        """Return the bound on the mean excess loss or, with `missed`, a bound that fails with this probability."""
         prior, weight = self.terms(epsilon)
         more = 0.0 if missed is None else -log(missed)
         return self.scale * (self.models.surprise(prior, self.size) + more) / weight
 
     def epsilon_for(self, excess: float) -> float:
-        """Return the smallest ε at which the mean excess is at most this; infinite if it is more than 100.
+        """Return the smallest ε at which the mean excess is at most `excess`; infinite if it exceeds 100.
 
-        With a prior that depends on ε the excess does not fall to 0: each test of the best model has to save rows, too.
+        If the prior depends on ε, the excess does not fall to 0, since each test of the best model has a prior cost.
         """
         low, high = _LEAST, _MOST
         if self.excess(Fraction(high)) > excess:
@@ -179,6 +179,6 @@ class Bound:
 
 
 def models_of(draw: Draw) -> Models:
-    """Return the models of a draw."""
+    """Return the numbers of the search space of a draw."""
     is_tree = CAUGHT in draw.space.branches
     return Models(is_tree, tuple(draw.sizes), len(draw.loss.values), max(draw.space.n_options, 1))

@@ -1,4 +1,4 @@
-"""The probability that a drawn model predicts one class for every row, which happens if a class is rare."""
+"""Probability that a drawn model predicts the same class for every row, as can happen if a class is rare."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,17 +13,17 @@ from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 
 DrawnKind = Literal["tree", "rule list"]
-CAPTURED = 0.5  # the share of the rare class's rows that the informative test finds
+CAPTURED = 0.5  # share of the rows of the rare class that the informative test finds
 PURE, _PUREST = 0.75, 0.9
 
 
 @dataclass(frozen=True)
 class ConstantRisk:
-    """Probability that a private model predicts one class for every row of a table with a rare class.
+    """Probability that a private model predicts the same class for every row of a table with a rare class.
 
-    The table is an assumption. One test finds half of the rows of the rare class, in a group of rows where the class
-    has the share `purity`. Every other test tells nothing about the class and halves the rows, every attribute has the
-    same number of tests, and two classes have rows. The probability is exact for such a table. Several informative
+    The table is an assumption. A single test finds half of the rows of the rare class, in a group of rows in which the
+    class has the share `purity`. Every other test is uninformative and halves the rows. Every attribute has the same
+    number of tests, and only two classes have rows. The probability is exact for such a table; several informative
     tests make it lower.
 
     Attributes
@@ -33,7 +33,7 @@ class ConstantRisk:
     epsilon : Fraction
         The ε of the model.
     class_weight : float or None
-        The weight of an error about the rare class; None if all errors cost the same.
+        The cost of an error on the rare class; None if all errors cost the same.
     share : float
         The share of the rare class among the rows.
     purity : float
@@ -51,14 +51,14 @@ class ConstantRisk:
 
 
 def purities(share: float) -> tuple[float, ...]:
-    """Return the shares of a rare class in the group that a test finds: two and four times its share, and 75 %."""
+    """Return the shares of a rare class in the informative test's group: two and four times its share, and 75 %."""
     return tuple(sorted({purity for purity in (2 * share, 4 * share, PURE) if 1.5 * share <= purity <= _PUREST}))
 
 
 def constant_probabilities(
     draw: Draw, weight: float, rows: float, share: Floats, purity: Floats, rare: int = 0
 ) -> Floats:
-    """Return the probability that a draw predicts one class for every row, by case; see `ConstantRisk` for the table.
+    """Return the probabilities that a draw predicts the same class for every row of the tables of `ConstantRisk`.
 
     Parameters
     ----------
@@ -69,16 +69,16 @@ def constant_probabilities(
     rows : float
         The number of rows.
     share, purity : array
-        By case, the share of the rare class among the rows, and in the group that the informative test finds.
+        By case, the share of the rare class among all rows, and in the group that the informative test finds.
     rare : int
-        The place of the rare class among the classes.
+        The index of the rare class.
     """
-    # The recursion of all draws over three kinds of rows: those that the informative test finds, those that it leaves,
-    # and both, while its attribute is `open`. Every other test halves the rows. A model predicts one class for every
-    # row if all its leaves do: the recursion over leaves with that label alone has the sum of the weights of these.
+    # The recursion of draws over three groups of rows: rows that the informative test finds, rows that it leaves, and
+    # all rows, as long as its attribute is `open`. A model predicts the same class for every row if all of its leaves
+    # do. The recursion restricted to leaves with a given label therefore sums the weights of these models.
     space, prior = draw.space, draw.prior  # if the size is drawn, the prior is constant
     is_tree, attributes = CAUGHT in space.branches, len(space.candidates.schema)
-    each = space.n_options / attributes  # options of an attribute, of which none is open after one is taken
+    per_attribute = space.n_options / attributes  # options; an attribute is used at most once on a path
     group = CAPTURED * share / purity
     rarer = {"found": purity, "left": (1 - CAPTURED) * share / (1 - group), "open": share}
     caught = {"found": group * rows, "left": (1 - group) * rows}
@@ -89,7 +89,7 @@ def constant_probabilities(
     values = range(len(draw.loss.values))
 
     def log_weight(label: int | None) -> Floats:
-        """Return the logarithm of the weight of all models, or of the models that predict one label only."""
+        """Return the log weight of all models, or of the models that predict only the given label."""
         allowed = [value for value in values if label is None or draw.loss.labels[value] == label]
 
         def leaf(kind: str, size: Floats) -> Floats:
@@ -102,16 +102,16 @@ def constant_probabilities(
             if level == depth or not unused:
                 return leaf(kind, size)
 
-            def taken(first: str, second: str, first_size: Floats) -> Floats:
+            def split(first: str, second: str, first_size: Floats) -> Floats:
                 of_first = weigh(first, level + 1, depth) if is_tree else leaf(first, first_size)
                 return of_first + weigh(second, level + 1, depth)
 
             informative = ways if kind == "open" else []
             log_stop, log_go = prior.log_stop(draw.depth - depth + level), prior.log_go(draw.depth - depth + level)
-            useless, log_each = each * unused - len(informative), log_go - log(each * unused)
+            useless, log_each = per_attribute * unused - len(informative), log_go - log(per_attribute * unused)
             weights = [log_stop + leaf(kind, size)]
-            weights += [log_each + taken(*way, caught[way[0]] * 0.5**level) for way in informative]
-            weights += [log_each + log(useless) + taken(kind, kind, 0.5 * size)] if useless > 0 else []
+            weights += [log_each + split(*way, caught[way[0]] * 0.5**level) for way in informative]
+            weights += [log_each + log(useless) + split(kind, kind, 0.5 * size)] if useless > 0 else []
             return np.logaddexp.reduce(weights)
 
         return np.logaddexp.reduce([weigh("open", 0, depth) for depth in draw.sizes])

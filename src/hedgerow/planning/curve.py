@@ -1,4 +1,4 @@
-"""Scores of default models by ε, and what follows from them: bands, thresholds, and the better model."""
+"""Scores of default models by ε, with bands, thresholds and comparisons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from hedgerow.boundary.arrays import Floats
 from hedgerow.models.size import ModelSize
 
 CONSTANT = "constant"
-"""The name of the model that predicts the most frequent class, or the mean, for every row."""
+"""Name of the constant prediction: the most frequent class, or the mean."""
 AUTOMATIC = "automatic choice"
-"""The name of the model that `PrivateAutoClassifier` takes: a tree or a scorecard."""
+"""Name of the model that `PrivateAutoClassifier` fits: a tree or a scorecard."""
 Metric = Literal["accuracy", "cost", "r2"]
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Scores of one model at one ε, by run, on rows that it was not fitted to.
+    """Scores of a model at an ε by run, on held-out rows.
 
     Attributes
     ----------
     model : str
-        "tree", "rule list", "scorecard", "automatic choice", or "constant" for the most frequent class, the class of
+        "tree", "rule list", "scorecard", "automatic choice", or "constant" for the most frequent class, the class with
         the smallest cost, or the mean of a number.
     epsilon : Fraction
         The ε of the model.
@@ -34,11 +34,11 @@ class Trial:
     auroc : tuple of float
         The area under the ROC curve by run, for two classes; empty otherwise.
     errors : tuple of float
-        The mean absolute error of a number, in its units, by run; empty of classes.
+        The mean absolute error of a number, in its units, by run; empty for classes.
     constant : int
-        The number of runs in which one class, or one number, was predicted for every row.
+        The number of runs in which the same class or number was predicted for every row.
     sizes : tuple of ModelSize
-        The size of the model by run; empty of the constant.
+        The size of the model by run; empty for the constant.
     """
 
     model: str
@@ -76,7 +76,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A kind of model that was not tried because it takes too long.
+    """Kind of model that was not tried because its fits take too long.
 
     Attributes
     ----------
@@ -97,11 +97,11 @@ class Curve:
     Attributes
     ----------
     metric : {"accuracy", "cost", "r2"}
-        The score. A cost is better if it is smaller.
+        The score. A smaller cost is better.
     runs : int
-        The number of fits of each model at each ε. A run has the same rows for all models and ε.
+        The number of fits of each model at each ε. In a run, all models at all ε have the same rows.
     epsilons : tuple of Fraction
-        The ε, in rising order.
+        The values of ε, in ascending order.
     trials : tuple of Trial
         The scores, by model and ε.
     left_out : tuple of LeftOut
@@ -116,7 +116,7 @@ class Curve:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The kinds of models, without the constant and the automatic choice among them."""
+        """The kinds of models, without the constant and the automatic choice."""
         kinds = (trial.model for trial in self.trials if trial.model not in (CONSTANT, AUTOMATIC))
         return tuple(dict.fromkeys(kinds))
 
@@ -135,22 +135,22 @@ class Curve:
         return next(trial for trial in self.trials if (trial.model, trial.epsilon) == (model, epsilon))
 
     def gains(self, model: str, epsilon: Fraction, other: str = CONSTANT) -> Floats:
-        """Return by how much a model is better than another at an ε, by run."""
+        """Return the differences in score between two models at an ε, by run; positive if the first is better."""
         difference = np.subtract(self.trial(model, epsilon).scores, self.trial(other, epsilon).scores)
         return -difference if self.metric == "cost" else difference
 
     def beats_constant_from(self, model: str) -> Fraction | None:
-        """Return the smallest ε from which on a model is better than the constant in every run; None if there is none.
+        """Return the smallest ε from which on a model is better than the constant in every run, or None.
 
         The probability that a further run at one of these ε is better is at least ``runs / (runs + 1)``.
         """
         return self._from([bool((self.gains(model, epsilon) > 0).all()) for epsilon in self.epsilons])
 
     def settles_from(self, model: str, loss: float) -> Fraction | None:
-        """Return the smallest ε from which on a model is, on average, within a loss of the best model and better.
+        """Return the smallest ε from which on a model is almost as good as the best model, or None.
 
-        The best model is the one with the best mean score at the largest ε. Better means better than the constant in
-        every run. A loss of costs is a share of the constant's mean cost. None if there is no such ε.
+        The model must be better than the constant in every run, and its mean score within `loss` of the best mean score
+        at the largest ε. For costs, `loss` is a share of the constant's mean cost.
         """
         last, first = self.epsilons[-1], self.beats_constant_from(model)
         best = self.trial(self.best(last), last).mean
@@ -161,7 +161,7 @@ class Curve:
         return None if near is None or first is None else max(near, first)
 
     def sufficient(self, loss: float) -> tuple[str, Fraction] | None:
-        """Return the model that needs the smallest ε by `settles_from`, with this ε; None if there is none."""
+        """Return the model with the smallest ε of `settles_from`, and this ε, or None."""
         needed = [(epsilon, model) for model in self.models if (epsilon := self.settles_from(model, loss)) is not None]
         least = min((epsilon for epsilon, _ in needed), default=None)
         if least is None:
@@ -176,7 +176,7 @@ class Curve:
         return max(self.models, key=lambda model: sign * self.trial(model, epsilon).mean)
 
     def _from(self, holds: Sequence[bool]) -> Fraction | None:
-        failed = [place for place, each in enumerate(holds) if not each]
+        failed = [index for index, is_true in enumerate(holds) if not is_true]
         first = failed[-1] + 1 if failed else 0
         return self.epsilons[first] if first < len(self.epsilons) else None
 
@@ -198,9 +198,9 @@ def band(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _cut(runs: int) -> int:
-    """Return which value from each end of the ordered values is an end of the band.
+    """Return the rank k such that the k-th smallest and k-th largest values are the ends of the band.
 
-    Of exchangeable runs a further one is as likely in each of the ``runs + 1`` gaps between them: it is below the k-th
-    smallest with probability ``k / (runs + 1)``, and above the k-th largest likewise.
+    If runs are exchangeable, a further run is equally likely in each of the ``runs + 1`` gaps between them. It is below
+    the k-th smallest value with probability ``k / (runs + 1)``, and likewise above the k-th largest value.
     """
     return max(1, (runs + 1) // 10)

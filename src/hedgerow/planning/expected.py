@@ -1,4 +1,4 @@
-"""Public facts about each kind and size of model: bounds on the loss, noise, run time, risk of a constant model."""
+"""Public facts about each kind and size of model: bounds on the loss, noise, run time and risk of a constant model."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -32,7 +32,7 @@ from hedgerow.text.values import Value
 
 CONFIDENCE = 0.95
 CUT_BINS = 5  # the number of bins that `Schema.learn` aims at by default
-MORE_EPSILON = 4  # times ε, for which the risk of a constant model is computed, too
+MORE_EPSILON = 4  # the risk of a constant prediction is also computed for this multiple of ε
 _SEED, _DRAWS = 20261123, 4
 _RULES = (1, 2, 4, 8)  # sizes of rule lists that are forecast
 _CLASSIFIERS: dict[DrawnKind, type[Any]] = {
@@ -47,7 +47,7 @@ _REGRESSORS: dict[DrawnKind, type[Any]] = {
 
 @dataclass(frozen=True)
 class RareClass:
-    """A class that is rare, with its share among the rows as a public guess.
+    """Rare class, with its share of the rows as a public estimate.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class RareClass:
 
     @property
     def balanced_weight(self) -> float:
-        """The class weight with which errors about the class cost as much in all as errors about the rest."""
+        """The class weight at which errors on all rows of the class cost as much as errors on all other rows."""
         return float(f"{(1 - self.share) / self.share:.2g}")
 
 
@@ -75,16 +75,15 @@ class Expected:
     kind : {"tree", "rule list"}
         The model.
     size : int
-        Levels of a tree, or rules besides the default.
+        Levels of a tree, or rules without the default rule.
     seconds : float
-        The estimated run time of a draw of all sizes on one core, for as many different rows as there are, at most
-        10,000.
+        The estimated run time of a draw on a single core, for at most 10,000 different rows.
     bound : Bound
         The bound in rows, or in costs if errors have costs. Of a number, squared errors in units of its variance: as a
         share of the rows it is the reduction of R².
     absolute : Bound, optional
-        Of a number, the excess of the sum of absolute errors, in units of the target, of a model that is drawn by
-        absolute errors; None of classes.
+        For a number, the bound on the sum of absolute errors, in units of the target, of a model that is drawn by
+        absolute errors; None for classes.
     """
 
     kind: DrawnKind
@@ -94,11 +93,11 @@ class Expected:
     absolute: Bound | None = None
 
     def excess(self, epsilon: Fraction, missed: float | None = None) -> float:
-        """Return the bound in rows: on average, or except for a share `missed` of the draws."""
+        """Return the bound in rows: on average or, with `missed`, a bound that fails with this probability."""
         return self.bound.excess(epsilon, missed)
 
     def epsilon_for(self, loss: float, rows: int) -> float:
-        """Return the smallest ε at which the mean is at most a share of the rows; infinite if it is more than 100."""
+        """Return the smallest ε at which the mean is at most a share of the rows; infinite if it exceeds 100."""
         return self.bound.epsilon_for(loss * rows)
 
     @property
@@ -109,17 +108,17 @@ class Expected:
 
 @dataclass(frozen=True)
 class DefaultDraws:
-    """The draws of default trees and rule lists that are drawn as a whole.
+    """Draws of default trees and rule lists that are drawn as a whole.
 
     Attributes
     ----------
     schema : Schema
         The schema.
     by_kind : mapping of str to tuple of WholeDraw
-        By kind, the draw by errors or costs; of a number the draw by squared errors, and by absolute errors. A kind
-        that is greedy or chooses attributes first is left out, and all are if the schema declares a monotone attribute.
+        By kind, the draw by errors or costs; for a number, the draws by squared and by absolute errors. Kinds that are
+        grown greedily or select attributes first are left out. Empty if the schema declares a monotone attribute.
     costs : mapping, optional
-        The costs of errors, as learners take them.
+        The costs of errors, as for learners.
     """
 
     schema: Schema
@@ -128,7 +127,7 @@ class DefaultDraws:
 
     @classmethod
     def of(cls, schema: Schema, costs: Costs | None = None) -> Self:
-        """Return the draws for a schema; SchemaError if no model can be learned with it."""
+        """Return the draws for a schema; raise `SchemaError` if no model can be learned with it."""
         draws = dict[DrawnKind, tuple[WholeDraw, ...]]()
         for kind in _CLASSIFIERS if not schema.monotone else ():
             with suppress(SearchTooLargeError):
@@ -164,7 +163,7 @@ class DefaultDraws:
         return tuple(bound for bound in bounds if bound.kind == "tree" or bound.size in _RULES)
 
     def risks(self, rows: int, epsilon: Fraction, rare: RareClass) -> tuple[ConstantRisk, ...]:
-        """Return the probability of one class for every row: as it is, with a larger ε, and with a class weight."""
+        """Return the risks of a constant prediction: by default, with a larger ε, and with a class weight."""
         risks, weight = list[ConstantRisk](), rare.balanced_weight
         for kind, (draw, *_) in self.by_kind.items():
             options = [(draw, epsilon, None), (draw, MORE_EPSILON * epsilon, None)]
@@ -181,10 +180,10 @@ class DefaultDraws:
         return tuple(risks)
 
     def rare_limit(self, rows: int, epsilon: Fraction) -> float | None:
-        """Return the share of a class below which a default tree or list likely predicts one class for every row.
+        """Return the share of a class below which default models probably predict the other class for every row.
 
-        At this share the probability is one half, if a test finds half of the class in a group of rows of which three
-        in four are of the class. It is the smaller of both kinds; None if nothing is drawn as a whole, or of a number.
+        At this share the probability is one half, if a test finds half of the class in a group of rows with 75 % of the
+        class. The smaller share of trees and rule lists is returned; None for a number, with costs, or without draws.
         """
         if self.schema.target.as_number is not None or not self.by_kind or self.costs is not None:
             return None
@@ -208,7 +207,7 @@ def even_spread(number: Number) -> float:
 
 
 def rows_needed(learner: SearchSpecification, schema: Schema, loss: float) -> float | None:
-    """Return the number of rows with which the smallest model drawn by errors loses at most a share of them."""
+    """Return the number of rows from which on the smallest model loses at most a share of the rows, or None."""
     if not learner.loss.is_default:
         return None
     whole, epsilon = WholeDraw.of(learner, schema), learner.exact_epsilon
@@ -217,7 +216,7 @@ def rows_needed(learner: SearchSpecification, schema: Schema, loss: float) -> fl
 
 
 def leaf_noise(plan: DrawPlan) -> int | None:
-    """Return the half width in rows of the 95 % interval of a leaf's count, if the plan releases counts.
+    """Return half the width, in rows, of the 95 % interval of a leaf's count, or None without released counts.
 
     A count has discrete Laplace noise: P(|noise| > k) = 2·α^(k+1)/(1 + α), with α = exp(-1/scale).
     """
@@ -233,13 +232,13 @@ def leaf_noise(plan: DrawPlan) -> int | None:
 
 
 def round_up(value: float) -> float:
-    """Return a number with two digits, no less than a positive one."""
+    """Round a positive number up to two significant digits."""
     unit = 10.0 ** (np.floor(np.log10(value)) - 1)
     return float(f"{np.ceil(value / unit - 1e-9) * unit:.2g}")
 
 
 def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction, rows: int) -> tuple[int, float]:
-    """Return the number of attributes of a default scorecard, and the 95 % half width of a class's rows in a bin."""
+    """Return a default scorecard's number of attributes, and half the 95 % interval of a class's count in a bin."""
     plan = learners.learners_of(schema.target)["scorecard"](epsilon, delta=delta or None).plan(schema)
     choice = plan.choice(rows)
     sizes = typical_sizes([attribute.n_bins for _, attribute in schema.attributes], choice.number)
@@ -247,9 +246,9 @@ def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction, rows: int) -> 
 
 
 def chosen_first(schema: Schema, epsilon: Fraction, rows: int) -> int | None:
-    """Return the number of attributes that a default tree or list chooses first; None if it chooses none first.
+    """Return the number of attributes that a default tree or rule list selects before its draw, or None.
 
-    The number is that for two classes with the same number of rows.
+    The number is computed for two classes with the same number of rows.
     """
     kinds = _CLASSIFIERS if schema.target.as_number is None else _REGRESSORS
     if any(isinstance(make(epsilon).plan(schema), ChosenAttributesPlan) for make in kinds.values()):
@@ -258,7 +257,7 @@ def chosen_first(schema: Schema, epsilon: Fraction, rows: int) -> int | None:
 
 
 def rows_in_a_bin(schema: Schema, rows: int) -> float:
-    """Return the average number of rows of one class in a bin, if all bins and classes have the same number of rows."""
+    """Return the average number of rows of a class in a bin, if all bins and classes are equally frequent."""
     shares = [1 / attribute.n_bins for _, attribute in schema.attributes]
     return rows * float(np.mean(shares)) / schema.target.n_levels
 
@@ -266,26 +265,26 @@ def rows_in_a_bin(schema: Schema, rows: int) -> float:
 def cut_points_noise(schema: Schema, epsilon: Fraction, rows: int) -> tuple[int, float] | None:
     """Return the number of attributes whose cut points can be learned, and the deviation of their bins in rows.
 
-    The deviation is the sum over the bins of one attribute, averaged over draws of the mechanism for evenly spread
-    values, of the attribute for which it is largest. None if every attribute has cut points, or ε is too small.
+    The deviation is the sum over the bins of an attribute, averaged over draws for evenly spread values. It is the
+    largest deviation of all attributes. None if every attribute has cut points, or if ε is too small.
     """
     try:
         numbers = open_numbers(dict(schema.attributes), CUT_BINS)
-        each = epsilon / rows_of(schema.unit) / len(numbers)
-        mechanisms = {cut_mechanism(number, each, CUT_BINS) for number in numbers.values()}
+        share = epsilon / rows_of(schema.unit) / len(numbers)
+        mechanisms = {cut_mechanism(number, share, CUT_BINS) for number in numbers.values()}
     except ValueError:
         return None
-    return len(numbers), max(_rows_off(one, rows) for one in mechanisms)
+    return len(numbers), max(_deviation(mechanism, rows) for mechanism in mechanisms)
 
 
-def _rows_off(mechanism: JointQuantiles, rows: int) -> float:
-    """Return the mean sum of ``|rows of a bin - rows/bins|`` of some draws, less that of the best cut points."""
+def _deviation(mechanism: JointQuantiles, rows: int) -> float:
+    """Return the sum of ``|rows of a bin - rows/bins|`` over the bins, averaged over draws."""
     places = mechanism.candidates + 1
     counts = np.diff(np.linspace(0, rows, places + 1).round().astype(np.int64))
     cumulated = np.concatenate([[0], np.cumsum(counts)])
     draw = mechanism.sampler(counts, seeded_choice(np.random.default_rng(_SEED)))
-    off = list[float]()
+    deviations = list[float]()
     for _ in range(_DRAWS):
         ends = [0, *(place + 1 for place in mechanism.places(draw())), places]
-        off.append(float(np.abs(np.diff(cumulated[ends]) - rows / mechanism.bins).sum()))
-    return float(np.mean(off))
+        deviations.append(float(np.abs(np.diff(cumulated[ends]) - rows / mechanism.bins).sum()))
+    return float(np.mean(deviations))

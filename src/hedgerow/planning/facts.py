@@ -1,4 +1,4 @@
-"""Facts of forecasts of private fits, from public numbers, and what follows from them."""
+"""Facts of forecasts of private fits, and conclusions from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from hedgerow.schema.schema import Schema
 
 @dataclass(frozen=True, kw_only=True)
 class ForecastFacts:
-    """Facts of a forecast, which `Forecast` describes, and what follows from them."""
+    """Facts of a forecast; `Forecast` describes them."""
 
     schema: Schema
     table_rows: int
@@ -42,7 +42,7 @@ class ForecastFacts:
 
     @property
     def allowed(self) -> float:
-        """The accepted loss in rows, or in costs; of a number, in rows as `Expected.excess` has it."""
+        """The accepted loss in rows or costs; of a number, in the unit of `Expected.excess`."""
         return self.accuracy_loss * self.rows * self._largest_cost
 
     @property
@@ -58,7 +58,7 @@ class ForecastFacts:
 
     @property
     def is_hopeless(self) -> bool:
-        """True if the noise is too much for the smallest tree, rule list and scorecard."""
+        """True if the noise is too large for the smallest tree, rule list and scorecard."""
         return not self.largest and not self.is_scorecard_sensible
 
     @property
@@ -69,9 +69,9 @@ class ForecastFacts:
 
     @property
     def is_rare_class_learnable(self) -> bool:
-        """True if noise costs the smallest model fewer errors about the rare class than the class has rows."""
-        lost = min((bound.excess(self.epsilon) / bound.bound.scale for bound in self.draws), default=inf)
-        return self.rare is not None and lost < self.rare.share * self.rows
+        """True if noise adds fewer errors to the smallest model than the rare class has rows."""
+        errors = min((bound.excess(self.epsilon) / bound.bound.scale for bound in self.draws), default=inf)
+        return self.rare is not None and errors < self.rare.share * self.rows
 
     @property
     def _largest_cost(self) -> float:
@@ -146,10 +146,10 @@ def _least_epsilon(bounds: Sequence[Expected], allowed: float) -> float | None:
 
 
 def epsilon_for_two_levels(bounds: Sequence[Expected], allowed: float) -> float | None:
-    """Return the smallest ε, to two digits, at which a tree of two levels loses at most an allowed loss.
+    """Return the smallest ε, to two digits, at which a tree of depth 2 loses at most an allowed loss.
 
-    With one attribute that has a single test, of one level; without trees, a rule list of two rules. None if no ε up to
-    100 is enough.
+    If the only attribute has a single test, the tree has depth 1; without trees, a rule list of two rules is used.
+    None if no ε up to 100 is sufficient.
     """
     models = [bound for bound in bounds if bound.kind == "tree"] or bounds
     size = min(2, max((bound.size for bound in models), default=0))

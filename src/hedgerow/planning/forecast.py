@@ -1,4 +1,4 @@
-"""Forecasts of private fits from public numbers: their facts, text and pictures."""
+"""Forecasts of private fits: facts, text and plots."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from hedgerow.text.axes import Axes
 
 
 class Forecast(ForecastFacts):
-    """Forecast of private fits of a table, from public numbers only.
+    """Forecast of private fits of a table, from public information only.
 
     Print it for a page of text, or plot it.
 
@@ -34,14 +34,14 @@ class Forecast(ForecastFacts):
     costs : mapping or None
         The costs of errors; None if all errors cost the same.
     spread : float or None
-        The approximate standard deviation of a number; None of classes.
+        The approximate standard deviation of a number; None for classes.
     draws : tuple of Expected
         Bounds for trees and rule lists that are drawn as a whole, by size.
     leaf_noise : int or None
         Half the width, in rows, of the 95 % interval of a leaf's count of one class, in a default tree or rule list;
         None if these release no counts at this ε.
     bin_noise : float or None
-        Half the width, in rows, of the 95 % interval of a class's rows in a bin of a default scorecard; None of a
+        Half the width, in rows, of the 95 % interval of a class's count in a bin of a default scorecard; None for a
         number.
     rows_in_a_bin : float
         The average number of rows of one class in a bin.
@@ -55,15 +55,15 @@ class Forecast(ForecastFacts):
     rare : RareClass or None
         The rare class and its share, if they were given or follow from the public table.
     risks : tuple of ConstantRisk
-        The probability that a default model predicts one class for every row, as it is and with other options, if
-        `rare` is known.
+        If `rare` is known, the probability that a model predicts the same class for every row, for default models and
+        with other options.
     rare_limit : float or None
-        The share of a class below which a default model likely predicts the other class for every row; see
-        `DefaultDraws.rare_limit`. None of a number, or if errors have costs.
+        The share of a class below which a default model probably predicts the other class for every row; see
+        `DefaultDraws.rare_limit`. None for a number, or if errors have costs.
     curve : Curve or None
         Scores of default models on a public table, by ε.
     choice : Fact or None
-        The model that `PrivateAutoClassifier` takes with so many rows and this ε, and why; None of a number.
+        The model that `PrivateAutoClassifier` fits for this number of rows and ε, and why; None for a number.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Plans of private fits: the public arguments of `plan` are checked, and a forecast is made of them."""
+"""`plan`, which checks its public arguments and returns a forecast of private fits."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -28,7 +28,7 @@ from hedgerow.privacy.exponential_mechanism import MOST_ROWS, MOST_WHOLE
 from hedgerow.privacy.facts import Fact
 from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import describe_argument, number_of
+from hedgerow.text.messages import describe_argument, number_of, shown
 from hedgerow.text.values import listed, quoted_text
 
 ACCURACY_LOSS = 0.05
@@ -52,22 +52,22 @@ def plan(
     runs: int | None = None,
     verbose: bool = False,
 ) -> Forecast:
-    """Forecast private fits of a table before anything is spent: which model, which ε, which size.
+    """Forecast private fits of a table, to choose the model, its size and ε before spending any budget.
 
-    It uses public numbers only: no private row is read.
+    A forecast uses public information only; no private row is read.
 
     Parameters
     ----------
     schema : Schema
         The schema with its label.
     rows : int
-        The approximate number of rows, known without counting them: their exact number is private.
+        The approximate number of rows, from public knowledge; their exact number is private.
     epsilon : float, Fraction, Decimal or str, optional
         The ε of a model. Default: the smallest, to two digits, at which a tree of two levels loses at most
         `accuracy_loss`.
     units : int, optional
         The approximate number of units (persons). Required if the schema has a unit, since at most `max_rows` rows of
-        each are used. The forecast assumes that units have about the same number of rows.
+        each unit are used. The forecast assumes that units have about the same number of rows.
     delta : float, Fraction, Decimal or str, default=0
         The δ of a scorecard.
     accuracy_loss : float, default=0.05
@@ -82,17 +82,17 @@ def plan(
         probability that a model predicts one class for everyone, and the effect of a class weight and a larger ε.
         Default: the rarest class of `public`, if its share is at most 20 %.
     class_weight : mapping of class to float, optional
-        The weight of errors about a class, as learners take it.
+        The cost of errors on a class, as for learners.
     costs : mapping of class to mapping of class to float, optional
-        The costs of errors, as learners take them. Either this or `class_weight`.
+        The costs of errors, as for learners; cannot be combined with `class_weight`.
     public : tuple of (data, labels), optional
         A **public** or synthetic table like the private one. Default models are fitted to `rows` of its rows, or to
-        `units` of its units, and scored on others: accuracy, mean cost if errors have costs, or R² of a number.
+        `units` of its units, and scored on held-out rows: accuracy, mean cost if errors have costs, or R² of a number.
     runs : int, optional
         With `public`, the number of fits of each model at each of six ε, from a twentieth to eight times `epsilon`.
-        Default: 9, without kinds of models that would take more than two and a half minutes.
+        Default: 9, without kinds of models whose fits would take more than two and a half minutes in total.
     verbose : bool, default=False
-        Whether to show progress on stderr.
+        Whether to show progress, and the remaining time after the first run, on stderr.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def plan(
     ValueError
         If an argument is out of range, or `epsilon` is below the supported minimum.
     TypeError
-        If `schema` is no schema.
+        If `schema` is not a `Schema`.
 
     Examples
     --------
@@ -114,86 +114,94 @@ def plan(
     >>> [round(bound.excess(forecast.epsilon)) for bound in forecast.draws if bound.kind == "tree"]
     [5, 11, 31, 98, 305]
     >>> print(forecast.recommendation)
-    With about 400 rows and epsilon = 1, a tree of 2 levels loses on average at most 11 of 400 predictions ...
+    With about 400 rows and epsilon = 1, a tree of depth 2 misclassifies on average at most 11 of 400 rows ...
     """
     table_rows, rows = _checked_rows(schema, rows, units)
     if runs is not None:
         check_integer("runs", runs, 1)
         if public is None:
-            raise ArgumentError("runs needs public, the table that models are fitted to.")
+            raise ArgumentError("runs requires public, the table to which models are fitted.")
     check_probability("accuracy_loss", accuracy_loss)
-    slack, about = exact(delta, "delta"), _spread(schema, spread)
-    paid = _costs(schema, class_weight, costs)
+    exact_delta, deviation = exact(delta, "delta"), _spread(schema, spread)
+    checked_costs = _costs(schema, class_weight, costs)
     table = None if public is None else PublicTable.of(schema, public)
     rare = _rare(schema, class_share, table)
-    draws = DefaultDraws.of(schema, paid)
-    bounds = draws.expected(about, rows)
-    largest = max((float(bound.bound.scale) for bound in bounds), default=1.0) if paid is not None else 1.0
-    spent = _enough(bounds, rows, accuracy_loss * rows * largest) if epsilon is None else exact(epsilon, "epsilon")
-    if not spent:
+    draws = DefaultDraws.of(schema, checked_costs)
+    bounds = draws.expected(deviation, rows)
+    largest = max((float(bound.bound.scale) for bound in bounds), default=1.0) if checked_costs is not None else 1.0
+    chosen_epsilon = (
+        _enough(bounds, rows, accuracy_loss * rows * largest) if epsilon is None else exact(epsilon, "epsilon")
+    )
+    if not chosen_epsilon:
         raise ArgumentError("epsilon must be a number > 0, got 0.")
-    if not slack < 1:
-        raise ArgumentError(f"delta must be a number >= 0 and < 1, got {amount_text(slack)}.")
+    if not exact_delta < 1:
+        raise ArgumentError(f"delta must be a number >= 0 and < 1, got {amount_text(exact_delta)}.")
     curve = None
     if table is not None:
         number = rows if units is None else int(units)
         simulation = Simulation(
-            schema=schema, number=number, rows=rows, epsilon=spent, delta=slack, costs=paid, runs=runs
+            schema=schema,
+            number=number,
+            rows=rows,
+            epsilon=chosen_epsilon,
+            delta=exact_delta,
+            costs=checked_costs,
+            runs=runs,
         )
         curve = simulation.run(table, verbose=verbose)
-    attributes, noise = bin_noise(schema, spent, slack, rows)
+    attributes, noise = bin_noise(schema, chosen_epsilon, exact_delta, rows)
     first = next(iter(draws.by_kind.values()), None)
     return Forecast(
         schema=schema,
         table_rows=table_rows,
         units=None if units is None else int(units),
         rows=rows,
-        epsilon=spent,
-        delta=slack,
+        epsilon=chosen_epsilon,
+        delta=exact_delta,
         accuracy_loss=float(accuracy_loss),
-        costs=paid,
-        spread=about,
+        costs=checked_costs,
+        spread=deviation,
         draws=bounds,
-        leaf_noise=None if first is None else leaf_noise(first[0].plan(spent)),
-        bin_noise=None if about else noise,
+        leaf_noise=None if first is None else leaf_noise(first[0].plan(chosen_epsilon)),
+        bin_noise=None if deviation else noise,
         rows_in_a_bin=rows_in_a_bin(schema, rows),
         attributes=attributes,
-        chosen_first=chosen_first(schema, spent, rows),
-        cut_points=cut_points_noise(schema, spent * _SHARE_FOR_CUTS, rows),
+        chosen_first=chosen_first(schema, chosen_epsilon, rows),
+        cut_points=cut_points_noise(schema, chosen_epsilon * _SHARE_FOR_CUTS, rows),
         rare=rare,
-        risks=() if rare is None else draws.risks(rows, spent, rare),
-        rare_limit=draws.rare_limit(rows, spent),
+        risks=() if rare is None else draws.risks(rows, chosen_epsilon, rare),
+        rare_limit=draws.rare_limit(rows, chosen_epsilon),
         curve=curve,
-        choice=_choice(schema, rows, spent, paid),
+        choice=_choice(schema, rows, chosen_epsilon, checked_costs),
     )
 
 
 def _choice(schema: Schema, rows: int, epsilon: Fraction, costs: Costs | None) -> Fact | None:
-    """Return what the automatic choice takes; None of a number, or if no model can do what is asked."""
+    """Return the automatic choice, or None for a number and for costs with monotone attributes."""
     if schema.target.as_number is not None or (schema.monotone and costs is not None):
         return None
     return automatic_choice(schema, rows, epsilon, costs=costs)
 
 
 def _costs(schema: Schema, class_weight: ClassWeight | None, costs: Costs | None) -> Costs | None:
-    """Return the costs of errors, checked as learners check them; None if all errors cost the same."""
+    """Return the checked costs of errors, or None if all errors cost the same."""
     if class_weight is None and costs is None:
         return None
     if schema.target.as_number is not None:
-        raise ArgumentError("costs and class_weight must be left out: the label is a number, not a class.")
+        raise ArgumentError("costs and class_weight are not allowed, because the label is a number; leave them out.")
     ClassificationLoss(class_weight=class_weight, costs=costs).table(schema)
     matrix, classes = cost_matrix(schema.classes, class_weight, costs), schema.classes
     return {
-        actual: {said: float(matrix[row, column]) for column, said in enumerate(classes) if row != column}
+        actual: {predicted: float(matrix[row, column]) for column, predicted in enumerate(classes) if row != column}
         for row, actual in enumerate(classes)
     }
 
 
 def _rare(schema: Schema, given: Mapping[Any, float] | None, table: PublicTable | None) -> RareClass | None:
-    """Return the rare class and its share: the given one, or the rarest of a public table."""
+    """Return the given rare class, or the rarest class of a public table, with its share."""
     if schema.target.as_number is not None:
         if given is not None:
-            raise ArgumentError("class_share must be left out: the label is a number, not a class.")
+            raise ArgumentError("class_share is not allowed, because the label is a number; leave it out.")
         return None
     if given is None:
         if table is None:
@@ -203,57 +211,62 @@ def _rare(schema: Schema, given: Mapping[Any, float] | None, table: PublicTable 
         share = counts[rarest] / len(table.labels)
         return RareClass(rarest, share) if 0 < share <= _RARE else None
     if not isinstance(given, Mapping) or len(given) != 1:
-        raise ArgumentError("class_share must map one class to its share, such as {'yes': 0.03}.")
+        raise ArgumentError(
+            f"class_share must map a single class to its share, such as {{'yes': 0.03}}, got {shown(given)}."
+        )
     ((value, share),) = by_class(schema.classes, given).items()
     if value not in schema.classes:
         classes = listed(schema.classes)
-        raise ArgumentError(f"class_share: expected one of the classes {classes}, got {describe_argument(value)}.")
+        raise ArgumentError(f"class_share: expected a class of the label ({classes}), got {describe_argument(value)}.")
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 0.5:
         raise ArgumentError(f"class_share must be a number > 0 and <= 0.5, got {describe_argument(share)}.")
     return RareClass(value, float(share))
 
 
 def _checked_rows(schema: Schema, rows: int, units: int | None) -> tuple[int, int]:
-    """Return the rows of the table, and how many of them are counted, of a schema that can be forecast for."""
+    """Return the numbers of rows in the table and of rows that are used, after checking the schema."""
     if not isinstance(schema, Schema):
         raise ArgumentTypeError(f"schema must be a Schema, got {type(schema).__name__}.")
     if schema.label is None or not len(schema):
-        raise ArgumentError("expected a schema with attributes and a label to forecast for, got one without.")
+        raise ArgumentError("the schema must have attributes and a label; add what is missing.")
     if schema.weight is not None:
-        problem = "leave the weight out of the schema: the sum of all weights is private"
-        raise ArgumentError(f"{problem}. Forecast at epsilon times the usual weight over the largest.")
+        problem = "a schema with a weight is not supported, because the sum of all weights is private"
+        advice = "leave the weight out, and multiply epsilon by the usual weight divided by the largest weight"
+        raise ArgumentError(f"{problem}; {advice}.")
     table_rows = check_integer("rows", rows, 1)
     counted = _counted_rows(schema, table_rows, units)
-    numbers = [one for _, one in schema.attributes if isinstance(one, Numeric)]
-    most = MOST_ROWS if any(one.has_default_cuts or not one.cuts for one in numbers) else MOST_WHOLE
-    if counted >= most:
-        raise ArgumentError(f"rows must be below {most:,}, the most that draws of models or, first, cut points take.")
+    numbers = [attribute for _, attribute in schema.attributes if isinstance(attribute, Numeric)]
+    limit = MOST_ROWS if any(number.has_default_cuts or not number.cuts for number in numbers) else MOST_WHOLE
+    if counted >= limit:
+        raise ArgumentError(f"rows must be below {limit:,}, the limit of private draws, got {counted:,}.")
     return table_rows, counted
 
 
 def _counted_rows(schema: Schema, rows: int, units: int | None) -> int:
-    """Return how many rows of the table are counted if all units have about the same number of rows."""
+    """Return the number of rows that are used, if all units have about the same number of rows."""
     unit = schema.unit
     if unit is None:
         if units is not None:
-            raise ArgumentError("units is for a schema with a unit, and this schema has none; leave units out.")
+            raise ArgumentError("units requires a schema with a unit, which this schema lacks; leave units out.")
         return rows
     name = quoted_text(unit.column)
     if units is None:
-        counted = number_of(unit.max_rows, "row")
-        problem = f"give units (--units): about how many different values of {name} there are"
-        raise ArgumentError(f"{problem}. At most {counted} of each unit (max_rows) are counted, not all {rows:,} rows.")
+        used = number_of(unit.max_rows, "row")
+        problem = f"units (--units) is missing: give the approximate number of different values of {name}"
+        raise ArgumentError(
+            f"{problem}. The forecast needs it because at most {used} of each unit (max_rows) are used."
+        )
     if check_integer("units", units, 1) > rows:
-        raise ArgumentError(f"units must be at most rows ({rows:,}), as each unit has a row; got {units:,}.")
+        raise ArgumentError(f"units must be at most rows ({rows:,}), because each unit has a row; got {units:,}.")
     return min(rows, int(units) * unit.max_rows)
 
 
 def _spread(schema: Schema, given: float | None) -> float | None:
-    """Return about the standard deviation of a number, checked; None of classes."""
+    """Return the checked or default standard deviation of a number; None for classes."""
     number = schema.target.as_number
     if number is None:
         if given is not None:
-            raise ArgumentError("spread must be left out: the label has classes, and spread is of a number.")
+            raise ArgumentError("spread is not allowed, because the label has classes; leave it out.")
         return None
     if given is None:
         return even_spread(number)
@@ -268,9 +281,8 @@ def _spread(schema: Schema, given: float | None) -> float | None:
 def _enough(bounds: Sequence[Expected], rows: int, allowed: float) -> Fraction:
     enough = epsilon_for_two_levels(bounds, allowed)
     if enough is None:
-        problem = "no bound on the loss of trees and rule lists is known for this schema"
+        reason = "no bound on the loss of trees and rule lists is known for this schema"
         if bounds:
-            problem = f"no epsilon up to 100 is known to be enough for {rows:,} rows"
-        problem = f"give epsilon: {problem}"
-        raise ArgumentError(f"{problem}.")
+            reason = f"no epsilon up to 100 is known to be sufficient for {rows:,} rows"
+        raise ArgumentError(f"epsilon is missing and has no default here: {reason}.")
     return exact(enough, "epsilon")

@@ -1,4 +1,4 @@
-"""Pictures of forecasts."""
+"""Plots of forecasts."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def draw_curve(forecast: ForecastFacts, curve: Curve, ax: Axes | None) -> Axes:
         means = [scale * trial.mean for trial in trials]
         low, high = (scale * ends for ends in np.array([trial.band for trial in trials]).T)
         start = curve.beats_constant_from(model)
-        label = f"{model}: not always better than this" if start is None else f"{model}: better from {_text(start)} on"
+        label = f"{model}: not better in every run" if start is None else f"{model}: better from {_text(start)} on"
         ax.plot(grid, means, color=colour(place), marker=".", label=label)
         ax.fill_between(grid, low, high, color=colour(place), alpha=0.15, linewidth=0)
         if start is not None:
             mean = means[curve.epsilons.index(start)]
-            size = 9 + 4 * place  # rings around the same point stay visible
+            size = 9 + 4 * place  # so that rings around the same point stay visible
             ax.plot(float(start), mean, color=colour(place), marker="o", markersize=size, fillstyle="none")
     ax.axvline(float(forecast.epsilon), color="0.8", linewidth=0.8, zorder=0)
     ax.set_xscale("log")
@@ -48,7 +48,7 @@ def draw_curve(forecast: ForecastFacts, curve: Curve, ax: Axes | None) -> Axes:
     if curve.metric == "r2":
         ax.set_ylim(bottom=max(_LEAST_R2, ax.get_ylim()[0]))
     ax.set_xlabel("epsilon")
-    ax.set_ylabel(metric_words(curve.metric) + " on other public rows")
+    ax.set_ylabel(metric_words(curve.metric) + " on held-out public rows")
     lines = _title(forecast, curve)
     figure = ax.get_figure(root=True)
     letters = 16 * ax.get_position().width * (8 if figure is None else figure.get_figwidth())
@@ -58,12 +58,12 @@ def draw_curve(forecast: ForecastFacts, curve: Curve, ax: Axes | None) -> Axes:
 
 
 def _title(forecast: ForecastFacts, curve: Curve) -> tuple[str, str]:
-    """Return what was fitted, and what lines, bands and rings are."""
+    """Return the lines of the title: what was fitted, and what lines, bands and rings mean."""
     runs = number_of(curve.runs, "run")
     band = f"; band: contains a further run with probability {100 * curve.band_probability:.0f} %"
     return (
         f"default models fitted to {rows_words(forecast)} of a public table, {runs} at each epsilon",
-        f"line: mean{band if curve.runs > 1 else ''}; ring: from here on better than the dashed line in every run",
+        f"line: mean{band if curve.runs > 1 else ''}; ring: better than the dashed line in every run from here on",
     )
 
 
@@ -74,7 +74,7 @@ def draw_bounds(forecast: ForecastFacts, ax: Axes | None) -> Axes:
     grid = np.geomspace(epsilon / 30, epsilon * 30, 41)
     for kind, style in _STYLES.items():
         for place, bound in enumerate(bound for bound in forecast.draws if bound.kind == kind):
-            losses = [bound.excess(Fraction(each)) / forecast.allowed * allowed for each in grid.tolist()]
+            losses = [bound.excess(Fraction(value)) / forecast.allowed * allowed for value in grid.tolist()]
             ax.plot(grid, np.minimum(losses, 100), style, color=colour(place), label=bound_name(bound))
     ax.axhline(allowed, color="grey", linewidth=0.8)
     ax.axvline(epsilon, color="grey", linewidth=0.8)
@@ -84,10 +84,10 @@ def draw_bounds(forecast: ForecastFacts, ax: Axes | None) -> Axes:
     ax.xaxis.set_major_formatter("{x:g}")
     ax.set_ylim(0, 100)
     ax.set_xlabel("epsilon")
-    what = "misclassified rows" if forecast.spread is None else "loss of R²"
-    what = what if forecast.costs is None else "cost"
-    ax.set_ylabel(f"{what} in addition to the best\nmodel of the size, at most (%)")
-    ax.set_title(f"about {rows_words(forecast)}; bounds on the mean for any table", loc="left", fontsize="small")
+    loss = "misclassified rows" if forecast.spread is None else "loss of R²"
+    loss = loss if forecast.costs is None else "cost of errors"
+    ax.set_ylabel(f"{loss} added by noise:\nupper bound on the mean (%)")
+    ax.set_title(f"about {rows_words(forecast)}; bounds hold for every table", loc="left", fontsize="small")
     if forecast.draws:
         ax.legend(frameon=False, fontsize=9)
     return ax

@@ -1,8 +1,10 @@
-"""Fits of default models to rows of a public table, scored on its other rows, at several ε."""
+"""Fits of default models to rows of a public table, scored on held-out rows, at several ε."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from time import monotonic
 from typing import Any, Self
 
 import narwhals as nw
@@ -22,44 +24,47 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.schema.contributions import check_unit, whose
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table, check_same_index, column_of
-from hedgerow.text.messages import remove_charge_notes
+from hedgerow.text.messages import describe_argument, remove_charge_notes
 from hedgerow.text.progress import tracked
 
 FACTORS = tuple(map(Fraction, ("1/20", "1/5", "1/2", "1", "2", "8")))  # the ε of a curve, times the ε of the plan
 DEFAULT_RUNS = 9
 _SEED = 20261123
 _FEWEST = 10  # rows, or units, of a public table
-_MOST_SECONDS = 150.0  # of all fits of one kind of model, if nobody chose the number of runs
+_MOST_SECONDS = 150.0  # of all fits of one kind of model, if `runs` is not given
+_LEAST_ANNOUNCED = 10.0  # seconds; a shorter remaining time is not shown
 _KINDS = {"tree": "tree", "rule list": "rule-list", "scorecard": "scorecard"}
 
 
 @dataclass(frozen=True, eq=False)
 class PublicTable:
-    """A public table with its labels as classes or numbers, and with the rows of each unit if the schema has one."""
+    """Public table with its labels and, if the schema has a unit, the rows of each unit."""
 
     data: Any
     labels: Array
     unit: Unit | None
-    rows_of: tuple[Index, ...]  # of each unit; empty without one
+    rows_of: tuple[Index, ...]  # the rows of each unit; empty without a unit
 
     @classmethod
     def of(cls, schema: Schema, public: Any) -> Self:
-        """Check a pair of a public table and its labels."""
+        """Return the table of a pair of data and labels, after checking it."""
         if not (isinstance(public, tuple) and len(public) == 2):
-            raise ArgumentTypeError("public must be a pair of data and labels of a public table.")
+            raise ArgumentTypeError(f"public must be a tuple of data and labels, got {describe_argument(public)}.")
         check_same_index(*public)
         data, unit = public[0], schema.unit
         if schema.target.as_number is None:
             labels = schema.class_label.typed(column_of(public[1], schema.target.name))
             if len(labels) and (labels == labels[0]).all():
-                raise ArgumentError("public labels must be of at least two classes, got rows of one class.")
+                raise ArgumentError(
+                    f"public labels must have at least two classes, got only {describe_argument(labels.tolist()[0])}."
+                )
         else:
             problem = ArgumentError("public labels must be finite numbers that are not all equal.")
             labels = guarded(lambda: np.asarray(public[1], dtype=np.float64), problem)
             if len(labels) and not (np.isfinite(labels).all() and labels.var()):
                 raise problem
         if len(labels) < _FEWEST:
-            raise ArgumentError(f"expected a public table of at least ten rows, got {len(labels)}.")
+            raise ArgumentError(f"the public table must have at least {_FEWEST} rows, got {len(labels)}.")
         rows_of: tuple[Index, ...] = ()
         if unit is not None:
             check_unit(unit, Table.of(data))
@@ -67,33 +72,34 @@ class PublicTable:
             owners = np.unique(column.words() if column.is_text else column.values, return_inverse=True)[1]
             rows_of = tuple(np.split(np.argsort(owners, kind="stable"), np.cumsum(np.bincount(owners))[:-1]))
             if len(rows_of) < _FEWEST:
-                raise ArgumentError(f"expected a public table of at least ten units, got {len(rows_of)}.")
+                raise ArgumentError(f"the public table must have at least {_FEWEST} units, got {len(rows_of)}.")
         return cls(data, labels, unit, rows_of)
 
     def split(self, number: int, rng: np.random.Generator) -> tuple[Any, Index, Index]:
-        """Return `number` rows drawn from one half, their places, and the places of the other half.
+        """Return `number` rows drawn from one half, their indices, and the indices of the other half.
 
         Rows are drawn with replacement. With a unit, units are drawn with all of their rows, and a unit that is drawn
         twice counts as two units.
         """
         order = rng.permutation(len(self.rows_of) or len(self.labels))
         half = len(order) // 2
-        drawn, others = rng.choice(order[:half], number), order[half:]
+        drawn, held_out = rng.choice(order[:half], number), order[half:]
         if self.unit is None:
-            return _rows(self.data, drawn), drawn, others
-        parts, others = [self.rows_of[unit] for unit in drawn], np.concatenate([self.rows_of[unit] for unit in others])
-        places, owners = np.concatenate(parts), np.repeat(np.arange(number), list(map(len, parts)))
-        train = nw.from_native(_rows(self.data, places), eager_only=True)
+            return _rows(self.data, drawn), drawn, held_out
+        parts = [self.rows_of[unit] for unit in drawn]
+        held_out = np.concatenate([self.rows_of[unit] for unit in held_out])
+        indices, owners = np.concatenate(parts), np.repeat(np.arange(number), list(map(len, parts)))
+        train = nw.from_native(_rows(self.data, indices), eager_only=True)
         column = nw.new_series(self.unit.column, owners, backend=train.implementation)
-        return train.with_columns(column).to_native(), places, others
+        return train.with_columns(column).to_native(), indices, held_out
 
 
 @dataclass(frozen=True)
 class Score:
-    """The score of one fit."""
+    """Score of a fit."""
 
     value: float
-    size: Any  # of the model; None of the constant
+    size: Any  # of the model; None for the constant prediction
     is_constant: bool
     auroc: float | None = None
     error: float | None = None
@@ -117,7 +123,7 @@ class Simulation:
         The costs of errors.
     runs : int, optional
         The number of fits of each model at each ε. None for 9, without the kinds of models that would take more than
-        two and a half minutes by their estimated run time.
+        two and a half minutes in total by their estimated run time.
     """
 
     schema: Schema
@@ -129,70 +135,72 @@ class Simulation:
     runs: int | None = None
 
     def run(self, table: PublicTable, *, verbose: bool) -> Curve:
-        """Fit and score all models: of a run, all models at all ε have the same rows."""
+        """Fit and score all models; in a run, all models at all ε have the same rows."""
         try:
             return self._run(table, verbose=verbose)
         except BaseException as error:
-            remove_charge_notes(error)  # fits add them to an error or an interrupt, but public rows cost nothing
+            remove_charge_notes(error)  # fits add them, but fits to public rows charge no budget
             raise
 
     def _run(self, table: PublicTable, *, verbose: bool) -> Curve:
         runs = DEFAULT_RUNS if self.runs is None else self.runs
         epsilons = tuple(self.epsilon * factor for factor in FACTORS)
         left_out = self.left_out()
-        kinds = [kind for kind in self.learners(self.epsilon, 0) if kind not in {each.model for each in left_out}]
+        kinds = [kind for kind in self.learners(self.epsilon, 0) if kind not in {left.model for left in left_out}]
         choices = {epsilon: self._choice(epsilon, kinds) for epsilon in epsilons}
         automatic = () if None in choices.values() else (AUTOMATIC,)
         scores = {(kind, epsilon): list[Score]() for kind in (CONSTANT, *kinds, *automatic) for epsilon in epsilons}
-        fits = runs * len(epsilons)
-        for place in tracked(range(fits), "fitting models to public rows", fits, verbose=verbose):
-            run, epsilon = place // len(epsilons), epsilons[place % len(epsilons)]
-            train, drawn, others = table.split(self.number, np.random.default_rng([_SEED, run]))
-            test, truth = _rows(table.data, others), table.labels[others]
-            scores[CONSTANT, epsilon].append(self._score(truth, self._constant(table.labels[drawn], len(others))))
+        fits, start = runs * len(epsilons), monotonic()
+        for number in tracked(range(fits), "fitting models to public rows", fits, verbose=verbose):
+            run, epsilon = number // len(epsilons), epsilons[number % len(epsilons)]
+            if verbose and number == len(epsilons):  # the first run is complete
+                _print_remaining((monotonic() - start) * (runs - 1))
+            train, drawn, held_out = table.split(self.number, np.random.default_rng([_SEED, run]))
+            test, truth = _rows(table.data, held_out), table.labels[held_out]
+            scores[CONSTANT, epsilon].append(self._score(truth, self._constant(table.labels[drawn], len(held_out))))
             for kind in kinds:
                 model = self.learners(epsilon, run)[kind].fit(train, table.labels[drawn])
                 scores[kind, epsilon].append(self._score(truth, self._predictions(model, test), model, test))
             if automatic and choices[epsilon] in kinds:
-                scores[AUTOMATIC, epsilon].append(scores[str(choices[epsilon]), epsilon][-1])  # it is the same fit
+                scores[AUTOMATIC, epsilon].append(scores[str(choices[epsilon]), epsilon][-1])  # the same fit
             elif automatic:
                 model = self._automatic(epsilon, run).fit(train, table.labels[drawn])
                 scores[AUTOMATIC, epsilon].append(self._score(truth, self._predictions(model, test), model, test))
-        trials = tuple(_trial(kind, epsilon, each) for (kind, epsilon), each in scores.items())
+        trials = tuple(_trial(kind, epsilon, runs_of_kind) for (kind, epsilon), runs_of_kind in scores.items())
         return Curve(self.metric, runs, epsilons, trials, left_out)
 
     @property
     def metric(self) -> Metric:
-        """The measure of a model that is compared."""
+        """The measure by which models are compared."""
         if self.schema.target.as_number is not None:
             return "r2"
         return "accuracy" if self.costs is None else "cost"
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Return the kinds of models that would take too long, by public estimates; none if runs were chosen."""
+        """Return the kinds of models whose estimated run time is too long; none if `runs` was given."""
         if self.runs is not None:
             return ()
         times = dict[str, float]()
         for kind, learner in self.learners(self.epsilon, 0).items():
             cost = learner.plan(self.schema).cost
-            each = 0.0 if cost is None else cost.seconds(min(self.number, TYPICAL_PATTERNS))
-            times[kind] = DEFAULT_RUNS * len(FACTORS) * each
+            seconds = 0.0 if cost is None else cost.seconds(min(self.number, TYPICAL_PATTERNS))
+            times[kind] = DEFAULT_RUNS * len(FACTORS) * seconds
         return tuple(LeftOut(kind, seconds) for kind, seconds in times.items() if seconds > _MOST_SECONDS)
 
     def learners(self, epsilon: Fraction, seed: int) -> dict[str, PrivateSpecification]:
-        """Return default learners that take the schema, and whose noise is seeded: their rows are public."""
+        """Return default learners that support the schema; their noise is seeded, since the rows are public."""
         makers = learners_of(self.schema.target)
-        found = dict[str, PrivateSpecification]()
+        learners = dict[str, PrivateSpecification]()
         for kind, name in _KINDS.items():
-            own: dict[str, Any] = {"delta": self.delta or None} if kind == "scorecard" else {}
-            own |= {"costs": self.costs} if self.costs is not None and kind != "scorecard" else {}
-            learner = makers[name](epsilon, schema=self.schema, random_state=seed, **own)
+            parameters: dict[str, Any] = {"delta": self.delta or None} if kind == "scorecard" else {}
+            parameters |= {"costs": self.costs} if self.costs is not None and kind != "scorecard" else {}
+            learner = makers[name](epsilon, schema=self.schema, random_state=seed, **parameters)
             if learner.keeps_monotone or not self.schema.monotone:
-                found[kind] = learner
-        return found
+                learners[kind] = learner
+        return learners
 
     def _choice(self, epsilon: Fraction, kinds: Sequence[str]) -> str | None:
-        """Return what the automatic choice takes at an ε; None if it cannot be tried with these kinds of models."""
+        """Return the automatic choice at an ε, or None if it needs other kinds of models than these."""
         if self.metric == "r2":
             return None
         model = self._automatic(epsilon, 0).choice(self.schema, self.rows)
@@ -210,7 +218,7 @@ class Simulation:
         return cost_matrix(self.schema.classes, None, self.costs)
 
     def _constant(self, labels: Array, rows: int) -> Array:
-        """Return the best single prediction by the training rows, for every row."""
+        """Return the constant prediction that is best on the training rows."""
         if self.metric == "r2":
             return np.full(rows, labels.mean())
         values, counts = np.unique(labels, return_counts=True)
@@ -229,19 +237,21 @@ class Simulation:
         size = None if model is None else model.size
         is_constant = bool((predicted == predicted[0]).all())
         if self.metric == "r2":
-            off = predicted - truth
-            value = float(1 - np.mean(off**2) / truth.var())
-            return Score(value, size, is_constant=is_constant, error=float(np.abs(off).mean()))
+            errors = predicted - truth
+            value = float(1 - np.mean(errors**2) / truth.var())
+            return Score(value, size, is_constant=is_constant, error=float(np.abs(errors).mean()))
         value = float(np.mean(predicted == truth))
         if self.metric == "cost":
-            place = {value: number for number, value in enumerate(self.schema.classes)}
-            pairs = [(place[row], place[said]) for row, said in zip(truth.tolist(), predicted.tolist(), strict=True)]
+            index = {value: number for number, value in enumerate(self.schema.classes)}
+            pairs = [
+                (index[actual], index[guess]) for actual, guess in zip(truth.tolist(), predicted.tolist(), strict=True)
+            ]
             value = float(self._costs_of[tuple(np.array(pairs).T)].mean())
         return Score(value, size, is_constant=is_constant, auroc=self._auroc(truth, predicted, model, test))
 
     def _auroc(self, truth: Array, predicted: Array, model: Model | None, test: Any) -> float | None:
-        """Return the area under the ROC curve for two classes; by the labels, if a model has no probabilities."""
-        from scipy.stats import rankdata  # takes long to import, and a fit does not need it
+        """Return the AUROC for two classes; of the predicted labels, if a model has no probabilities."""
+        from scipy.stats import rankdata  # slow to import, and not needed by a fit
 
         classes = self.schema.classes
         positive = truth == classes[-1]
@@ -254,8 +264,8 @@ class Simulation:
 
 def _trial(kind: str, epsilon: Fraction, scores: Sequence[Score]) -> Trial:
     def present(values: Iterator[float | None]) -> tuple[float, ...]:
-        kept = tuple(values)
-        return () if None in kept else tuple(value for value in kept if value is not None)
+        everything = tuple(values)
+        return () if None in everything else tuple(value for value in everything if value is not None)
 
     return Trial(
         kind,
@@ -268,7 +278,13 @@ def _trial(kind: str, epsilon: Fraction, scores: Sequence[Score]) -> Trial:
     )
 
 
-def _rows(data: Any, places: Index) -> Any:
+def _print_remaining(seconds: float) -> None:
+    if seconds >= _LEAST_ANNOUNCED:
+        time = f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+        sys.stderr.write(f"the first run is complete; about {time} remain\n")
+
+
+def _rows(data: Any, indices: Index) -> Any:
     if isinstance(data, np.ndarray):
-        return data[places]
-    return nw.from_native(data, eager_only=True)[places.tolist()].to_native()
+        return data[indices]
+    return nw.from_native(data, eager_only=True)[indices.tolist()].to_native()

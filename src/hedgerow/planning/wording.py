@@ -1,4 +1,4 @@
-"""All text about forecasts, rendered from their facts."""
+"""Text of forecasts, rendered from their facts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _NO_BREAK = "\u00a0"
-_SLOW = 10.0  # seconds of a draw that are worth a line
-_MANY, _EQUAL = 0.1, 2.0  # a risk that is worth a sentence; standard errors within which two models are equally good
-_FEW = 1.5  # rows of a class: a limit below two rows is no help
+_SLOW = 10.0  # seconds; a slower draw is mentioned
+_MANY, _EQUAL = 0.1, 2.0  # smallest risk that is mentioned; standard errors within which two models are equal
+_FEW = 1.5  # rows of a class; a smaller limit is not mentioned
 _AHEAD = 0.005  # the smallest difference of AUROC that is visible in two digits
-_ORDINALS = ("", "1st", "2nd", "3rd", "4th", "5th")
 
 
 def page(forecast: ForecastFacts) -> str:
@@ -37,7 +36,9 @@ def page(forecast: ForecastFacts) -> str:
     budget = f"epsilon = {amount_text(forecast.epsilon)}"
     budget += f", delta = {amount_text(forecast.delta)}" if forecast.delta else ""
     lines = [
-        _filled(f"Plan for about {rows_words(forecast)}, {budget}. It uses public numbers only: nothing was spent."),
+        _filled(
+            f"Plan for about {rows_words(forecast)} and {budget}. It uses public information only and spends no budget."
+        ),
         *(_filled(sentence) for sentence in _unit(forecast)),
     ]
     if forecast.curve is None:
@@ -51,7 +52,7 @@ def page(forecast: ForecastFacts) -> str:
 
 
 def rows_words(forecast: ForecastFacts) -> str:
-    """Return the number of rows, and of units if the schema has a unit."""
+    """Return the number of rows and, if the schema has a unit, of units."""
     unit = forecast.schema.unit
     if unit is None:
         return _rows(forecast.table_rows)
@@ -61,7 +62,7 @@ def rows_words(forecast: ForecastFacts) -> str:
 def bound_name(bound: Expected) -> str:
     """Return the model of a bound with its size."""
     if bound.kind == "tree":
-        return f"tree of {number_of(bound.size, 'level')}"
+        return f"tree of depth {bound.size}"
     return f"rule list of {number_of(bound.size, 'rule')}"
 
 
@@ -71,10 +72,10 @@ def metric_words(metric: Metric) -> str:
 
 
 def constant_words(forecast: ForecastFacts) -> str:
-    """Return the model that predicts the same for every row."""
+    """Return the name of the constant prediction."""
     if forecast.spread is not None:
         return "the mean for every row"
-    return "the most frequent class" if forecast.costs is None else "the class of the smallest cost"
+    return "the most frequent class" if forecast.costs is None else "the class with the smallest cost"
 
 
 # Rows and units
@@ -88,15 +89,15 @@ def _unit(forecast: ForecastFacts) -> list[str]:
     unit = forecast.schema.unit
     if unit is None:
         return []
-    text = f"epsilon protects all rows of a unit. At most {number_of(unit.max_rows, 'row')} of each unit are used, "
-    text += f"about {forecast.rows:,} rows in all"
+    text = f"epsilon protects all rows of a unit together. At most {number_of(unit.max_rows, 'row')} of each unit "
+    text += f"{'is' if unit.max_rows == 1 else 'are'} used, about {forecast.rows:,} rows in total."
     if unit.max_rows == 1:
-        return [f"{text}."]
-    return [f"{text}; fewer if the units have very different numbers of rows, and the losses are then larger."]
+        return [text]
+    return [f"{text} If units have very different numbers of rows, fewer rows are used and the losses are larger."]
 
 
 def _lost(forecast: ForecastFacts, bound: Expected, excess: float | None = None) -> str:
-    """Return an excess loss as a number of predictions and their share, or as a cost, or as a loss of R²."""
+    """Return an excess loss as misclassified rows and their share, as a cost, or as a loss of R²."""
     lost = bound.excess(forecast.epsilon) if excess is None else excess
     share = f"{_percent(lost / forecast.rows)}"
     if forecast.spread is not None:
@@ -105,8 +106,14 @@ def _lost(forecast: ForecastFacts, bound: Expected, excess: float | None = None)
         return f"a cost of {_cost(lost)} ({lost / forecast.rows:.2g} per row)"
     units = ""
     if forecast.units is not None:
-        units = f", as many rows as {lost / forecast.rows * forecast.units:,.0f} units have"
-    return f"{lost:,.0f} of {forecast.rows:,} predictions ({share}{units})"
+        units = f"; on average the rows of {lost / forecast.rows * forecast.units:,.0f} units"
+    return f"{lost:,.0f} of {forecast.rows:,} rows ({share}{units})"
+
+
+def _loses(forecast: ForecastFacts) -> str:
+    if forecast.spread is not None:
+        return "loses"
+    return "misclassifies" if forecast.costs is None else "causes"
 
 
 # Bounds, without a public table
@@ -114,25 +121,25 @@ def _lost(forecast: ForecastFacts, bound: Expected, excess: float | None = None)
 
 def _bounds(forecast: ForecastFacts) -> list[str]:
     if forecast.schema.monotone:
-        return ["No tree or rule list: they do not keep what the schema declares as monotone; a scorecard does."]
+        return ["Fit a scorecard: trees and rule lists do not support the monotone attributes of this schema."]
     if not forecast.draws:
-        why = "with this schema they are grown greedily"
+        reason = "they are grown greedily with this schema"
         if forecast.chosen_first == 0:
-            why = "there are too few rows to choose attributes by"
+            reason = "there are too few rows to select attributes"
         elif forecast.chosen_first is not None:
-            why = f"{forecast.chosen_first} of {len(forecast.schema):,} attributes are chosen first"
-        return [f"No bounds are known for trees and rule lists: {why}."]
-    needed = f"epsilon for {100 * forecast.accuracy_loss:g} %"
+            reason = f"{forecast.chosen_first} of {len(forecast.schema):,} attributes are selected first"
+        return [f"No bounds are available for trees and rule lists, because {reason}."]
+    needed = f"epsilon needed for {100 * forecast.accuracy_loss:g} %"
     if forecast.spread is not None:
-        what = "R² lost to noise, at most, compared with the best model of the same size"
+        title = "Loss of R² because of noise (at most), compared with the best model of its size"
         head = ("", "on average", "in 95 % of fits", "absolute error added", needed)
-        note = [f"For a standard deviation of {forecast.spread:.4g}. Errors are added if objective='absolute'."]
+        note = [f"The standard deviation is {forecast.spread:.4g}. The error added is for objective='absolute'."]
     else:
-        lost = "Predictions" if forecast.costs is None else "Cost"
-        what = f"{lost} lost to noise, at most, on average, compared with the best model of the same size"
-        head, note = ("", "lost", "share" if forecast.costs is None else "per row", needed), []
+        loss = "Rows misclassified" if forecast.costs is None else "Cost of errors"
+        title = f"{loss} because of noise (average, at most), compared with the best model of its size"
+        head, note = ("", *(("rows", "share") if forecast.costs is None else ("cost", "per row")), needed), []
     table = aligned([head, *(_bound_line(forecast, bound) for bound in forecast.draws)], left=1)
-    return [what, *(f"  {line}" for line in table), *map(_filled, [*note, *_levels(forecast)])]
+    return [_filled(title), *(f"  {line}" for line in table), *map(_filled, [*note, *_levels(forecast)])]
 
 
 def _bound_line(forecast: ForecastFacts, bound: Expected) -> tuple[str, ...]:
@@ -142,9 +149,9 @@ def _bound_line(forecast: ForecastFacts, bound: Expected) -> tuple[str, ...]:
     leaves = f", up to {bound.leaves} leaves" if bound.kind == "tree" else ""
     name = f"{bound_name(bound)}{leaves}"
     if forecast.spread is not None:
-        of = forecast.bounds_of_number(bound)
-        texts = (f"{of[key]:.2g}" if of[key] < 1 else "no bound" for key in ("r2_below", "r2_usually_below"))
-        return name, *texts, f"{of['mae_above']:.3g}", enough
+        bounds = forecast.bounds_of_number(bound)
+        texts = (f"{bounds[key]:.2g}" if bounds[key] < 1 else "no bound" for key in ("r2_below", "r2_usually_below"))
+        return name, *texts, f"{bounds['mae_above']:.3g}", enough
     if forecast.costs is not None:
         return name, _cost(excess), f"{excess / forecast.rows:.2g}", enough
     if excess >= forecast.rows:
@@ -153,25 +160,26 @@ def _bound_line(forecast: ForecastFacts, bound: Expected) -> tuple[str, ...]:
 
 
 def _levels(forecast: ForecastFacts) -> list[str]:
-    """Return what a further level has to gain: the number of levels is part of the draw."""
+    """Return the gain that another level needs, since the depth is part of the draw."""
     trees = [bound for bound in forecast.draws if bound.kind == "tree"]
     steps = list[str]()
     for smaller, larger in pairwise(trees):
         more = larger.excess(forecast.epsilon) - smaller.excess(forecast.epsilon)
         if forecast.spread is not None:
-            steps.append(f"a {_ORDINALS[larger.size]} more than {more / forecast.rows:.2g}")
-        elif forecast.costs is not None:
-            steps.append(f"a {_ORDINALS[larger.size]} more than {_cost(more)}")
+            gain = f"{more / forecast.rows:.2g}"
         else:
-            steps.append(f"a {_ORDINALS[larger.size]} more than {more:,.0f}")
+            gain = _cost(more) if forecast.costs is not None else f"{more:,.0f}"
+        steps.append(f"level {larger.size} more than {gain}")
     if not steps:
         return []
-    what = {True: "raises R² by", False: "corrects"}[forecast.spread is not None]
-    gains = "saves costs of" if forecast.costs is not None else what
-    rows = " predictions" if forecast.spread is None and forecast.costs is None else ""
+    gains = "corrects more rows than its noise can misclassify"
+    if forecast.spread is not None:
+        gains = "raises R² by more than its noise can lower it"
+    elif forecast.costs is not None:
+        gains = "saves more costs than its noise can add"
     return [
-        f"A further level is worth its noise if it {gains} more than it can lose: {', '.join(steps)}{rows}. A fit "
-        "chooses the number of levels privately, within epsilon; max_depth limits it."
+        f"Another level is useful only if it {gains}: {', '.join(steps)}. A fit chooses the depth privately, within "
+        "epsilon; max_depth limits it."
     ]
 
 
@@ -186,20 +194,21 @@ def _noise(forecast: ForecastFacts) -> list[str]:
         uses = f"uses all {attributes:,} attributes" if attributes > 1 else "uses the attribute"
     if forecast.bin_noise is not None:
         sentences.append(
-            f"A scorecard {uses}; the rows of a class in a bin have noise of ± {forecast.bin_noise:,.0f} "
-            f"(95 %), compared with {forecast.rows_in_a_bin:,.0f} rows on average."
+            f"A scorecard {uses}. Its count of a class in a bin has noise of ± {forecast.bin_noise:,.0f} rows (95 %); "
+            f"a bin has {forecast.rows_in_a_bin:,.0f} rows of a class on average."
         )
     elif used < attributes:
         sentences.append(f"A scorecard {uses}.")
     if forecast.leaf_noise is not None:
         sentences.append(
-            f"The row counts of leaves that are released with a tree have noise of ± {forecast.leaf_noise:,} (95 %)."
+            f"The leaf counts that are released with a tree have noise of ± {forecast.leaf_noise:,} rows (95 %)."
         )
     if forecast.cut_points is not None:
-        numbers, off = forecast.cut_points
+        numbers, deviation = forecast.cut_points
         sentences.append(
-            f"Cut points of {number_of(numbers, 'attribute')} can be learned for a fifth of epsilon: {CUT_BINS} bins "
-            f"of {forecast.rows / CUT_BINS:,.0f} rows would deviate by about {off:,.0f} rows in total."
+            f"Cut points of {number_of(numbers, 'attribute')} can be learned for a fifth of epsilon. The {CUT_BINS} "
+            f"bins, of {forecast.rows / CUT_BINS:,.0f} rows each, would then deviate by about {deviation:,.0f} rows in "
+            "total."
         )
     times = {bound.kind: bound.seconds for bound in forecast.draws if bound.seconds >= _SLOW}
     sentences += [f"Drawing a {kind} takes about {seconds:.0f} s." for kind, seconds in times.items()]
@@ -216,20 +225,21 @@ def _risks(forecast: ForecastFacts) -> list[str]:
         if limit is None or forecast.curve is not None or limit * forecast.rows < _FEW:
             return []
         rows = f"{limit * forecast.rows:,.0f} rows ({_percent(limit)})"
-        text = f"A default tree tends to predict one class for everyone if the other class has fewer than {rows}"
-        return [_filled(f"{text}, even if a split separates it well. Give class_share (--class-share) for details.")]
+        text = f"A default tree tends to predict the same class for everyone if the other class has fewer than {rows}"
+        return [_filled(f"{text}, even if a split separates it well. Add class_share (--class-share) for details.")]
     name = f"{printable(forecast.schema.target.name)} = {printable(value_text(rare.value))}"
-    what = (
-        f"Probability that a model predicts one class for everyone, if {_percent(rare.share)} of the rows have {name}, "
-        f"and the only informative split finds {100 * CAPTURED:g} % of these in a group where their share is"
+    title = (
+        f"Probability that a model predicts the same class for everyone, assuming that {_percent(rare.share)} of the "
+        f"rows have {name} and that the only informative split finds {100 * CAPTURED:g} % of them, in a group in which "
+        "their share is:"
     )
     columns = list(dict.fromkeys(risk.purity for risk in forecast.risks))
     by_option = dict[str, list[str]]()
     for risk in forecast.risks:
         by_option.setdefault(_option(forecast, risk), []).append(_probability(risk.probability))
     table = aligned([("", *map(_percent, columns)), *((name, *texts) for name, texts in by_option.items())], left=1)
-    last = "A scorecard ranks people even if it predicts the same class for everyone: judge it by AUROC."
-    return ["", _filled(what), *(f"  {line}" for line in table), last]
+    last = "A scorecard ranks people even if it predicts the same class for everyone; judge it by AUROC."
+    return ["", _filled(title), *(f"  {line}" for line in table), last]
 
 
 def _option(forecast: ForecastFacts, risk: ConstantRisk) -> str:
@@ -242,7 +252,7 @@ def _option(forecast: ForecastFacts, risk: ConstantRisk) -> str:
 
 
 def _risk_advice(forecast: ForecastFacts) -> list[str]:
-    """Return what helps against one class for everyone, for the second of the assumed splits."""
+    """Return advice against a constant prediction, for the second of the assumed splits."""
     if forecast.rare is None or not forecast.risks:
         return []
     kind = forecast.risks[0].kind
@@ -252,15 +262,15 @@ def _risk_advice(forecast: ForecastFacts) -> list[str]:
     first, *others = risks
     if first.probability < _MANY:
         return []
-    if not forecast.is_rare_class_learnable:  # with a class weight the labels would be noise
+    if not forecast.is_rare_class_learnable:  # with a class weight, labels would be mostly noise
         others = [risk for risk in others if risk.class_weight is None]
     best = min(others, key=lambda risk: risk.probability, default=first)
     base = (
-        f"A default {kind} predicts one class for everyone with probability {_probability(first.probability)} if the "
-        f"best split finds a group in which {_percent(purity)} are {printable(value_text(forecast.rare.value))}"
+        f"A default {kind} predicts the same class for everyone with probability {_probability(first.probability)} if "
+        f"the best split finds a group with {_percent(purity)} of class {printable(value_text(forecast.rare.value))}"
     )
     if best.probability > first.probability / 2:
-        return [f"{base}; a larger epsilon or class weights help little. Fit a scorecard, and rank by its score."]
+        return [f"{base}; a larger epsilon or class weights help little. Fit a scorecard and rank by its score."]
     change = f"epsilon = {amount_text(best.epsilon)}"
     if best.class_weight is not None:
         weight = f"{printable(value_text(forecast.rare.value))}={best.class_weight:g}"
@@ -276,12 +286,12 @@ def _probability(value: float) -> str:
 
 
 def _curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
-    what = f"Public table, {metric_words(curve.metric)} on rows that were not used for the fit"
+    title = f"Public table: {metric_words(curve.metric)} on held-out rows"
     if curve.runs > 1:
-        chance = f"{100 * curve.band_probability:.0f} %"
-        what += f": mean of {curve.runs} runs (a further run is within the band with probability {chance})"
+        probability = f"{100 * curve.band_probability:.0f} %"
+        title += f", mean of {curve.runs} runs (and band, which contains a further run with probability {probability})"
     else:
-        what += ", one run"
+        title += ", a single run"
     models = (*curve.models, *([AUTOMATIC] if curve.has_automatic else []))
     rows: list[tuple[str, ...]] = [("epsilon", "constant", *models)]
     for epsilon in curve.epsilons:
@@ -289,11 +299,12 @@ def _curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
         constant = _score(curve.metric, curve.trial(CONSTANT, epsilon).mean)
         mark = " <" if epsilon == forecast.epsilon else ""
         rows.append((f"{amount_text(epsilon)}{mark}", constant, *(_band(curve.metric, trial) for trial in trials)))
-    lines = [_filled(what), *(f"  {line}" for line in aligned(rows, left=1))]
+    lines = [_filled(title), *(f"  {line}" for line in aligned(rows, left=1))]
     lines.append(_filled(f"At epsilon = {amount_text(forecast.epsilon)}: {_sizes(forecast, curve)}."))
     for kind in curve.left_out:
-        runs = f"Set runs (--runs {curve.runs}) to include it"
-        lines.append(f"The {kind.model} was not tried: it would take about {kind.seconds / 60:.0f} minutes. {runs}.")
+        advice = f"Set runs (--runs {curve.runs}) to include it"
+        minutes = f"{kind.seconds / 60:.0f} minutes"
+        lines.append(f"The {kind.model} was not tried, because its fits would take about {minutes}. {advice}.")
     return lines
 
 
@@ -326,30 +337,31 @@ def _score(metric: Metric, value: float) -> str:
 
 
 def recommendation(forecast: ForecastFacts) -> str:
-    """Return which model to fit, and from which ε on it is worth it, in a few sentences."""
+    """Return which model to fit, and from which ε on, in a few sentences."""
     sentences = _of_bounds(forecast) if forecast.curve is None else _of_curve(forecast, forecast.curve)
     return " ".join([*sentences, *_risk_advice(forecast), *_automatic(forecast)])
 
 
 def _automatic(forecast: ForecastFacts) -> list[str]:
-    """Return what the automatic choice takes."""
+    """Return the model of the automatic choice."""
     if forecast.choice is None or forecast.is_hopeless:
         return []
     model, rows = forecast.choice["model"], forecast.choice.get("rows_needed")
     subject = "The automatic choice (--model auto)"
     if model == "either":
-        return [f"{subject} draws from all trees and a scorecard, as for {rows:,} rows or more at this epsilon."]
+        return [f"{subject} draws from all trees and a scorecard; at this epsilon, it does so from {rows:,} rows on."]
     if forecast.choice["because"] == "few_rows":
-        return [f"{subject} takes a tree, as for fewer than {rows:,} rows at this epsilon."]
-    return [f"{subject} takes a {model}."]
+        return [f"{subject} fits a tree; at this epsilon, it considers a scorecard from {rows:,} rows on."]
+    return [f"{subject} fits a {model}."]
 
 
 def _of_bounds(forecast: ForecastFacts) -> list[str]:
     if forecast.is_hopeless:
         return _hopeless(forecast)
     sentences = [
-        f"With about {rows_words(forecast)} and epsilon = {amount_text(forecast.epsilon)}, a {bound_name(bound)} loses "
-        f"on average at most {_lost(forecast, bound)} compared with the best {bound.kind} of its size."
+        f"With about {rows_words(forecast)} and epsilon = {amount_text(forecast.epsilon)}, a {bound_name(bound)} "
+        f"{_loses(forecast)} on average at most {_lost(forecast, bound)} "
+        f"{'more than' if forecast.spread is None else 'compared with'} the best {bound.kind} of the same size."
         for bound in forecast.largest[:1]
     ]
     rare = forecast.rare
@@ -360,19 +372,21 @@ def _of_bounds(forecast: ForecastFacts) -> list[str]:
     elif rare is not None and forecast.costs is None and len(forecast.schema.classes) == 2:
         share = _percent(rare.share)
         sentences.append(
-            f"Always predicting the other class is wrong for {share}: no model can save more (try --public)."
+            f"Always predicting the other class misclassifies {share} of the rows, and no model can correct more "
+            "rows than these; to compare models, give a public or synthetic table (public=, --public)."
         )
     else:
         sentences.append(
-            "Which model is most accurate depends on the rows: try a public or synthetic table (public=, --public)."
+            "Which model is most accurate depends on the rows; to compare models, give a public or synthetic table "
+            "(public=, --public)."
         )
     return sentences
 
 
 def _hopeless(forecast: ForecastFacts) -> list[str]:
     sentences = [
-        f"With about {rows_words(forecast)} and epsilon = {amount_text(forecast.epsilon)}, every tree and rule list "
-        f"may lose more than {_allowed(forecast)} to noise."
+        f"With about {rows_words(forecast)} and epsilon = {amount_text(forecast.epsilon)}, noise may cost every tree "
+        f"and rule list more than {_allowed(forecast)}."
     ]
     if forecast.enough_epsilon is None:
         return [*sentences, "Declare fewer attributes, values or cut points, or choose a larger epsilon."]
@@ -384,8 +398,8 @@ def _hopeless(forecast: ForecastFacts) -> list[str]:
         rows = f"{round_up(share * forecast.units):,.0f} units"
     return [
         *sentences,
-        f"From epsilon = {forecast.enough_epsilon:g} on, or with {rows}, a {bound_name(smallest)} loses at most "
-        f"{_allowed(forecast)} on average. Fewer attributes, values or cut points help, too.",
+        f"From epsilon = {forecast.enough_epsilon:g} on, or from {rows} on, noise costs a {bound_name(smallest)} "
+        f"on average at most {_allowed(forecast)}. Fewer attributes, values or cut points also help.",
     ]
 
 
@@ -394,7 +408,8 @@ def _allowed(forecast: ForecastFacts) -> str:
     if forecast.spread is not None:
         return f"{forecast.accuracy_loss:g} of R²"
     share = f"{100 * forecast.accuracy_loss:g} %"
-    return f"{share} of the predictions" if forecast.costs is None else f"{share} of the largest cost per row"
+    points = f"{100 * forecast.accuracy_loss:g} percentage points of accuracy"
+    return points if forecast.costs is None else f"{share} of the largest cost per row"
 
 
 def _of_curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
@@ -407,16 +422,15 @@ def _of_curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
     measure = metric_words(curve.metric).removesuffix(" (%)")
     if first is None or first > epsilon:
         later = [(start, model) for model in curve.models if (start := curve.beats_constant_from(model)) is not None]
-        advice = "No model tried here is reliably better at any of these epsilon."
+        advice = "This holds for every epsilon that was tried."
         if later:
             start, model = min(later)
-            advice = f"From epsilon = {amount_text(start)} on a {model} is better in every run."
-        return [
-            f"At epsilon = {amount_text(epsilon)} no model is reliably better than {constant_words(forecast)}. {advice}"
-        ]
+            advice = f"From epsilon = {amount_text(start)} on, a {model} was better in every run."
+        constant_name = constant_words(forecast)
+        return [f"At epsilon = {amount_text(epsilon)} no model was reliably better than {constant_name}. {advice}"]
     sentences = [
-        f"Fit a {best}: at epsilon = {amount_text(epsilon)} its {measure} is {scores} for {constant_words(forecast)}. "
-        f"It is better in every run from epsilon = {amount_text(first)} on."
+        f"Fit a {best}: at epsilon = {amount_text(epsilon)} its {measure} was {scores} for {constant_words(forecast)}. "
+        f"It was better in every run from epsilon = {amount_text(first)} on."
     ]
     sentences += _sufficient(forecast, curve)
     sentences += [_compared(curve, best, model, epsilon) for model in curve.models if model != best]
@@ -424,7 +438,7 @@ def _of_curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
 
 
 def _ranking(curve: Curve, best: Trial) -> list[str]:
-    """Return which model ranks better than the recommended one, if the difference is clear."""
+    """Return the model that ranks clearly better than the recommended model."""
     if not best.auroc:
         return []
     trials = [curve.trial(model, best.epsilon) for model in curve.models]
@@ -432,12 +446,12 @@ def _ranking(curve: Curve, best: Trial) -> list[str]:
     gains = np.subtract(ahead.auroc, best.auroc)
     if gains.mean() <= max(_AHEAD, _EQUAL * _standard_error(gains)):
         return []
-    means = f"AUROC {np.mean(ahead.auroc):.2f}, not {np.mean(best.auroc):.2f}"
-    return [f"For ranking, the {ahead.model} is ahead ({means})."]
+    means = f"AUROC {np.mean(ahead.auroc):.2f}, compared with {np.mean(best.auroc):.2f}"
+    return [f"For ranking, the {ahead.model} was better ({means})."]
 
 
 def _standard_error(differences: Floats) -> float:
-    """Return the standard error of a mean; infinite for one run."""
+    """Return the standard error of a mean; infinite for a single run."""
     return float(differences.std(ddof=1) / len(differences) ** 0.5) if len(differences) > 1 else inf
 
 
@@ -446,34 +460,34 @@ def _sufficient(forecast: ForecastFacts, curve: Curve) -> list[str]:
     if enough is None:
         return []
     model, epsilon = enough
-    loss = f"{100 * forecast.accuracy_loss:g} points"
+    loss = f"{100 * forecast.accuracy_loss:g} percentage points"
     if curve.metric == "r2":
         loss = f"{forecast.accuracy_loss:g}"
     elif curve.metric == "cost":
-        loss = f"{100 * forecast.accuracy_loss:g} % of the constant's cost"
+        loss = f"{100 * forecast.accuracy_loss:g} % of the constant prediction's cost"
     last = amount_text(curve.epsilons[-1])
     return [
-        f"The smallest epsilon tried that is enough is {amount_text(epsilon)}: a {model} is then within {loss} of the "
-        f"best result at epsilon = {last}."
+        f"The smallest sufficient epsilon was {amount_text(epsilon)}: from there on, a {model} was on average within "
+        f"{loss} of the best result at epsilon = {last}."
     ]
 
 
 def _compared(curve: Curve, best: str, model: str, epsilon: Fraction) -> str:
     """Return how a model compares with the best model, by paired differences."""
-    scale, digits, unit = (100, 1, " points") if curve.metric == "accuracy" else (1, 3, "")
+    scale, digits, unit = (100, 1, " percentage points") if curve.metric == "accuracy" else (1, 3, "")
     gains = scale * curve.gains(best, epsilon, model)
     error = _standard_error(gains)
     margin = f", standard error {error:.{digits}f}" if isfinite(error) else ""
     difference = f"{gains.mean():.{digits}f}{unit}"
     if gains.mean() <= _EQUAL * error:
-        return f"The {model} is about as good (difference {difference}{margin})."
-    return f"The {model} is worse by {difference}{margin}."
+        return f"The {model} was about as good (difference {difference}{margin})."
+    return f"The {model} was worse by {difference}{margin}."
 
 
 def _filled(text: str) -> str:
-    """Return text in lines that do not break before a percent sign or around an equals sign."""
-    for kept in (" %", " = "):
-        text = text.replace(kept, kept.replace(" ", _NO_BREAK))
+    """Wrap text without breaks before a percent sign or around an equals sign."""
+    for unbroken in (" %", " = "):
+        text = text.replace(unbroken, unbroken.replace(" ", _NO_BREAK))
     return fill(text, _WIDTH, break_on_hyphens=False, break_long_words=False).replace(_NO_BREAK, " ")
 
 
