@@ -24,7 +24,10 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "hedgerow"
 LOCALES = SOURCE / "text" / "locales"
 METHODS = [("**.py", "python"), ("**/templates/**.html", babel_extract), ("**/templates/**.txt", babel_extract)]
-OPTIONS = {f"**/templates/**.{ending}": {"trimmed": "true", "silent": "false"} for ending in ("html", "txt")}
+OPTIONS = {
+    f"**/templates/**.{ending}": {"trimmed": "true", "silent": "false", "newstyle_gettext": "true"}
+    for ending in ("html", "txt")
+}
 KEYWORDS = {"_": None, "gettext": None, "gettext_noop": None, "N_": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2)}
 KEYWORDS |= {"npgettext": ((1, "c"), 2, 3)}
 UNUSED = (  # headers that would change with the time of the update and the version of Babel, or that nobody fills in

@@ -65,8 +65,8 @@ def test_values_are_filled_in_with_local_numbers():
     assert _(message, rows=12345, share=0.5, name="a,b.c") == "12,345 rows, 0.5, a,b.c"
     with in_language("de"):
         assert _(message, rows=12345, share=0.5, name="a,b.c") == "12.345 rows, 0,5, a,b.c"
-        assert ngettext("{count} row", "{count} rows", 1) == "1 row"
-        assert ngettext("{count} row", "{count} rows", 2000) == "2.000 rows"
+        assert ngettext("{count} item of x", "{count} items of x", 1) == "1 item of x"
+        assert ngettext("{count} item of x", "{count} items of x", 2000) == "2.000 items of x"
         assert pgettext("a context", "no {x}", x=True) == "no True"
     assert gettext_noop(message) == message
 

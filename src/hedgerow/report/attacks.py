@@ -366,12 +366,14 @@ def _bounded(subject: Subject, attack: Attached) -> Check | None:
     )
     if limit is not None and subject.is_private:
         status: Status = "pass" if measure.value <= limit * _ROUNDING else "fail"
-        sentence = f"{sentence} {_('Epsilon is {epsilon}.', epsilon=short(limit))}"
-        return check(rule, status, sentence, measure.value, limit=limit, strong=short(strong))
+        stated = _("Epsilon is {epsilon}.", epsilon=short(limit))
+        return check(rule, status, f"{sentence} {stated}", measure.value, limit=limit, strong=short(strong))
     limit = strong
     status = "review" if measure.value > limit else "not_applicable"
-    more = "" if status == "review" else f" {_('A small lower bound does not support a release.')}"
-    return check(rule, status, sentence + more, measure.value, limit=limit, strong=short(limit))
+    if status == "not_applicable":
+        remark = _("A small lower bound does not support a release.")
+        sentence = f"{sentence} {remark}"
+    return check(rule, status, sentence, measure.value, limit=limit, strong=short(limit))
 
 
 def exposure(
