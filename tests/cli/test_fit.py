@@ -456,7 +456,7 @@ BAD_MECHANISMS = {
     "delta": ((*SSRL, "--mechanism", "exponential", "--delta", "1e-9"), "delta must be None with mechanism="),
     "min_remaining": ((*SSRL, *DELTA, "--research", "--min-remaining", "1"), "--min-remaining must be in [0, 1)"),
     "confidence": ((*SSRL, *DELTA, "--research", "--confidence", "0.2"), "confidence must be in [0.5, 1)"),
-    "no delta": ((*SSRL, "--mechanism", "smooth-laplace", "--research"), "delta must be chosen"),
+    "no delta": ((*SSRL, "--mechanism", "smooth-laplace", "--research"), "needs a delta"),
 }
 
 

@@ -165,7 +165,7 @@ def test_what_was_proven_for_single_rows_is_refused():
     for mechanism in ("smooth-laplace", "global-laplace", "exponential"):
         delta = 1e-6 if mechanism == "smooth-laplace" else None
         clf = hr.DPGreedyRLClassifier(1, delta=delta, mechanism=mechanism, schema=schema)
-        with pytest.raises(ValueError, match="SSRL's proofs are for single rows"):
+        with pytest.raises(ValueError, match="SSRL's proofs protect single rows"):
             clf.fit(table, table["risk"])
 
 

@@ -17,25 +17,25 @@ from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.tally import Tally
 
 Query = Callable[[], tuple[Integers, Integers]]
-"""A query for (counts that each open candidate catches, counts of all remaining rows), which are private."""
+"""A query for private counts: of the rows that each open candidate catches, and of all remaining rows."""
 Choose = Callable[[Query, int, int], int]
-"""A choice: from a query, the position and the number of open candidates, the index to take, or that number to stop.
-The query touches private counts: a private chooser charges first."""
+"""A choice, given a query, the position and the number of open candidates: the index of a candidate, or this number to
+stop. A private choice charges before it evaluates the query."""
 
 
 class Score(Protocol):
-    """The score of a greedy search: `hedgerow.privacy.gini.Gini`, or a `Loss`, the least that both sides have."""
+    """Score of a greedy search: `hedgerow.privacy.gini.Gini`, or the smallest `Loss` of both sides."""
 
     @property
-    def sensitivity(self) -> int: ...  # by how much one added row can raise a score; it never lowers one
+    def sensitivity(self) -> int: ...  # an added row raises a score by at most this, and never lowers it
 
     def split_scores(self, caught: Integers, total: Integers) -> Integers:
-        """Return the score of every candidate, from its counts by level, and last that of stopping; less is better."""
+        """Return the score of every candidate, from its counts by level, and last of stopping; smaller is better."""
         ...
 
 
 def grow(tally: Tally, candidates: Candidates, most: int, choose: Choose) -> tuple[Antecedent, ...]:
-    """Grow a rule list of up to `most` rules, each chosen by `choose` on the rows that the earlier ones leave."""
+    """Grow a rule list of up to `most` rules, each chosen by `choose` on the remaining rows."""
     chosen: list[Antecedent] = []
     remaining = tally
     is_open = np.ones(len(candidates), dtype=bool)
@@ -50,16 +50,14 @@ def grow(tally: Tally, candidates: Candidates, most: int, choose: Choose) -> tup
             break
         index = int(open_now[pick])
         chosen.append(candidates[index])
-        is_open &= ~candidates.implying(index)  # these can catch nothing more, by the schema and not by the rows
+        is_open &= ~candidates.implying(index)  # by the schema, these can hold none of the remaining rows
         remaining = remaining.without(candidates[index])
     return tuple(chosen)
 
 
 def exact_choice(min_support: float, n_rows: int) -> Choose:
-    """Return the choice of the candidate of least Gini impurity that catches this share of all rows. Not private.
-
-    Ties go to purer caught rows, as in GreedyRL.
-    """
+    """Return the choice of the candidate with the smallest Gini impurity and enough support. Not private."""
+    # Ties go to the candidate whose own rows are purer, as in GreedyRL.
 
     def choose(query: Query, position: int, n_open: int) -> int:  # noqa: ARG001
         caught, total = query()
@@ -68,10 +66,10 @@ def exact_choice(min_support: float, n_rows: int) -> Choose:
         if not len(allowed):
             return n_open
         scores = split_scores(caught[allowed], total)[:-1]
-        near = allowed[scores <= scores.min() + 2]  # rounded down twice: the exact best is among these
+        near = allowed[scores <= scores.min() + 2]  # scores are rounded down twice: the exact best is among these
         distinct, first = np.unique(caught[near], axis=0, return_index=True)
-        each = ((rows, int(near[i])) for rows, i in zip(distinct, first, strict=True))
-        best = min((_gini(rows) + _gini(total - rows), _gini(rows), place) for rows, place in each)
+        splits = ((rows, int(near[i])) for rows, i in zip(distinct, first, strict=True))
+        best = min((_gini(rows) + _gini(total - rows), _gini(rows), place) for rows, place in splits)
         return best[-1] if best[0] < _gini(total) else n_open
 
     return choose
@@ -83,7 +81,7 @@ def _gini(counts: Integers) -> Fraction:
 
 
 def private_choice(runner: ReleaseRunner, score: Score) -> Choose:
-    """Return the choice by the score, stopping being a candidate too. ε-DP a call (mathematics.md, fact 1)."""
+    """Return the private choice by the score, with stopping as a candidate; each call is ε-DP (fact 1)."""
 
     def choose(query: Query, position: int, n_open: int) -> int:  # noqa: ARG001
         return runner.release(lambda: score.split_scores(*query()), Fact("rule_choice", number=position + 1))
@@ -93,13 +91,13 @@ def private_choice(runner: ReleaseRunner, score: Score) -> Choose:
 
 NodeCounts = list[tuple[Integers, Integers]]
 ChooseTests = Callable[[Callable[[], NodeCounts], int], list[int]]
-"""A choice: from a query for (counts that each open test catches, counts of all rows) at every node of a level, and the
-level, the index chosen at each node, or their number to stop. The query evaluates private counts: a private choice
-charges first."""
+"""A choice of tests for a level, given a query for the private counts of each open test at every node, and the level.
+It returns an index for each node, or the number of open tests to stop. A private choice charges before it evaluates the
+query."""
 
 
 def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Node:
-    """Grow a tree of depth up to `most`, the tests of a level chosen together; its leaves have no labels yet."""
+    """Grow a tree of depth up to `most`, level by level; its leaves have no labels yet."""
     tests: dict[tuple[int, ...], int] = {}
     frontier: list[tuple[tuple[int, ...], Tally]] = [((), tally)]
     for level in range(most):
@@ -134,11 +132,9 @@ def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Nod
 
 
 def private_tests(runner: ReleaseRunner, score: Score) -> ChooseTests:
-    """Return the choice by the score at every node of a level, stopping being a candidate too. ε-DP a level.
-
-    The nodes of a level hold different rows, so that one added row changes the scores of one node only: one charge
-    serves them all (parallel composition), and at that node fact 1 of docs/mathematics.md holds.
-    """
+    """Return the private choice at every node of a level, with stopping as a candidate; each level is ε-DP."""
+    # The nodes of a level hold disjoint sets of rows. An added row changes the scores of one node only, so one charge
+    # serves all (parallel composition), and fact 1 of docs/mathematics.md holds at that node.
 
     def choose(query: Callable[[], NodeCounts], level: int) -> list[int]:
         chosen = Fact("level_choice", number=level + 1)

@@ -1,4 +1,4 @@
-"""What learners found, and models that are built of it: rules or tests with what was drawn or released of leaves."""
+"""Models built from the result of a search, with drawn or released values of leaves; releases about leaves."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,46 +31,46 @@ from hedgerow.schema.targets import Number, Target
 from hedgerow.tally import Tally
 
 BuildModel = Callable[[Schema, PrivacyCard], Model]
-"""What a learner found, as a function that makes the model of it, with its schema and its card."""
+"""The result of a learner: a function that builds the model, given its schema and privacy card."""
 
 
 @dataclass(frozen=True, eq=False)
 class LeafValues:
-    """What was drawn, or released, of each leaf of a model, in the order of the leaves; None for what was not.
+    """Drawn and released values of the leaves of a model, in order; None for values that do not exist.
 
-    Rules are leaves too, the default rule last. Of a tree, the rows that satisfy a test come first.
+    Rules are leaves too, the default rule last. In a tree, the branch that satisfies a test comes first.
     """
 
     counts: Integers | None = None  # rows of each class
-    values: Sequence[int] | None = None  # classes, or what `loss` has
-    loss: Loss | None = None  # the loss by which the values were drawn. None where they are classes.
-    shares: Sequence[tuple[float, ...]] | None = None  # class shares that follow from counts and drawn classes
+    values: Sequence[int] | None = None  # classes, or indices of the values of `loss`
+    loss: Loss | None = None  # the loss by which the values were drawn; None if they are classes
+    shares: Sequence[tuple[float, ...]] | None = None  # class shares, estimated from counts and drawn classes
     sums: Integers | None = None  # two sums for each leaf
     means: Sequence[float] | None = None
 
     def leaves(self, schema: Schema, number: int) -> Iterator[Leaf]:
-        """Yield the leaves, of which there are so many."""
+        """Yield a number of leaves."""
         for place in range(number):
-            found = (self.values, self.counts, self.shares, self.sums, self.means)
-            yield _leaf(schema, self.loss, *(None if each is None else each[place] for each in found))
+            columns = (self.values, self.counts, self.shares, self.sums, self.means)
+            yield _leaf(schema, self.loss, *(None if column is None else column[place] for column in columns))
 
 
-def list_model(antecedents: Sequence[Antecedent], found: LeafValues) -> Callable[[Schema, PrivacyCard], RuleList]:
-    """Return what makes a rule list of its rules, without the default rule, and of what was found of each."""
+def list_model(antecedents: Sequence[Antecedent], leaf_values: LeafValues) -> Callable[[Schema, PrivacyCard], RuleList]:
+    """Return a function that builds a rule list from its rules, without the default rule."""
 
     def build(schema: Schema, card: PrivacyCard) -> RuleList:
-        leaves = found.leaves(schema, len(antecedents) + 1)
+        leaves = leaf_values.leaves(schema, len(antecedents) + 1)
         rules = (Rule.of(antecedent, leaf) for antecedent, leaf in zip((*antecedents, ()), leaves, strict=True))
         return RuleList(schema, tuple(rules), card)
 
     return build
 
 
-def tree_model(space: Space, tree: Node, found: LeafValues) -> Callable[[Schema, PrivacyCard], Tree]:
-    """Return what makes a tree of its tests, and of what was found of each leaf: values of `tree` are not used."""
+def tree_model(space: Space, tree: Node, leaf_values: LeafValues) -> Callable[[Schema, PrivacyCard], Tree]:
+    """Return a function that builds a tree from its tests and leaf values; values in `tree` are not used."""
 
     def build(schema: Schema, card: PrivacyCard) -> Tree:
-        leaves = found.leaves(schema, sum(1 for _ in leaves_of(tree)))
+        leaves = leaf_values.leaves(schema, sum(1 for _ in leaves_of(tree)))
 
         def node(part: Node) -> TreeNode:
             if isinstance(part, LeafNode):
@@ -88,16 +88,16 @@ def tree_model(space: Space, tree: Node, found: LeafValues) -> Callable[[Schema,
 
 
 def _size(node: TreeNode) -> int:
-    """Return the number of leaves below a node: the smaller branch of a split comes first."""
+    """Return the number of leaves below a node."""
     return 1 if isinstance(node, Leaf) else _size(node.true) + _size(node.false)
 
 
 def _leaf(schema: Schema, loss: Loss | None, value: Any, counts: Any, shares: Any, sums: Any, mean: Any) -> Leaf:
-    """Return a leaf of a drawn value, of what was released about its rows, or of both."""
+    """Return a leaf with a drawn value, released numbers, or both."""
     label, probabilities = value, shares
     if value is not None and loss is not None and loss.draws_probabilities:
         label, probabilities = loss.labels[value], loss.values[value]
-    if schema.weight is not None:  # sums of weights are no rows: what follows from them is kept, and not they
+    if schema.weight is not None:  # sums of weights are not counts of rows: the leaf keeps the label only
         label = int(np.argmax(counts)) if label is None and mean is None else label
         counts = sums = None
     return Leaf(
@@ -111,15 +111,15 @@ def _leaf(schema: Schema, loss: Loss | None, value: Any, counts: Any, shares: An
 
 @dataclass(frozen=True, eq=False)
 class BinEvidence:
-    """What was released about the rows of an attribute's bins, and how exact the points are."""
+    """Released rows of an attribute's bins, and standard errors of its points."""
 
-    errors: Floats  # the standard errors of the points, of the shape of the points
-    unsupported: Sequence[int]  # the bins whose rows are within noise of none
+    errors: Floats  # of the shape of the points
+    unsupported: Sequence[int]  # the bins whose released rows do not exceed the noise
     rows: Floats  # the released rows of each bin
-    rows_error: float  # the standard deviation of the noise on each of them
+    rows_error: float  # the standard deviation of their noise
 
     def points(self, name: str, points: Integers) -> AttributePoints:
-        """Return the points of an attribute with this evidence, in whole rows and three digits of errors."""
+        """Return the points of an attribute with this evidence, in whole rows and errors of three digits."""
         errors = tuple(tuple(map(_three_digits, row)) for row in self.errors.tolist())
         rows = tuple(map(int, np.clip(np.rint(self.rows), -MOST_ROWS, MOST_ROWS)))
         noise = _three_digits(min(self.rows_error, MOST_ROWS))
@@ -138,21 +138,10 @@ def scorecard_model(
     error: float | None,
     evidence: Mapping[int, BinEvidence] | None = None,
 ) -> Callable[[Schema, PrivacyCard], Scorecard]:
-    """Return what makes a scorecard, without attributes whose points are all 0.
-
-    Parameters
-    ----------
-    points
-        Points by bin of each attribute that is used: one column for two classes, or one for each class.
-    base
-        The points that every row starts with.
-    unit
-        The log-odds of one point.
-    error
-        The standard error of a row's log-odds by the noise of the releases.
-    evidence
-        What was released about the rows of bins, of every attribute. None: nothing was.
-    """
+    """Return a function that builds a scorecard, without attributes whose points are all 0."""
+    # `points` are by bin and column: a single column for two classes, else a column for each class. `base` are the
+    # points of every row, `unit` the log-odds of a point, and `error` the standard error of a row's log-odds that the
+    # noise causes.
 
     def part(name: str, place: int) -> AttributePoints:
         if evidence is None:
@@ -168,12 +157,12 @@ def scorecard_model(
 
 @dataclass(frozen=True)
 class LeafNumbers:
-    """The numbers that are released about the rows of leaves: counts by level, or two sums of levels.
+    """Numbers that are released about the rows of each leaf: counts by level, or two sums of levels.
 
-    The leaves of a model partition the rows, so one added row adds what `row_numbers` says to the numbers of one leaf:
-    the largest sum for a level is the ℓ1 sensitivity of all numbers together, and one charge of ε pays for them all
-    (docs/mathematics.md, fact 2; parallel composition). Of L levels each row has L − 1 others, so that both sums
-    together have sensitivity L − 1, and are L − 1 for each row: rows and mean follow, with less noise than from L
+    The leaves partition the rows, so an added row changes the numbers of one leaf only, by `row_numbers`. The largest
+    sum of these changes over levels is the ℓ1 sensitivity, and one charge of ε pays for all leaves
+    (docs/mathematics.md, fact 2; parallel composition). With L levels, the two sums are the levels below and above the
+    row, L − 1 together. They have sensitivity L − 1, and the rows and their mean follow with less noise than from L
     counts.
     """
 
@@ -181,7 +170,7 @@ class LeafNumbers:
     share: Fraction  # of the model's epsilon, if the model is drawn
 
     def weights(self, target: Target) -> Integers:
-        """Return what a row of each level adds to the numbers of its leaf, shape ``(n_levels, n_numbers)``."""
+        """Return the change that a row of each level makes, shape ``(n_levels, n_numbers)``."""
         return row_numbers(self.kind, target.n_levels)
 
     def mechanism(self, target: Target, epsilon: Fraction) -> DiscreteLaplace:
@@ -198,10 +187,7 @@ class LeafNumbers:
     def release(
         self, target: Target, counts: Callable[[], Integers], leaves: Mapping[str, Any], runner: ReleaseRunner
     ) -> Integers:
-        """Release numbers of the leaves, shape ``(n_leaves, n_numbers)``, from a query for their rows by level.
-
-        `leaves` has the details of the query: which leaves they are.
-        """
+        """Release the numbers of all leaves, shape ``(n_leaves, n_numbers)``; `leaves` are details of the query."""
         weights = self.weights(target)
         noisy = runner.release(lambda: (counts() @ weights).ravel(), Fact(self.query_code, **leaves))
         return np.array(noisy, dtype=np.int64).reshape(-1, weights.shape[1])
@@ -209,19 +195,17 @@ class LeafNumbers:
 
 LEAF_SHARE = Fraction(1, 5)
 LEAF_COUNTS = LeafNumbers("counts", LEAF_SHARE)
-COUNTS_FOR_SHARES = LeafNumbers("counts", Fraction(1, 20))  # docs/exact.md says how these were chosen
-LEAST_FOR_SHARES = Fraction(1, 10)  # the ε of a row from which a default model releases them
+COUNTS_FOR_SHARES = LeafNumbers("counts", Fraction(1, 20))  # docs/exact.md explains the defaults
+LEAST_FOR_SHARES = Fraction(1, 10)  # the smallest ε of a row at which a default model releases them
 MOST_FOR_SHARES = 20  # classes: the posterior takes about 10 ms for each leaf and class
 LEAF_SUMS = LeafNumbers("sums", Fraction(1, 10))
 
 
 def leaf_means(number: Number, released: Integers, scale: Fraction, drawn: Sequence[int] | None) -> list[float]:
-    """Return the mean of each leaf's rows, by `LeafNumbers` with noise of this scale: no more is released.
-
-    The mean of the noisy numbers is averaged with the level drawn for the leaf, taken to be off by half a level; or,
-    where none was drawn, with the mean of all leaves, from which those are taken to be as far as levels are from one
-    another: each by the inverse of its variance. A leaf within less than a row of none has no mean of its own.
-    """
+    """Return the mean of each leaf from released numbers with noise of this scale (post-processing)."""
+    # The mean of the noisy numbers is averaged, by inverse variance, with the drawn level, whose standard deviation is
+    # taken to be half a level. Without a draw it is averaged with the mean of all leaves, with the standard deviation
+    # of uniform levels. A leaf with less than one released row has no mean of its own.
     top = number.n_levels - 1
     counted = released.shape[1] == number.n_levels
     unit = 1.0 if counted else float(top)  # the two sums are counts of the last level, and of the first
@@ -231,17 +215,17 @@ def leaf_means(number: Number, released: Integers, scale: Fraction, drawn: Seque
     def estimate(rows: Any) -> tuple[Any, Any]:
         total = rows.sum(axis=-1)
         means = np.clip(rows @ places / np.maximum(total, 1.0), 0.0, top)
-        off = noise * np.sqrt(((places - np.expand_dims(means, -1)) ** 2).sum(axis=-1)) / np.maximum(total, 1.0)
-        return means, np.where(total < 1, np.inf, off)
+        error = noise * np.sqrt(((places - np.expand_dims(means, -1)) ** 2).sum(axis=-1)) / np.maximum(total, 1.0)
+        return means, np.where(total < 1, np.inf, error)
 
     means, errors = estimate(rows)
     if drawn is None:
         overall, error = estimate(rows.sum(axis=0))
-        others, spread = np.where(np.isinf(error), top / 2, overall), number.n_levels / math.sqrt(12)
+        prior, spread = np.where(np.isinf(error), top / 2, overall), number.n_levels / math.sqrt(12)
     else:
-        others, spread = np.array(drawn), 0.5
+        prior, spread = np.array(drawn), 0.5
     weights = spread**2 / (spread**2 + errors**2)
-    return [_rounded(number, level) for level in (others + weights * (means - others)).tolist()]
+    return [_rounded(number, level) for level in (prior + weights * (means - prior)).tolist()]
 
 
 def _rounded(number: Number, level: float) -> float:
@@ -251,18 +235,18 @@ def _rounded(number: Number, level: float) -> float:
 
 
 def release_leaf_counts(
-    tally: Tally, antecedents: Sequence[Antecedent], runner: ReleaseRunner, of: LeafNumbers = LEAF_COUNTS
+    tally: Tally, antecedents: Sequence[Antecedent], runner: ReleaseRunner, numbers: LeafNumbers = LEAF_COUNTS
 ) -> Integers:
-    """Release the histogram of rule and class, shape ``(n_rules, n_classes)``, or others, the default rule last."""
+    """Release numbers of the rules, shape ``(n_rules, n_numbers)``, the default rule last."""
     leaves = {"of": "rules", "number": len(antecedents) + 1}
-    return of.release(tally.schema.target, lambda: tally.leaf_counts(antecedents), leaves, runner)
+    return numbers.release(tally.schema.target, lambda: tally.leaf_counts(antecedents), leaves, runner)
 
 
 def release_tree_counts(
-    tally: Tally, space: Space, tree: Node, runner: ReleaseRunner, of: LeafNumbers = LEAF_COUNTS
+    tally: Tally, space: Space, tree: Node, runner: ReleaseRunner, numbers: LeafNumbers = LEAF_COUNTS
 ) -> Integers:
-    """Release the histogram of leaf and class, or others, the rows that satisfy a test first."""
-    return of.release(
+    """Release numbers of the leaves, shape ``(n_leaves, n_numbers)``."""
+    return numbers.release(
         tally.schema.target, lambda: np.array(list(leaf_totals(tally, space, tree))), {"of": "leaves"}, runner
     )
 
@@ -273,7 +257,7 @@ def divided(tally: Tally, space: Space, option: int) -> tuple[tuple[int, Tally],
 
 
 def leaf_totals(tally: Tally, space: Space, tree: Node) -> Iterator[Integers]:
-    """Yield the rows of each class in each leaf, the rows that satisfy a test first. Exact, private."""
+    """Yield the rows of each class in each leaf, the branch that satisfies a test first. Exact, private."""
     if isinstance(tree, LeafNode):
         yield tally.total()
         return
@@ -283,7 +267,7 @@ def leaf_totals(tally: Tally, space: Space, tree: Node) -> Iterator[Integers]:
 
 
 def leaves_of(tree: Node) -> Iterator[LeafNode]:
-    """Yield the leaves, those that satisfy a test first."""
+    """Yield the leaves, the branch that satisfies a test first."""
     if isinstance(tree, LeafNode):
         yield tree
         return
@@ -292,7 +276,7 @@ def leaves_of(tree: Node) -> Iterator[LeafNode]:
 
 
 def grafted(tree: Node, parts: Iterator[Node]) -> Node:
-    """Return a tree with its leaves replaced, those that satisfy a test first."""
+    """Return a tree whose leaves are replaced in order by `parts`."""
     if isinstance(tree, LeafNode):
         return next(parts)
     return InnerNode(tree.option, grafted(tree.caught, parts), grafted(tree.left, parts))

@@ -51,7 +51,7 @@ def test_the_cost_is_told_in_words():
     told = masks_cost(SearchShape.of_lists(BOOLEANS, 1, negations=True), 4)
     assert told.states == 1 + 40 + 780 + 9880
     assert str(told).startswith("40 options, 10,701 states, 428,040 evaluations; about ")
-    assert str(told).endswith(f"{told.seconds():.1g} s of one core for 10,000 distinct patterns of rows")
+    assert str(told).endswith(f"{told.seconds():.1g} s on one core for 10,000 distinct patterns of rows")
 
 
 def test_more_patterns_than_there_can_be_take_no_longer():
@@ -78,7 +78,7 @@ def test_each_limit_refuses_what_is_beyond_it_and_says_what_to_change(monkeypatc
     monkeypatch.setattr(cost, name, 9)
     assert not allowed.is_sensible
     with pytest.raises(
-        SearchTooLargeError, match=r"^Expected an exact search of at most .*, got .* evaluations\. Use less\.$"
+        SearchTooLargeError, match=r"^The exact search is too large: .*, got .* evaluations\. Use less\.$"
     ) as caught:
         allowed.check("Use less.")
     assert (caught.value.states, caught.value.evaluations) == (allowed.states, allowed.evaluations)

@@ -308,8 +308,8 @@ def test_reasons_add_up():
 ERRORS = [
     ({"mechanism": "laplace"}, "mechanism must be one of smooth-laplace, .*, got 'laplace'"),
     ({"mechanism": "permute-and-flip"}, "mechanism must be one of smooth-laplace"),
-    ({"delta": None}, "delta must be chosen for mechanism='smooth-laplace', such as delta=1e-9"),
-    ({"mechanism": "global-gaussian", "delta": None}, "delta must be chosen for mechanism='global-gaussian'"),
+    ({"delta": None}, "mechanism='smooth-laplace' needs a delta below 1/n for n rows, such as delta=1e-9"),
+    ({"mechanism": "global-gaussian", "delta": None}, "mechanism='global-gaussian' needs a delta"),
     ({"delta": 0}, "delta must be between 0 and 1, got 0"),
     ({"delta": 1.0}, "delta must be between 0 and 1, got 1.0"),
     ({"delta": -0.1}, "delta must be a finite number >= 0"),

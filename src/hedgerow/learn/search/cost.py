@@ -1,4 +1,4 @@
-"""Cost of an exact search, estimated from public parameters before any row is read: from an outline of its space."""
+"""Computational cost of an exact search, estimated from public parameters before any row is read."""
 
 from __future__ import annotations
 
@@ -28,24 +28,26 @@ from hedgerow.schema.candidates import (
 from hedgerow.schema.literals import Extent
 from hedgerow.schema.schema import Schema
 
-MOST_OPTIONS = 10_000  # of a search but one by pairs of rules
+MOST_OPTIONS = 10_000  # except of a search by pairs of rules
 MOST_STATES, MOST_EVALUATIONS, MOST_NUMBERS = 20_000_000, 2_000_000_000, 100_000_000  # minutes, or gigabytes
 MOST_SECONDS = 8.0
-"""The longest that a search is expected to take if nobody chose it: its size is drawn, or ``search="auto"``."""
+"""The longest expected time of a search that is chosen automatically."""
 TYPICAL_PATTERNS = 10_000
-"""Distinct patterns of a table of which no more is known."""
+"""The assumed number of distinct patterns of a table."""
 MOST_CELLS = 2**32
-"""More rows are not taken."""
-_MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
-_MOST_WORK = 10**30  # as much as any that is far beyond the limits
+"""An upper bound on the number of rows of a table."""
+_MOST_CHOICES = 8  # of a search by contingency tables: deeper searches need too many tables
+_MOST_WORK = 10**30  # far beyond the limits
 _SUMMED = ("states", "evaluations", "fixed", "each")
 
-# Seconds of the processor on one thread of an x86-64 server (benchmarks/costs.py), by method, and whether differences
-# are enough, as of the errors of two classes. By masks, of each evaluation and class; evaluation and value of a
-# leaf; for each pattern, of each evaluation and class; state and class; option. By cubes, of each last evaluation and
-# class; other evaluation; multiplication; table; evaluation and value; for each pattern, of each addition to a table.
-# By pairs, of each option; evaluation; multiplication; number; table; evaluation and value; for each pattern, of each
-# addition.
+# Processor seconds on one thread of an x86-64 server (benchmarks/costs.py), by method, and by whether differences of
+# counts suffice, as for the errors of two classes.
+# - masks: for each evaluation and class; evaluation and leaf value; and for each pattern: evaluation and class; state
+#   and class; option.
+# - cubes: for each last evaluation and class; other evaluation; multiplication; table; evaluation and leaf value; and
+#   for each pattern: addition to a table.
+# - pairs: for each option; evaluation; multiplication; number; table; evaluation and leaf value; and for each pattern:
+#   addition to a table.
 _START = 0.02  # of any search
 _SECONDS = {
     ("masks", True): (2.2e-8, 0.0, 1e-11, 1.1e-9, 8.8e-9),
@@ -59,14 +61,14 @@ _SECONDS = {
 
 @dataclass(frozen=True)
 class SearchShape:
-    """Sizes of all rule lists over some candidates, or all trees over some tests: equal to that of the space itself."""
+    """Sizes of a search space, computed from the schema without building the space."""
 
     schema: Schema
     branches: tuple[int, ...]  # the branches that are searched further
     n_options: int  # options at the first position
-    longest: int  # the most literals of an option
-    lines: Mapping[Line, int] | None  # how many attributes are divided alike; None where states are no boxes, or large
-    literals: Mapping[tuple[int, int], int]  # how many attributes have so many literals and bins
+    longest: int  # the maximum number of literals of an option
+    lines: Mapping[Line, int] | None  # the number of attributes by division; None if states are not boxes, or too many
+    literals: Mapping[tuple[int, int], int]  # the number of attributes by number of literals and of bins
     _draw_costs: dict[tuple[int, Objective, bool], Cost] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -78,9 +80,9 @@ class SearchShape:
         return cls(candidates.schema, space.branches, space.n_options, len(candidates.members), lines, literals)
 
     @classmethod
-    @lru_cache(maxsize=4)  # it follows from the schema, and a fit or a plan asks for it several times
+    @lru_cache(maxsize=4)  # a fit or a plan needs it several times
     def of_trees(cls, schema: Schema) -> Self:
-        """Return that of all trees over a schema's tests."""
+        """Return the shape of all trees over a schema's tests."""
         check_candidates(schema, 1, negations=False)
         tests = [(shape, list(shape.divisions.values())) for shape in literal_shapes(schema).values()]
         n_options = sum(shape.times * len(extents) for shape, extents in tests)
@@ -90,7 +92,7 @@ class SearchShape:
     @classmethod
     @lru_cache(maxsize=4)
     def of_lists(cls, schema: Schema, max_literals: int, *, negations: bool) -> Self:
-        """Return that of all rule lists over a schema's candidates."""
+        """Return the shape of all rule lists over a schema's candidates."""
         n = count_candidates(schema, max_literals, negations=negations)
         if not n:
             check_candidates(schema, max_literals, negations=negations)
@@ -102,7 +104,7 @@ class SearchShape:
         return cls(schema, (LEFT,), n, longest, lines, _literals(schema, negations=negations))
 
     def draw_cost(self, depth: int, objective: Objective, *, draws_size: bool) -> Cost:
-        """Return the cost of one draw; by masks, each size that is drawn is searched anew."""
+        """Return the cost of one draw; a search by masks is repeated for each size that may be drawn."""
         key = min(depth, self.n_options), objective, draws_size
         if key not in self._draw_costs:
             cost = space_cost(self, *key[:2])
@@ -112,7 +114,7 @@ class SearchShape:
         return self._draw_costs[key]
 
     def sizes(self, depth: int) -> Sizes | None:
-        """Return the sizes of a search through boxes; None where states are no boxes, or are too many."""
+        """Return the sizes of a search through boxes, or None if states are not boxes or are too many."""
         axes = Counter[tuple[int, int, tuple[int, ...]]]()
         for line, times in (self.lines or {}).items():
             within = _within(line, self.branches, depth - 1)
@@ -123,7 +125,7 @@ class SearchShape:
 
     @cached_property
     def cells(self) -> int:
-        """The patterns of bins that there can be, or `MOST_CELLS` if that is less."""
+        """The number of possible patterns of bins, at most `MOST_CELLS`."""
         cells = 1
         for shape in literal_shapes(self.schema).values():
             cells = min(MOST_CELLS, cells * shape.attribute.n_bins ** min(shape.times, MOST_CELLS.bit_length()))
@@ -131,39 +133,39 @@ class SearchShape:
 
     @property
     def pairs(self) -> list[tuple[int, int, int]]:
-        """The most options of rules about one attribute, and about each two, their cells, and of how many they are."""
-        one = [(own, bins, times) for (own, bins), times in self.literals.items()]
-        alike = [(own**2, bins**2, comb(times, 2)) for own, bins, times in one if times > 1]
-        both = [(m * n, size * other, a * b) for (m, size, a), (n, other, b) in combinations(one, 2)]
-        return [*one, *alike, *both]
+        """For rules about one or two attributes: the maximum number of rules, the cells, and how many such groups."""
+        single = [(own, bins, times) for (own, bins), times in self.literals.items()]
+        alike = [(own**2, bins**2, comb(times, 2)) for own, bins, times in single if times > 1]
+        unlike = [(m * n, size * other, a * b) for (m, size, a), (n, other, b) in combinations(single, 2)]
+        return [*single, *alike, *unlike]
 
 
 def _within(line: Line, branches: tuple[int, ...], choices: int) -> tuple[int, ...] | None:
-    """Return how many sets of bins there are within 0, 1, … choices: None if too many. That of small lines is kept."""
-    count = _kept if len(line.caught) <= _LARGEST_KEPT else _counted
+    """Return the number of sets of bins within 0, 1, … choices, or None if too many; small lines are cached."""
+    count = _cached_count if len(line.caught) <= _LARGEST_CACHED else _count_sets
     return count(line, branches, choices)
 
 
-def _counted(line: Line, branches: tuple[int, ...], choices: int) -> tuple[int, ...] | None:
-    found = sets_of(line, branches, choices)
-    return None if found is None else found[1]
+def _count_sets(line: Line, branches: tuple[int, ...], choices: int) -> tuple[int, ...] | None:
+    sets = sets_of(line, branches, choices)
+    return None if sets is None else sets[1]
 
 
-_LARGEST_KEPT = 2**16  # bytes of a line: of as many as are kept, 32 MiB
-_kept = lru_cache(maxsize=512)(_counted)
+_LARGEST_CACHED = 2**16  # bytes of a line; all cached lines take at most 32 MiB
+_cached_count = lru_cache(maxsize=512)(_count_sets)
 
 
 def _literals(schema: Schema, *, negations: bool) -> Counter[tuple[int, int]]:
-    found = Counter[tuple[int, int]]()
+    literals = Counter[tuple[int, int]]()
     for shape in literal_shapes(schema).values():
         own = shape.count_literals(negations=negations)
         if own:
-            found[own, shape.attribute.n_bins] += shape.times
-    return found
+            literals[own, shape.attribute.n_bins] += shape.times
+    return literals
 
 
 def _lines(divided: list[tuple[LiteralShape, list[Extent]]], n_options: int) -> Counter[Line] | None:
-    """Return the lines of some attributes by the extents of their options; None if they are too many or too wide."""
+    """Return the lines of attributes by the extents of their options, or None if they are too many or too wide."""
     lines = Counter[Line]()
     if n_options > MOST_OPTIONS:
         return None
@@ -179,27 +181,29 @@ def _lines(divided: list[tuple[LiteralShape, list[Extent]]], n_options: int) -> 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of an exact search, from public parameters alone.
+    """Computational cost of an exact search, from public parameters only.
 
     Attributes
     ----------
     options : int
-        Rules or tests to choose from.
+        The number of candidate rules or tests.
     states : int
-        Sets of choices, or boxes, to be visited.
+        The number of states (sets of choices, or boxes) that the search visits.
     evaluations : int
-        Pairs of a state and an option to be evaluated.
+        The number of pairs of a state and an option.
     classes : int
-        Classes of the label.
+        The number of classes of the label.
     method : {"masks", "cubes", "pairs"}
-        How rows are counted: by masks over the patterns, or by contingency tables, whose cost grows little with the
-        number of patterns: of boxes, or of pairs of rules.
+        How rows are counted: by masks over the distinct patterns of rows, or by contingency tables of boxes or of pairs
+        of rules. The cost of contingency tables grows slowly with the number of patterns.
     largest : int
-        The numbers that the largest contingency table takes, summed and for all classes.
-    fixed, each : float
-        Seconds of one core, whatever the rows, and for each distinct pattern of rows.
+        The size of the largest contingency table, in numbers, for all classes.
+    fixed : float
+        Seconds on one core that do not depend on the number of patterns.
+    each : float
+        Seconds on one core for each distinct pattern of rows.
     cells : int
-        The most distinct patterns that a table can have by the schema, or 2³² if that is less.
+        The maximum number of distinct patterns by the schema, at most 2³².
     """
 
     options: int
@@ -214,44 +218,73 @@ class Cost:
 
     @property
     def is_sensible(self) -> bool:
-        """True where the search is within the limits."""
-        is_held = self.options <= self._most_options and self.largest <= MOST_NUMBERS
-        return is_held and self.states <= MOST_STATES and self.evaluations <= MOST_EVALUATIONS
+        """Whether the search is within the limits of time and memory."""
+        fits_memory = self.options <= self._most_options and self.largest <= MOST_NUMBERS
+        return fits_memory and self.states <= MOST_STATES and self.evaluations <= MOST_EVALUATIONS
 
     @property
     def _most_options(self) -> int:
         return MOST_PAIRED if self.method == "pairs" else MOST_OPTIONS
 
     def seconds(self, patterns: int = TYPICAL_PATTERNS) -> float:
-        """Return about how many seconds of one core the search takes.
+        """Return the approximate time of the search on one core, in seconds.
 
-        For a table of so many distinct patterns, or as many as there can be, if these are fewer. Their number is
-        private; it is at most that of the rows.
+        Parameters
+        ----------
+        patterns : int, default=10_000
+            The number of distinct patterns of rows in the table. It is private, and at most the number of rows.
+
+        Returns
+        -------
+        float
+            The time in seconds, for this number of patterns or, if that is smaller, for `cells` patterns.
         """
         return self.fixed + min(patterns, self.cells) * self.each
 
     @property
     def is_quick(self) -> bool:
-        """True where the search is within the limits, and by public numbers takes eight seconds or less, about."""
+        """Whether the search is within the limits and is expected to take at most eight seconds."""
         return self.is_sensible and self.seconds() <= MOST_SECONDS
 
     @property
     def is_noticeable(self) -> bool:
-        """True where the search may take a second or more, by public numbers alone."""
+        """Whether the search is expected to take at least a second."""
         return self.seconds() >= 1
 
     def times(self, count: int) -> Cost:
-        """Return the cost of so many searches like this one, one after the other."""
+        """Return the cost of `count` such searches.
+
+        Parameters
+        ----------
+        count : int
+            The number of searches.
+
+        Returns
+        -------
+        Cost
+            Their total cost.
+        """
         return replace(self, **{name: count * getattr(self, name) for name in _SUMMED})
 
     def check(self, advice: str) -> None:
-        """Refuse a search that would take too long or too much memory: SearchTooLargeError, with `advice`."""
+        """Check that the search is within the limits of time and memory.
+
+        Parameters
+        ----------
+        advice : str
+            What to change, for the message.
+
+        Raises
+        ------
+        SearchTooLargeError
+            If the search exceeds a limit.
+        """
         if self.is_sensible:
             return
         raise SearchTooLargeError(
-            f"Expected an exact search of at most {self._most_options:,} options, {MOST_STATES:,} states, "
-            f"{MOST_NUMBERS:,} numbers in a table and {MOST_EVALUATIONS:,} evaluations of an option in a state, "
-            f"got {self.options:,} options, {self.states:,} states, {self.largest:,} numbers "
+            f"The exact search is too large: at most {self._most_options:,} options, {MOST_STATES:,} states, "
+            f"{MOST_NUMBERS:,} numbers in a table and {MOST_EVALUATIONS:,} evaluations of an option in a state are "
+            f"supported, got {self.options:,} options, {self.states:,} states, {self.largest:,} numbers "
             f"and {self.evaluations:,} evaluations. {advice}",
             states=self.states,
             evaluations=self.evaluations,
@@ -261,15 +294,15 @@ class Cost:
         seconds, patterns = self.seconds(), min(self.cells, TYPICAL_PATTERNS)
         return (
             f"{self.options:,} options, {self.states:,} states, {self.evaluations:,} evaluations; about "
-            f"{seconds:.{2 if seconds >= 1 else 1}g} s of one core for {patterns:,} distinct patterns of rows"
+            f"{seconds:.{2 if seconds >= 1 else 1}g} s on one core for {patterns:,} distinct patterns of rows"
         )
 
 
-def _seconds(of: tuple[str, bool], work: Sequence[float], of_patterns: Sequence[float]) -> tuple[float, float]:
-    """Return the seconds of some work, whatever the rows, and for each pattern of them."""
-    units = (min(one, _MOST_WORK) for one in (*work, *of_patterns))
-    each = list(map(mul, _SECONDS[of], units))
-    return _START + sum(each[: len(work)]), sum(each[len(work) :])
+def _seconds(method: tuple[str, bool], work: Sequence[float], pattern_work: Sequence[float]) -> tuple[float, float]:
+    """Return the seconds of some work, in total and for each pattern."""
+    units = (min(amount, _MOST_WORK) for amount in (*work, *pattern_work))
+    seconds = list(map(mul, _SECONDS[method], units))
+    return _START + sum(seconds[: len(work)]), sum(seconds[len(work) :])
 
 
 def masks_cost(shape: SearchShape, depth: int, objective: Objective = "errors") -> Cost:
@@ -278,7 +311,7 @@ def masks_cost(shape: SearchShape, depth: int, objective: Objective = "errors") 
     sides = n * len(shape.branches)
     taken = range(min(depth, sides + 1))
     states = sum(comb(sides, size) for size in taken)
-    # Of those with both sides of a boolean, which hold no row, nothing is weighed.
+    # States with both sides of a Boolean hold no rows and are skipped.
     booleans = shape.literals.get((2 // len(shape.branches), 2), 0) if shape.longest == 1 else 0
     both = min(booleans, sides // 2)
     of_some = (comb(both, k) * 2**k * comb(sides - 2 * both, size - k) for size in taken for k in range(size + 1))
@@ -289,12 +322,12 @@ def masks_cost(shape: SearchShape, depth: int, objective: Objective = "errors") 
 
 
 def _has_differences(classes: int, values: int) -> bool:
-    """Return whether the difference of two counts says what is weighed: errors of two classes."""
+    """Return whether the difference of two counts determines the loss, as for the errors of two classes."""
     return classes == 2 and not values
 
 
 def _n_losses(shape: SearchShape, objective: Objective) -> int:
-    """Return of how many values of a leaf losses are summed: of errors none, which need no sum."""
+    """Return the number of leaf values whose losses are summed; errors need no sum."""
     return 0 if objective == "errors" else n_values(objective, shape.schema.target.n_levels)
 
 

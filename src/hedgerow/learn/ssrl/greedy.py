@@ -1,6 +1,6 @@
 """Greedy rule lists with SSRL's selection mechanisms as published: shares of (ε, δ), choices, counts.
 
-docs/privacy.md says which of them are proven. The loop is `hedgerow.learn.greedy.grow`.
+docs/privacy.md lists the mechanisms that are proven. The loop is `hedgerow.learn.greedy.grow`.
 """
 
 import math
@@ -37,40 +37,40 @@ from hedgerow.text.messages import describe_argument
 
 @dataclass(frozen=True)
 class PublishedMechanism:
-    """A selection mechanism of SSRL."""
+    """Selection mechanism of SSRL."""
 
     mechanism: Callable[[Fraction, Fraction, int], NoiseMechanism]  # of a choice, by its ε, δ and candidates
-    choose: Callable[..., Choose]  # by the runner, what is not proven, and Λ and 𝒯 of a test of support
+    choose: Callable[..., Choose]  # by the runner, the unproven claims, and Λ and 𝒯 of a test of support
     releases: int  # releases at a node: the choice, the counts of its rule and, if 3, the support before them
     spends_delta: bool = False  # whether a choice costs δ too
-    unproven: Fact | None = None  # why the guarantee that was published is not proven; None if it is
+    unproven: Fact | None = None  # why the published guarantee is not proven; None if it is proven
     notes: tuple[Fact, ...] = ()  # notes on the card
     choice: str = "rule_choice"  # the code of the query of a choice
 
     def node_epsilon(self, epsilon: Fraction, max_rules: int) -> Fraction:
         """Return ε_node: ``ε/(3K − 1)`` with a support test, else ``ε/(2K − 1)`` (SSRL §4.2 and §5.2)."""
-        # K rules, the default one included, make K − 1 nodes and the default's counts. With a support test that is
-        # 3K − 2 releases, so that the published 3K − 1 leaves one share unused.
+        # K rules, including the default rule, need K − 1 nodes and the counts of the default rule. With a support test
+        # these are 3K − 2 releases, so the published 3K − 1 leaves a share unused.
         return epsilon / (self.releases * max_rules - 1)
 
     @property
     def reasons(self) -> tuple[Fact, ...]:
-        """Why a choice has no guarantee; empty if it has one."""
+        """Reasons why a choice has no guarantee."""
         return () if self.unproven is None else (self.unproven,)
 
     @property
     def gap(self) -> str | None:
-        """Why the guarantee that was published is not proven, in words; None if it is."""
+        """Why the published guarantee is not proven, in words; None if it is proven."""
         return None if self.unproven is None else wording.unproven(self.unproven["mechanism"])
 
     def claim(self, epsilon: Fraction, delta: Fraction) -> tuple[Fact, ...]:
-        """Return why a list of total (ε, δ) carries no guarantee; empty if it carries one."""
+        """Return the reasons why a list of total (ε, δ) has no guarantee."""
         claimed = Fact("published", epsilon=epsilon, delta=delta if self.spends_delta else None)
         return () if self.unproven is None else (claimed, self.unproven)
 
 
 def least_support(share: float, n_rows: int) -> int:
-    """Return Λ: this share of all rows, rounded down, and at least 1 (SSRL, Algorithm 1, line 1)."""
+    """Return Λ, this share of all rows, rounded down, and at least 1 (SSRL, Algorithm 1, line 1)."""
     return max(math.floor(share * n_rows), 1)
 
 
@@ -80,14 +80,14 @@ def confidence_threshold(confidence: float, epsilon: Fraction) -> int:
 
 
 def smooth_choice(runner: ReleaseRunner, unproven: Sequence[Fact], min_support: int, threshold: int) -> Choose:
-    """Stop if too few rows remain, by a noisy count; else choose the smallest noisy G, with noise scaled by S*.
+    """Return the choice of the smallest noisy G, with noise scaled by S*, if a noisy count of remaining rows allows.
 
-    The noisy count must exceed `min_support` (Λ), the fewest rows where a rule is chosen, by `threshold` (𝒯).
+    The noisy count must exceed `min_support` (Λ) by `threshold` (𝒯).
     """
 
     def choose(query: Query, position: int, n_open: int) -> int:
-        left, chosen = Fact("rows_left", rule=position + 1), Fact("rule_choice", number=position + 1)
-        (rows,) = runner.release(lambda: query()[1].sum(keepdims=True), left)
+        remaining, chosen = Fact("rows_left", rule=position + 1), Fact("rule_choice", number=position + 1)
+        (rows,) = runner.release(lambda: query()[1].sum(keepdims=True), remaining)
         if rows < min_support + threshold:
             return n_open
         beta = runner.mechanism(chosen.code).beta
@@ -102,7 +102,7 @@ def smooth_choice(runner: ReleaseRunner, unproven: Sequence[Fact], min_support: 
 
 
 def global_choice(runner: ReleaseRunner, unproven: Sequence[Fact] = (), *_: int) -> Choose:
-    """Choose by G and its global sensitivity, 1/2."""
+    """Return the choice by G with its global sensitivity, 1/2."""
 
     def choose(query: Query, position: int, n_open: int) -> int:  # noqa: ARG001
         chosen = Fact("rule_choice", number=position + 1)
@@ -112,11 +112,9 @@ def global_choice(runner: ReleaseRunner, unproven: Sequence[Fact] = (), *_: int)
 
 
 def counts_choice(runner: ReleaseRunner, *_: object) -> Choose:
-    """Release the class counts of every candidate and of all remaining rows; choose the smallest G of the noisy counts.
-
-    A node's ε is shared equally by its 2|R| counts, with |R| the open candidates and "no rule": Laplace noise of scale
-    2|R|/ε on each (SSRL §5.2). A row is in one of a candidate's two counts, so that half that ε would do.
-    """
+    """Return the choice of the smallest G from noisy class counts of every candidate and of all remaining rows."""
+    # A node's ε is shared equally by its 2|R| counts, with |R| the open candidates and "no rule": Laplace noise of
+    # scale 2|R|/ε (SSRL §5.2). A row is in only one of a candidate's two counts, so half of this scale would suffice.
 
     def choose(query: Query, position: int, n_open: int) -> int:
         released = Fact("candidate_counts", candidates=n_open, rule=position + 1)
@@ -129,15 +127,15 @@ def counts_choice(runner: ReleaseRunner, *_: object) -> Choose:
 
 
 def _for_candidates(epsilon: Fraction, number: int) -> DiscreteLaplace:
-    """Return the mechanism for the class counts of a number of candidates and of no rule."""
+    """Return the mechanism for the class counts of a number of candidates and of "no rule"."""
     return DiscreteLaplace(epsilon, 2 * (number + 1))
 
 
 def release_rule_counts(
     tally: Tally, antecedents: Sequence[Antecedent], runner: ReleaseRunner
 ) -> tuple[Integers, list[int]]:
-    """Release the class counts of each rule, the default rule last, and what they predict (SSRL, Algorithm 2)."""
-    # One charge of ε a rule, although the rules hold different rows and one charge would do for all of them.
+    """Release the class counts of each rule, the default rule last; return them with labels (SSRL, Algorithm 2)."""
+    # Each rule is charged separately as published, although the rules hold disjoint rows and could share one charge.
     rules = [Fact("leaf_counts", of="rule", number=i + 1) for i in range(len(antecedents))]
     noisy = [
         runner.release(lambda i=i: tally.leaf_counts(antecedents)[i], query)
@@ -193,7 +191,7 @@ MechanismName = Literal[
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedRuleList(PrivateSpecification):
-    """A private learner of rule lists by the mechanisms of SSRL, as published."""
+    """Parameters of `DPGreedyRLClassifier`."""
 
     max_rules: int = 5
     max_literals: int = 2
@@ -213,8 +211,8 @@ class PublishedRuleList(PrivateSpecification):
         spends = PUBLISHED[self.mechanism].spends_delta
         if self.delta is None:
             if spends:
-                problem = f"delta must be chosen for mechanism={self.mechanism!r}, such as delta=1e-9"
-                raise ArgumentError(f"{problem}: below 1/n for a table of n rows. SSRL takes 1/n².")
+                problem = f"mechanism={self.mechanism!r} needs a delta below 1/n for n rows, such as delta=1e-9"
+                raise ArgumentError(f"{problem}. SSRL uses 1/n².")
             return
         delta = exact(self.delta, "delta")
         if spends and not 0 < delta < 1:
@@ -222,14 +220,14 @@ class PublishedRuleList(PrivateSpecification):
         if delta and not spends:
             takers = ", ".join(name for name, published in PUBLISHED.items() if published.spends_delta)
             problem = f"delta must be None with mechanism={self.mechanism!r}, got {describe_argument(self.delta)}"
-            raise ArgumentError(f"{problem}; it is for {takers}.")
+            raise ArgumentError(f"{problem}; only {takers} use a delta.")
 
     def plan(self, schema: Schema) -> Plan:
         if schema.target.n_levels != 2:
-            expected = "Only binary classification is supported. SSRL is published for 2 classes"
-            raise ArgumentError(f"{expected}, the label has {schema.target.n_levels}; use PrivateRuleListClassifier.")
+            problem = "Only binary classification is supported. SSRL is published for 2 classes, and the label has"
+            raise ArgumentError(f"{problem} {schema.target.n_levels}; use PrivateRuleListClassifier.")
         if rows_of(schema.unit) > 1:
-            problem = "expected a schema without a unit, or a unit with max_rows=1: SSRL's proofs are for single rows"
+            problem = f"SSRL's proofs protect single rows, and the schema's unit has max_rows={rows_of(schema.unit)}"
             raise ArgumentError(f"{problem}; use PrivateRuleListClassifier.")
         return PublishedListPlan(
             candidates=Candidates.of(schema, int(self.max_literals), negations=bool(self.negations)),
@@ -245,10 +243,10 @@ class PublishedRuleList(PrivateSpecification):
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedListPlan(Plan):
-    """A rule list grown by a mechanism of SSRL."""
+    """Plan of a rule list by a mechanism of SSRL."""
 
     candidates: Candidates
-    most: int  # how many rules may be chosen
+    most: int  # the maximum number of rules without the default rule
     published: PublishedMechanism
     min_remaining: float  # SSRL's λ
     confidence: float  # SSRL's C
@@ -256,17 +254,17 @@ class PublishedListPlan(Plan):
 
     @property
     def no_guarantee(self) -> tuple[Fact, ...]:
-        """Why the model has no guarantee; a list of the default rule alone has one."""
+        """Reasons why the model has no guarantee; a list with only the default rule has a guarantee."""
         return self.published.claim(self.epsilon, self.delta) if self.most else ()
 
     @property
-    def _each(self) -> Fraction:
+    def _node_epsilon(self) -> Fraction:
         return self.published.node_epsilon(self.epsilon, self.most + 1)
 
     @property
     def releases(self) -> PlannedReleases:
-        counts = DiscreteLaplace(self._each)
-        chosen = self.published.mechanism(self._each, self.delta / max(self.most, 1), len(self.candidates))
+        counts = DiscreteLaplace(self._node_epsilon)
+        chosen = self.published.mechanism(self._node_epsilon, self.delta / max(self.most, 1), len(self.candidates))
         support = (PlannedRelease("rows_left", counts),) if self.published.releases == 3 else ()
         rules = range(1, self.most + 2)
         return (
@@ -276,14 +274,14 @@ class PublishedListPlan(Plan):
 
     @property
     def rho(self) -> None:
-        return None  # what is not used stays reserved, so that all of ε counts
+        return None  # unused ε stays reserved, so all of ε counts
 
     def prepare(self, noise: NoiseSource) -> None:
-        noise.prepare(DiscreteLaplace(self._each))  # before a choice that is not proven nothing more is checked
+        noise.prepare(DiscreteLaplace(self._node_epsilon))  # mechanisms without a proof need no further check
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:  # noqa: ARG002
         support = least_support(self.min_remaining, int(tally.total().sum()))
-        threshold = confidence_threshold(self.confidence, self._each)
+        threshold = confidence_threshold(self.confidence, self._node_epsilon)
         choose = self.published.choose(runner, self.published.reasons, support, threshold)
         antecedents = grow(tally, self.candidates, self.most, choose)
         runner.decide(len(antecedents) + 1)

@@ -1,7 +1,7 @@
 """Selection mechanisms of SSRL, as published: report noisy min, the exponential mechanism, and the sensitivity of G.
 
-G is the Gini impurity of SSRL, which is between 0 and 1/2. `hedgerow.learn.ssrl.greedy` says which mechanisms are
-proven. Cards of the others carry no guarantee.
+G is the Gini impurity of SSRL, which is between 0 and 1/2. `hedgerow.learn.ssrl.greedy` states which mechanisms are
+proven. Privacy cards of other mechanisms state no guarantee.
 
 References
 ----------
@@ -26,15 +26,15 @@ from hedgerow.privacy.facts import Fact
 
 GAMMA = 2  # the exponent of the Cauchy noise: density proportional to 1/(1 + |z|^γ)
 GINI_SENSITIVITY = 0.5
-"""By how much one row can change G for two classes: exactly that from one row to two, and at most 4/9 elsewhere."""
+"""The sensitivity of G for two classes; it is attained between one row and two, other changes are at most 4/9."""
 
 
 def gini_scores(caught: Whole, total: Whole) -> Floats:
-    """Return the Gini impurity G of every candidate, and last that of adding no rule (Ly et al., Section 3.2).
+    """Return the Gini impurity G of every candidate, and last of adding no rule (Ly et al., Section 3.2).
 
-    ``G(r) = (f(caught) + f(left))/n``, with ``n`` the rows that remain and ``f(p, q) = 2pq/(p + q)``; 0 without rows.
-    Smaller is better. Unlike U, G is not monotone: adding a row can raise it for one candidate and lower it for
-    another. Adding or removing a row changes it by at most `GINI_SENSITIVITY`, tables without rows included.
+    ``G(r) = (f(caught) + f(left))/n``, with ``n`` the remaining rows and ``f(p, q) = 2pq/(p + q)``; 0 without rows.
+    Smaller is better. Unlike U, G is not monotone: an added row can raise the score of a candidate and lower the score
+    of another. Adding or removing a row changes G by at most `GINI_SENSITIVITY`, also for tables without rows.
     """
     left = np.maximum(total - caught, 0)
     rows = np.maximum((caught + left).sum(axis=1), 1)
@@ -46,21 +46,21 @@ def _impurity(counts: Whole) -> Floats:
 
 
 def local_sensitivity(n: ArrayLike) -> Floats:
-    """Return by how much one row added to `n` rows can change G at most: ``g(n) = 2n/(n+1)²`` (Ly et al., 4.1).
+    """Return the largest change of G if a row is added to `n` rows: ``g(n) = 2n/(n+1)²`` (Ly et al., 4.1).
 
-    SSRL calls it the local sensitivity; *removing* a row from `n` can change G by ``g(n − 1)``, which is more from two
-    rows on.
+    SSRL calls it the local sensitivity. *Removing* one of `n` rows can change G by ``g(n − 1)``, which is larger from
+    two rows on.
     """
     n = np.asarray(n, dtype=np.float64)
     return 2 * n / (n + 1) ** 2
 
 
 def smooth_sensitivity(n: ArrayLike, *, min_support: int, beta: float) -> Floats:
-    """Return the β-smooth sensitivity S* of G where `n` rows remain, of which there are taken to be `min_support`.
+    """Return the β-smooth sensitivity S* of G for `n` remaining rows, assuming at least `min_support` (Λ).
 
-    ``S* = max over k of ξ(k) = exp(−βk)·g(max(Λ, n − k))``, at one end of [0, n − Λ] or beside the larger root of ξ's
-    derivative, ``t = n − y``, with ``y`` the smaller solution of ``βy² − (1 − β)y + 1 = 0``. From ``β = 3 − 2√2`` on, ξ
-    does not rise there (Ly et al., Theorem 4.1, with t brought into [0, n − Λ]).
+    ``S* = max over k of ξ(k) = exp(−βk)·g(max(Λ, n − k))``. The maximum is at an end of [0, n − Λ] or next to the
+    larger root of ξ's derivative, ``t = n − y``, with ``y`` the smaller solution of ``βy² − (1 − β)y + 1 = 0``. From
+    ``β = 3 − 2√2`` on, ξ does not rise there (Ly et al., Theorem 4.1, with t clipped to [0, n − Λ]).
     """
     n = np.asarray(n, dtype=np.float64)
     last = np.maximum(n - min_support, 0)
@@ -73,15 +73,15 @@ def smooth_sensitivity(n: ArrayLike, *, min_support: int, beta: float) -> Floats
 
 @dataclass(frozen=True)
 class Noise:
-    """A distribution of noise on scores."""
+    """Distribution of noise on scores."""
 
     code: str  # on cards
-    secure: Callable[[float], Callable[[Floats], Floats | list[float]]]  # by scale, what adds it: OpenDP where it can
-    seeded: Callable[[np.random.Generator, float, int], Floats]  # so many draws of it, by generator and scale
+    secure: Callable[[float], Callable[[Floats], Floats | list[float]]]  # by scale; from OpenDP if available
+    seeded: Callable[[np.random.Generator, float, int], Floats]  # by generator, scale and number of draws
 
 
 class Selection:
-    """A mechanism that chooses among float64 scores."""
+    """Mechanism that chooses among float64 scores."""
 
     rho = None
 
@@ -91,14 +91,14 @@ class Selection:
 
 @dataclass(frozen=True)
 class NoisyMin(Selection):
-    """Choose the smallest of some float64 scores after noise is added to each."""
+    """Report-noisy-min mechanism: the smallest of some float64 scores after noise is added to each."""
 
     epsilon: Fraction
     delta: Fraction
-    sensitivity: float  # the most that one row changes a score
+    sensitivity: float  # the largest change of a score by one row
     noise: Noise
     scale: float  # of the noise
-    beta: float = 0.0  # that of the smooth sensitivity S*, by which scores are divided; 0 where they are not
+    beta: float = 0.0  # of the smooth sensitivity S*, by which scores are divided; 0 if they are not divided
 
     def build(self) -> Callable[[Floats], int]:
         with_noise = self.noise.secure(self.scale)
@@ -116,9 +116,9 @@ class NoisyMin(Selection):
 def smooth_laplace(epsilon: Fraction, delta: Fraction) -> NoisyMin:
     """Return noisy min with Laplace noise of scale 2/ε, in units of the smooth sensitivity; β is ``ε/(2·ln(2/δ))``.
 
-    Each score is divided by S*, the same for all, which depends on the data. Released *alone*, one such score is
-    (ε, δ)-differentially private (Ly et al., Section 3.3; Nissim et al., Example 2); that the index of the smallest of
-    many is too is not proven.
+    All scores are divided by the same S*, which depends on the data. A *single* released score is
+    (ε, δ)-differentially private (Ly et al., Section 3.3; Nissim et al., Example 2). This is not proven for the index
+    of the smallest of several scores.
     """
     beta = float(epsilon) / (2 * log(2 / delta))
     return NoisyMin(epsilon, delta, 1, _LAPLACE, float(2 / epsilon), beta)
@@ -127,7 +127,7 @@ def smooth_laplace(epsilon: Fraction, delta: Fraction) -> NoisyMin:
 def smooth_cauchy(epsilon: Fraction) -> NoisyMin:
     """Return noisy min with Cauchy noise of scale 2(γ+1)/ε, in units of the smooth sensitivity; β is ``ε/(2(γ + 1))``.
 
-    Scores are as for `smooth_laplace`. Released alone, one is ε-differentially private (Nissim et al., Example 1).
+    Scores are as for `smooth_laplace`. A single released score is ε-differentially private (Nissim et al., Example 1).
     """
     beta = float(epsilon / (2 * (GAMMA + 1)))
     return NoisyMin(epsilon, Fraction(0), 1, _CAUCHY, float(2 * (GAMMA + 1) / epsilon), beta)
@@ -136,8 +136,8 @@ def smooth_cauchy(epsilon: Fraction) -> NoisyMin:
 def global_laplace(epsilon: Fraction) -> NoisyMin:
     """Return noisy min with Laplace noise of scale ``sensitivity/ε``.
 
-    It is ε-differentially private at this scale for scores that all move in one direction (Dwork and Roth, Section
-    3.3); the Gini impurity G does not, and needs twice the scale, that is twice the ε.
+    It is ε-differentially private at this scale for monotone scores (Dwork and Roth, Section 3.3). The Gini impurity G
+    is not monotone and needs twice the scale.
     """
     return NoisyMin(epsilon, Fraction(0), GINI_SENSITIVITY, _LAPLACE, float(Fraction(GINI_SENSITIVITY) / epsilon))
 
@@ -145,8 +145,8 @@ def global_laplace(epsilon: Fraction) -> NoisyMin:
 def global_gaussian(epsilon: Fraction, delta: Fraction) -> NoisyMin:
     """Return noisy min with Gaussian noise of standard deviation ``c·sensitivity/ε``, c² > 2·ln(1.25/δ).
 
-    For ε below 1 one such score alone is (ε, δ)-differentially private (Ly et al., Sections 2.2 and 5.3; Dwork and
-    Roth, Theorem A.1); that the index of the smallest of many is too is not proven.
+    For ε below 1 a single released score is (ε, δ)-differentially private (Ly et al., Sections 2.2 and 5.3; Dwork and
+    Roth, Theorem A.1). This is not proven for the index of the smallest of several scores.
     """
     square = 2 * log(Fraction(5, 4) / delta)
     c = math.sqrt(square)
@@ -157,14 +157,14 @@ def global_gaussian(epsilon: Fraction, delta: Fraction) -> NoisyMin:
 
 @dataclass(frozen=True)
 class Exponential(Selection):
-    """Draw an index with probability proportional to ``exp(−ε·score/(2·sensitivity))``: ε-differential privacy.
+    """Exponential mechanism that draws an index with probability proportional to ``exp(−ε·score/(2·sensitivity))``.
 
-    Each float64 score is changed by at most `sensitivity` by one row, in any direction (McSherry and Talwar, Theorem
-    6). Drawn with OpenDP's Gumbel noise on the log-weights.
+    It is ε-differentially private if one row changes each float64 score by at most `sensitivity` (McSherry and Talwar,
+    Theorem 6). It is drawn with OpenDP's Gumbel noise on the log-weights.
 
-    Rounding costs nothing for the Gini impurity G. Its largest change, 1/2, happens between one row and two, where G is
-    0 or 1/2 and exact in float64, as is half the weight, which is ε rounded down. All other changes are at most 4/9,
-    which leaves a ninth of ε for the rounding of scores and products, some 10⁻¹⁵ of it.
+    Rounding does not increase ε for the Gini impurity G. Its largest change, 1/2, occurs between one row and two, where
+    G is 0 or 1/2 and exact in float64. Half the weight, which is ε rounded down, is exact too. All other changes are at
+    most 4/9, which leaves a ninth of ε for the rounding of scores and products, about 10⁻¹⁵ of it.
     """
 
     epsilon: Fraction
@@ -206,11 +206,9 @@ def _gaussian(scale: float) -> dp.Measurement:
 
 
 def _cauchy(scale: float) -> Callable[[Floats], Floats]:
-    """Return a function that adds ``scale·tan(π(u − ½))``, with u from 53 bits of the operating system's randomness.
-
-    OpenDP has no Cauchy noise. Unlike OpenDP's it is not hardened against attacks on the least significant digits of
-    floats; only an index is released of it.
-    """
+    """Return a function that adds ``scale·tan(π(u − ½))``, with u from 53 bits of the operating system's randomness."""
+    # OpenDP has no Cauchy noise. Unlike OpenDP's noise, this is not hardened against attacks on the least significant
+    # digits of floats; only the index of the smallest score is released.
 
     def with_noise(scores: Floats) -> Floats:
         bits = np.frombuffer(os.urandom(8 * len(scores)), dtype=np.uint64) >> np.uint64(11)
