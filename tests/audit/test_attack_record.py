@@ -84,9 +84,9 @@ def test_every_run_has_the_same_subject_whatever_its_seed():
 
 
 def test_a_result_made_by_hand_has_no_record():
-    found = Membership("Tree", "guess", (7, 8, 3, 4), np.ones((1, 201)), np.array([0.5]))
-    with pytest.raises(ValueError, match="got one without the learner and the table"):
-        _ = found.record
+    result = Membership("Tree", "guess", (7, 8, 3, 4), np.ones((1, 201)), np.array([0.5]))
+    with pytest.raises(ValueError, match="has no subject"):
+        _ = result.record
     with pytest.raises(TypeError, match="got float"):
         record_of(0.5)
 

@@ -1,4 +1,4 @@
-"""Records of attacks: what was attacked, how, and what was reached, in a form that can be saved and attached."""
+"""Records of attacks: the subject, the method and the measures, in a form that can be saved and attached."""
 
 import math
 from abc import ABC, abstractmethod
@@ -21,34 +21,34 @@ MeasureCode = Literal[
     "success", "baseline", "models", "epsilon", "mu",
 ]  # fmt: skip
 RATES = (0.001, 0.01, 0.1)
-"""The false positive rates whose true positive rates a record has, where there are enough rows to measure them."""
-MARK = "PRIVATE"  # in the name of every file with functions of the rows
+"""False positive rates at which a record states the true positive rate, if there are enough rows to measure it."""
+MARK = "PRIVATE"  # part of the name of every file that contains functions of the rows
 _MOST_MEASURES = 100
 _SHARES = ("auc", "tpr", "advantage", "label_advantage", "success", "baseline")  # from 0 to 1
 
 
 @dataclass(frozen=True)
 class AttackMeasure:
-    """One number that an attack reached, with its interval. **Private**: a function of the rows.
+    """A measure of an attack's success, with its interval. **Private**: a function of the rows.
 
     Attributes
     ----------
     code : str
-        "auc", "tpr" (at the false positive rate `at`), "significant_rows" (whose fits differ with and without the row),
-        "advantage" and "privacy_loss" (the largest of any row), "label_advantage", "success" and "baseline" (chances to
-        guess right with and without the model), "models" (how many are seen together), or "epsilon" and "mu" (lower
-        bounds of the privacy loss).
+        "auc", "tpr" (at the false positive rate `at`), "significant_rows" (rows whose fits differ with and without the
+        row), "advantage" and "privacy_loss" (the largest of any row), "label_advantage", "success" and "baseline"
+        (probabilities of a correct guess with and without the model), "models" (number of models that the attacker
+        sees), or "epsilon" and "mu" (lower bounds of the privacy loss).
     value : float
-        The number.
+        The value of the measure.
     low, high : float or None
-        The ends of the interval; None for an exact number, and for the open end of a bound.
+        The ends of the interval; None for an exact value, and for the open end of a bound.
     confidence : float or None
-        The confidence of the interval; None for an exact number.
+        The confidence level of the interval; None for an exact value.
     at : float or None
-        The false positive rate of a true positive rate.
+        The false positive rate that belongs to a true positive rate.
     p_value : float or None
-        Of the hypothesis that the learner ignores the row: one-sided for an AUC, and for rows the smallest one of their
-        sign tests times their number.
+        The p-value of the hypothesis that the learner ignores the row. It is one-sided for an AUC. For
+        "significant_rows" it is the smallest p-value of the rows' sign tests, times the number of rows.
     """
 
     code: MeasureCode
@@ -61,28 +61,29 @@ class AttackMeasure:
 
     def __post_init__(self) -> None:
         if self.code not in get_args(MeasureCode):
-            raise ArgumentError("expected a measure with a known code, got another code.")
+            known = ", ".join(get_args(MeasureCode))
+            raise ArgumentError(f"the code of a measure must be one of {known}.")
         numbers = [
             self.value,
             *(x for x in (self.low, self.high, self.confidence, self.at, self.p_value) if x is not None),
         ]
         if not all(type(number) in (int, float) and math.isfinite(number) and number >= 0 for number in numbers):
-            raise ArgumentError(f"expected finite numbers >= 0 of the measure {self.code}, got others.")
+            raise ArgumentError(f"the numbers of the measure {self.code} must be finite and at least 0.")
         if any(not share <= 1 for share in (self._share, self.confidence or 0, self.at or 0, self.p_value or 0)):
-            raise ArgumentError(f"expected shares from 0 to 1 of the measure {self.code}, got a larger number.")
+            raise ArgumentError(f"the rates, p-value and confidence of the measure {self.code} must be at most 1.")
         if (self.at is None) == (self.code == "tpr"):
-            raise ArgumentError("expected a false positive rate with each true positive rate, and with nothing else.")
+            raise ArgumentError(f"only the measure tpr has a false positive rate, and needs one; got {self.code}.")
         if not (self.low or 0) <= self.value <= (self.value if self.high is None else self.high):
-            raise ArgumentError(f"expected an interval that contains the value of {self.code}, got another one.")
+            raise ArgumentError(f"the interval of the measure {self.code} must contain its value.")
 
     @property
     def _share(self) -> float:
-        """The largest number that has to be a share."""
+        """The largest number that must not exceed 1."""
         return max(self.value, self.high or 0) if self.code in _SHARES else 0.0
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends of the interval; None without both."""
+        """The ends of the interval; None if one of them is missing."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def __str__(self) -> str:
@@ -93,40 +94,40 @@ class AttackMeasure:
         return f"{self.value:.4g}{at} ({100 * self.confidence:.3g} % confidence: {span})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data, without the entries that are None."""
+        """Return the measure as JSON-ready data, without the entries that are None."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True, repr=False)
 class AttackRecord(SealedFile):
-    """What an attack on a learner reached, bound to the learner, its ε and the table. **Private**.
+    """Result of an attack, bound to the learner, its ε and the table. **Private**.
 
-    It can be saved, and attached to a report on a model of the same learner: ``Report.of(model, attacks=record)``, or
-    ``hedgerow report model.json --attack attack.PRIVATE.json``. A digest shows damage and careless edits; it is no
-    signature.
+    A record can be saved, and attached to a report on a model of the same learner: ``Report.of(model,
+    attacks=record)``, or ``hedgerow report model.json --attack attack.PRIVATE.json``. Its digest detects damage and
+    careless edits, but it is not a signature.
 
     Attributes
     ----------
     kind : str
         The audit: "membership", "lira", "exact-membership", "exact-inference", "one-run" or "empirical".
     method : str
-        The attack in words.
+        A description of the attack.
     subject : AttackSubject
         The learner and the table.
     repeats : int or None
-        The number of splits or runs; None for an audit that computes chances.
+        The number of splits or runs; None for an audit that computes probabilities exactly.
     measures : tuple of AttackMeasure
-        What was reached.
+        The measures of the attack's success.
     software : str
-        The version of hedgerow.
+        The version of hedgerow that made the record.
 
     Examples
     --------
     >>> import numpy as np
     >>> import hedgerow as hr
     >>> X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10), np.array([0, 0, 1, 1] * 10)
-    >>> found = hr.audit.exact_membership(hr.PrivateTreeClassifier(epsilon=0.5, max_depth=1), X, y)
-    >>> record = found.record
+    >>> risk = hr.audit.exact_membership(hr.PrivateTreeClassifier(epsilon=0.5, max_depth=1), X, y)
+    >>> record = risk.record
     >>> record.kind, record.subject.learner, str(record.subject.epsilon)
     ('exact-membership', 'PrivateTreeClassifier', '1/2')
     >>> record.measure("privacy_loss").value < 0.5
@@ -145,22 +146,24 @@ class AttackRecord(SealedFile):
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(AttackKind):
-            raise ArgumentError("expected a record of a known kind of attack, got another kind.")
+            known = ", ".join(get_args(AttackKind))
+            raise ArgumentError(f"the kind of an attack must be one of {known}.")
         if not (isinstance(self.method, str) and isinstance(self.software, str)):
-            raise ArgumentError("expected text as method and software, got something else.")
+            types = f"{type(self.method).__name__} and {type(self.software).__name__}"
+            raise ArgumentError(f"method and software must be text, got {types}.")
         if len(self.method) > LONGEST_TEXT or len(self.software) > LONGEST_TEXT:
-            raise ArgumentError(f"expected texts of at most {LONGEST_TEXT:,} characters, got a longer one.")
+            raise ArgumentError(f"method and software must have at most {LONGEST_TEXT:,} characters.")
         if not 1 <= len(self.measures) <= _MOST_MEASURES:
-            raise ArgumentError(f"expected from 1 to {_MOST_MEASURES} measures, got {len(self.measures)}.")
+            raise ArgumentError(f"a record must have from 1 to {_MOST_MEASURES} measures, got {len(self.measures)}.")
         if not (self.repeats is None or (type(self.repeats) is int and self.repeats >= 1)):
-            raise ArgumentError("expected repeats as a whole number >= 1, or None, got something else.")
+            raise ArgumentError("repeats must be a whole number >= 1, or None.")
 
     def measure(self, code: MeasureCode, at: float | None = None) -> AttackMeasure | None:
-        """Return a measure by its code, and its false positive rate; None if the record does not have it."""
-        return next((one for one in self.measures if one.code == code and one.at == at), None)
+        """Return the measure with this code and false positive rate; None if the record does not have it."""
+        return next((measure for measure in self.measures if measure.code == code and measure.at == at), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data, sealed with a digest of its content."""
+        """Return the record as JSON-ready data, sealed with a digest of its content."""
         return seal(
             {
                 "format": self.format,
@@ -175,20 +178,20 @@ class AttackRecord(SealedFile):
 
     @classmethod
     def _opened(cls, sealed: Mapping[str, Any]) -> Self:
-        attack, given = sealed["attack"], sealed["measures"]
+        attack, entries = sealed["attack"], sealed["measures"]
         check_entries(attack, ("kind", "method", "repeats"))
-        for measure in given:
-            check_entries(measure, [one.name for one in fields(AttackMeasure)])
-        subject, measures = AttackSubject.from_dict(sealed["subject"]), tuple(AttackMeasure(**one) for one in given)
+        for entry in entries:
+            check_entries(entry, [field.name for field in fields(AttackMeasure)])
+        subject, measures = AttackSubject.from_dict(sealed["subject"]), tuple(AttackMeasure(**x) for x in entries)
         return cls(attack["kind"], attack["method"], subject, attack["repeats"], measures, sealed["software"])
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a JSON file that only its owner can read; the name has to say PRIVATE.
+        """Write the record to a JSON file that only its owner can read.
 
         Raises
         ------
         ValueError
-            If the name of the file does not contain "PRIVATE".
+            If the file name does not contain "PRIVATE".
         OSError
             If the file cannot be written.
         """
@@ -198,8 +201,8 @@ class AttackRecord(SealedFile):
 
     def __str__(self) -> str:
         subject, lines = self.subject, [f"attack   {self.kind}: {self.method}"]
-        bound = "no guarantee" if subject.epsilon is None else f"epsilon = {subject.epsilon}, delta = {subject.delta}"
-        lines.append(f"learner  {subject.learner}, {bound}")
+        claim = "no guarantee" if subject.epsilon is None else f"epsilon = {subject.epsilon}, delta = {subject.delta}"
+        lines.append(f"learner  {subject.learner}, {claim}")
         lines.append(f"table    {subject.rows:,} rows" + ("" if self.repeats is None else f", {self.repeats} repeats"))
         lines += [f"{measure.code:<8} {measure}" for measure in self.measures]
         return "\n".join(map(printable, lines))
@@ -209,9 +212,9 @@ class AttackRecord(SealedFile):
 
 
 def check_private_name(path: Path) -> None:
-    """Raise ArgumentError for a file name that does not state that the file has functions of the rows."""
+    """Raise `ArgumentError` if a file name does not mark the file as private."""
     if MARK not in path.name:
-        problem = f"expected a file name that says {MARK}, since the file has functions of the rows"
+        problem = f"the file contains exact functions of the rows, so its name must contain {MARK}"
         raise ArgumentError(f"{problem}; use {path.stem}.{MARK}.json.")
 
 
@@ -225,7 +228,7 @@ class AttackResult(ABC):
     @property
     @abstractmethod
     def _method(self) -> str:
-        """The attack in words."""
+        """A description of the attack."""
 
     @abstractmethod
     def _measures(self) -> Iterable[AttackMeasure]:
@@ -233,11 +236,12 @@ class AttackResult(ABC):
 
     @property
     def record(self) -> AttackRecord:
-        """The result as a record that can be saved, and attached to a report; ValueError for one made by hand."""
+        """The result as a record that can be saved and attached to a report.
+
+        `ValueError` if the result has no `subject`, since it was not returned by an audit.
+        """
         if self.subject is None:
-            raise ArgumentError(
-                "expected a result of an audit, got one without the learner and the table of an attack."
-            )
+            raise ArgumentError("this result has no subject (learner and table); use the result that an audit returns.")
         repeats = getattr(self, "repeats", getattr(self, "runs", None))
         return AttackRecord(self.kind, self._method, self.subject, repeats, tuple(self._measures()))
 
@@ -246,11 +250,11 @@ class AttackResult(ABC):
         self.record.save(path)
 
 
-def record_of(given: object) -> AttackRecord:
-    """Return the record of a result of an attack, or a record as it is; TypeError for anything else."""
-    if isinstance(given, AttackRecord):
-        return given
-    if isinstance(given, AttackResult):
-        return given.record
-    expected = "results of hedgerow.audit, such as that of lira, or records (audit.AttackRecord.load)"
-    raise ArgumentTypeError(f"expected {expected} as attacks, got {type(given).__name__}.")
+def record_of(result: object) -> AttackRecord:
+    """Return the record of an attack's result, or a record unchanged; TypeError for anything else."""
+    if isinstance(result, AttackRecord):
+        return result
+    if isinstance(result, AttackResult):
+        return result.record
+    expected = "results of hedgerow.audit, such as the result of lira, or records (audit.AttackRecord.load)"
+    raise ArgumentTypeError(f"attacks must be {expected}; got {type(result).__name__}.")

@@ -1,4 +1,4 @@
-"""The subject of an attack: the learner that was attacked, and the table, as facts that a report can compare."""
+"""Subject of an attack: facts about the attacked learner and its table that a report can compare."""
 
 import hashlib
 import json
@@ -27,35 +27,35 @@ from hedgerow.tables.frames import column_of
 
 LONGEST_TEXT = 2_000  # characters of a parameter; a longer text is replaced by its digest
 MOST_PARAMETERS, MOST_TABLES = 1_000, 100
-_NO_PARAMETERS = ("budget", "memory", "n_jobs", "random_state", "verbose")  # none changes the distribution of models
+_NO_PARAMETERS = ("budget", "memory", "n_jobs", "random_state", "verbose")  # do not change the distribution of models
 _KINDS = ("tree", "rule list", "scorecard")
 
 
 @dataclass(frozen=True)
 class AttackSubject:
-    """The learner and the table of an attack. **Private**: a digest of rows confirms guesses at them.
+    """Learner and table of an attack. **Private**: anyone who guesses the rows can confirm the guess by a digest.
 
     Attributes
     ----------
     learner : str
-        The name of the estimator's class, with its module unless it is hedgerow's or scikit-learn's, or of the function
-        that was audited.
+        The name of the estimator's class, or of the audited function. The module is included unless the class belongs
+        to hedgerow or scikit-learn.
     parameters : tuple of (str, str)
-        The parameters by name, as canonical JSON, sorted; without those that only seed, run or show a fit. ε and δ are
-        fields of their own.
+        The parameters by name, as canonical JSON, sorted. Parameters that only affect seeds, processes or output are
+        left out, and so are ε and δ.
     epsilon, delta : Fraction or None
-        The guarantee that a fit claims, for a unit of privacy; None for a learner without one, or with seeded noise.
+        The guarantee that a fit claims for a unit of privacy; None without a guarantee, or if the noise is seeded.
     schema : str or None
         The digest of the schema; None if the estimator has none.
     kind : str or None
         The kind of model: "tree", "rule list" or "scorecard"; None if the learner does not determine it.
     mechanism : str or None
-        The first mechanism of a private fit as canonical JSON, as privacy cards state it; None if answers decide it.
+        The first mechanism of a private fit as canonical JSON, as on privacy cards; None if it depends on the rows.
     rows : int
         The number of rows of the attacked table.
     tables : tuple of str
-        SHA-256 digests of the tables that can be the attacked one; empty if they are not known. A digest is of the
-        canonical values of rows with their labels. It depends neither on the order of rows nor on the types of columns.
+        SHA-256 digests of the tables that the attack may concern; empty if they are unknown. A digest covers the
+        canonical values of the rows and labels. It does not depend on the order of rows or on column types.
     """
 
     learner: str
@@ -71,32 +71,35 @@ class AttackSubject:
     def __post_init__(self) -> None:
         texts = [self.learner, self.mechanism or "", *(part for pair in self.parameters for part in pair)]
         if not all(isinstance(text, str) for text in texts):
-            raise ArgumentError("expected text as names, parameters and mechanism, got something else.")
+            raise ArgumentError("learner, mechanism, and the names and values of parameters must be text.")
         if any(len(text) > LONGEST_TEXT for text in texts) or len(self.parameters) > MOST_PARAMETERS:
-            raise ArgumentError(f"expected parameters of at most {LONGEST_TEXT:,} characters, got longer ones.")
+            limits = f"at most {MOST_PARAMETERS:,} parameters, and texts of at most {LONGEST_TEXT:,} characters"
+            raise ArgumentError(f"the subject of an attack must have {limits}.")
         if list(self.parameters) != sorted(dict(self.parameters).items()):
-            raise ArgumentError("expected parameters sorted by name, each once, got others.")
+            raise ArgumentError("parameters must be sorted by name, without duplicates.")
         if type(self.rows) is not int or self.rows < 0:
-            raise ArgumentError("expected rows as a whole number >= 0, got something else.")
-        if (self.epsilon is None) != (self.delta is None) or self.kind not in (None, *_KINDS):
-            raise ArgumentError("expected epsilon and delta together, and a known kind of model, got others.")
+            raise ArgumentError("rows must be a whole number >= 0.")
+        if (self.epsilon is None) != (self.delta is None):
+            raise ArgumentError("epsilon and delta must both be given, or both be None.")
+        if self.kind not in (None, *_KINDS):
+            raise ArgumentError(f"kind must be None or one of {', '.join(_KINDS)}.")
         if len(self.tables) > MOST_TABLES or not all(map(_is_digest, (*self.tables, self.schema or "0" * 64))):
-            raise ArgumentError("expected SHA-256 digests of tables and schema, got something else.")
+            raise ArgumentError(f"tables must be at most {MOST_TABLES} SHA-256 digests, and schema one or None.")
 
     @classmethod
     def of(
         cls, fit: Any, rows: LabelledRows | None, *, candidates: LabelledRows | None = None, uses_seed: bool = True
     ) -> Self:
-        """Return the facts about an estimator, or a function, and the rows that it is attacked on.
+        """Return the subject of an attack on an estimator or function, fitted on some rows.
 
-        With `candidates`, the attacked table has the rows and none or one of the candidates. An audit that computes
-        chances does not use a seed (`uses_seed` is False).
+        With `candidates`, the attacked table consists of the rows and at most one candidate. Set `uses_seed` to False
+        if the audit computes probabilities, so that a seed of the estimator does not matter.
         """
         size, tables = (0, ()) if rows is None else (len(rows), table_digests(rows, _schema(fit), candidates))
         return cls(**learner_facts(fit, uses_seed=uses_seed), rows=size, tables=tables)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data."""
+        """Return the subject as JSON-ready data."""
         return {
             "learner": self.learner,
             "parameters": dict(self.parameters),
@@ -111,19 +114,19 @@ class AttackSubject:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote; any of Python's errors of values if it is something else."""
-        check_entries(data, [one.name for one in fields(cls)])
-        found: dict[str, Any] = dict(data)
+        """Return the subject that `to_dict` wrote; malformed data may raise any built-in error."""
+        check_entries(data, [field.name for field in fields(cls)])
+        values: dict[str, Any] = dict(data)
         for name in ("epsilon", "delta"):
-            found[name] = None if data[name] is None else parse_amount(data[name])
-        found |= {"parameters": tuple(sorted(data["parameters"].items())), "tables": tuple(data["tables"])}
-        return cls(**found)
+            values[name] = None if data[name] is None else parse_amount(data[name])
+        values |= {"parameters": tuple(sorted(data["parameters"].items())), "tables": tuple(data["tables"])}
+        return cls(**values)
 
 
 def check_entries(data: Mapping[str, Any], names: Collection[str]) -> None:
-    """Check the names of entries before they are used as arguments: Python's errors about these quote them."""
+    """Check names before they become keyword arguments, since Python's errors about unknown arguments quote them."""
     if not data.keys() <= set(names):
-        raise ArgumentError("expected known entries, found another one")
+        raise ArgumentError(f"unknown entry; the known entries are {', '.join(names)}")
 
 
 def _is_digest(text: object) -> bool:
@@ -154,7 +157,7 @@ def learner_facts(fit: Any, *, uses_seed: bool = True) -> dict[str, Any]:
 
 
 def _learner_name(fit: Any) -> str:
-    """Return the name of an estimator's class, with its module if that is another's: it may be a subclass of ours."""
+    """Return the class of an estimator; subclasses of other packages get their module, as they may share our names."""
     if not hasattr(fit, "fit"):
         return str(getattr(fit, "__name__", type(fit).__name__))
     is_known = type(fit).__module__.partition(".")[0] in ("hedgerow", "sklearn")
@@ -172,14 +175,14 @@ def _first_mechanism(plan: Plan) -> str | None:
 
 
 def _parameters(fit: Any) -> tuple[tuple[str, str], ...]:
-    """Return the parameters of an estimator and of its parts; none of what has no `get_params`."""
+    """Return the parameters of an estimator and of its parts; empty if it has no `get_params`."""
     if not callable(getattr(fit, "get_params", None)) or isinstance(fit, type):
         return ()
-    given: Mapping[str, Any] = guarded(fit.get_params, ArgumentError("expected an estimator whose get_params works."))
-    own = {str(name): value for name, value in given.items() if str(name).split("__")[-1] not in _NO_PARAMETERS}
+    values: Mapping[str, Any] = guarded(fit.get_params, ArgumentError("get_params of the estimator failed."))
+    recorded = {str(name): value for name, value in values.items() if str(name).split("__")[-1] not in _NO_PARAMETERS}
     if isinstance(fit, TallyEstimator):
-        own = {name: value for name, value in own.items() if name not in ("epsilon", "delta", "schema")}
-    return tuple(sorted((name[:LONGEST_TEXT], _text(_plain(value))) for name, value in own.items()))
+        recorded = {name: value for name, value in recorded.items() if name not in ("epsilon", "delta", "schema")}
+    return tuple(sorted((name[:LONGEST_TEXT], _text(_plain(value))) for name, value in recorded.items()))
 
 
 def _text(plain: Any) -> str:
@@ -188,7 +191,7 @@ def _text(plain: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as JSON-ready data: 1 and 1.0 are the same; an object is the name of its type."""
+    """Return a parameter as JSON-ready data: 1 and 1.0 become equal, an object becomes the name of its type."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if value is None or isinstance(value, str | bool):
@@ -196,9 +199,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, int | float | Fraction):
         return _plain_number(value)
     if isinstance(value, Mapping):
-        return sorted([[_plain(key), _plain(one)] for key, one in value.items()], key=str)
+        return sorted([[_plain(key), _plain(item)] for key, item in value.items()], key=str)
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return _type_name(value)
 
 
@@ -216,23 +219,23 @@ def _type_name(value: Any) -> str:
 
 
 def table_digests(rows: LabelledRows, schema: Schema | None, candidates: LabelledRows | None = None) -> tuple[str, ...]:
-    """Return the digests of the tables that can be the attacked one; none if they are too many or not comparable.
+    """Return the digests of the tables that the attack may concern; empty if they are too many or not comparable.
 
-    Rows are compared in the columns of the schema, or else in all columns.
+    The digests cover the columns of the schema, or all columns without a schema.
     """
     try:
-        own = row_texts(rows, schema)
-        others = [] if candidates is None else row_texts(candidates, schema)
-    except HedgerowError:  # what a learner takes, an audit of it takes; only the comparison of tables is lost
+        lines = row_texts(rows, schema)
+        candidate_lines = [] if candidates is None else row_texts(candidates, schema)
+    except HedgerowError:  # the audit goes on: a learner may accept columns that have no canonical values
         return ()
-    if len(others) >= MOST_TABLES:
+    if len(candidate_lines) >= MOST_TABLES:
         return ()
-    own.sort()  # once: sorting sorted lines with one more is quick
-    return tuple(dict.fromkeys(_digest([*own, *more]) for more in ([], *([one] for one in others))))
+    lines.sort()  # makes each of the sorts below fast
+    return tuple(dict.fromkeys(_digest([*lines, *more]) for more in ([], *([line] for line in candidate_lines))))
 
 
 def tables_digest(parts: Sequence[LabelledRows], schema: Schema | None) -> str | None:
-    """Return the digest of tables put together; None if a column cannot be compared."""
+    """Return the digest of the concatenated tables; None if a column cannot be compared."""
     try:
         return _digest([line for part in parts for line in row_texts(part, schema)])
     except HedgerowError:
@@ -252,7 +255,7 @@ def _digest(lines: Sequence[str]) -> str:
 
 
 def row_texts(rows: LabelledRows, schema: Schema | None = None) -> list[str]:
-    """Return each row with its label as one line of JSON texts."""
+    """Return each row with its label as a line of JSON values."""
     columns = [_words(column) for column in (*_columns(rows, schema), column_of(rows.labels, "label"))]
     return list(map(",".join, zip(*columns, strict=True)))
 
@@ -267,8 +270,9 @@ def _columns(rows: LabelledRows, schema: Schema | None) -> list[Column]:
 
 
 def _words(column: Column) -> list[str]:
-    """Return the values as JSON: equal for a number and its text, a boolean and 0 or 1, a date and its text."""
-    values, places = guarded(partial(_distinct, column), ArgumentError("expected a column of comparable values."))
+    """Return the values as JSON, equal for a number and its text, a boolean and 0 or 1, and a date and its text."""
+    problem = ArgumentError("the values of a column are not comparable with each other.")
+    values, places = guarded(partial(_distinct, column), problem)
     spell: Callable[[Any], str] = _day if column.holds_dates else _word
     words = [*(spell(value) for value in values), "null"]
     return [words[place] for place in np.where(column.is_missing, len(values), places).tolist()]
@@ -278,8 +282,8 @@ def _distinct(column: Column) -> tuple[list[Any], Array]:
     values: Any = column.values
     if column.is_text:
         values = np.where(column.is_missing, "", column.words()).astype(str)
-    found, places = np.unique(values, return_inverse=True)
-    return found.tolist(), places.reshape(-1)
+    distinct, places = np.unique(values, return_inverse=True)
+    return distinct.tolist(), places.reshape(-1)
 
 
 def _day(value: int) -> str:

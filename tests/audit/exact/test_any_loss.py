@@ -49,7 +49,7 @@ def of_models(found, table, weight):
 
 @pytest.mark.parametrize("factor", [Fraction(1), *FACTORS])
 @pytest.mark.parametrize("examples", SIZES)
-def test_the_risk_is_that_of_all_models_and_of_no_mechanism_with_another_weight(examples, factor):
+def test_risk_equals_enumeration_and_detects_a_wrong_weight(examples, factor):
     is_right = factor == 1
     agreed = []
 
@@ -126,7 +126,7 @@ def rows_of(n, low=0):
 
 @pytest.mark.parametrize("examples", [3, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("learner", LEARNERS, ids=IDS)
-def test_the_best_guess_of_a_candidate_is_right_as_often_as_by_all_models(learner, examples):
+def test_inference_success_equals_enumeration_of_all_models(learner, examples):
     """By the definition: for every model, the candidate with the largest chance times likelihood."""
     found, n = listed(learner), learner.schema.target.n_levels
 
@@ -149,7 +149,7 @@ def test_the_best_guess_of_a_candidate_is_right_as_often_as_by_all_models(learne
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=IDS)
-def test_label_inference_tells_all_levels_apart_in_one_pass(learner, monkeypatch):
+def test_label_inference_of_all_levels_takes_one_pass(learner, monkeypatch):
     """With all levels of a row as candidates; and with two of them, it is the label advantage of the worst one."""
     rows = [((0, 0), 0), ((0, 1), 1), ((1, 0), 2), ((1, 1), 2), ((1, 1), 0)]
     n, found = learner.schema.target.n_levels, listed(learner)
@@ -171,7 +171,7 @@ def test_label_inference_tells_all_levels_apart_in_one_pass(learner, monkeypatch
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=IDS)
-def test_a_tables_mean_loss_is_that_of_all_models(learner):
+def test_expected_loss_equals_enumeration_of_all_models(learner):
     rows = [((0, 0), 0), ((0, 1), 1), ((1, 0), 2), ((1, 1), 2), ((1, 1), 0)]
     found, table = listed(learner), Table(learner.schema, tuple((bins, level, 1) for bins, level in rows))
     result = exact_membership(learner, *as_rows(learner, rows))
@@ -184,10 +184,10 @@ def test_a_tables_mean_loss_is_that_of_all_models(learner):
         assert result.expected_accuracy == pytest.approx(1 - expected)
         assert "accuracy   0." in str(result)
     else:
-        assert f"mean loss  {expected:.4f} expected on the table's rows ({result.loss})" in str(result)
+        assert f"mean loss  {expected:.4f} expected on the training rows" in str(result)
 
 
-def test_candidates_at_a_tiny_epsilon_are_told_apart_by_about_half_of_it():
+def test_advantage_at_a_tiny_epsilon_is_about_half_of_it():
     """Digits are not lost at a small weight: one level against the farthest one, at an even prior."""
     learner = hr.PrivateTreeRegressor(1e-3, schema=NUMBERS, objective="absolute", max_depth=0)
     rows = as_rows(learner, [((0, 0), 2)])
@@ -213,35 +213,35 @@ def test_numbers_beyond_the_bounds_are_at_the_bounds():
         (
             hr.PrivateTreeRegressor(1.0, schema=NUMBERS, release_counts=True, max_depth=1),
             {},
-            "set release_counts=False, and release_means=False of numbers",
+            "release_counts",
         ),
         (
             hr.PrivateTreeRegressor(1.0, schema=NUMBERS, **TREE),
             {},
-            "candidates with the same attributes, or a draw alone",
+            "release_means",
         ),
         (
             hr.PrivateTreeRegressor(
                 1.0, schema=Schema(ATTRIBUTES, Number("y", 0, 40, 30)), release_counts=True, **TREE
             ),
             {"candidates": (np.zeros((30, 2), dtype=int), np.arange(30) * 4 / 3 + 0.5)},
-            "10,000,000 likelihoods of released numbers at most, got 33,285,996,544",
+            "33,285,996,544",
         ),
         (
             hr.PrivateTreeRegressor(1e-6, schema=NUMBERS, release_means=False, max_depth=1),
             {},
-            "use a larger epsilon",
+            "epsilon",
         ),
         (
             hr.PrivateTreeRegressor(
                 1.0, schema=Schema({f"x{i}": Boolean() for i in range(6)}, NUMBERS.label), objective="absolute", **TREE
             ),
             {"candidates": (np.eye(6, dtype=int), [4.0, 36.0] * 3)},
-            "1,000 passes over the table at most, got 3,906",
+            "3,906",
         ),
     ],
 )
-def test_candidates_that_are_too_many_or_too_like_are_refused(learner, arguments, message):
+def test_candidates_beyond_the_limits_raise(learner, arguments, message):
     n = len(learner.schema)
     with pytest.raises(ArgumentError, match=message):
         exact_inference(
@@ -256,7 +256,7 @@ def test_candidates_that_are_too_many_or_too_like_are_refused(learner, arguments
 def test_a_regressor_needs_a_schema_with_a_number(audit):
     more = {"candidates": (np.zeros((1, 2)), [1.0]), "absent": 0.5} if audit is exact_inference else {}
     for schema, y in ((None, [0, 1]), (CLASSES, ["low", "mid"])):
-        with pytest.raises(SchemaError, match="is a label with classes"):
+        with pytest.raises(SchemaError, match="classes"):
             audit(hr.PrivateTreeRegressor(1.0, schema=schema), np.zeros((2, 2)), y, **more)
 
 
@@ -282,7 +282,7 @@ WITH_NUMBERS = [
 
 
 @pytest.mark.parametrize("learner", WITH_NUMBERS, ids=["tree", "list", "counts"])
-def test_noisy_sums_of_a_leaf_compose_with_the_draw_as_the_whole_release_does(learner):
+def test_noisy_leaf_sums_compose_with_the_draw(learner):
     """By the definition: all models, each with the noisy numbers of the row's leaf on a grid, for each level."""
     rows = [((0, 0), 0), ((0, 1), 1), ((1, 0), 1), ((1, 1), 0), ((1, 1), 1)]
     n, found, bins = learner.schema.target.n_levels, listed(learner), (1, 1)
@@ -310,7 +310,7 @@ def test_noisy_sums_of_a_leaf_compose_with_the_draw_as_the_whole_release_does(le
         assert result.success == pytest.approx(np.max(likelihoods, axis=0).sum(), rel=1e-9)
 
 
-def test_means_tell_levels_apart_that_the_draw_does_not():
+def test_released_means_distinguish_more_levels_than_the_draw():
     """A release of both is no safer than one of the draw alone with the same share of epsilon."""
     rows = as_rows(WITH_NUMBERS[0], [((0, 0), 0), ((1, 1), 4)])
     both = exact_membership(hr.PrivateTreeRegressor(10.0, schema=NUMBERS, **TREE), *rows)
@@ -321,8 +321,8 @@ def test_means_tell_levels_apart_that_the_draw_does_not():
     assert both.realised_loss == pytest.approx(alone.realised_loss + 1)
 
 
-def test_outcomes_beyond_memory_are_refused(monkeypatch):
+def test_too_many_outcomes_raise(monkeypatch):
     monkeypatch.setattr(outcomes, "_MOST_OUTCOMES", 49)
     learner = hr.PrivateTreeRegressor(1.0, schema=NUMBERS, **TREE)
-    with pytest.raises(ArgumentError, match="49 outcomes of all rows at most, got 50; release labels or numbers alone"):
+    with pytest.raises(ArgumentError, match=r"50 outcomes .* 49"):
         exact_membership(learner, *as_rows(learner, [((0, 0), 0), ((1, 1), 4)]))

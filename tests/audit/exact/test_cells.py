@@ -10,7 +10,7 @@ from hedgerow.schema import Boolean, Label, Schema
 SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
 
 
-def test_rows_are_counted_and_those_of_others_have_none():
+def test_only_rows_of_the_table_are_counted():
     X, y = np.array([[0, 1], [0, 1], [1, 1]]), np.array([0, 1, 1])
     cells = Cells.of(LabelledRows.of(X, y), LabelledRows.of(np.array([[1, 0], [0, 1]]), np.array([1, 0])), SCHEMA)
     bins, counts = cells.tally.bins_and_counts()
@@ -25,7 +25,7 @@ def test_rows_are_counted_and_those_of_others_have_none():
     assert cells.tally.distance(hr.Tally.count(X, y, SCHEMA)) == 0
 
 
-def test_a_table_without_others_is_its_tally():
+def test_cells_without_other_rows_equal_the_tally():
     X, y = np.array([[0, 1], [0, 1], [1, 1]]), np.array([0, 1, 1])
     cells = Cells.of(LabelledRows.of(X, y), None, SCHEMA)
     assert cells.tally.distance(hr.Tally.count(X, y, SCHEMA)) == 0

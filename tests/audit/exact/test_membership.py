@@ -49,7 +49,7 @@ def without(frame, labels, row):
     ],
     ids=["tree", "list", "drawn size", "two literals", "counts", "mixed"],
 )
-def test_a_row_that_leaves_is_the_same_row_that_joins(estimator):
+def test_leaving_and_joining_rows_have_the_same_risk(estimator):
     """From the table with the row, and from the table without it: the same risk, by another pass."""
     frame, labels = people(40)
     found = exact_membership(estimator, frame, labels)
@@ -64,7 +64,7 @@ def test_a_row_that_leaves_is_the_same_row_that_joins(estimator):
     assert found.draw_bound < found.advantage_bound
 
 
-def test_the_theorem_holds_by_hand():
+def test_the_risk_of_a_small_table_by_hand():
     """One boolean, depth 0: two labels with odds e^(-w) for each error; docs/attacks.md has the formulas."""
     X, y = np.array([[0], [1], [1]]), np.array([1, 0, 0])
     found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
@@ -79,7 +79,7 @@ def test_the_theorem_holds_by_hand():
     assert found.expected_accuracy == pytest.approx(1 - np.mean([1 / (1 + np.exp(-w)), *2 * [1 / (1 + np.exp(w))]]))
 
 
-def test_an_even_coin_reaches_the_bound_of_a_draw():
+def test_an_error_probability_of_one_half_reaches_the_draw_bound():
     """tanh(w/4) is reached where the row moves a chance from 1/2 + t to 1/2 - t."""
     X, y = np.zeros((1, 1)), np.array([1])
     found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
@@ -102,7 +102,7 @@ def most_told_apart(w, counts):
 
 @pytest.mark.parametrize("w", [1e-3, 0.2, 1.0, 2.4, 8.0])
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.9, 1.0, 1.5, 3.0])
-def test_the_bound_of_a_draw_with_counts_is_the_largest_there_is(w, share):
+def test_the_draw_bound_with_counts_is_tight(w, share):
     X, y = np.array([[0], [1], [1]]), np.array([1, 0, 0])
     found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
     found = replace(found, weight=w, epsilon_of_counts=share * w)
@@ -111,7 +111,7 @@ def test_the_bound_of_a_draw_with_counts_is_the_largest_there_is(w, share):
     assert searched == pytest.approx(found.draw_bound, rel=1e-6)
 
 
-def test_counts_add_nothing_to_the_bound_of_a_draw_with_four_times_their_share():
+def test_counts_with_a_small_share_do_not_raise_the_draw_bound():
     """w = 2.4 and .6 for counts: .537, and not .672, which is the union bound."""
     assert f"{most_told_apart(2.4, 0.6):.3f}" == f"{np.tanh(0.6):.3f}" == "0.537"
     assert f"{1 - (1 - np.tanh(0.6)) * (1 - np.tanh(0.3)):.3f}" == "0.672"
@@ -119,7 +119,7 @@ def test_counts_add_nothing_to_the_bound_of_a_draw_with_four_times_their_share()
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1, 50, 120, 450])
 @pytest.mark.parametrize("n", [0, 1, 2, 30])
-def test_rows_that_hardly_matter_and_large_epsilons_lose_nothing(epsilon, n):
+def test_extreme_risks_keep_their_precision(epsilon, n):
     """By hand: no tests, n rows of the label 0, and one of the label 1, which may hardly ever be drawn."""
     X, y = np.zeros((n + 1, 1)), np.array([0] * n + [1])
     found = exact_membership(hr.PrivateTreeClassifier(epsilon, release_counts=False, max_depth=0), X, y)
@@ -133,7 +133,7 @@ def test_rows_that_hardly_matter_and_large_epsilons_lose_nothing(epsilon, n):
     assert w / 2 <= max(ratios) <= w
 
 
-def test_a_table_without_rows_says_what_the_first_one_risks():
+def test_an_empty_table_has_the_risk_of_the_first_row():
     frame, labels = people(3)
     found = exact_membership(TREE, frame[:0], labels[:0], others=(frame, labels))
     np.testing.assert_allclose(found.error_probability, 0.5)
@@ -143,7 +143,7 @@ def test_a_table_without_rows_says_what_the_first_one_risks():
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("draws", [200, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_the_best_attack_on_real_draws_gains_that_much(draws):
+def test_the_best_attack_on_real_draws_reaches_the_advantage(draws):
     """Seeded. The attack is the likelihood ratio: whether the model errs on the row."""
     frame, labels = people(6, seed=3)
     estimator = hr.PrivateTreeClassifier(epsilon=3.0, release_counts=False, max_depth=1, schema=SCHEMA)
@@ -167,7 +167,7 @@ def test_the_best_attack_on_real_draws_gains_that_much(draws):
     assert found.advantage[row] > 0.2
 
 
-def test_frames_arrays_and_rows_that_repeat_agree():
+def test_frames_arrays_and_repeated_rows_have_the_same_risk():
     frame, labels = people(60)
     found = exact_membership(TREE, frame, labels)
     np.testing.assert_array_equal(found.advantage, exact_membership(TREE, pl.from_pandas(frame), labels).advantage)
@@ -183,7 +183,7 @@ def test_booleans_need_no_schema():
     assert 0 < found.expected_accuracy < 1
 
 
-def test_the_options_at_the_root_have_their_chances():
+def test_first_options_match_enumeration():
     frame, labels = people(40)
     first = exact_membership(TREE, frame, labels).first_options
     assert first.sum() == pytest.approx(1)
@@ -206,7 +206,7 @@ def test_mean_uses_count_the_tests_of_a_tree():
     assert deeper.index[0] == "smoker"
 
 
-def test_what_is_shown_by_row_and_by_group():
+def test_worst_rows_and_groups_are_sorted_by_advantage():
     frame, labels = people(80)
     found = exact_membership(TREE, frame, labels)
     worst = found.worst(3)
@@ -222,7 +222,7 @@ def test_what_is_shown_by_row_and_by_group():
     assert "A function of the rows: for the curator's eyes only, not for release." in str(found)
 
 
-def test_its_repr_tells_the_number_of_rows_only_and_no_budget_is_charged():
+def test_the_repr_has_only_the_number_of_rows_and_no_budget_is_charged():
     frame, labels = people(30)
     budget = hr.Budget(1)
     found = exact_membership(
@@ -232,7 +232,7 @@ def test_its_repr_tells_the_number_of_rows_only_and_no_budget_is_charged():
     assert budget.remaining == Fraction(1)
 
 
-def test_no_chance_is_in_the_repr_of_what_a_draw_would_do():
+def test_reprs_of_private_distributions_have_no_numbers():
     draw = draw_probabilities(specification_of(TREE), hr.Tally.count(*people(30), SCHEMA))
     for private in (draw, draw.chances):
         assert re.fullmatch("<.* object at .*>", repr(private))
@@ -241,15 +241,15 @@ def test_no_chance_is_in_the_repr_of_what_a_draw_would_do():
 @pytest.mark.parametrize(
     ("estimator", "kind", "message"),
     [
-        (hr.GreedyRuleListClassifier(schema=SCHEMA), TypeError, "got GreedyRuleListClassifier: only a draw"),
-        (hr.PrivateScorecardClassifier(1.0, schema=SCHEMA), TypeError, "got PrivateScorecardClassifier: only a draw"),
-        (hr.PrivateTreeClassifier(1.0, schema="from-data"), ValueError, "expected a public schema, got 'from-data'"),
+        (hr.GreedyRuleListClassifier(schema=SCHEMA), TypeError, "GreedyRuleListClassifier"),
+        (hr.PrivateScorecardClassifier(1.0, schema=SCHEMA), TypeError, "PrivateScorecardClassifier"),
+        (hr.PrivateTreeClassifier(1.0, schema="from-data"), ValueError, "'from-data'"),
         (
             hr.PrivateTreeClassifier(
                 1.0, schema=hr.Schema(SCHEMA.attributes, SCHEMA.label, no_guarantee="taken from the rows")
             ),
             ValueError,
-            "expected a public schema, got one that voids the guarantee",
+            "voids the guarantee",
         ),
         (hr.PrivateTreeClassifier(600, max_depth=1, schema=SCHEMA), ValueError, "weight of the draw is at most 500"),
         (
@@ -257,7 +257,7 @@ def test_no_chance_is_in_the_repr_of_what_a_draw_would_do():
                 1.0, max_depth=1, schema=hr.Schema(SCHEMA.attributes, SCHEMA.label, unit=hr.Unit("who", 1))
             ),
             ValueError,
-            "expected a schema without a unit: a fit draws some rows",
+            "unit",
         ),
         (
             hr.PrivateTreeClassifier(1.0, search="greedy", schema=SCHEMA),
@@ -273,42 +273,40 @@ def test_no_chance_is_in_the_repr_of_what_a_draw_would_do():
         (hr.PrivateTreeClassifier(1.0, max_depth=-1, schema=SCHEMA), ValueError, "max_depth must be"),
     ],
 )
-def test_what_has_no_exact_chances_is_refused(estimator, kind, message):
+def test_estimators_without_exact_risk_raise(estimator, kind, message):
     with pytest.raises(kind, match=message):
         exact_membership(estimator, *people(10))
 
 
-def test_a_draw_of_too_many_chances_is_refused():
+def test_a_draw_with_too_many_probabilities_raises():
     """A fit may search what an audit cannot hold: 50 values of a leaf, times boxes, times bins."""
     numbers = {name: hr.Integer(0, 99, tuple(range(99))) for name in "abc"}
     wide = hr.Schema(numbers, hr.Label("y", tuple(range(10))))
     learner = hr.PrivateTreeClassifier(1.0, max_depth=3, objective="brier", search="exact", schema=wide)
     learner.search_cost(wide)
-    with pytest.raises(
-        hr.errors.SearchTooLargeError, match="at most 100,000,000 chances are held at once, got 588,060"
-    ):
+    with pytest.raises(hr.errors.SearchTooLargeError, match="588,060"):
         exact_membership(learner, np.zeros((2, 3)), [0, 1])
 
 
-def test_bad_rows_and_arguments_get_one_error():
+def test_invalid_rows_and_arguments_raise():
     frame, labels = people(10)
     found = exact_membership(TREE, frame, labels)
-    with pytest.raises(ValueError, match="expected as many labels in y as rows in X"):
+    with pytest.raises(ValueError, match="labels"):
         exact_membership(TREE, frame, labels[:-1])
     with pytest.raises(ValueError, match="column 'age'"):
         exact_membership(TREE, frame.assign(age=200), labels)
-    with pytest.raises(TypeError, match="others must be a pair of rows and labels"):
+    with pytest.raises(TypeError, match="others"):
         exact_membership(TREE, frame, labels, others=frame)
-    with pytest.raises(ValueError, match="expected one row or more"):
+    with pytest.raises(ValueError, match="at least one row"):
         exact_membership(TREE, frame[:0], labels[:0])
-    with pytest.raises(ValueError, match="expected a row from 0 to 9, got 10"):
+    with pytest.raises(ValueError, match=r"row .* got 10"):
         found.trade_off(10)
     for row in (-1, 1.5, "first", None, True):
-        with pytest.raises(ValueError, match="row must be a whole number >= 0"):
+        with pytest.raises(ValueError, match="row"):
             found.trade_off(row)
-    with pytest.raises(ValueError, match="n must be a whole number >= 1"):
+    with pytest.raises(ValueError, match="^n "):
         found.worst(0)
-    with pytest.raises(ValueError, match="expected as many groups as rows"):
+    with pytest.raises(ValueError, match="groups"):
         found.by_group(["a"] * 9)
-    with pytest.raises(ValueError, match="column 'groups': some groups are missing"):
+    with pytest.raises(ValueError, match="groups"):
         found.by_group(["a", None] * 5)

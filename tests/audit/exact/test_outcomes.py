@@ -42,7 +42,7 @@ def index(schema, world, label):
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
-def test_the_distance_is_that_of_all_models(examples, objective):
+def test_the_advantage_equals_enumeration_of_all_models(examples, objective):
     """From the table with the row, and from the one without it; by the file or by all that the model says."""
 
     @settings(max_examples=examples)
@@ -70,7 +70,7 @@ def test_the_distance_is_that_of_all_models(examples, objective):
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
-def test_labels_are_told_apart_as_by_all_models(examples, objective):
+def test_label_advantage_equals_enumeration_of_all_models(examples, objective):
     @settings(max_examples=examples)
     @given(models(100, objective), st.data(), st.sampled_from(WEIGHTS))
     def same(found, data, weight):
@@ -89,7 +89,7 @@ def test_labels_are_told_apart_as_by_all_models(examples, objective):
 
 @pytest.mark.parametrize("counts_epsilon", [Fraction(1, 5), Fraction(1), Fraction(4)])
 @pytest.mark.parametrize("examples", SIZES)
-def test_a_noisy_count_composes_as_its_whole_distribution_does(examples, counts_epsilon):
+def test_a_noisy_count_composes_like_its_full_distribution(examples, counts_epsilon):
     """One bit of discrete Laplace noise is a sufficient statistic: nothing is lost by it."""
 
     @settings(max_examples=examples)
@@ -127,7 +127,7 @@ def exact_noise(p, values, far=120):
 
 @pytest.mark.parametrize("p", [Fraction(3, 4), Fraction(1, 7)])
 @pytest.mark.parametrize("values", [[0, 3], [2, 0], [1, 1], [0, 4, 1, 4], [5, 0, 2]])
-def test_noisy_numbers_fall_into_classes_of_equal_likelihood_ratios(values, p):
+def test_outcomes_of_noisy_numbers_merge_by_likelihood_ratio(values, p):
     """The whole distribution in fractions, summed where all ratios of the values are the same."""
     sums = {}
     for chances_of in exact_noise(p, values):
@@ -140,7 +140,7 @@ def test_noisy_numbers_fall_into_classes_of_equal_likelihood_ratios(values, p):
 
 
 @pytest.mark.parametrize(("one", "other"), [(3, 1), (0, 4), (4, 4), (2, 3)])
-def test_the_ratios_of_two_sums_are_those_of_the_pair(one, other):
+def test_ratios_of_two_sums_match_the_joint_distribution(one, other):
     """For two levels, and for a row that is not there: the distance of the pairs on the whole grid, in fractions."""
     p, sums = Fraction(1, 3), [[level, 4 - level] for level in range(5)]
     step = np.log(3)

@@ -14,7 +14,7 @@ WEIGHTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, 
 )
 
 
-def test_a_coin_has_two_straight_parts():
+def test_the_curve_of_a_coin_has_two_linear_parts():
     curve = TradeOff.of(np.array([0.3, 0.7]), np.array([0.2, 0.8]))
     np.testing.assert_allclose([curve.fpr, curve.tpr], [[0, 0.2, 1], [0, 0.3, 1]])
     assert [curve.tpr_at(0.1), curve.tpr_at(0.2), curve.tpr_at(0.6)] == pytest.approx([0.15, 0.3, 0.65])
@@ -32,7 +32,7 @@ def test_randomised_response_is_on_the_line_of_its_epsilon():
 
 @settings(max_examples=4 * settings.default.max_examples)
 @given(WEIGHTS)
-def test_no_test_is_better(pairs):
+def test_no_test_beats_the_curve(pairs):
     one, other = (np.array(column, dtype=float) / sum(column) for column in zip(*pairs, strict=True))
     curve = TradeOff.of(one, other)
     assert (curve.fpr[0], curve.tpr[-1], curve.fpr[-1]) == (0, 1, 1)
@@ -42,19 +42,19 @@ def test_no_test_is_better(pairs):
     assert curve.advantage == pytest.approx(np.abs(one - other).sum() / 2)
 
 
-def test_outcomes_that_one_side_alone_has_are_told_at_no_cost():
+def test_outcomes_of_one_distribution_alone_have_no_false_positives():
     curve = TradeOff.of(np.array([0.4, 0.6, 0]), np.array([0, 0.5, 0.5]))
     assert curve.tpr_at(0) == pytest.approx(0.4)
     assert curve.tpr_at(0.5) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan"), "0.1", None, True])
-def test_a_rate_is_between_0_and_1(rate):
-    with pytest.raises(ValueError, match="fpr must be between 0 and 1"):
+def test_a_false_positive_rate_outside_0_and_1_raises(rate):
+    with pytest.raises(ValueError, match="fpr"):
         TradeOff.of(np.ones(1), np.ones(1)).tpr_at(rate)
 
 
-def test_its_repr_tells_no_number_but_its_size():
+def test_the_repr_has_only_the_number_of_corners():
     assert repr(TradeOff.of(np.array([0.3, 0.7]), np.array([0.2, 0.8]))) == (
-        "<TradeOff of 3 corners; private where its distributions are>"
+        "<TradeOff of 3 corners; private if its distributions are>"
     )

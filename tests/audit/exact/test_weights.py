@@ -20,7 +20,7 @@ def distance(one, other):
 
 
 @given(WEIGHED.filter(bool))
-def test_the_risk_of_a_weighted_row_is_that_of_all_models(rows):
+def test_the_risk_of_a_weighted_row_equals_enumeration(rows):
     table, weight = table_of(rows), weight_of_a_row(max_depth=1)
     found = exact_membership(LEARNER, table, table.y)
     whole = by_definition(rows, weight)
@@ -34,7 +34,7 @@ def test_the_risk_of_a_weighted_row_is_that_of_all_models(rows):
 
 
 @given(WEIGHED, st.sampled_from(KINDS), st.integers(0, STEPS))
-def test_rows_that_join_and_labels_that_are_inferred(rows, row, steps):
+def test_risk_and_inference_of_weighted_outside_rows(rows, row, steps):
     weight, flipped = weight_of_a_row(max_depth=1), (*row[:2], not row[2])
     table, more = table_of(rows), table_of([(row, steps)])
     joined = by_definition([*rows, (row, steps)], weight)
@@ -48,12 +48,12 @@ def test_rows_that_join_and_labels_that_are_inferred(rows, row, steps):
     )
 
 
-def test_means_and_very_large_weights_are_refused():
+def test_means_of_weighted_rows_and_large_weights_raise():
     table = table_of([(row, 2) for row in KINDS])
     number = replace(TINY, label=hr.Number("z", 0, 1, levels=2))
     learner = hr.PrivateTreeRegressor(1, schema=number, max_depth=1)
-    with pytest.raises(ArgumentError, match="expected release_means=False where rows have weights"):
+    with pytest.raises(ArgumentError, match="release_means"):
         exact_membership(learner, table, table.y.astype(float))
     assert exact_membership(learner.set_params(release_means=False), table, table.y.astype(float)).advantage.max() < 1
-    with pytest.raises(ArgumentError, match="the weight must be 500 at most, got 999"):
+    with pytest.raises(ArgumentError, match=r"500.* got 999"):
         exact_membership(hr.PrivateTreeClassifier(1000, schema=TINY, max_depth=1), table, table.y)

@@ -1,1 +1,1 @@
-"""Exact audit: the disclosure about each row by an exact draw, computed and not estimated."""
+"""Exact audits of models drawn as a whole: risks are computed and not estimated."""

@@ -1,4 +1,4 @@
-"""Exact membership risk of a draw: the most powerful attack on each row, and trade-off curves, without shadow fits."""
+"""Exact membership risk of a draw: the success of the best attack on each row, computed without shadow models."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -34,20 +34,20 @@ from hedgerow.text.axes import Axes
 from hedgerow.text.messages import describe_argument
 
 Drawn = PrivateTreeClassifier | PrivateRuleListClassifier | PrivateTreeRegressor | PrivateRuleListRegressor
-"""The estimators whose model is drawn from all."""
+"""Estimators that draw their model from all models of the search space."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TradeOff:
-    """The ROC curve of the best test between two known distributions over finitely many outcomes (Neyman and Pearson).
+    """ROC curve of the most powerful test between two discrete distributions (Neyman and Pearson).
 
-    **Private** where the distributions are.
+    **Private** if the distributions are.
 
     Attributes
     ----------
     fpr, tpr : ndarray of shape (n_points,)
-        The corners of the curve, from (0, 0) to (1, 1): it is straight between them. True positives are outcomes taken
-        as those of the first distribution that are its own.
+        The corners of the curve, from (0, 0) to (1, 1), which is linear between them. The first distribution is the
+        positive class.
 
     References
     ----------
@@ -65,62 +65,63 @@ class TradeOff:
     tpr: Floats
 
     @classmethod
-    def of(cls, one: Floats, other: Floats) -> Self:
-        """Return the curve of two distributions, as chances of the same outcomes, each of shape ``(n_outcomes,)``."""
-        kept = (one > 0) | (other > 0)
-        one, other = one[kept], other[kept]
+    def of(cls, positive: Floats, negative: Floats) -> Self:
+        """Return the curve of two distributions over the same outcomes, each of shape ``(n_outcomes,)``."""
+        possible = (positive > 0) | (negative > 0)
+        positive, negative = positive[possible], negative[possible]
         with np.errstate(divide="ignore"):
-            order = np.argsort(-(np.log(one) - np.log(other)), kind="stable")
-        tpr, fpr = (np.minimum(np.cumsum([0.0, *chances[order]]), 1.0) for chances in (one, other))
+            order = np.argsort(-(np.log(positive) - np.log(negative)), kind="stable")
+        tpr, fpr = (np.minimum(np.cumsum([0.0, *chances[order]]), 1.0) for chances in (positive, negative))
         tpr[-1] = fpr[-1] = 1.0
         return cls(fpr, tpr)
 
     @property
     def advantage(self) -> float:
-        """The largest difference of true and false positive rate, which is the total variation."""
+        """The largest difference between true and false positive rate: the total variation distance."""
         return float((self.tpr - self.fpr).max())
 
     def tpr_at(self, fpr: float) -> float:
         """Return the true positive rate of the best test with this false positive rate, from 0 to 1."""
         if isinstance(fpr, bool) or not isinstance(fpr, Real) or not 0 <= fpr <= 1:
             raise ArgumentError(f"fpr must be between 0 and 1, got {describe_argument(fpr)}.")
-        # where the curve rises at once, the upper of two corners counts
+        # At a vertical step of the curve, the upper corner counts.
         corners = np.flatnonzero(np.append(np.diff(self.fpr) > 0, True))
         return float(np.interp(fpr, self.fpr[corners], self.tpr[corners]))
 
     def __repr__(self) -> str:
-        return f"<TradeOff of {len(self.fpr)} corners; private where its distributions are>"
+        return f"<TradeOff of {len(self.fpr)} corners; private if its distributions are>"
 
 
 def exact_membership(estimator: Drawn, X: Any, y: Any, *, others: tuple[Any, Any] | None = None) -> "ExactMembership":
-    """Compute what the best membership inference attack on one private fit gains, for every row of a table.
+    """Compute the success of the best membership inference attack on a private fit, for every row of a table.
 
-    The attacker knows the learner, all its parameters, the schema, and **all other rows**, sees the released model, and
-    decides whether the row was in the table. A draw has a normaliser, so the likelihood ratio of every model is known
-    (docs/attacks.md has the theorem): nothing is sampled, no model is fitted, and no attack on this one release does
-    better that has nothing else, such as the time that a fit took. Neighbouring tables differ by one row.
+    The attacker knows the learner, its parameters, the schema and **all other rows**, sees the released model, and
+    decides whether the row was in the table. The normaliser of a draw is known, and so is the likelihood ratio of every
+    model (docs/attacks.md has the theorem). Nothing is sampled, and no model is fitted. No attack that sees only this
+    release succeeds more often; an attack that also observes something else, such as the duration of the fit, is not
+    covered. Neighbouring tables differ by one row.
 
-    **The result is private**: an exact function of the rows, for the curator's eyes only. Nothing is charged, and
-    nothing is released.
+    **The result is private**: an exact function of the rows, for the curator's eyes only. Nothing is released, so no
+    budget is charged.
 
     Parameters
     ----------
     estimator : PrivateTreeClassifier, PrivateRuleListClassifier, PrivateTreeRegressor or PrivateRuleListRegressor
-        The plan, with any objective and any costs: an unfitted estimator whose model is drawn as a whole
-        (``search="exact"``, or "auto" where it chooses so). `random_state` and `budget` are not used.
+        An unfitted estimator whose model is drawn as a whole: ``search="exact"``, or "auto" if it selects this search.
+        All objectives and costs are supported. `random_state` and `budget` are not used.
     X, y : frame or array of shape (n_rows, n_attributes), and series or array of shape (n_rows,)
-        The rows of the table, and their labels, or numbers.
+        The rows of the table, and their labels or numbers.
     others : tuple of X and y, optional
-        Rows that are not in the table, whose risk in joining it is computed too: they come after the table's.
+        Rows outside of the table. Their risk in joining it is computed too, and follows the risks of the table's rows.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, a value does not fit the schema, the search is greedy, in several blocks or too
-        large, there are too many outcomes, the schema is taken from the data, or it has a unit of privacy, or a weight
-        and means are released.
+        If a parameter is out of range; a value does not fit the schema; the search is greedy, uses several blocks or is
+        too large; there are too many outcomes; the schema is taken from the data or has a unit of privacy; or it has a
+        weight and means are released.
     TypeError
-        If the estimator is of another kind.
+        If the estimator is not one of those listed.
 
     References
     ----------
@@ -132,33 +133,33 @@ def exact_membership(estimator: Drawn, X: Any, y: Any, *, others: tuple[Any, Any
     >>> import hedgerow as hr
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 25)
     >>> y = X[:, 0] ^ (np.arange(100) == 7)  # one row has the other label
-    >>> found = exact_membership(hr.PrivateTreeClassifier(epsilon=0.05, max_depth=1), X, y)
-    >>> found.error_probability[[0, 7]].round(3), found.advantage[[0, 7]].round(4)  # never above tanh(ε/4) = .0125
+    >>> risk = exact_membership(hr.PrivateTreeClassifier(epsilon=0.05, max_depth=1), X, y)
+    >>> risk.error_probability[[0, 7]].round(3), risk.advantage[[0, 7]].round(4)  # never above tanh(ε/4) = .0125
     (array([0.197, 0.805]), array([0.0078, 0.008 ]))
     """
     learner = drawn_learner(estimator)
     cells = cells_of(learner, X, y, None if others is None else LabelledRows.of_pair("others", others))
     rows = LabelledRows.of(X, y)
-    found = _measured(estimator, draw_probabilities(learner, cells.tally), cells)
+    risk = _measured(estimator, draw_probabilities(learner, cells.tally), cells)
     order = order_digest(rows, learner.schema if isinstance(learner.schema, Schema) else None)
-    return replace(found, subject=AttackSubject.of(estimator, rows, uses_seed=False), order=order)
+    return replace(risk, subject=AttackSubject.of(estimator, rows, uses_seed=False), order=order)
 
 
 def drawn_learner(estimator: object) -> SearchSpecification:
-    """Return the learner of an estimator that may draw its model from all; TypeError for another estimator."""
+    """Return the learner of an estimator that may draw its model from all models; TypeError for other estimators."""
     learner = specification_of(estimator) if isinstance(estimator, TallyEstimator | Specification) else None
     if isinstance(learner, SearchSpecification):
         return learner
-    problem = f"expected a private tree or rule list, got {type(estimator).__name__}"
-    raise ArgumentTypeError(f"{problem}: only a draw from all models has an exact likelihood ratio.")
+    problem = f"estimator must be a private tree or rule list, got {type(estimator).__name__}"
+    raise ArgumentTypeError(f"{problem}; exact likelihood ratios are known only for draws from all models.")
 
 
 def cells_of(learner: SearchSpecification, X: Any, y: Any, others: LabelledRows | None) -> Cells:
-    """Encode rows and others by the learner's schema, which has to be public."""
+    """Encode the table and other rows by the learner's schema, which must be public."""
     rows = LabelledRows.of(X, y)
     learner.check_public()
     if not len(rows) + (0 if others is None else len(others)):
-        raise ArgumentError("expected one row or more, in the table or in others, got none.")
+        raise ArgumentError("expected at least one row in X or in the additional rows, got none.")
     return Cells.of(rows, others, _declared_schema(learner, rows))
 
 
@@ -168,9 +169,9 @@ def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells) -> "Exact
     outcomes = DrawOutcomes.of(draw, cells.patterns, levels, is_member, cells.steps)
     is_wrong = np.array(draw.loss.labels) != levels[:, None]
     inside, outside = outcomes.membership(levels)
-    now = np.exp(outcomes.inside(levels))[is_member]
-    right = float((now * ~is_wrong[is_member]).sum(axis=1).mean()) if cells.n_members else nan
-    lost = now * draw.loss.by_value.T[levels[is_member]] / draw.loss.steps
+    values = np.exp(outcomes.inside(levels))[is_member]
+    accuracy = float((values * ~is_wrong[is_member]).sum(axis=1).mean()) if cells.n_members else nan
+    losses = values * draw.loss.by_value.T[levels[is_member]] / draw.loss.steps
     options = ["none", *(" and ".join(map(str, option)) for option in draw.options)]
     first = pd.Series(draw.chances.first, options, name="chance")
     uses = pd.Series(draw.chances.uses, options[1:], name="uses")
@@ -181,25 +182,26 @@ def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells) -> "Exact
         epsilon_of_counts=float(draw.counts_epsilon),
         loss=draw.score,
         error_probability=(np.exp(outcomes.without) * is_wrong).sum(axis=1),
-        advantage=np.abs(inside - outside).sum(axis=1) / 2,  # the total variation
+        advantage=np.abs(inside - outside).sum(axis=1) / 2,  # the total variation distance
         realised_loss=outcomes.largest_ratio(levels),
         label_advantage=np.max([outcomes.label_distance(levels, other) for other in range(target.n_levels)], axis=0),
         inside=inside,
         outside=outside,
-        expected_accuracy=right if target.as_number is None else nan,
-        expected_loss=float(lost.sum(axis=1).mean()) if cells.n_members else nan,
+        expected_accuracy=accuracy if target.as_number is None else nan,
+        expected_loss=float(losses.sum(axis=1).mean()) if cells.n_members else nan,
         first_options=first.sort_values(ascending=False, kind="stable"),
         mean_uses=uses.sort_values(ascending=False, kind="stable"),
     )
 
 
 def whole_weight(draw: DrawProbabilities, schema: Schema) -> float:
-    """Return the weight of a loss of 1 of a row of the largest weight, if rows have weights."""
+    """Return the draw's weight for a loss of 1; if rows have weights, for a row with the largest weight."""
     if schema.weight is not None and draw.counts_epsilon:
-        raise ArgumentError("expected release_means=False where rows have weights, got True.")
+        raise ArgumentError("release_means=True is not supported if rows have weights; set release_means=False.")
     weight = float(draw.weight) * schema.steps
     if weight > MOST_WEIGHT:
-        raise ArgumentError(f"the weight must be {MOST_WEIGHT} at most, got {weight:.6g}; use a smaller epsilon.")
+        problem = f"the weight of the draw must be at most {MOST_WEIGHT} for exact risks, got {weight:.6g}"
+        raise ArgumentError(f"{problem}; use a smaller epsilon.")
     return weight
 
 
@@ -207,54 +209,58 @@ def _declared_schema(learner: SearchSpecification, rows: LabelledRows) -> Schema
     schema = learner.schema
     if isinstance(schema, Schema) and schema.unit is not None:
         raise ArgumentError(
-            "expected a schema without a unit: a fit draws some rows of each unit at random, and here all rows count. "
-            "Keep max_rows rows of each, divide epsilon by max_rows, and leave out the unit: "
+            "schemas with a unit of privacy are not supported: a fit samples rows of each unit, and this audit uses "
+            "all rows. Keep max_rows rows of each unit, divide epsilon by max_rows, and remove the unit: "
             "dataclasses.replace(schema, unit=None)."
         )
     if schema is None:
         schema = boolean_schema(rows.table.column_names, rows.labels)
         check_learnable(learner, schema)
     if not isinstance(schema, Schema) or schema.no_guarantee:
-        got = "one that voids the guarantee" if isinstance(schema, Schema) else "'from-data'"
-        problem = f"expected a public schema, got {got}: a domain taken from the rows discloses"
-        raise ArgumentError(f"{problem} more of them than this audit measures; declare a schema.")
+        origin = "a schema that voids the guarantee" if isinstance(schema, Schema) else "'from-data'"
+        problem = f"expected a public schema, got {origin}; bounds and values taken from the rows disclose more"
+        raise ArgumentError(f"{problem} than this audit measures. Declare a schema.")
     return schema
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactMembership(AttackResult):
-    """The exact membership risk of one private draw for each row. **Private**: a function of the rows.
+    """Exact membership risk of each row in a private draw. **Private**: a function of the rows.
 
-    Arrays have the shape ``(n_rows,)``, the table's rows first, then the others. Rounding changes chances by about the
-    number of rows times the weight times 2⁻⁵⁰ of themselves, and an advantage by about 2⁻⁵⁰ more.
+    Arrays have the shape ``(n_rows,)``: the table's rows, then the additional rows. The relative rounding error of
+    probabilities is about the number of rows times the weight times 2⁻⁵⁰; the rounding error of an advantage is about
+    2⁻⁵⁰ larger.
 
     Attributes
     ----------
     learner, loss : str
-        The estimator, with its parameters; the objective, and what a loss of 1 is.
+        The estimator with its parameters; the objective, with the meaning of a loss of 1.
     epsilon : float
-        The privacy loss of the whole model, which bounds what every row risks. What cut points that were learned from
-        the same rows cost is not in it, nor in any number here: the schema is taken as given.
+        The privacy loss of the whole model, which bounds the risk of every row. The schema is taken as given: cut
+        points learned from the same rows have a cost of their own, which no number here includes.
     weight, epsilon_of_counts : float
-        The weight of a loss of 1 in the draw, the share of ε that it spends less what is kept for rounding; the share
-        of the counts, or sums, of leaves that are released too, 0 where none are.
+        The weight of a loss of 1 in the draw: its share of ε, less a reserve for rounding. The share of ε for released
+        counts or sums of leaves; 0 if they are not released.
     error_probability : ndarray of shape (n_rows,)
-        The chance that a model drawn without the row has another label for it; of a number, another level.
+        The probability that a model drawn without the row predicts a different label for it (for numbers, a different
+        level).
     advantage : ndarray of shape (n_rows,)
-        The largest difference of true and false positive rate of any attack: the total variation.
+        The largest difference between true and false positive rate of any attack: the total variation distance.
     realised_loss : ndarray of shape (n_rows,)
-        The privacy loss of the row: the largest log-likelihood ratio, with the row over without it, either way.
+        The privacy loss of the row: the largest absolute log-likelihood ratio of releases with and without it.
     label_advantage : ndarray of shape (n_rows,)
-        The advantage of an attacker who knows all but the row's label, or level: one of two, with the worst other one.
+        The advantage in distinguishing the row's label (or level) from another label, for the worst other label, of an
+        attacker who knows everything else.
     inside, outside : ndarray of shape (n_rows, n_outcomes)
-        The chances of all outcomes that a test needs, in releases with and without the row.
+        The probabilities of all outcomes that a test needs, in releases with and without the row.
     expected_accuracy, expected_loss : float
-        Of the table's rows, by a model drawn from them, on average; NaN without rows, and the accuracy for numbers.
+        Mean accuracy and loss on the table's rows of a model drawn from them. NaN without rows; the accuracy of a
+        regressor is NaN.
     first_options, mean_uses : Series
-        The exact chance of each rule or test to be the first one ("none": a model without any), and how often each is
-        in a model that is drawn, on average, before those that decide nothing are left out; the largest first.
+        The exact probability of each rule or test to be the first ("none": a model without rules or tests), and the
+        mean number of its uses in a drawn model, before simplification; the largest first.
     order : str or None
-        A digest of the table's rows in their order, by which reports find the groups of rows.
+        A digest of the table's rows in their order, by which reports match groups to rows.
     """
 
     kind = "exact-membership"
@@ -280,14 +286,14 @@ class ExactMembership(AttackResult):
 
     @property
     def advantage_bound(self) -> float:
-        """The advantage that ε alone permits: ``tanh(ε / 2)``, for the worst table, row and mechanism."""
+        """Upper bound of the advantage from ε alone, ``tanh(ε / 2)``, for every table, row and mechanism."""
         return float(np.tanh(self.epsilon / 2))
 
     @property
     def draw_bound(self) -> float:
-        """The largest advantage that a draw of weight w, with counts or not, allows; ``tanh(w / 4)`` without.
+        """Upper bound of the advantage for this weight w and these counts; ``tanh(w / 4)`` without released counts.
 
-        docs/attacks.md has the derivation. Sums of a number's levels at the same share allow no more.
+        docs/attacks.md has the derivation. The bound also holds for released sums of levels with the same share of ε.
         """
         w, counts = self.weight, self.epsilon_of_counts
         if counts >= w:
@@ -296,40 +302,43 @@ class ExactMembership(AttackResult):
         return float(max(np.tanh(w / 4), either))
 
     def trade_off(self, row: int, n_models: int = 1) -> TradeOff:
-        """Return the ROC curve of the best attack on one row, by its place; `ValueError` if there is no such row.
+        """Return the ROC curve of the best attack on the row at a position; `ValueError` if there is no such row.
 
-        With `n_models`, of the best attack that sees as many independent fits, each for `epsilon`.
+        The attacker sees `n_models` independent fits, each with `epsilon`.
         """
         if check_integer("row", row, 0) >= len(self):
-            raise ArgumentError(f"expected a row from 0 to {len(self) - 1}, got {describe_argument(row)}.")
+            raise ArgumentError(f"row must be from 0 to {len(self) - 1}, got {describe_argument(row)}.")
         chances = np.column_stack([self.inside[row], self.outside[row]])
         return TradeOff.of(*repeated(chances, check_integer("n_models", n_models, 1)).T)
 
     def joint_advantage(self, n_models: int) -> Floats:
-        """Return the advantage, ``(n_rows,)``, of the best attack that sees as many independent fits as `n_models`."""
+        """Return each row's advantage, ``(n_rows,)``, of the best attack that sees `n_models` independent fits."""
         check_integer("n_models", n_models, 1)
-        kinds, places = np.unique(np.stack([self.inside, self.outside], axis=2), axis=0, return_inverse=True)
-        each = [np.abs(np.diff(repeated(kind, n_models))).sum() / 2 for kind in kinds]
-        return np.array(each)[places.reshape(-1)]
+        pairs, places = np.unique(np.stack([self.inside, self.outside], axis=2), axis=0, return_inverse=True)
+        advantages = [np.abs(np.diff(repeated(pair, n_models))).sum() / 2 for pair in pairs]
+        return np.array(advantages)[places.reshape(-1)]
 
     def worst(self, n: int = 10) -> pd.DataFrame:
-        """Return the rows with the largest advantage, the largest first, with their place as index."""
+        """Return the n rows with the largest advantage, the largest first; the index has their positions."""
         check_integer("n", n, 1)
         return self.to_frame().iloc[np.argsort(-self.advantage, kind="stable")[:n]]
 
     def by_group(self, groups: Any) -> pd.DataFrame:
-        """Return rows, and mean and largest advantage, of each group, the largest first; `groups` has one a row."""
+        """Return the number of rows, and the mean and largest advantage, of each group; the largest first.
+
+        `groups` has the group of each row.
+        """
         names = column_of(groups, "groups")
         if len(names) != len(self):
-            raise ArgumentError("expected as many groups as rows, got another number.")
+            raise ArgumentError("groups must have one value for each row of this result.")
         if names.missing is not None and names.missing.any():
-            raise DomainError("some groups are missing; give these rows a group of their own.", column=names.name)
+            raise DomainError("some groups are missing; assign these rows to a separate group.", column=names.name)
         groups = pd.Series(self.advantage).groupby(names.present())
-        each = pd.DataFrame({"rows": groups.size(), "mean advantage": groups.mean(), "largest advantage": groups.max()})
-        return each.sort_values(by="largest advantage", ascending=False, kind="stable")
+        table = {"rows": groups.size(), "mean advantage": groups.mean(), "largest advantage": groups.max()}
+        return pd.DataFrame(table).sort_values(by="largest advantage", ascending=False, kind="stable")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all numbers, one row a row."""
+        """Return the risks of all rows, in the order of the rows."""
         names = "error_probability", "advantage", "realised_loss", "label_advantage"
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
@@ -343,22 +352,24 @@ class ExactMembership(AttackResult):
         yield AttackMeasure("label_advantage", float(self.label_advantage.max()))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the distribution of the rows' advantage beside what ε alone would allow, and return the axes."""
+        """Plot the distribution of the rows' advantage with the bounds of the draw and of ε, and return the axes."""
         caption = f"{self.learner}: exact advantage of the best attack on each of {len(self):,} rows. {PRIVATE}"
         return risk_curve(self.advantage, self.draw_bound, self.advantage_bound, caption, ax)
 
     def __str__(self) -> str:
         median, most = np.median(self.advantage), self.advantage.max()
-        fit = f"mean loss  {self.expected_loss:.4f} expected on the table's rows ({self.loss})"
+        fit = f"mean loss  {self.expected_loss:.4f} expected on the training rows ({self.loss})"
         if self.loss == OBJECTIVE:
-            fit = f"accuracy   {self.expected_accuracy:.4f} expected on the table's rows"
+            fit = f"accuracy   {self.expected_accuracy:.4f} expected on the training rows"
         return "\n".join(
             [
                 f"learner    {self.learner}",
-                f"advantage  median {median:.4g}, largest {most:.4g} of {len(self):,} rows "
-                f"(a draw's bound {self.draw_bound:.4g}, that of epsilon {self.advantage_bound:.4g})",
-                f"loss       largest {self.realised_loss.max():.4g} of epsilon = {self.epsilon:g}",
-                f"label      largest advantage on a label {self.label_advantage.max():.4g}",
+                f"advantage  of the best membership attack: median {median:.4g}, largest {most:.4g} "
+                f"({len(self):,} rows; upper bounds: {self.draw_bound:.4g} for this draw, "
+                f"{self.advantage_bound:.4g} for epsilon = {self.epsilon:g})",
+                f"loss       largest privacy loss of a row: {self.realised_loss.max():.4g} "
+                f"(at most epsilon = {self.epsilon:g})",
+                f"label      largest advantage in guessing the label: {self.label_advantage.max():.4g}",
                 fit,
                 PRIVATE,
             ]
