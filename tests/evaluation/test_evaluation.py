@@ -99,7 +99,7 @@ def test_many_constants_are_compared_and_measured_at_the_stated_confidence():
 
 def test_of_a_number_there_is_no_matrix():
     for ask in (lambda: NUMBER.matrix, lambda: NUMBER.accuracy, lambda: NUMBER.mean_cost({}), lambda: NUMBER.baseline):
-        with pytest.raises(TypeError, match="expected a model of classes, got one of a number; use `estimates`"):
+        with pytest.raises(TypeError, match="estimates"):
             ask()
 
 
@@ -133,14 +133,14 @@ def test_records_and_html():
 def test_a_file_that_contradicts_itself_is_refused(change):
     data = {**PLAIN.to_dict(), **change}
     data.pop("digest")
-    with pytest.raises(ModelFormatError, match="not a valid evaluation"):
+    with pytest.raises(ModelFormatError, match="evaluation"):
         Evaluation.from_dict(envelope.seal(data))
 
 
 def test_a_file_that_was_edited_is_refused():
-    with pytest.raises(ModelFormatError, match="digest does not match"):
+    with pytest.raises(ModelFormatError, match="digest"):
         Evaluation.from_dict({**PLAIN.to_dict(), "by": "age"})
-    with pytest.raises(ModelFormatError, match="expected the format"):
+    with pytest.raises(ModelFormatError, match="format"):
         hr.evaluation.Evaluation.from_dict({"format": "hedgerow/tree"})
 
 
@@ -175,5 +175,5 @@ def test_a_reliability_diagram_is_drawn_for_probabilities_of_two_classes():
     of_a_leaf = replace(found, bands=(bands[0], replace(bands[1], low=0.4, high=0.4), bands[2]))
     assert "\n40.0 %  " in str(of_a_leaf)
     assert Evaluation.from_json(found.to_json()) == found
-    with pytest.raises(TypeError, match="probabilities of two classes"):
+    with pytest.raises(TypeError, match="two classes"):
         PLAIN.plot()

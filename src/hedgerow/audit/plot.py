@@ -15,11 +15,11 @@ from hedgerow.text.axes import Axes
 def overfit_bars(
     leaves: Sequence[str], shares: Floats, classes: Sequence[str], measure: str, caption: str, ax: Axes | None
 ) -> Axes:
-    """Draw shares in train (filled) above test (outlined), shape ``(n_leaves, n_classes, 2)``."""
+    """Plot shares in train (filled) above test (outlined), shape ``(n_leaves, n_classes, 2)``."""
     names = [plain(fill(leaf, 60)) for leaf in leaves]
     lines = len(leaves) * (0.25 * 2 * len(classes) + 0.2)
-    # the layout of our own figure makes room for it
-    beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if ax is None else {}
+    # Only the layout of a figure of our own makes room for a legend outside of the axes.
+    placement: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if ax is None else {}
     ax = axes_of(ax, 9, 1.6 + max(lines, 0.25 * (len(classes) + 4)))
     from matplotlib.patches import Patch
 
@@ -35,7 +35,7 @@ def overfit_bars(
     ax.spines[["top", "right"]].set_visible(False)
     handles = [Patch(color=colour(k), label=plain(fill(name, 30))) for k, name in enumerate(classes)]
     handles += [Patch(color="0.4", label="train"), Patch(facecolor="none", edgecolor="0.4", label="test")]
-    ax.legend(handles=handles, frameon=False, **beside)
+    ax.legend(handles=handles, frameon=False, **placement)
     return ax
 
 
@@ -49,15 +49,15 @@ def roc_band(
     ax.fill_between(fpr, bottom, top, color=colour(0), alpha=0.25, lw=0, label=name)
     ax.plot(fpr, np.maximum(curve, low), color=colour(0), lw=2, label="mean")
     ax.plot([low, 1], [low, 1], color="0.4", ls="--", lw=1, label="random guessing")
-    ax.axvline(finest, color="0.6", ls=":", lw=1, label="one non-member: interpolated below")
+    ax.axvline(finest, color="0.6", ls=":", lw=1, label="FPR of one non-member (interpolated below)")
     ax.set(xscale="log", yscale="log", xlim=(low, 1), ylim=(low, 1))
     ax.legend(loc="lower right", frameon=False, fontsize="small")
     return ax
 
 
 def residual_entropy_curve(ratios: Floats, below: Floats, mean: float, caption: str, ax: Axes | None) -> Axes:
-    """Draw the share `below` of rows at or below each of the increasing entropy ratios, as steps, and the mean."""
-    x = "entropy ratio: residual entropy of a row over its entropy without the model"
+    """Plot the cumulative distribution of entropy ratios, as steps, and their mean."""
+    x = "entropy ratio: residual entropy of a row, divided by its entropy without the model"
     ax = _axes(ax, (7, 4.5), x, "share of rows with at most this ratio", fill(caption, 85), pad=18)
     low = min(float(ratios[0]), mean)
     left = max(0.0, low - 0.1 * (1 - low) - 0.01)
@@ -71,13 +71,13 @@ def residual_entropy_curve(ratios: Floats, below: Floats, mean: float, caption: 
 
 
 def risk_curve(advantage: Floats, draw_bound: float, bound: float, caption: str, ax: Axes | None) -> Axes:
-    x, y = "advantage: true less false positive rate of the best attack", "share of rows with at least this advantage"
+    x, y = "advantage of the best attack (TPR − FPR)", "share of rows with at least this advantage"
     ax = _axes(ax, (7, 4.5), x, y, fill(caption, 85))
     ordered = np.sort(np.maximum(advantage, np.finfo(float).tiny))
     above = 1 - np.arange(len(ordered)) / len(ordered)
     ax.step(ordered, above, where="post", color=colour(0), lw=2, label="rows")
-    ax.axvline(draw_bound, color="0.3", ls="--", lw=1, label="most that such a draw allows")
-    ax.axvline(bound, color="0.3", ls=":", lw=1, label="bound of ε alone, tanh(ε/2)")
+    ax.axvline(draw_bound, color="0.3", ls="--", lw=1, label="upper bound for this draw")
+    ax.axvline(bound, color="0.3", ls=":", lw=1, label="upper bound for ε, tanh(ε/2)")
     ax.set(xscale="log", yscale="log", xlim=(max(float(ordered[0]) / 2, bound * 1e-6), min(1.0, 2 * bound)))
     ax.set_ylim(0.5 / len(ordered), 1.2)
     ax.legend(loc="lower left", frameon=False, fontsize="small")
@@ -86,17 +86,17 @@ def risk_curve(advantage: Floats, draw_bound: float, bound: float, caption: str,
 
 
 def trade_off_bounds(bounds: pd.DataFrame, claim: float | None, delta: float, caption: str, ax: Axes | None) -> Axes:
-    x, y = "false positive rate of an event, from above", "true positive rate of it, from below"
+    x, y = "false positive rate of an event (upper bound)", "true positive rate of the event (lower bound)"
     ax = _axes(ax, (5.5, 5.5), x, y, fill(caption, 70))
     if claim is not None:
         fpr = np.linspace(0, 1, 401)
         most = np.minimum(np.exp(claim) * fpr + delta, 1 - np.exp(-claim) * np.maximum(1 - fpr - delta, 0))
         name = f"allowed by ε = {claim:g}, δ = {delta:g}"
         ax.fill_between(fpr, fpr, np.minimum(most, 1), color="0.9", lw=0, label=name)
-    for side, name in ((False, "likelier on the table"), (True, "likelier on the neighbour")):
+    for side, name in ((False, "event more probable on the table"), (True, "event more probable on the neighbour")):
         part = bounds[bounds["on_neighbour"] == side]
         ax.plot(part["fpr"], part["tpr"], "o", ms=4, color=colour(int(side)), label=name)
-    ax.plot([0, 1], [0, 1], color="0.4", ls="--", lw=1, label="nothing lost")
+    ax.plot([0, 1], [0, 1], color="0.4", ls="--", lw=1, label="no privacy loss")
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ax.legend(loc="lower right", frameon=False, fontsize="small")
     return ax

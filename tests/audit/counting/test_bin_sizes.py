@@ -61,15 +61,13 @@ def test_steps_of_numpy_are_numbers_too():
 
 def test_bad_resolutions_are_refused():
     schema = Schema({"a": Boolean(), "r": Real(0, 1, cuts=())})
-    with pytest.raises(SchemaError, match="attribute 'a': expected resolutions of real attributes only"):
+    with pytest.raises(SchemaError, match="attribute 'a'"):
         bin_weights(schema, resolution={"a": 1})
-    with pytest.raises(SchemaError, match="attribute 'q': expected resolutions of real attributes only"):
+    with pytest.raises(SchemaError, match="attribute 'q'"):
         bin_weights(schema, resolution={"q": 1})
-    with pytest.raises(SchemaError, match="expected a resolution above 0, got 0"):
+    with pytest.raises(SchemaError, match="got 0"):
         bin_weights(schema, resolution={"r": 0})
-    with pytest.raises(
-        SchemaError, match=r"expected a resolution above 2\.22e-16, the distance of neighbouring float64"
-    ):
+    with pytest.raises(SchemaError, match=r"2\.22e-16"):
         bin_weights(schema, resolution={"r": 1e-17})
-    with pytest.raises(TypeError, match=r"^resolution must map attributes to steps, got list\.$"):
+    with pytest.raises(TypeError, match=r"resolution.* got list"):
         bin_weights(schema, resolution=[0.1])  # type: ignore[arg-type]

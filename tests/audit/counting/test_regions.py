@@ -122,8 +122,8 @@ def test_numbers_beyond_floats_are_exact():
 
 
 def test_bad_arguments_are_refused():
-    with pytest.raises(ValueError, match="expected earlier boxes of 1 attributes"):
+    with pytest.raises(ValueError, match="1 attribute"):
         Region((3,), ((3, 3),))
     for weights in (((1, 1), (1, 1)), ((1,),)):
-        with pytest.raises(ValueError, match="expected one weight for each bin of each attribute"):
+        with pytest.raises(ValueError, match="weight"):
             count_rows(Region((3,)), weights)

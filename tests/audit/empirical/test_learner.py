@@ -22,7 +22,7 @@ def test_a_learner_is_an_estimator_or_a_function_and_has_a_name():
 @pytest.mark.parametrize("claim", [0, -1.0, float("inf"), float("nan"), "1"])
 def test_a_claim_is_a_finite_number_above_zero(claim):
     check_settings(max, 2, 0.0, 0.95)
-    with pytest.raises(ValueError, match="claim must be a number > 0 or None"):
+    with pytest.raises(ValueError, match="claim"):
         check_settings(max, claim, 0.0, 0.95)
 
 

@@ -38,9 +38,9 @@ def test_the_pairs_are_what_their_names_say():
 
 
 def test_bad_arguments_are_refused():
-    with pytest.raises(TypeError, match="expected a Schema, got dict"):
+    with pytest.raises(TypeError, match="got dict"):
         worst_neighbours({})
-    with pytest.raises(ValueError, match="rows must be a whole number >= 2"):
+    with pytest.raises(ValueError, match="rows"):
         worst_neighbours(SCHEMA, 1)
     with pytest.raises(ValueError, match="label"):
         worst_neighbours(hr.Schema({"a": hr.Boolean()}))

@@ -65,9 +65,9 @@ def test_values_are_numbers_vectors_or_text(value, outcome):
 
 
 def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(TypeError, match="got DataFrame; pass outcome= to reduce it"):
+    with pytest.raises(TypeError, match="outcome"):
         outcome_of(pd.DataFrame({"a": [1]}), None)
-    with pytest.raises(ValueError, match="expected outcomes of the same length, got several"):
+    with pytest.raises(ValueError, match="length"):
         reduced(([[1.0]], [[1.0, 2.0]]), ([], []))
 
 

@@ -84,7 +84,7 @@ def test_between_that_fails_is_no_box_of_bits():
     between = Literal("i", "between", (2, 6))
     domain = Domain.of(Schema({"i": ALL["i"]}), independent_bits=True)
     assert counted(domain, ((between, True),), ((between, False),)) == (1, 3)
-    with pytest.raises(ValueError, match="expected no negated literal on several bits"):
+    with pytest.raises(ValueError, match="independent_bits=False"):
         domain.regions(Paths((((between, False),), ())))
 
 
@@ -134,5 +134,5 @@ def test_a_model_of_seconds_is_refused_where_dates_are_declared(threshold):
 
 
 def test_bits_have_no_resolution():
-    with pytest.raises(ValueError, match="expected no resolution with independent bits"):
+    with pytest.raises(ValueError, match="resolution"):
         Domain.of(ALL, independent_bits=True, resolution={"r": 0.1})

@@ -95,7 +95,7 @@ def test_rule_list_1_of_the_paper():
     assert (found.possible_rows, found.supports) == ((2, 3, 3), (2, 2, 1))
     assert found.entropy_bits == pytest.approx(2 * 1 + 3 * log2(3))
     assert found.uncertainty == pytest.approx((2 + 3 * log2(3)) / 15)
-    with pytest.raises(ValueError, match=r"Dist is not defined, as attributes are dependent in some region"):
+    with pytest.raises(ValueError, match="uncertainty"):
         found.dist()
 
 
@@ -231,9 +231,9 @@ def test_an_ensemble_stands_for_all_of_its_trees(kind):
 
 def test_models_on_different_schemas_need_a_common_one():
     other = Tree(Schema({"a1": Boolean()}, LABEL), Leaf((1, 1)), EXACT)
-    with pytest.raises(ValueError, match="expected one or more models on one schema"):
+    with pytest.raises(ValueError, match="schema"):
         joint_reconstruction([LIST_1, other], pd.DataFrame({"a1": [1], "a2": [1], "a3": [1]}))
-    with pytest.raises(ValueError, match="expected one or more models"):
+    with pytest.raises(ValueError, match="models"):
         joint_reconstruction([], pd.DataFrame({"a1": [1]}))
     frame = pd.DataFrame({"a1": [1], "a2": [1], "a3": [0]})
     assert joint_reconstruction([LIST_1, other], frame, BITS).entropy_bits == 1
@@ -268,12 +268,12 @@ def test_a_prior_takes_the_place_of_equally_likely_worlds():
     assert found.bits[1] == pytest.approx(log2(3))  # a3 is known; (a1, a2) is one of three
     assert found.prior_bits == pytest.approx(2 + h)
     assert f"Given the public marginals alone, it is {2 + h:.1f} bits" in found.summary
-    with pytest.raises(ValueError, match="is not defined with a prior"):
+    with pytest.raises(ValueError, match="prior"):
         found.dist()
 
 
 def test_what_a_prior_rules_out_holds_no_row():
-    with pytest.raises(ValueError, match="a region with rows has no possible row"):
+    with pytest.raises(ValueError, match="no possible row"):
         reconstruction(LIST_1, prior={"a1": [1.0, 0.0]})
 
 
@@ -287,7 +287,7 @@ class TestSupports:
 
     def test_exact_counts_where_no_row_can_be_are_an_error(self):
         rules = Rule((A1,), (5, 2)), Rule((A1, A2), (40, 9)), Rule((), (3, 4))
-        with pytest.raises(ValueError, match="a region with rows has no possible row"):
+        with pytest.raises(ValueError, match="no possible row"):
             reconstruction(RuleList(BITS, rules, EXACT))
 
     def test_rows_give_the_curators_view(self):
@@ -319,37 +319,35 @@ class TestSupports:
             reconstruction(LIST_1, supports=supports)
 
     def test_supports_that_are_no_sequence_are_refused(self):
-        with pytest.raises(TypeError, match="expected a sequence of whole numbers as supports"):
+        with pytest.raises(TypeError, match="supports"):
             reconstruction(LIST_1, supports=5)  # type: ignore[arg-type]
 
     def test_supports_must_sum_to_the_rows_given(self):
         frame = pd.DataFrame({"a1": [1, 0], "a2": [1, 1], "a3": [1, 1]})
-        with pytest.raises(ValueError, match="expected supports that sum to 2, the number of rows, got 5"):
+        with pytest.raises(ValueError, match="got 5"):
             reconstruction(LIST_1, supports=[2, 2, 1], data=frame)
 
     def test_a_model_without_counts_needs_them(self):
         drawn = Tree(BITS, Split(A1, Leaf(label=True), Leaf((3, 4))), NOISY)
-        with pytest.raises(ValueError, match="counts of every leaf, got counts of 1 of 2 leaves; pass `supports=`"):
+        with pytest.raises(ValueError, match="1 of 2 leaves"):
             reconstruction(drawn)
-        with pytest.raises(ValueError, match="counts of every leaf, got one without; pass `supports=`"):
+        with pytest.raises(ValueError, match="supports"):
             reconstruction(Tree(BITS, Leaf(label=True), NOISY))
         assert reconstruction(drawn, supports=[1, 1]).uncertainty == pytest.approx(2 / 3)
 
     def test_no_rows_at_all(self):
-        with pytest.raises(ValueError, match="expected supports of at least one row, got none"):
+        with pytest.raises(ValueError, match="supports"):
             reconstruction(Tree(BITS, Leaf((0, 0)), EXACT))
 
 
 def test_what_does_not_belong_together_is_refused():
-    with pytest.raises(
-        SchemaError, match="attribute 'a3': is used by the model but not declared; the schema declares a1, a2"
-    ):
+    with pytest.raises(SchemaError, match=r"attribute 'a3'.* a1, a2"):
         reconstruction(LIST_1, Schema({"a1": Boolean(), "a2": Boolean()}))
     with pytest.raises(DomainError, match="column 'a3'"):
         reconstruction(LIST_1, data=pd.DataFrame({"a1": [1], "a2": [0]}))
-    with pytest.raises(DomainError, match="column 'a3': some values are missing"):
+    with pytest.raises(DomainError, match=r"'a3'.* missing"):
         reconstruction(LIST_1, data=pd.DataFrame({"a1": [1], "a2": [0], "a3": [np.nan]}))
-    with pytest.raises(ValueError, match="expected a domain of two or more rows, got one"):
+    with pytest.raises(ValueError, match="domain"):
         reconstruction(Tree(Schema({"c": Categorical(("u",))}, LABEL), Leaf((1, 0)), EXACT))
 
 
@@ -357,9 +355,7 @@ def test_steps_of_ordinal_codes_are_no_bits():
     schema = Schema({"grade": Categorical((1, 2, 3, 4))})
     tree = DecisionTreeClassifier().fit([[1], [2], [3], [4]], [0, 0, 1, 1])
     assert reconstruction(tree, schema, features=["grade"]).possible_rows == (2, 2)
-    with pytest.raises(
-        ValueError, match="expected regions that partition the domain, got others; set `independent_bits=False`"
-    ):
+    with pytest.raises(ValueError, match="independent_bits=False"):
         reconstruction(tree, schema, features=["grade"], independent_bits=True)
 
 
@@ -370,9 +366,7 @@ def test_regions_that_leave_rows_out_are_refused():
         def regions(self):
             return [[A1]]
 
-    with pytest.raises(
-        ValueError, match="expected regions that partition the domain, got others; the last region must"
-    ):
+    with pytest.raises(ValueError, match="last region"):
         reconstruction(Partial(), BITS)
 
 
@@ -400,9 +394,9 @@ def test_a_tally_tells_what_its_rows_tell():
     for name in data.schema.names[:3]:
         for found, expected in zip(tally.by_group(name), rows.by_group(name), strict=True):
             assert found == pytest.approx(expected)
-    with pytest.raises(DomainError, match="column 'town': expected one of the attributes"):
+    with pytest.raises(DomainError, match="column 'town'"):
         tally.by_group("town")
-    with pytest.raises(DomainError, match=r"^expected one of the attributes") as error:
+    with pytest.raises(DomainError, match="attributes") as error:
         tally.by_group(["secret"])
     assert "secret" not in str(error.value)
 
@@ -419,7 +413,7 @@ def test_a_tally_tells_what_its_rows_tell_of_several_models():
 
 def test_a_tally_of_another_schema_is_refused():
     tally = Tally.count(np.array([[0, 1]]), np.array([0]))
-    with pytest.raises(ValueError, match="expected a tally on the model's schema"):
+    with pytest.raises(ValueError, match="tally"):
         reconstruction(FIGURE_1, data=tally)
 
 

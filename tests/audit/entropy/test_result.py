@@ -53,7 +53,7 @@ def test_loss_of_the_most_exposed_by_sorting_rows():
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.1, float("nan")])
 def test_a_share_is_one(share):
-    with pytest.raises(ValueError, match="share must be above 0 and at most 1"):
+    with pytest.raises(ValueError, match="share"):
         reconstruction(TREE).loss_of_most_exposed(share)
 
 
@@ -74,16 +74,16 @@ def test_groups_are_bins_columns_or_given():
 
 
 def test_groups_need_data_and_one_a_row():
-    with pytest.raises(ValueError, match="results by row require the rows"):
+    with pytest.raises(ValueError, match="data="):
         reconstruction(TREE).by_group("sex")
     found = reconstruction(TREE, data=FRAME)
-    with pytest.raises(DomainError, match="expected one group for each of 4 rows, got 2"):
+    with pytest.raises(DomainError, match="4 rows"):
         found.by_group([1, 2])
-    with pytest.raises(DomainError, match="column 'village'"):
+    with pytest.raises(DomainError, match="'village'"):
         found.by_group("village")
     array = reconstruction(TREE, data=FRAME[["age", "sex", "smoker"]].to_numpy())
     assert [r["rows"] for r in array.by_group("smoker")] == [2, 2]
-    with pytest.raises(DomainError, match="expected one of the attributes age, sex, smoker"):
+    with pytest.raises(DomainError, match="age, sex, smoker"):
         array.by_group("town")
 
 

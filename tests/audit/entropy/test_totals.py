@@ -93,14 +93,14 @@ def test_a_fitted_estimator_is_its_scorecard_and_other_models_are_refused():
             self.scorecard_ = card_of({})
 
     assert totals(Fitted()).possible_rows == 84
-    with pytest.raises(TypeError, match="expected a scorecard, got str"):
+    with pytest.raises(TypeError, match="got str"):
         totals("card.json")
 
 
 def test_too_many_totals_are_refused(monkeypatch):
     monkeypatch.setattr(module, "MOST_TOTALS", 5)
     points = {"age": ((0,), (1,), (2,), (3,)), "ward": ((0,), (10,), (20,))}
-    with pytest.raises(ValueError, match="expected at most 5 different totals, got more; use fewer points"):
+    with pytest.raises(ValueError, match="5 different totals"):
         totals(card_of(points))
 
 

@@ -304,7 +304,7 @@ def test_invalid_rows_and_arguments_raise():
     for row in (-1, 1.5, "first", None, True):
         with pytest.raises(ValueError, match="row"):
             found.trade_off(row)
-    with pytest.raises(ValueError, match="^n "):
+    with pytest.raises(ValueError, match=r"^n "):
         found.worst(0)
     with pytest.raises(ValueError, match="groups"):
         found.by_group(["a"] * 9)

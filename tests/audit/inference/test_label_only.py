@@ -58,5 +58,5 @@ def test_the_attributes_of_a_frame_are_changed_by_the_schema_of_the_model():
 
 @pytest.mark.parametrize("options", [{"max_distance": 0}, {"draws": 1.5}, {"draws": True}])
 def test_options_out_of_range_are_refused(options):
-    with pytest.raises(ValueError, match="must be a whole number >= 1"):
+    with pytest.raises(ValueError, match="whole number"):
         LabelOnlyAttack(**options)

@@ -73,7 +73,7 @@ def test_stored_counts_of_a_tree_need_no_schema(tree):
 
 def test_stored_counts_that_missing_values_may_have_made_wrong_are_not_used(tree, monkeypatch):
     monkeypatch.setattr(read, "_COUNTS_MISSING", False)
-    with pytest.raises(ValueError, match="expected a schema, as the model has none of its own"):
+    with pytest.raises(ValueError, match="schema"):
         leaf_risk(tree)
 
 
@@ -86,7 +86,7 @@ def test_the_trees_of_an_ensemble_are_examined_together(rows):
     assert (found.rows, found.view) == ((None, "drawn") if rows is None else (69, "exact"))
     assert found.fewest < 7
     assert len(found.small) > 0
-    with pytest.raises(ValueError, match="threshold must be a whole number >= 1"):
+    with pytest.raises(ValueError, match="threshold"):
         leaf_risk(forest, rows, threshold=0)
 
 
@@ -127,7 +127,7 @@ def test_a_pipeline_is_counted_by_its_steps(tree):
     assert set(leaf_risk(piped, (X, Y)).counts) == COUNTS
     assert hr.audit.overfit(piped, (X, Y), (X[::2], Y[::2])) == hr.audit.overfit(tree, (X, Y), (X[::2], Y[::2]))
     assert set(leaf_risk(make_pipeline(DecisionTreeClassifier(random_state=0)).fit(X, Y), (X, Y)).counts) == COUNTS
-    with pytest.raises(TypeError, match="got a Pipeline, which has no `apply`"):
+    with pytest.raises(TypeError, match="Pipeline"):
         leaf_risk(make_pipeline(StandardScaler()).fit(X), (X, Y))
 
 
@@ -255,11 +255,11 @@ class Silent:
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda tree: leaf_risk(tree, (X, Y), threshold=0), ValueError, "threshold must be a whole number >= 1, got 0"),
-        (lambda tree: leaf_risk(tree, X), TypeError, r"train must be a pair of rows and labels, \(X, y\), got ndarray"),
-        (lambda _: leaf_risk(Silent()), ValueError, "expected a schema, as the model has none of its own"),
-        (lambda _: leaf_risk(Silent(), schema=SCHEMA), ValueError, "expected a model that stores the rows of its"),
-        (lambda _: LeafRisk(("a",), (1, 2), None, None, "exact"), ValueError, "expected one number of rows"),
+        (lambda tree: leaf_risk(tree, (X, Y), threshold=0), ValueError, "threshold"),
+        (lambda tree: leaf_risk(tree, X), TypeError, "ndarray"),
+        (lambda _: leaf_risk(Silent()), ValueError, "schema"),
+        (lambda _: leaf_risk(Silent(), schema=SCHEMA), ValueError, "train"),
+        (lambda _: LeafRisk(("a",), (1, 2), None, None, "exact"), ValueError, "conditions"),
     ],
 )
 def test_bad_input_is_one_clear_error(call, error, match, tree):
@@ -298,5 +298,5 @@ def test_rows_that_do_not_say_whose_they_are_may_be_several_of_one_unit():
     for found in (leaf_risk(model), leaf_risk(model, (frame.drop(columns="hh"), labels))):
         assert (found.view, found.rows) == ("exact", (15, 30, 4, 20))
         assert "Rows are counted, of which one hh may have several." in str(found)
-    with pytest.raises(ValueError, match="some rows do not say whose they are"):
+    with pytest.raises(ValueError, match="missing"):
         leaf_risk(model, (frame.assign(hh=[None, *frame.hh[1:]]), labels))

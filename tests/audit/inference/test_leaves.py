@@ -29,7 +29,7 @@ def test_trees_of_others_and_functions_sort_too():
 
 @pytest.mark.parametrize("model", [7, DecisionTreeClassifier, None, hr.OptimalTreeClassifier()])
 def test_what_sorts_no_rows_is_refused(model):
-    with pytest.raises(TypeError, match=r"expected a model with `apply\(X\)`"):
+    with pytest.raises(TypeError, match="apply"):
         apply_of(model)
 
 
@@ -38,7 +38,7 @@ def test_one_leaf_is_expected_for_each_row_and_no_foreign_words_come_through():
         raise KeyError(SECRET)
 
     for model in (lambda rows: rows, lambda rows: rows[1:, 0], fail):
-        with pytest.raises(ValueError, match="expected a model that returns one leaf a row") as error:
+        with pytest.raises(ValueError, match="leaf") as error:
             apply_of(model)(X)
         assert SECRET not in repr((error.value, error.value.__context__))
 

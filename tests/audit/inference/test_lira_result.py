@@ -130,13 +130,13 @@ def test_rates_below_one_score_are_refused():
     found = ShadowMembership.of("Tree", "online", leaky(6, 100, strength=0.3))
     assert found.finest_fpr == 1 / 600
     for call in (found.tpr_at, found.tpr_interval):
-        with pytest.raises(ValueError, match=r"expected fpr between 0.00167 and 1, got 0.001; with 600 scores"):
+        with pytest.raises(ValueError, match=r"fpr .*0\.00167"):
             call(0.001)
-    with pytest.raises(ValueError, match="confidence must be between 0 and 1, got 1"):
+    with pytest.raises(ValueError, match="confidence"):
         found.tpr_interval(0.1, 1)
-    with pytest.raises(ValueError, match="alarm must be between 0 and 1, got 0"):
+    with pytest.raises(ValueError, match="alarm"):
         found.significant_rows(0)
-    with pytest.raises(ValueError, match="n must be a whole number >= 1, got 0"):
+    with pytest.raises(ValueError, match=r"^n "):
         found.worst(0)
 
 
@@ -153,9 +153,9 @@ def test_the_plot_has_logarithmic_axes_and_the_band():
 @pytest.mark.parametrize(
     ("attack", "error", "match"),
     [
-        ("guess", ValueError, "expected one of offline, online, rmia, rmia-offline, or a ShadowAttack, as attack"),
-        (SHADOW_ATTACKS["rmia"], TypeError, r"attack must be a name or have scores\(shadows\)"),
-        (3, TypeError, r"attack must be a name or have scores\(shadows\)"),
+        ("guess", ValueError, "ShadowAttack"),
+        (SHADOW_ATTACKS["rmia"], TypeError, "scores"),
+        (3, TypeError, "scores"),
     ],
 )
 def test_bad_attacks_are_refused(attack, error, match):

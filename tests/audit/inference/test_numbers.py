@@ -64,20 +64,20 @@ def test_what_is_no_number_is_refused_for_a_learner_of_numbers():
 
     words = np.array(["no", "yes"] * 100)
     for attack in (audit.membership, audit.lira):
-        with pytest.raises(ArgumentError, match="expected numbers in y, as the target predicts, got others"):
+        with pytest.raises(ArgumentError, match="numbers"):
             attack(Odd(), X, words, repeats=5)
-        with pytest.raises(ArgumentError, match="expected two or more classes, or numbers, in y, got one"):
+        with pytest.raises(ArgumentError, match="classes"):
             attack(LinearRegression(), X, np.ones(200), repeats=5)
 
 
 def test_a_label_only_attack_is_one_on_classes():
-    with pytest.raises(ArgumentError, match="expected a model of classes, got one of a number; use attack="):
+    with pytest.raises(ArgumentError, match="attack"):
         audit.membership(DecisionTreeRegressor(), X, Y, attack="label-only", repeats=1)
 
 
 @pytest.mark.parametrize("model", [TREE, PRIVATE, PRIVATE.tree_, DecisionTreeRegressor(max_depth=1).fit(ROWS, NUMBERS)])
 def test_overfitting_is_measured_of_classes(model):
-    with pytest.raises(ArgumentError, match="expected a model of classes, got one of a number: overfitting"):
+    with pytest.raises(ArgumentError, match="regressor"):
         audit.overfit(model, (ROWS, NUMBERS), (ROWS, NUMBERS))
 
 
@@ -102,7 +102,7 @@ def test_leaves_of_other_libraries_regressors_are_counted_by_rows():
 def test_numbers_beyond_the_bounds_name_the_column_alone():
     strict = Schema(SCHEMA.attributes, Number("y", 0, 32, 4, outside="error"))
     model = hr.OptimalTreeRegressor(schema=strict, max_depth=1).fit(ROWS, NUMBERS)
-    with pytest.raises(DomainError, match="column 'y': some values of the target are outside") as caught:
+    with pytest.raises(DomainError, match="column 'y'") as caught:
         audit.leaf_risk(model, (ROWS, NUMBERS + 12345.6))
     assert "1234" not in str(caught.value)
 

@@ -79,11 +79,9 @@ def test_attributes_of_one_bin_stay():
 
 def test_bad_tables_are_refused():
     rows = LabelledRows.of(FRAME, FRAME["risk"])
-    with pytest.raises(
-        DomainError, match=r"column 'sex': expected booleans without a schema, .* LabelOnlyAttack\(schema\)"
-    ):
+    with pytest.raises(DomainError, match=r"'sex'.* LabelOnlyAttack\(schema\)"):
         Perturber.of(rows, np.arange(60), None)
     with pytest.raises(DomainError, match="column 'age'"):
         Perturber.of(LabelledRows.of(FRAME.drop(columns="age"), FRAME["risk"]), np.arange(60), SCHEMA)
-    with pytest.raises(ValueError, match="expected rows that differ in some attribute, got equal ones"):
+    with pytest.raises(ValueError, match="attribute"):
         Perturber.of(LabelledRows.of(np.ones((4, 2)), [0, 1, 0, 1]), np.arange(4), None)

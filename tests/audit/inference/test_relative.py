@@ -53,5 +53,5 @@ def test_a_label_that_no_other_fit_gets_right_is_the_most_evidence():
 
 def test_a_is_a_share():
     assert str(OfflineRmia(0.5)) == "relative likelihood ratio (RMIA), offline with a = 0.5"
-    with pytest.raises(ValueError, match=r"a must be in \[0, 1\), got 1"):
+    with pytest.raises(ValueError, match=r"^a "):
         OfflineRmia(1)

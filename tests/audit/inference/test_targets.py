@@ -33,7 +33,7 @@ RUNS = {
 @pytest.mark.parametrize("wrap", [lambda fit: fit, lambda fit: make_pipeline(FunctionTransformer(), fit)])
 def test_an_audit_refuses_a_shared_budget_before_anything_is_charged(audit, wrap):
     budget = hr.Budget(5)
-    with pytest.raises(ArgumentError, match=r"shared budget.*pass budget=None"):
+    with pytest.raises(ArgumentError, match="budget=None"):
         audit(wrap(learner(budget)))
     assert budget.spent == 0
 

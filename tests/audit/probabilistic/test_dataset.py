@@ -99,7 +99,7 @@ def test_rule_list_1_of_the_paper():
     assert known.is_compatible(TABLE_III)
     assert not known.is_compatible(TABLE_III.assign(y=[1, 1, 0, 1, 1]))
     assert not known.is_compatible(TABLE_III.assign(a2=[1, 1, 1, 1, 0]))
-    with pytest.raises(ValueError, match="attributes are dependent in some row"):
+    with pytest.raises(ValueError, match="uncertainty"):
         known.dist()
 
 
@@ -280,7 +280,7 @@ def test_attributes_of_one_value_are_left_out_of_the_average():
     assert ProbabilisticDataset({"a": (0, 1), "fixed": (3,)}, [{"a": 1}, {}]).dist() == 0.5
     only = ProbabilisticDataset({"fixed": (3,)}, [{}])
     for share in (only.dist, lambda: only.uncertainty):
-        with pytest.raises(ValueError, match="expected domains of two or more rows, got one"):
+        with pytest.raises(ValueError, match="domains"):
             share()
 
 
@@ -392,28 +392,28 @@ def test_values_of_no_probability_are_impossible():
 
 
 def test_bad_tables_are_refused():
-    with pytest.raises(ValueError, match="one or more rows"):
+    with pytest.raises(ValueError, match="row"):
         ProbabilisticDataset(BITS, [])
-    with pytest.raises(ValueError, match="one label for each of 1 rows, got 2"):
+    with pytest.raises(ValueError, match="labels"):
         ProbabilisticDataset(BITS, [{}], (0, 1))
-    with pytest.raises(ValueError, match="a name of the labels that no attribute has"):
+    with pytest.raises(ValueError, match="name"):
         ProbabilisticDataset(BITS, [{}], (0,), label="a1")
-    with pytest.raises(ValueError, match="a table of 4 rows, got 3"):
+    with pytest.raises(ValueError, match="4 rows"):
         table_ii().is_compatible(TABLE_I[:3])
-    with pytest.raises(DomainError, match="the table has no such column"):
+    with pytest.raises(DomainError, match="column"):
         table_ii().is_compatible(TABLE_I[["a1", "a2"]])
-    with pytest.raises(DomainError, match="expected 3 columns, got 4"):
+    with pytest.raises(DomainError, match="3 columns"):
         table_ii().is_compatible(TABLE_I.to_numpy())
-    with pytest.raises(DomainError, match="expected values of the declared domain"):
+    with pytest.raises(DomainError, match="domain"):
         table_ii().is_compatible(TABLE_I.assign(a1=99))
 
 
 def test_bad_models_are_refused():
-    with pytest.raises(ValueError, match="independent bits, which are not columns"):
+    with pytest.raises(ValueError, match="independent"):
         ProbabilisticDataset.of(hr.audit.reconstruction(RULE_LIST_1, independent_bits=True))
-    with pytest.raises(ValueError, match="without a prior and no other argument"):
+    with pytest.raises(ValueError, match="prior"):
         ProbabilisticDataset.of(hr.audit.reconstruction(RULE_LIST_1, prior={"a1": [0.5, 0.5]}))
-    with pytest.raises(ValueError, match="without a prior and no other argument"):
+    with pytest.raises(ValueError, match="prior"):
         ProbabilisticDataset.of(hr.audit.reconstruction(RULE_LIST_1), supports=(2, 2, 1))
-    with pytest.raises(TypeError, match="cannot extract decision paths from a int"):
+    with pytest.raises(TypeError, match="int"):
         ProbabilisticDataset.of(3, LIST_SCHEMA)

@@ -113,9 +113,9 @@ def test_five_thousand_rows_take_seconds():
 
 
 def test_bad_tables_are_refused():
-    with pytest.raises(ValueError, match="a table of 4 rows, got 3"):
+    with pytest.raises(ValueError, match="4 rows"):
         align(table_ii(), TABLE_I[:3])
-    with pytest.raises(DomainError, match="the table has no such column"):
+    with pytest.raises(DomainError, match="column"):
         align(table_ii(), TABLE_I[["a1"]])
-    with pytest.raises(DomainError, match="expected values of the declared domain"):
+    with pytest.raises(DomainError, match="domain"):
         align(table_ii(), TABLE_I.assign(a1=99))

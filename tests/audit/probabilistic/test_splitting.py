@@ -19,7 +19,7 @@ def test_parts_are_the_region_split_as_far_as_components_go(case):
     region, weights, masses = case
     inside = {row for row, _ in bins_inside(region, masses)}
     if not inside:
-        with pytest.raises(ValueError, match="expected a region with a possible row"):
+        with pytest.raises(ValueError, match="region"):
             factors_of(region, weights, masses)
         return
     factors = factors_of(region, weights, masses)

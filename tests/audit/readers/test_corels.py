@@ -65,13 +65,13 @@ def test_columns_are_those_that_corels_was_told():
     assert set(paths.literals) == {Literal("hue", "=", ("red",))}
     domain = Domain.of(schema)
     assert sorted(count_rows_each(domain.regions(paths), domain.weights)) == [2, 4]
-    with pytest.raises(ValueError, match="each of the 2 columns that the model was fitted on, got 3 entries"):
+    with pytest.raises(ValueError, match=r"2 columns.* 3 entries"):
         paths_of(model, schema, ["smoker"] * 3)
     unnamed = fitted(X, X[:, 0])
-    with pytest.raises(ValueError, match="attribute 'age': the model asks whether it is 1, but it is 0 to 9"):
+    with pytest.raises(ValueError, match="attribute 'age'"):
         paths_of(unnamed, Schema({"age": Integer(0, 9, cuts=()), "b": Boolean()}))
 
 
 def test_a_model_that_is_not_fitted_is_refused():
-    with pytest.raises(ValueError, match="expected a fitted CorelsClassifier"):
+    with pytest.raises(ValueError, match="CorelsClassifier"):
         paths_of(corels.CorelsClassifier(), Schema({"a": Boolean()}))

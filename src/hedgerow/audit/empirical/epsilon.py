@@ -1,4 +1,4 @@
-"""Empirical ε: a lower bound of any learner's privacy loss, by events chosen on some runs and counted on others."""
+"""Empirical ε: a lower bound on any learner's privacy loss, from many runs on two neighbouring tables."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -34,9 +34,9 @@ from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError
 from hedgerow.text.axes import Axes
 
-_LEVELS = 200  # counts of the unlikely side that the power is computed at, the others taken as the next larger
-_FIRST = 0.25  # the share of the runs that an event is chosen on; it is counted on the others
-_CORNERS = 12  # of the trade-off curve, each with its share of the alarm
+_LEVELS = 200  # counts at which the power is computed; other counts are rounded up to one of them
+_FIRST = 0.25  # share of the runs on which an event is chosen; it is counted on the remaining runs
+_CORNERS = 12  # corners of the trade-off curve, which share the false-alarm rate
 
 
 def empirical_epsilon(
@@ -54,45 +54,46 @@ def empirical_epsilon(
     file: str | PathLike[str] | None = None,
     verbose: bool = False,
 ) -> "EmpiricalEpsilon":
-    """Run a learner again and again on two neighbouring tables, and say which privacy loss its outputs refute.
+    """Run a learner repeatedly on two neighbouring tables, and return a lower bound on its privacy loss.
 
-    An event, a set of outcomes, is chosen on a quarter of the runs and counted on the others: no run is used twice. A
-    learner that is (ε, δ)-differentially private has ``p ≤ e^ε·q + δ`` for every event, with chances p and q under
-    either table, so exact intervals of p and q (Clopper and Pearson 1934) refute every ε below
-    ``ln((p_low − δ)/q_high)``, whatever the learner does. **A small bound proves nothing**: another pair of tables,
-    another outcome or more runs may refute more; `EmpiricalEpsilon.power` says what these runs could have seen.
+    An event (a set of outcomes) is chosen on a quarter of the runs and counted on the remaining runs, so that no run
+    is used twice. If a learner is (ε, δ)-differentially private, every event has ``p ≤ e^ε·q + δ`` for its
+    probabilities p and q under the two tables. Exact confidence intervals for p and q (Clopper and Pearson 1934)
+    therefore refute every ε below ``ln((p_low − δ)/q_high)``, without assumptions about the learner. **A small bound
+    proves nothing**: another pair of tables, another outcome or more runs may give a larger bound.
+    `EmpiricalEpsilon.power` is the probability that these runs detect a given violation.
 
     Parameters
     ----------
     fit : estimator or callable
-        The learner, of hedgerow or others: an estimator, cloned for each run, or a function of ``(X, y)``.
+        The learner: an estimator of any library, cloned for each run, or a function of ``(X, y)``.
     table, neighbour : tuple of X and y
-        Two tables, one row apart. `worst_neighbours` makes revealing ones of a schema.
+        Two tables that differ in one row. `worst_neighbours` creates revealing pairs from a schema.
     runs : int, default=10000
-        Runs on each table. To be chosen beforehand: a bound that is looked at while runs are added holds no more.
+        Number of runs on each table. Fix it in advance: the bound does not hold if runs are added until it is large.
     claim, delta : float, optional
-        The ε and the δ that the learner claims; by default no ε, and a δ of 0.
+        The ε and δ that the learner claims. Default: no claimed ε, and δ = 0.
     confidence : float, default=0.95
-        The chance that the bound holds.
+        The probability with which the bound holds.
     outcome : callable, optional
-        Reduces what is returned to a number, an array or a hashable value. Default: hedgerow's models are their content
-        without the card; other predictors their probabilities, or labels, on the rows of both tables.
+        Reduces the result of a run to a number, an array or a hashable value. Default: the content of hedgerow's models
+        without their card; for other predictors, their probabilities or labels on the rows of the larger table.
     random_state : int, RandomState, Generator or None, default=None
-        Makes runs reproducible: parameters of an estimator named ``random_state`` that are None are set.
-        An estimator with one that is set is refused: all runs would be the same, and refute whatever it claims.
+        Makes the runs reproducible by setting all parameters of the estimator that are named ``random_state``. These
+        must be None: with a fixed seed all runs would be equal, and would refute every claim.
     n_jobs, verbose : int, optional, and bool, default=False
         The number of processes, as in scikit-learn; whether to show progress on stderr.
     file : path, optional
-        A file to keep the outcomes in: runs that it holds are not done again. **Private**. Of another learner it is
-        refused; but functions of one name are taken for the same.
+        A file that stores the outcomes, so that an interrupted audit continues. **Private**. Files of another learner
+        are rejected, but functions with the same name are not distinguished.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, the file holds something else, or runs would share a budget. Errors of `fit` are
-        passed on.
+        If a parameter is out of range, the file belongs to another audit, or runs would share a budget. Errors of `fit`
+        are passed on.
     TypeError
-        If `fit` is neither an estimator nor a function, or a table is no pair.
+        If `fit` is neither an estimator nor a function, or a table is not a pair.
 
     References
     ----------
@@ -105,23 +106,23 @@ def empirical_epsilon(
     >>> X, y = np.zeros((3, 1)), np.array([0, 1, 1])
     >>> def count(X, y):  # claims ε = 1, and has the noise of ε = 3
     ...     return int(y.sum() + np.round(np.random.default_rng().laplace(scale=1 / 3)))
-    >>> found = empirical_epsilon(count, (X, y), (X[:2], y[:2]), runs=2000, claim=1)
-    >>> found.refutes, 1 < found.epsilon < 4
+    >>> bound = empirical_epsilon(count, (X, y), (X[:2], y[:2]), runs=2000, claim=1)
+    >>> bound.refutes, 1 < bound.epsilon < 4
     (True, True)
     """
     check_integer("runs", runs, 20)
     check_settings(fit, claim, delta, confidence)
-    given = fit.get_params() if isinstance(fit, BaseEstimator) else {}
-    if any(name.split("__")[-1] == "random_state" and value is not None for name, value in given.items()):
-        problem = "expected an estimator with random_state=None, got one that is set: all its runs would be the same"
-        raise ArgumentError(f"{problem}; pass random_state= to empirical_epsilon to repeat an audit.")
+    parameters = fit.get_params() if isinstance(fit, BaseEstimator) else {}
+    if any(name.split("__")[-1] == "random_state" and value is not None for name, value in parameters.items()):
+        problem = "random_state of the estimator must be None, since all runs with a fixed seed are equal"
+        raise ArgumentError(f"{problem}; pass random_state to empirical_epsilon instead.")
     sides = LabelledRows.of_pair("table", table), LabelledRows.of_pair("neighbour", neighbour)
     seed = None if random_state is None else int(generator(random_state).integers(2**31))
     reduce = partial(outcome_of, rows=max(sides, key=len).table.data) if outcome is None else partial(_reduced, outcome)
     tables = (sides[0].table.data, sides[0].labels), (sides[1].table.data, sides[1].labels)
     runner = partial(run_part, fit, tables, reduce)
-    kept = RunCache.open(file, _settings(fit, sides, seed, outcome))
-    draws = run(runner, kept, runs, seed, n_jobs, verbose=bool(verbose))
+    cache = RunCache.open(file, _settings(fit, sides, seed, outcome))
+    draws = run(runner, cache, runs, seed, n_jobs, verbose=bool(verbose))
     subject = AttackSubject.of(fit, None)
     return measured(learner_name(fit), draws, claim, float(delta), 1 - float(confidence), subject)
 
@@ -134,7 +135,7 @@ def _settings(fit: Any, sides: tuple[LabelledRows, LabelledRows], seed: int | No
     tables = [[np.asarray(side.table.data, dtype=object).tolist(), side.values.tolist()] for side in sides]
     names = [side.table.names for side in sides]
     reduction = None if outcome is None else learner_name(outcome)
-    # All parameters, as the text of an estimator leaves out some of many
+    # All parameters: the repr of an estimator with many parameters is abbreviated.
     learner = [learner_name(fit), repr(sorted(fit.get_params().items()) if isinstance(fit, BaseEstimator) else None)]
     return {"fit": learner, "tables": repr((names, tables)), "seed": seed, "outcome": reduction}
 
@@ -147,14 +148,14 @@ def measured(
     alarm: float,
     subject: AttackSubject | None = None,
 ) -> "EmpiricalEpsilon":
-    """Return what outcomes on two tables refute, with one false alarm in 1/`alarm`."""
+    """Return the bound that the outcomes on two tables give; `alarm` is the false-alarm rate."""
     cut = max(int(len(draws[0]) * _FIRST), 1)
     first, rest = reduced((draws[0][:cut], draws[1][:cut]), (draws[0][cut:], draws[1][cut:]))
     tested = len(rest[0])
     event = choose(*first, tested, delta, alarm)
     likely, unlikely = event.count(*rest)
     corners = spread_events(*first, _CORNERS)
-    curve = [(*one.count(*rest), one.on_neighbour) for one in corners]
+    curve = [(*corner.count(*rest), corner.on_neighbour) for corner in corners]
     return EmpiricalEpsilon(
         learner=learner,
         epsilon=max(float(epsilon_bounds(likely, unlikely, tested, delta, alarm)), 0.0),
@@ -175,29 +176,31 @@ def measured(
 
 @dataclass(frozen=True, repr=False)
 class EmpiricalEpsilon(LossBound):
-    """A lower bound of the privacy loss, by the outputs of a learner on two neighbouring tables: they decide how tight.
+    """Lower bound on a learner's privacy loss, from its outputs on two neighbouring tables.
+
+    The tables decide how tight the bound is.
 
     Attributes
     ----------
     learner : str
-        What was run.
+        The audited learner.
     epsilon, mu : float
-        Every smaller ε is refuted, at `delta` and `confidence`, and every smaller μ of μ-Gaussian differential privacy,
-        by the same event; 0 where nothing is.
+        Lower bounds: every smaller ε is refuted at `delta` and `confidence`, and every smaller μ of μ-Gaussian
+        differential privacy, by the same event. 0 if nothing is refuted.
     delta, confidence : float
-        δ, and the chance that the bound holds.
+        δ, and the probability with which each of the two bounds holds.
     claim : float or None
-        The ε that was claimed.
+        The claimed ε.
     runs, tested : int
-        Runs on each table, and those that the event was counted on.
+        Number of runs on each table, and the number of these on which the event was counted.
     likely, unlikely : int
-        How often the event came under the table where it is likelier, and under the other one.
+        Number of occurrences of the event on the table where it is more probable, and on the other table.
     on_neighbour : bool
-        Whether it is likelier on the neighbour.
+        Whether the event is more probable on the neighbour.
     outcomes : int
-        How many different outcomes are in the event.
+        Number of different outcomes in the event.
     curve : tuple of (int, int, bool)
-        For some events, the same counts and direction.
+        `likely`, `unlikely` and `on_neighbour` of further events, for the trade-off curve.
     """
 
     kind = "empirical"
@@ -210,57 +213,58 @@ class EmpiricalEpsilon(LossBound):
     curve: tuple[tuple[int, int, bool], ...]
 
     def power(self, factor: float, q: float | None = None) -> float:
-        """Return the chance that as many runs refute the claim if the learner loses `factor`, above 1, times as much.
+        """Return the probability to refute the claim by as many runs if the true loss is `factor` > 1 times larger.
 
-        By an event of chance `q` where it is unlikely that shows all of it; by default as in randomised response.
+        The event must reach the full loss; `q` is its probability on the table where it is less probable. Default: the
+        `q` of randomised response.
         """
-        lost = self._lost(factor)
-        chance = 1 / (1 + np.exp(lost)) if q is None else q
-        return power(lost, self._claim, chance, self.tested, self.delta, 1 - self.confidence)
+        epsilon = self._multiple_of_claim(factor)
+        chance = 1 / (1 + np.exp(epsilon)) if q is None else q
+        return power(epsilon, self._claim, chance, self.tested, self.delta, 1 - self.confidence)
 
     @property
     def trade_off(self) -> pd.DataFrame:
-        """The highest FPR and lowest TPR of some events, with `confidence` for all of them together (Bonferroni)."""
-        alarm = (1 - self.confidence) / max(len(self.curve), 1)
-        found = [(*chances(likely, unlikely, self.tested, alarm)[::-1], side) for likely, unlikely, side in self.curve]
-        return pd.DataFrame(found, columns=["fpr", "tpr", "on_neighbour"]).sort_values(by="fpr", ignore_index=True)
+        """Upper bounds on the FPR and lower bounds on the TPR of several events, jointly valid with `confidence`."""
+        alarm = (1 - self.confidence) / max(len(self.curve), 1)  # Bonferroni
+        points = [(*chances(likely, unlikely, self.tested, alarm)[::-1], side) for likely, unlikely, side in self.curve]
+        return pd.DataFrame(points, columns=["fpr", "tpr", "on_neighbour"]).sort_values(by="fpr", ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the bounds of the trade-off curve, and what the claim allows, and return the axes."""
-        caption = f"{self.learner}: events in {self.tested:,} runs a side, {100 * self.confidence:g} % confidence"
+        """Plot the bounds on the trade-off curve with the region that the claim allows, and return the axes."""
+        caption = f"{self.learner}: {self.tested:,} test runs on each table, {100 * self.confidence:g} % confidence"
         return trade_off_bounds(self.trade_off, self.claim, self.delta, caption, ax)
 
     @property
     def _method(self) -> str:
-        return f"an event in {self.runs:,} runs on each of two neighbouring tables that were made for it"
+        return f"event counts in {self.runs:,} runs on each of two neighbouring tables made for the audit"
 
     @property
     def _evidence(self) -> str:
+        sides = ("neighbour", "table") if self.on_neighbour else ("table", "neighbour")
         return (
-            f"event       {self.outcomes} outcomes, {self.likely} times on the "
-            f"{'neighbour' if self.on_neighbour else 'table'} and {self.unlikely} on the other, of {self.tested:,} "
-            f"tested of {self.runs:,} runs each"
+            f"event       set of {self.outcomes} outcomes: {self.likely:,} times on the {sides[0]}, {self.unlikely:,} "
+            f"times on the {sides[1]}, in {self.tested:,} test runs each (of {self.runs:,} runs)"
         )
 
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outcomes, and the table under which they are likelier."""
+    """A set of outcomes, and the table on which it is more probable."""
 
-    outcomes: frozenset[Hashable]  # the outcomes
-    on_neighbour: bool  # whether they are likelier on the neighbour than on the table
+    outcomes: frozenset[Hashable]
+    on_neighbour: bool  # whether the event is more probable on the neighbour
 
     def count(self, table: Outcomes, neighbour: Outcomes) -> tuple[int, int]:
-        """Return how often it comes under the table where it is likelier, and under the other one."""
+        """Return the occurrences on the table where the event is more probable, and on the other table."""
         hits = [sum(outcome in self.outcomes for outcome in side) for side in (table, neighbour)]
         likely, unlikely = hits[::-1] if self.on_neighbour else hits
         return likely, unlikely
 
 
 def choose(table: Outcomes, neighbour: Outcomes, tested: int, delta: float, alarm: float) -> Event:
-    """Return the event whose bound on ε is expected to be largest when `tested` other draws a side are counted."""
-    # The shares seen here are expected again, with half a draw more for the unlikely table. By Neyman and Pearson 1933
-    # no events can be better on these draws than those that take one outcome more each, by falling likelihood ratio.
+    """Return the event with the largest expected bound on ε in `tested` further draws on each table."""
+    # The shares of these draws are expected again, with half a draw added on the less probable side. By Neyman and
+    # Pearson 1933 the best events are unions of the outcomes with the largest likelihood ratios.
     share, best, event = tested / max(len(table), 1), 0.0, Event(frozenset(), on_neighbour=False)
     for event_at, likely, unlikely in _both(table, neighbour):
         bounds = epsilon_bounds(likely * share, np.minimum((unlikely + 0.5) * share, tested), tested, delta, alarm)
@@ -271,22 +275,22 @@ def choose(table: Outcomes, neighbour: Outcomes, tested: int, delta: float, alar
 
 
 def spread_events(table: Outcomes, neighbour: Outcomes, most: int) -> list[Event]:
-    """Return up to so many events, half of each direction, spread over the false positive rates seen here."""
-    found: list[Event] = []
+    """Return up to `most` events, half in each direction, spread over the observed false positive rates."""
+    events: list[Event] = []
     for event_at, _, unlikely in _both(table, neighbour):
         targets = np.geomspace(1 / max(len(table), 2), 1, most // 2 + 1)[:-1] * len(table)
         places = {int(np.abs(unlikely - target).argmin()) for target in targets}
-        found += [event_at(place) for place in sorted(places)]
-    return found
+        events += [event_at(place) for place in sorted(places)]
+    return events
 
 
 def _both(table: Outcomes, neighbour: Outcomes) -> Iterator[tuple[Callable[[int], Event], Floats, Floats]]:
-    """Yield, for each direction, events that take one outcome more each, and how often each came under either table."""
+    """Yield nested events for each direction, by falling likelihood ratio, with their counts on the two tables."""
     sides = Counter(table), Counter(neighbour)
     for on_neighbour in (False, True):
         likely, unlikely = sides[::-1] if on_neighbour else sides
-        order = sorted(likely, key=lambda one: (unlikely[one] + 0.5) / (likely[one] + 0.5))
-        p, q = (np.cumsum([float(counts[one]) for one in order]) for counts in (likely, unlikely))
+        order = sorted(likely, key=lambda outcome: (unlikely[outcome] + 0.5) / (likely[outcome] + 0.5))
+        p, q = (np.cumsum([float(counts[outcome]) for outcome in order]) for counts in (likely, unlikely))
         if order:
             yield partial(_first_outcomes, order, on_neighbour), p, q
 
@@ -296,7 +300,7 @@ def _first_outcomes(order: Sequence[Hashable], on_neighbour: bool, place: int) -
 
 
 def chances(likely: Any, unlikely: Any, draws: int, alarm: float) -> tuple[Floats, Floats]:
-    """Return lower bounds of p and upper bounds of q, half of `alarm` for each (Clopper and Pearson 1934)."""
+    """Return lower bounds on p and upper bounds on q, each with half of `alarm` (Clopper and Pearson 1934)."""
     likely, unlikely = np.asarray(likely, dtype=np.float64), np.asarray(unlikely, dtype=np.float64)
     low = beta.ppf(alarm / 2, np.maximum(likely, 1), draws - np.maximum(likely, 1) + 1)
     high = beta.isf(alarm / 2, unlikely + 1, np.maximum(draws - unlikely, 1))
@@ -304,31 +308,31 @@ def chances(likely: Any, unlikely: Any, draws: int, alarm: float) -> tuple[Float
 
 
 def epsilon_bounds(likely: Any, unlikely: Any, draws: int, delta: float, alarm: float) -> Floats:
-    """Return lower bounds of ``ln((p − δ)/q)`` from how often events came in so many draws under p and under q."""
+    """Return lower bounds on ``ln((p − δ)/q)`` from the counts of events in `draws` runs on each table."""
     low, high = chances(likely, unlikely, draws, alarm)
     with np.errstate(divide="ignore"):
         return np.log(np.maximum(low - delta, 0.0)) - np.log(high)
 
 
 def gaussian_bound(likely: float, unlikely: float, draws: int, alarm: float) -> float:
-    """Return a lower bound of μ by ``p ≤ Φ(Φ⁻¹(q) + μ)`` (Dong, Roth and Su, JRSS-B 2022, Section 2.2)."""
+    """Return a lower bound on μ from ``p ≤ Φ(Φ⁻¹(q) + μ)`` (Dong, Roth and Su, JRSS-B 2022, Section 2.2)."""
     low, high = chances(likely, unlikely, draws, alarm)
     return float(norm.ppf(low) - norm.ppf(high)) if low > 0 and high < 1 else -inf
 
 
 def power(epsilon: float, claim: float, q: float, draws: int, delta: float, alarm: float) -> float:
-    """Return the chance, from below, to refute a claim by an event of chance q where all of `epsilon` is lost."""
-    # p is the most that (ε, δ) allows
+    """Return a lower bound on the probability to refute a claim by an event with probability q and loss `epsilon`."""
+    # p is the largest probability that (ε, δ) allows.
     p = min(np.exp(epsilon) * q + delta, 1 - np.exp(-epsilon) * max(1 - q - delta, 0.0), 1.0)
     low, high = binom.ppf([1e-9, 1 - 1e-9], draws, q)
     unlikely = np.unique(np.linspace(low, high, _LEVELS).astype(int))
     highs = np.where(unlikely < draws, beta.isf(alarm / 2, unlikely + 1, np.maximum(draws - unlikely, 1)), 1.0)
     fewest = np.array([_fewest(np.exp(claim) * chance + delta, draws, alarm) for chance in highs])
-    mass = np.diff(binom.cdf(unlikely, draws, q), prepend=0.0)  # of as many as that, and fewer: from above
+    mass = np.diff(binom.cdf(unlikely, draws, q), prepend=0.0)  # counts between two levels count as the larger level
     return float((mass * binom.sf(fewest - 1, draws, p)).sum())
 
 
 def _fewest(chance: float, draws: int, alarm: float) -> int:
-    """Return the fewest successes whose lower bound exceeds a chance; more than `draws` where none do."""
+    """Return the smallest number of successes whose lower bound exceeds `chance`; `draws` + 1 if there is none."""
     counts = range(1, draws + 1)
     return 1 + bisect_right(counts, chance, key=lambda n: float(beta.ppf(alarm / 2, n, draws - n + 1)))

@@ -1,4 +1,4 @@
-"""Learners that are audited by their outputs: their runs on neighbouring tables, and lower bounds of what they lose."""
+"""Repeated runs of a learner on two neighbouring tables, and the outcomes that an empirical audit counts."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.progress import tracked
 
-_FACTORS = (1.1, 1.3, 2.0)  # how many times its claim a learner loses, where the power is printed
+_FACTORS = (1.1, 1.3, 2.0)  # multiples of the claim for which the power is printed
 
 
 def check_settings(fit: Any, claim: Any, delta: float, confidence: float) -> None:
@@ -35,7 +35,7 @@ def check_settings(fit: Any, claim: Any, delta: float, confidence: float) -> Non
     if claim is not None and not (isinstance(claim, (int, float)) and 0 < claim < np.inf):
         raise ArgumentError(f"claim must be a number > 0 or None, got {describe_argument(claim)}.")
     if isinstance(fit, type) or not (callable(fit) or hasattr(fit, "fit")):
-        raise ArgumentTypeError(f"expected an estimator or a function of (X, y) as fit, got {type(fit).__name__}.")
+        raise ArgumentTypeError(f"fit must be an estimator or a function of (X, y), got {type(fit).__name__}.")
     check_own_budgets(fit, fit)
 
 
@@ -44,7 +44,7 @@ def learner_name(fit: Any) -> str:
 
 
 def output_of(fit: Any, X: Any, y: Any, seed: int | None = None) -> Any:
-    """Run a learner once; a seed is set as each parameter of an estimator named ``random_state`` that is None."""
+    """Run a learner once; a seed is assigned to all parameters of an estimator that are named ``random_state``."""
     if not hasattr(fit, "fit"):
         return fit(X, y)
     estimator: Any = clone(fit) if isinstance(fit, BaseEstimator) else fit
@@ -52,13 +52,13 @@ def output_of(fit: Any, X: Any, y: Any, seed: int | None = None) -> Any:
         return estimator.fit(X, y)
     estimator.set_params(**dict.fromkeys(unset_seeds(estimator), seed))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeededNoiseWarning)  # nothing is released
+        warnings.simplefilter("ignore", SeededNoiseWarning)  # the model is not released
         return estimator.fit(X, y)
 
 
 @dataclass(frozen=True, repr=False)
 class LossBound(AttackResult):
-    """A lower bound of a learner's privacy loss; `EmpiricalEpsilon` documents the fields."""
+    """Lower bound on a learner's privacy loss; `EmpiricalEpsilon` documents the fields."""
 
     learner: str
     epsilon: float
@@ -73,12 +73,12 @@ class LossBound(AttackResult):
 
     @property
     def refutes(self) -> bool:
-        """True if the claim is refuted; a `ValueError` if there is none."""
+        """Whether the bound refutes the claim; `ValueError` without a claim."""
         return self.epsilon > self._claim
 
     @abstractmethod
     def power(self, factor: float) -> float:
-        """Return the chance that as much evidence refutes the claim if the learner loses `factor` times as much."""
+        """Return the probability to refute the claim by as much evidence if the true loss is `factor` times it."""
 
     @property
     @abstractmethod
@@ -88,10 +88,10 @@ class LossBound(AttackResult):
     @property
     def _claim(self) -> float:
         if self.claim is None:
-            raise ArgumentError("expected a claim to compare with, got none; pass claim= to the audit.")
+            raise ArgumentError("the audit has no claim to compare with; pass claim to the audit.")
         return self.claim
 
-    def _lost(self, factor: float) -> float:
+    def _multiple_of_claim(self, factor: float) -> float:
         if not factor > 1:
             raise ArgumentError(f"factor must be a number > 1, got {describe_argument(factor)}.")
         return factor * self._claim
@@ -99,31 +99,32 @@ class LossBound(AttackResult):
     def __str__(self) -> str:
         lines = [
             f"learner     {self.learner}",
-            f"epsilon     {self.epsilon:.4g} or more, at delta = {self.delta:g}, with {100 * self.confidence:g} % "
+            f"epsilon     at least {self.epsilon:.4g} for delta = {self.delta:g}, with {100 * self.confidence:g} % "
             "confidence",
-            f"Gaussian    mu = {self.mu:.4g} or more",
+            f"Gaussian    mu at least {self.mu:.4g}",
             self._evidence,
         ]
         if self.claim is not None:
-            seen = ", ".join(f"{100 * (factor - 1):g} % wrong: {self.power(factor):.2f}" for factor in _FACTORS)
+            verdict = "refuted" if self.refutes else "not refuted, which does not confirm it"
+            powers = ", ".join(f"{self.power(x):.2f} if {self.claim * x:g}" for x in _FACTORS)
             lines += [
-                f"claim       {self.claim:g}: {'refuted' if self.refutes else 'not refuted'}",
-                f"power       the chance to refute it if it were {seen}",
+                f"claim       epsilon = {self.claim:g}: {verdict}",
+                f"power       probability to refute the claim, by the true epsilon: {powers}",
             ]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.learner}: {self.epsilon:.4g} or more>"
+        return f"<{type(self).__name__} of {self.learner}: at least {self.epsilon:.4g}>"
 
 
 RunOutcome = str | float | list[float]
 Draws = tuple[list[RunOutcome], list[RunOutcome]]
 _Table = tuple[pd.DataFrame, pd.Series]
-_EXACT = 2**53  # whole numbers below are numbers, others text
-_BINS = 40  # of numbers, by quantiles of the draws that events are chosen on
-_LARGEST = 1e30  # that a forest is given: it sums in single precision
+_EXACT = 2**53  # larger whole numbers are compared as text
+_BINS = 40  # bins of numbers, at quantiles of the draws on which events are chosen
+_LARGEST = 1e30  # bound on the inputs of a random forest, which sums in single precision
 _NOT_DRAWN = ("privacy", "digest", "schema", "schema_digest", "format", "version")
-_PARTS = 200  # of the runs, at most: each is written, and shown, once
+_PARTS = 200  # largest number of parts into which the runs are divided, for the file and for progress
 
 
 def run_part(
@@ -134,48 +135,48 @@ def run_part(
     places: range,
     seed: int | None,
 ) -> tuple[int, list[RunOutcome]]:
-    """Run a learner on one of two tables; return which, and the outcomes of the runs, as `reduce` makes them."""
-    return side, [reduce(output_of(fit, *tables[side], _own(seed, side, place))) for place in places]
+    """Run a learner on one of two tables, and return the index of the table with the reduced outcomes."""
+    return side, [reduce(output_of(fit, *tables[side], _run_seed(seed, side, place))) for place in places]
 
 
 Runner = Callable[[int, range, int | None], tuple[int, list[RunOutcome]]]  # `run_part` of a learner
 
 
-def _own(seed: int | None, side: int, place: int) -> int | None:
+def _run_seed(seed: int | None, side: int, place: int) -> int | None:
     return None if seed is None else int(np.random.SeedSequence([seed, side, place]).generate_state(1)[0] >> 1)
 
 
 @dataclass
 class RunCache:
-    """Outcomes so far, with the file that keeps them, if there is one: JSON, a line a part, **private**."""
+    """Outcomes of finished runs, and the file that stores them, if any: a JSON line for each part. **Private**."""
 
     path: Path | None
     draws: Draws = field(default_factory=lambda: ([], []))
 
     @classmethod
     def open(cls, path: Any, settings: dict[str, Any]) -> "RunCache":
-        """Return what a file holds of a run with these settings; a last line without end is dropped."""
+        """Return the outcomes that a file stores for these settings; an incomplete last line is dropped."""
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         head = {"hedgerow": "empirical epsilon", "settings": digest}
-        kept = cls(None if path is None else Path(path))
-        if kept.path is None:
-            return kept
-        if not kept.path.exists():
-            kept.path.touch(0o600, exist_ok=False)
-            kept._write(head)
-            return kept
-        content = kept.path.read_bytes()
+        cache = cls(None if path is None else Path(path))
+        if cache.path is None:
+            return cache
+        if not cache.path.exists():
+            cache.path.touch(0o600, exist_ok=False)
+            cache._write(head)
+            return cache
+        content = cache.path.read_bytes()
         whole = content[: content.rfind(b"\n") + 1]
-        first, *lines = kept._read(whole)
+        first, *lines = cache._read(whole)
         if first != head:
-            raise kept._problem
+            raise cache._problem
         for line in lines:
-            if not _is_part(line, kept.draws):
-                raise kept._problem
-            kept.draws[line["side"]].extend(line["outcomes"])
-        if whole != content:  # only of a file of these runs: another one is kept as it is
-            os.truncate(kept.path, len(whole))
-        return kept
+            if not _is_part(line, cache.draws):
+                raise cache._problem
+            cache.draws[line["side"]].extend(line["outcomes"])
+        if whole != content:  # after the checks above, so that a file of another audit is not changed
+            os.truncate(cache.path, len(whole))
+        return cache
 
     def add(self, side: int, outcomes: list[RunOutcome]) -> None:
         start = len(self.draws[side])
@@ -185,8 +186,8 @@ class RunCache:
 
     @property
     def _problem(self) -> ArgumentError:
-        problem = f"{self.path} holds something else, or runs of another learner or of other tables"
-        return ArgumentError(f"{problem}; pass another file.")
+        problem = f"{self.path} does not contain runs of this learner, with these settings, on these tables"
+        return ArgumentError(f"{problem}; pass the path of another file.")
 
     def _write(self, line: dict[str, Any]) -> None:
         assert self.path is not None
@@ -197,52 +198,52 @@ class RunCache:
 
     def _read(self, content: bytes) -> list[dict[str, Any]]:
         try:
-            found = [json.loads(line) for line in content.splitlines()]
+            lines = [json.loads(line) for line in content.splitlines()]
         except ValueError:
             raise self._problem from None
-        if not found or not all(isinstance(one, dict) for one in found):
+        if not lines or not all(isinstance(line, dict) for line in lines):
             raise self._problem
-        return found
+        return lines
 
 
 def _is_part(line: dict[str, Any], draws: Draws) -> bool:
-    """Return whether a line is the next part of its side: one that two processes wrote would be counted twice."""
+    """Return whether a line is the next part of its table; two processes may have written the same part twice."""
     if set(line) != {"side", "start", "outcomes"} or line["side"] not in (0, 1) or not isinstance(line["side"], int):
         return False
     if line["start"] != len(draws[line["side"]]) or not isinstance(line["outcomes"], list):
         return False
-    return all(_is_outcome(one) for one in line["outcomes"])
+    return all(_is_outcome(outcome) for outcome in line["outcomes"])
 
 
-def _is_outcome(found: Any) -> bool:
-    if isinstance(found, list):
-        return all(type(one) in (int, float) and np.isfinite(float(one)) for one in cast("list[Any]", found))
-    return isinstance(found, str) or (type(found) in (int, float) and bool(np.isfinite(float(found))))
+def _is_outcome(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(type(item) in (int, float) and np.isfinite(float(item)) for item in cast("list[Any]", value))
+    return isinstance(value, str) or (type(value) in (int, float) and bool(np.isfinite(float(value))))
 
 
-def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int | None, *, verbose: bool) -> Draws:
-    size, done = max(1, -(-runs // _PARTS)), [len(side) for side in kept.draws]
+def run(runner: Runner, cache: RunCache, runs: int, seed: int | None, n_jobs: int | None, *, verbose: bool) -> Draws:
+    size, done = max(1, -(-runs // _PARTS)), [len(side) for side in cache.draws]
     parts = [
         (side, range(at, min(at + size, runs)), seed)
         for step in range(0, runs, size)
         for side in (0, 1)
         if (at := done[side] + step) < runs
     ]
-    found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(runner)(*one) for one in parts)
-    for side, outcomes in tracked(found, "empirical epsilon", len(parts), verbose=verbose):
-        kept.add(side, outcomes)
-    return kept.draws[0][:runs], kept.draws[1][:runs]
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(runner)(*part) for part in parts)
+    for side, outcomes in tracked(results, "empirical epsilon", len(parts), verbose=verbose):
+        cache.add(side, outcomes)
+    return cache.draws[0][:runs], cache.draws[1][:runs]
 
 
 def outcome_of(result: Any, rows: Any) -> RunOutcome:
-    """Return the outcome of a fit: a model's content or predictions on `rows`; numbers and arrays are themselves."""
+    """Return a fit's outcome: a number or array, a model's content, or its predictions for `rows`."""
     model = released_model(result)
-    if model is not None and model.leaves:  # the released numbers of each row's leaf, else its content less the card
-        own = leaf_model(model)
-        if own.leaf_release.is_complete:
-            return _vector(np.array(own.leaf_release.numbers, dtype=np.float64)[own.apply(rows)])
-        whole = own.to_dict()
-        return json.dumps({key: whole[key] for key in whole if key not in _NOT_DRAWN}, sort_keys=True)
+    if model is not None and model.leaves:
+        tree = leaf_model(model)
+        if tree.leaf_release.is_complete:
+            return _vector(np.array(tree.leaf_release.numbers, dtype=np.float64)[tree.apply(rows)])
+        content = tree.to_dict()
+        return json.dumps({key: content[key] for key in content if key not in _NOT_DRAWN}, sort_keys=True)
     if hasattr(result, "predict_proba"):
         return _vector(result.predict_proba(rows))
     if hasattr(result, "predict"):
@@ -254,14 +255,14 @@ def _of_value(value: Any) -> RunOutcome:
     if isinstance(value, np.ndarray) and value.dtype.kind not in "biuf":
         return repr(value.tolist())
     if isinstance(value, (float, np.floating, np.ndarray)):
-        found = _vector(value)
-        return found[0] if isinstance(value, (float, np.floating)) else found
+        vector = _vector(value)
+        return vector[0] if isinstance(value, (float, np.floating)) else vector
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and abs(int(value)) < _EXACT:
         return float(value)
     if isinstance(value, Hashable):
         return repr(value)
-    problem = f"expected a model, a number, an array or a hashable value from fit, got {type(value).__name__}"
-    raise ArgumentTypeError(f"{problem}; pass outcome= to reduce it to one of these.")
+    problem = f"fit must return a model, a number, an array or a hashable value, got {type(value).__name__}"
+    raise ArgumentTypeError(f"{problem}; pass a function as outcome that reduces the result.")
 
 
 def _vector(values: Any) -> list[float]:
@@ -272,64 +273,67 @@ Outcomes = Sequence[Hashable]  # of runs on one table
 
 
 def reduced(first: Draws, rest: Draws) -> tuple[tuple[Outcomes, Outcomes], tuple[Outcomes, Outcomes]]:
-    """Return outcomes reduced to finitely many: those that an event is chosen on, and those that it is counted on."""
-    # The reduction is learned on the first ones alone. Texts stay as they are. Numbers fall into bins of about as many
-    # draws each; of vectors, the score of a random forest that separates the tables does.
-    both, others = [*first[0], *first[1]], [*rest[0], *rest[1]]
+    """Return outcomes reduced to finitely many values, for both tables: the first draws, and the rest."""
+    # The reduction is learned from the first draws alone. Texts stay unchanged. Numbers fall into bins with about equal
+    # numbers of draws; vectors are first replaced by the score of a random forest that separates the tables.
+    chosen_on, counted_on = [*first[0], *first[1]], [*rest[0], *rest[1]]
     cut, end = len(first[0]), len(rest[0])
-    one, other = _compared(both, others, cut)
-    return (one[:cut], one[cut:]), (other[:end], other[end:])
+    chosen_on, counted_on = _discrete(chosen_on, counted_on, cut)
+    return (chosen_on[:cut], chosen_on[cut:]), (counted_on[:end], counted_on[end:])
 
 
-def _compared(first: list[RunOutcome], rest: list[RunOutcome], cut: int) -> tuple[list[Hashable], list[Hashable]]:
-    """Return outcomes as text if a first one is; else as bins, and a text among the others, never seen, as itself."""
-    if any(isinstance(one, str) for one in first):
+def _discrete(first: list[RunOutcome], rest: list[RunOutcome], cut: int) -> tuple[list[Hashable], list[Hashable]]:
+    """Return outcomes as text if any of the first is text, else as bins; texts among the rest stay unchanged."""
+    if any(isinstance(outcome, str) for outcome in first):
         return list(map(str, first)), list(map(str, rest))
-    seen, unseen = _binned(first, [one for one in rest if not isinstance(one, str)], cut)
-    bins = iter(unseen)
-    return list(seen), [one if isinstance(one, str) else next(bins) for one in rest]
+    first_bins, rest_bins = _binned(first, [outcome for outcome in rest if not isinstance(outcome, str)], cut)
+    bins = iter(rest_bins)
+    return list(first_bins), [outcome if isinstance(outcome, str) else next(bins) for outcome in rest]
 
 
 def _binned(first: list[RunOutcome], rest: list[RunOutcome], cut: int) -> tuple[list[int], list[int]]:
-    lines = [one if isinstance(one, list) else [one] for one in (*first, *rest)]
-    if len({len(line) for line in lines}) > 1:
-        raise ArgumentError("expected outcomes of the same length, got several; pass outcome= to reduce them.")
+    lines = [outcome if isinstance(outcome, list) else [outcome] for outcome in (*first, *rest)]
+    lengths = sorted({len(line) for line in lines})
+    if len(lengths) > 1:
+        problem = f"all outcomes must have the same length, got lengths from {lengths[0]:,} to {lengths[-1]:,}"
+        raise ArgumentError(f"{problem}; pass a function as outcome that reduces them.")
     vectors = np.array(lines, dtype=np.float64)
     if vectors.shape[1] == 0:
         return [0] * len(first), [0] * len(rest)
-    seen, unseen = vectors[: len(first)], vectors[len(first) :]
+    train, test = vectors[: len(first)], vectors[len(first) :]
     if vectors.shape[1] > 1:
-        seen, unseen = _scores(seen, unseen, np.arange(len(seen)) >= cut)
-    levels = np.unique(seen)
-    edges = levels[1:] if len(levels) <= _BINS else np.unique(np.quantile(seen, np.linspace(0, 1, _BINS + 1)[1:-1]))
-    return tuple(np.searchsorted(edges, part.ravel(), side="right").tolist() for part in (seen, unseen))
+        train, test = _scores(train, test, np.arange(len(train)) >= cut)
+    levels = np.unique(train)
+    edges = levels[1:] if len(levels) <= _BINS else np.unique(np.quantile(train, np.linspace(0, 1, _BINS + 1)[1:-1]))
+    return tuple(np.searchsorted(edges, part.ravel(), side="right").tolist() for part in (train, test))
 
 
-def _scores(seen: Floats, unseen: Floats, is_neighbour: Mask) -> tuple[Floats, Floats]:
-    """Return how much each vector looks as if it came from the neighbour: of those learned from, out of bag."""
+def _scores(train: Floats, test: Floats, is_neighbour: Mask) -> tuple[Floats, Floats]:
+    """Return a random forest's probability that each vector came from the neighbour, out of bag for `train`."""
     from sklearn.ensemble import RandomForestClassifier
 
     forest = RandomForestClassifier(200, min_samples_leaf=5, oob_score=True, random_state=0, n_jobs=1)
-    seen, unseen = (np.clip(part, -_LARGEST, _LARGEST) for part in (seen, unseen))
-    forest.fit(seen, is_neighbour)
-    out_of_bag, others = (np.asarray(some) for some in (forest.oob_decision_function_, forest.predict_proba(unseen)))
-    return np.nan_to_num(out_of_bag[:, 1], nan=0.5), others[:, 1]
+    train, test = (np.clip(part, -_LARGEST, _LARGEST) for part in (train, test))
+    forest.fit(train, is_neighbour)
+    out_of_bag, predicted = np.asarray(forest.oob_decision_function_), np.asarray(forest.predict_proba(test))
+    return np.nan_to_num(out_of_bag[:, 1], nan=0.5), predicted[:, 1]
 
 
 def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, _Table]]:
-    """Return pairs of tables, one row apart, each as revealing as can be for some learners.
+    """Return pairs of neighbouring tables, each of which is revealing for some learners.
 
-    The second table of a pair has the row that the first has not. Rows are at the two ends of the domain: in the first
-    bin of every attribute with the first class, or level of a number, or in the last with the last. The names: "one
-    row" (none, and one), "a row in an empty bin", "a row in a full bin", "the first of its class", "a duplicate of
-    all", "a row far out" and "even classes" (as many rows of each class in one bin, and one more).
+    The second table of a pair has one more row than the first. All rows lie at an end of the domain: in the first bin
+    of every attribute with the first class (or level of a number), or in the last bin with the last class. The names
+    are "one row" (an empty table, and one row), "a row in an empty bin", "a row in a full bin", "the first of its
+    class", "a duplicate of all", "a row far out" and "even classes" (equal numbers of rows of two classes in one bin,
+    and one more row).
 
     Parameters
     ----------
     schema : Schema
-        The public schema, with a label; `TypeError` for anything else.
+        The public schema, with a label; `TypeError` for other types.
     rows : int, default=20
-        Rows of the larger tables; `ValueError` if fewer than two.
+        Number of rows of the larger tables; `ValueError` if below 2.
 
     Examples
     --------
@@ -340,7 +344,7 @@ def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, 
     (1, 0, 99)
     """
     if not isinstance(schema, Schema):
-        raise ArgumentTypeError(f"expected a Schema, got {type(schema).__name__}.")
+        raise ArgumentTypeError(f"schema must be a Schema, got {type(schema).__name__}.")
     check_integer("rows", rows, 2)
     plain, odd = (_row(schema, end) for end in (0, -1))
     first, last = schema.target.values[0], schema.target.values[-1]
@@ -358,14 +362,14 @@ def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, 
 
 
 def _row(schema: Schema, end: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    row: dict[str, Any] = {}
     for name, attribute in schema.attributes:
         known = [
             values for values in values_of_bins(attribute) if len(values) and not isinstance(values[0], Unspecified)
         ]
         value = known[end][end]
-        found[name] = (value.left if end == 0 else value.right) if isinstance(value, pd.Interval) else value
-    return found
+        row[name] = (value.left if end == 0 else value.right) if isinstance(value, pd.Interval) else value
+    return row
 
 
 def _pair(schema: Schema, rows: list[dict[str, Any]], labels: list[Any], row: dict[str, Any], label: Any) -> Any:

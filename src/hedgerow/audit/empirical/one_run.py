@@ -1,4 +1,4 @@
-"""One-run audit: a lower bound of the privacy loss from one fit, by rows put in by coins and guesses of the coins."""
+"""One-run audit: a lower bound on the privacy loss from one fit on randomly included rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.released import released_model
 from hedgerow.text.messages import describe_argument
 
-_FEWEST = 8  # guesses that are tried, where their number is not given
+_FEWEST = 8  # smallest number of guesses that is tried by default
 
 
 def one_run_epsilon(
@@ -34,40 +34,41 @@ def one_run_epsilon(
     confidence: float = 0.95,
     random_state: RandomState = None,
 ) -> "OneRunEpsilon":
-    """Run a learner once, guess which of some rows it was given, and say which privacy loss the guesses refute.
+    """Run a learner once on randomly included rows, and return a lower bound on its privacy loss.
 
-    A fair coin of its own decides for each canary whether it is among the rows; all other rows are. The rows that look
-    most as if they were there are guessed to be, those that look least are guessed not to be, and nothing is said of
-    the others. If adding or removing one row costs ε, right guesses are no more than those of randomised response,
-    however the guesses depend on each other, so that too many refute ε. The price of one run: n guesses that are all
-    right refute no more than about ``ln(n/3)`` at 95 % confidence, and less is seen than by `empirical_epsilon`. **A
-    small bound proves nothing.**
+    Each canary is included with probability 1/2, independently; all other rows are always included. The canaries with
+    the highest scores are guessed to be included, those with the lowest scores to be excluded, and the rest are not
+    guessed. If the learner is ε-differentially private for adding or removing a row, the number of correct guesses is
+    stochastically no larger than under randomised response, even if the guesses are dependent. Too many correct
+    guesses therefore refute ε. A single run has its price: n correct guesses of n refute at most about ``ln(n/3)`` at
+    95 % confidence, and the bound is usually smaller than that of `empirical_epsilon`. **A small bound proves
+    nothing.**
 
     Parameters
     ----------
     fit, claim, delta
         As in `empirical_epsilon`; δ should be far below one over the number of canaries.
     X, y : table of shape (n_rows, n_columns), and column of shape (n_rows,)
-        Rows with their labels, canaries among them: those that a model is likely to remember, such as rows with a wrong
-        label, show most.
+        The rows with their labels, including the canaries. Rows that a model is likely to memorise, such as rows with
+        a wrong label, give the largest bounds.
     canaries : int or array of bool, optional
-        How many rows, drawn at random, or which. Default: all of them.
+        The number of canaries, which are drawn at random, or a mask of the rows. Default: all rows.
     score : callable, optional
-        A function of ``(fitted, X, y)``, the canaries, that returns a number for each, the larger the more likely it
-        was there. Default: the chance that the model gives to the row's own label, or whether it predicts it; of a
-        regressor, how near it predicts the row's number.
+        A function of ``(fitted, X, y)`` that returns a finite number for each canary, larger if the canary is more
+        likely to be included. Default: the predicted probability of the canary's label, or whether the label is
+        predicted; for a regressor, minus the absolute error.
     guesses : int, optional
-        How many canaries are guessed, at least 2. Default: all, half of them, a quarter and so on to 8, whichever
-        refutes most, each with its share of the alarm.
+        Number of canaries to guess, at least 2. Default: all, half, a quarter and so on down to 8 are tried, and the
+        largest bound is returned; the numbers share the false-alarm rate.
     confidence : float, default=0.95
-        The chance that each of the two bounds, of ε and of μ, holds.
+        The probability with which each of the two bounds (on ε and on μ) holds.
     random_state : int, RandomState, Generator or None, default=None
-        Decides the coins and the order of equal scores; an estimator's own randomness is its own.
+        Determines the included canaries and the order of equal scores, but not the randomness of the estimator.
 
     Raises
     ------
     ValueError, TypeError
-        As `empirical_epsilon` does, and if scores are not finite numbers, one a canary.
+        As `empirical_epsilon`, and if `score` does not return one finite number for each canary.
 
     References
     ----------
@@ -78,9 +79,9 @@ def one_run_epsilon(
     --------
     >>> import numpy as np
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = np.arange(200.0)[:, np.newaxis], np.arange(200) % 2  # a row left out gets its neighbours' label
-    >>> found = one_run_epsilon(DecisionTreeClassifier(), X, y, claim=1, random_state=0)
-    >>> found.refutes, found.canaries, found.runs
+    >>> X, y = np.arange(200.0)[:, np.newaxis], np.arange(200) % 2  # an excluded row gets its neighbours' label
+    >>> bound = one_run_epsilon(DecisionTreeClassifier(), X, y, claim=1, random_state=0)
+    >>> bound.refutes, bound.canaries, bound.runs
     (True, 200, 1)
     """
     check_settings(fit, claim, delta, confidence)
@@ -88,66 +89,66 @@ def one_run_epsilon(
     chosen = _canaries(canaries, len(rows), rng)
     numbers = _numbers(guesses, len(chosen))
     included = rng.random(len(chosen)) < 0.5
-    kept = np.ones(len(rows), dtype=bool)
-    kept[chosen[~included]] = False
-    there = np.flatnonzero(kept)
-    fitted = output_of(fit, rows.X(there), rows.y(there))
+    is_training = np.ones(len(rows), dtype=bool)
+    is_training[chosen[~included]] = False
+    training = np.flatnonzero(is_training)
+    fitted = output_of(fit, rows.X(training), rows.y(training))
     scores = np.asarray((score or own_label)(fitted, rows.X(chosen), rows.y(chosen)), dtype=np.float64)
     if scores.shape != (len(chosen),) or not np.isfinite(scores).all():
-        raise ArgumentError("expected one finite number for each canary from score, got something else.")
+        raise ArgumentError("score must return one finite number for each canary, as an array of one dimension.")
     n, delta, alarm = len(chosen), float(delta), 1 - float(confidence)
     share = alarm / len(numbers)
-    tried = [(right_guesses(scores, included, number, rng), number) for number in numbers]
-    bounds = [epsilon_bound(right, number, n, delta, share) for right, number in tried]
+    results = [(right_guesses(scores, included, number, rng), number) for number in numbers]
+    bounds = [epsilon_bound(right, number, n, delta, share) for right, number in results]
     best = int(np.argmax(bounds))
     return OneRunEpsilon(
         learner=learner_name(fit),
         epsilon=bounds[best],
-        mu=max(mu_bound(right, number, n, share) for right, number in tried),
+        mu=max(mu_bound(right, number, n, share) for right, number in results),
         delta=delta,
         confidence=1 - alarm,
         claim=claim,
         canaries=n,
         included=int(included.sum()),
-        guesses=tried[best][1],
-        right=tried[best][0],
-        tried=len(tried),
+        guesses=results[best][1],
+        right=results[best][0],
+        tried=len(results),
         subject=AttackSubject.of(fit, rows),
     )
 
 
-def _canaries(given: Any, n_rows: int, rng: np.random.Generator) -> Index:
-    if given is None:
+def _canaries(canaries: Any, n_rows: int, rng: np.random.Generator) -> Index:
+    if canaries is None:
         chosen = np.arange(n_rows)
-    elif isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        check_integer("canaries", int(given), 2)
-        if given > n_rows:
-            raise ArgumentError(f"canaries must be at most the number of rows, got {given}.")
-        chosen = rng.permutation(n_rows)[: int(given)]
+    elif isinstance(canaries, (int, np.integer)) and not isinstance(canaries, bool):
+        check_integer("canaries", int(canaries), 2)
+        if canaries > n_rows:
+            raise ArgumentError(f"canaries must be at most the number of rows, got {canaries}.")
+        chosen = rng.permutation(n_rows)[: int(canaries)]
     else:
-        mask = np.asarray(given)
+        mask = np.asarray(canaries)
         if mask.dtype != bool or mask.shape != (n_rows,):
-            raise ArgumentError("canaries must be a whole number, or an array with True or False for each row.")
+            raise ArgumentError("canaries must be a whole number, or an array of booleans with one value for each row.")
         chosen = np.flatnonzero(mask)
     if len(chosen) < 2:
-        raise ArgumentError("expected two canaries or more, got fewer.")
+        raise ArgumentError("at least two canaries are needed.")
     return chosen
 
 
-def _numbers(given: int | None, n_canaries: int) -> list[int]:
-    if given is not None:
-        check_integer("guesses", given, 2)
-        if given > n_canaries:
-            raise ArgumentError(f"guesses must be at most the number of canaries, got {describe_argument(given)}.")
-        return [given]
-    found = [n_canaries]
-    while found[-1] // 2 >= _FEWEST:
-        found.append(found[-1] // 2)
-    return found
+def _numbers(guesses: int | None, n_canaries: int) -> list[int]:
+    if guesses is not None:
+        check_integer("guesses", guesses, 2)
+        if guesses > n_canaries:
+            raise ArgumentError(f"guesses must be at most the number of canaries, got {describe_argument(guesses)}.")
+        return [guesses]
+    numbers = [n_canaries]
+    while numbers[-1] // 2 >= _FEWEST:
+        numbers.append(numbers[-1] // 2)
+    return numbers
 
 
 def own_label(fitted: Any, X: Any, y: Any) -> Floats:
-    """Return the chance that a model gives to each row's label, or whether it predicts it; of a number, −|error|."""
+    """Return the predicted probability of each row's label, or whether it is predicted; for numbers, −|error|."""
     released = released_model(fitted)
     labels = np.asarray(y) if released is None else LabelledRows.of(X, y).typed(released.schema).values
     if predicts_numbers(fitted):
@@ -157,11 +158,11 @@ def own_label(fitted: Any, X: Any, y: Any) -> Floats:
         return np.where(labels[:, np.newaxis] == classes, np.asarray(fitted.predict_proba(X)), 0.0).sum(axis=1)
     if hasattr(fitted, "predict"):
         return (np.asarray(fitted.predict(X)) == labels).astype(np.float64)
-    raise ArgumentTypeError(f"expected a model that predicts from fit, got {type(fitted).__name__}; pass score=.")
+    raise ArgumentTypeError(f"fit returned {type(fitted).__name__}, which has no predict method; pass score.")
 
 
 def right_guesses(scores: Floats, included: Mask, guesses: int, rng: np.random.Generator) -> int:
-    """Return how many guesses are right: the highest scores are in, as many of the lowest out; ties by chance."""
+    """Return the number of correct guesses: high scores are guessed included, low ones excluded; ties are random."""
     order = np.lexsort((rng.random(len(scores)), -scores))
     highest, lowest = order[: (guesses + 1) // 2], order[len(order) - guesses // 2 :]
     return int(included[highest].sum() + (~included[lowest]).sum())
@@ -169,15 +170,18 @@ def right_guesses(scores: Floats, included: Mask, guesses: int, rng: np.random.G
 
 @dataclass(frozen=True, repr=False)
 class OneRunEpsilon(LossBound):
-    """A lower bound of the privacy loss, by guesses of the rows of one run; tables differ by adding or removing a row.
+    """Lower bound on a learner's privacy loss, from one run; neighbouring tables differ by adding or removing a row.
 
     Attributes
     ----------
     learner, epsilon, mu, delta, confidence, claim
         As in `EmpiricalEpsilon`.
-    canaries, included, guesses, right, tried : int
-        Rows that a coin was thrown for, and those that were put in; how many were guessed, and rightly, where that
-        refutes most; how many numbers of guesses were tried, each with its share of the alarm.
+    canaries, included : int
+        Number of canaries, and the number of these that were included.
+    guesses, right : int
+        Number of guesses that gives the largest bound on ε, and the number of these that are correct.
+    tried : int
+        How many numbers of guesses were tried; they share the false-alarm rate.
     """
 
     kind = "one-run"
@@ -189,62 +193,64 @@ class OneRunEpsilon(LossBound):
     runs = 1
 
     def power(self, factor: float) -> float:
-        """Return the chance that as many guesses refute the claim if the learner loses `factor` > 1 times as much.
+        """Return the probability to refute the claim by as many guesses if the true loss is `factor` > 1 times larger.
 
-        If it shows all of it on every canary that is guessed, as randomised response does; else it is lower.
+        This assumes that the full loss shows on every guessed canary, as in randomised response; otherwise the
+        probability is lower.
         """
         alarm = (1 - self.confidence) / self.tried
-        return power(self._lost(factor), self._claim, self.guesses, self.canaries, self.delta, alarm)
+        return power(self._multiple_of_claim(factor), self._claim, self.guesses, self.canaries, self.delta, alarm)
 
     @property
     def _method(self) -> str:
-        return f"guesses of which of {self.canaries:,} rows are in one run"
+        return f"guesses which of {self.canaries:,} randomly included rows one run contained"
 
     @property
     def _evidence(self) -> str:
         return (
-            f"guesses     {self.right:,} right of {self.guesses:,}, of {self.canaries:,} rows that coins put in "
-            "or left out of one run"
+            f"guesses     {self.right:,} of {self.guesses:,} correct; one run, {self.canaries:,} canaries, each "
+            "included with probability 1/2"
         )
 
 
-_STEP = 0.05  # in which a bound is looked for, before it is bisected
+_STEP = 0.05  # step of the search for a bound, before bisection
 _HALVINGS = 30
-_LARGEST = 60.0  # of ε and of μ
+_LARGEST = 60.0  # largest ε or μ that is tried
 
 
 def tail(right: int, guesses: int, canaries: int, epsilon: float, delta: float) -> float:
-    """Return the most that the chance of so many right guesses can be under (ε, δ)-differential privacy."""
-    # Corollary 5.4: P(W ≥ v) + 2·m·δ·max_i P(v − i ≤ W < v)/i for v right guesses, however made from the output, and m
-    # canaries, W being the right answers of randomised response, that is Binomial(guesses, e^ε/(1 + e^ε)).
+    """Return an upper bound on the probability of `right` or more correct guesses under (ε, δ)-DP."""
+    # Corollary 5.4: P(W ≥ v) + 2·m·δ·max_i P(v − i ≤ W < v)/i for v correct guesses made from the output in any way, m
+    # canaries, and W ~ Binomial(guesses, e^ε/(1 + e^ε)), the number of correct answers of randomised response.
     p = 1 / (1 + exp(-epsilon))
-    most = float(binom.sf(right - 1, guesses, p))
+    bound = float(binom.sf(right - 1, guesses, p))
     if delta and right:
         below = np.cumsum(binom.pmf(np.arange(right - 1, -1, -1), guesses, p))
-        most += 2 * canaries * delta * float((below / np.arange(1, right + 1)).max())
-    return min(most, 1.0)
+        bound += 2 * canaries * delta * float((below / np.arange(1, right + 1)).max())
+    return min(bound, 1.0)
 
 
 def epsilon_bound(right: int, guesses: int, canaries: int, delta: float, alarm: float) -> float:
-    """Return the largest ε below which all are refuted by so many right guesses, at a false-alarm rate; 0 for none."""
+    """Return the largest ε that `right` correct guesses refute at a false-alarm rate; 0 if they refute none."""
     return _refuted(lambda epsilon: tail(right, guesses, canaries, epsilon, delta) <= alarm)
 
 
 def mu_bound(right: int, guesses: int, canaries: int, alarm: float) -> float:
-    """Return the largest μ below which μ-Gaussian differential privacy is refuted; 0 for none."""
+    """Return the largest μ for which the guesses refute μ-Gaussian differential privacy; 0 if they refute none."""
     return _refuted(lambda mu: refutes_gaussian(right, guesses, canaries, mu, alarm))
 
 
 def refutes_gaussian(right: int, guesses: int, canaries: int, mu: float, alarm: float) -> bool:
-    """Return whether so many right guesses refute μ-Gaussian differential privacy at a false-alarm rate."""
-    # Algorithm 3: if they came with chance `alarm`, then what a guess adds, right or wrong, sums to more than all can.
-    known, wrong = alarm * right / canaries, alarm * (guesses - right) / canaries
+    """Return whether `right` correct guesses refute μ-Gaussian differential privacy at a false-alarm rate."""
+    # Algorithm 3, by contradiction: if this result had probability `alarm`, the correct and wrong guesses would sum to
+    # more than the share of canaries that is guessed.
+    correct, wrong = alarm * right / canaries, alarm * (guesses - right) / canaries
     for place in range(right - 1, -1, -1):
-        least = float(ndtr(ndtri(known) - mu))  # of wrong guesses, where right ones have that chance
+        least = float(ndtr(ndtri(correct) - mu))  # least probability of wrong guesses, given that of correct ones
         if least <= wrong:
             break
-        known, wrong = min(known + place / (guesses - place) * (least - wrong), 1.0), least
-    return known + wrong > guesses / canaries
+        correct, wrong = min(correct + place / (guesses - place) * (least - wrong), 1.0), least
+    return correct + wrong > guesses / canaries
 
 
 def _refuted(refutes: Callable[[float], bool]) -> float:
@@ -261,6 +267,6 @@ def _refuted(refutes: Callable[[float], bool]) -> float:
 
 
 def power(epsilon: float, claim: float, guesses: int, canaries: int, delta: float, alarm: float) -> float:
-    """Return the chance to refute a claim if guesses are right as in randomised response of `epsilon`."""
+    """Return the probability to refute a claim if the guesses are as good as randomised response with `epsilon`."""
     least = next((v for v in range(guesses + 1) if tail(v, guesses, canaries, claim, delta) <= alarm), guesses + 1)
     return float(binom.sf(least - 1, guesses, 1 / (1 + exp(-epsilon))))
