@@ -278,7 +278,7 @@ def test_of_a_person_some_rows_are_counted_and_the_noise_is_as_much_larger():
         ),
         ({"schema": hr.Schema(ATTRIBUTES, hr.Label("y", ("a", "b")))}, SchemaError, "label"),
         ({"schema": hr.Schema(ATTRIBUTES, TARGETS["classes"], weight=WEIGHT)}, SchemaError, "weights"),
-        ({"by": {"ward": ["n", "missing"]}}, ValueError, "missing"),
+        ({"by": {"ward": ["n", "missing"]}}, ValueError, "names"),
         ({"by": {"ward": ["n", "all rows"]}}, ValueError, "'all rows'"),
         ({"schema": "schema.yaml"}, TypeError, "schema"),
         ({"budget": 1}, TypeError, "budget"),

@@ -130,8 +130,8 @@ def test_it_says_what_was_found_and_what_could_have_been():
     found = audited(responds(1.0), claim=1.0, random_state=0)
     text = str(found)
     assert "learner     response" in text
-    assert "of 300 rows that coins put in or left out of one run" in text
-    assert "claim       1: not refuted" in text
+    assert "300 canaries" in text
+    assert "epsilon = 1: not refuted" in text
     assert "power       " in text
     assert repr(found) == f"<OneRunEpsilon of response: at least {found.epsilon:.4g}>"
 

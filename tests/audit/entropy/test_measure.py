@@ -421,7 +421,7 @@ def test_a_tally_of_another_schema_is_refused():
 def test_more_or_fewer_rows_than_a_model_stores_are_told(more, said):
     frame = pd.DataFrame({"a1": [True] * (15 + more) + [False] * 5, "a2": False, "a3": True})
     found = reconstruction(stump("a1", BITS), data=frame)
-    told = "The rows do not have the counts of leaves that the model stores."
+    told = "The rows do not match the leaf counts that the model stores."
     assert (told in " ".join(str(found).split())) == said
     assert (told in found.to_dict()["summary"]) == bool(found.note) == said
     assert not reconstruction(stump("a1", BITS), data=frame, supports=(15 + more, 5)).note

@@ -120,7 +120,7 @@ def test_what_is_printed_says_what_it_means_and_that_it_is_private():
     low, high = found.auc_interval
     assert f"95 % interval {low:.3f} to {high:.3f}" in text
     assert "at FPR 0.1 %" in text
-    assert "6 splits of 200 rows in halves, 12 fits" in text
+    assert "6 random splits of 200 rows into halves, with 12 fits" in text
     assert "eyes only" in text
     assert "at FPR 0.1 %" not in str(ShadowMembership.of("Tree", "online", leaky(6, 100, strength=0.3)))
     assert repr(found) == f"<ShadowMembership of Tree by likelihood ratio, online: AUC {found.auc:.3f} over 6 splits>"

@@ -1,3 +1,4 @@
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -55,9 +56,9 @@ def test_what_is_printed_says_what_it_means_and_that_it_is_private():
     found = Membership("Tree", "guess", (7, 8, 3, 1000), FPR[None], np.array([0.5]))
     text = str(found)
     assert "0.5: random guessing" in text
-    assert "0.1 %: 0.1 %  1 %: 1 %  10 %: 10 %" in text
+    assert text.count(" at FPR ") == 3
     assert "cannot be measured" not in text
-    assert "splits of 10 members and 1008 non-members" in text
+    assert "10 members and 1008 non-members" in text
     assert "eyes only" in text
     assert repr(found) == "<Membership of Tree by guess: AUC 0.500 over 1 splits>"
 
@@ -65,21 +66,17 @@ def test_what_is_printed_says_what_it_means_and_that_it_is_private():
 @pytest.mark.parametrize(
     ("others", "seen", "finest"),
     [
-        (150, "TPR at FPR of  1 %: 1 %  10 %: 10 %", "150 non-members: false positive rates below 0.667 %"),
-        (99, "TPR at FPR of  10 %: 10 %", "99 non-members: false positive rates below 1.01 %"),
-        (1, "", "1 non-members: false positive rates below 100 %"),
+        (150, ["1 %", "10 %"], "0.667 %"),
+        (99, ["10 %"], "1.01 %"),
+        (1, [], "100 %"),
     ],
 )
 def test_rates_below_one_row_are_not_printed(others, seen, finest):
     found = Membership("Tree", "guess", (7, 8, 3, others), FPR[None], np.array([0.5]))
     text = str(found)
-    assert seen in text
-    assert f"{finest} cannot be measured" in text
-    assert text.count("TPR at FPR of") == bool(seen)
-    with pytest.raises(
-        ValueError,
-        match=r"fpr .* 0\.001",
-    ):
+    assert re.findall(r"% at FPR ([0-9.]+ %)", text) == seen
+    assert f"FPR below {finest} cannot be measured with {others} non-members" in text
+    with pytest.raises(ValueError, match=r"fpr .* 0\.001"):
         found.tpr_at(0.001)
     assert found.tpr_at(1) == 1
 

@@ -96,7 +96,7 @@ def test_leaves_of_other_libraries_regressors_are_counted_by_rows():
     for found in (audit.leaf_risk(other, (ROWS, NUMBERS)), audit.leaf_risk(other, schema=SCHEMA)):
         assert sorted(found.rows) == [9, 12]
         assert (found.counts, found.pure, len(found.small)) == (None, (), 1)
-        assert "whether a leaf is pure is not known" in str(found)
+        assert "pure leaves   unknown" in str(found)
 
 
 def test_numbers_beyond_the_bounds_name_the_column_alone():

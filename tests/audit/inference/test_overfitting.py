@@ -244,7 +244,7 @@ def test_classes_may_be_whole_numbers_as_floats():
 
 @pytest.mark.parametrize("counts", [((1, 1),), ((1, 1), (0,)), ((1, 0), (1, 0))])
 def test_counts_that_are_no_table_are_refused(counts):
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ValueError, match="train and test must"):
         Overfit(("a", "b"), ("x", "y"), counts, ((1, 1), (1, 1)))
 
 

@@ -160,7 +160,7 @@ def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
         (
             {"target": Recorder(), "y": np.where(Y, "yes", "no")},
             ValueError,
-            "expected labels in y that the target predicts, got none",
+            "labels in y",
         ),
         (
             {"target": hr.GreedyRuleListClassifier(schema=SCHEMA)},

@@ -394,7 +394,7 @@ def test_values_of_no_probability_are_impossible():
 def test_bad_tables_are_refused():
     with pytest.raises(ValueError, match="row"):
         ProbabilisticDataset(BITS, [])
-    with pytest.raises(ValueError, match="labels"):
+    with pytest.raises(ValueError, match="label"):
         ProbabilisticDataset(BITS, [{}], (0, 1))
     with pytest.raises(ValueError, match="name"):
         ProbabilisticDataset(BITS, [{}], (0,), label="a1")

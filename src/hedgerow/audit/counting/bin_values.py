@@ -1,7 +1,7 @@
-"""Values behind a bin: those of each bin of an attribute, in order and lazily enumerated, and their number.
+"""Values of each bin of an attribute, in order and lazily enumerated, and their number.
 
-A number is in a bin if and only if `Attribute.encode` says so: it, and what an attribute and its bins hold, is read as
-float64, in which a number of the grid can be equal to a cut point that it exceeds as a decimal.
+A number is in a bin if and only if `Attribute.encode` puts it there. Numbers and cut points are compared in float64, in
+which a number of the grid can equal a cut point that it exceeds as a decimal.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from hedgerow.text.messages import describe_argument
 
 
 class Unspecified(Enum):
-    """Placeholder of the unspecified value of a ``missing`` or ``outside`` bin."""
+    """Placeholder for the unspecified value of a ``missing`` or ``outside`` bin."""
 
     MISSING = "missing"
     OUTSIDE = "outside"
@@ -38,7 +38,7 @@ class Unspecified(Enum):
 
 @dataclass(frozen=True)
 class NumberGrid(Sequence[float]):
-    """The numbers ``low + k · step`` for all k of a range except a few."""
+    """Numbers ``low + k · step`` for all k of a range except a few."""
 
     low: Fraction
     step: Fraction
@@ -75,7 +75,7 @@ class NumberGrid(Sequence[float]):
         return self.kind(number) if isinstance(number, int) else number
 
     def mean_distance(self, numbers: Floats) -> Floats:
-        """Return the mean of ``|value − number|`` over the grid for each of some numbers, in closed form."""
+        """Return the mean of ``|value − number|`` over the grid for each number, in closed form."""
         first, step, n = self._number(self.places.start), float(self.step), len(self.places)
         below = np.clip(np.floor((numbers - first) / step) + 1, 0, n)
         sums = (2 * below - n) * (numbers - first) + step * (n * (n - 1) / 2 - below * (below - 1))
@@ -106,7 +106,7 @@ def _grids(attribute: Numeric, step: Fraction) -> Iterator[NumberGrid]:
     first = 0
     for edge in (*attribute.cuts, attribute.high):
         after = floor((_as_written(edge) - low) / step) + 1
-        after += _number(low + after * step, step) <= edge  # as a decimal it is above, as float64 it may be equal
+        after += _number(low + after * step, step) <= edge  # above the edge as a decimal, maybe equal in float64
         without = tuple(place for place in missing if first <= place < after)
         yield NumberGrid(low, step, range(first, after), without, Day if attribute.cell_type is CellType.DATE else int)
         first = after
@@ -129,22 +129,23 @@ def _as_written(number: float) -> Fraction:
     return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
 
 
-Resolution = Mapping[str, float]  # for real attributes, the step to which they are recorded
+Resolution = Mapping[str, float]  # the step to which real attributes are recorded
 
 
 def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerBin:
-    """Return how many values each bin of each attribute holds; ``missing`` and ``outside`` count as one value each."""
+    """Return the number of values in each bin of each attribute; ``missing`` and ``outside`` count as one value each."""
     if not (resolution is None or isinstance(resolution, Mapping)):
         raise ArgumentTypeError(f"resolution must map attributes to steps, got {type(resolution).__name__}.")
     steps = {} if resolution is None else dict(resolution)
     for name, step in steps.items():
         attribute = schema.numbers.get(name)
         if attribute is None or attribute.whole:
-            raise SchemaError("expected resolutions of real attributes only; leave this one out.", attribute=name)
+            problem = "resolution is only supported for real attributes of the schema"
+            raise SchemaError(f"{problem}; remove this entry.", attribute=name)
         if not 0 < step < float("inf"):
-            raise SchemaError(f"expected a resolution above 0, got {describe_argument(step)}.", attribute=name)
+            raise SchemaError(f"resolution must be a number above 0, got {describe_argument(step)}.", attribute=name)
         finest = ulp(max(abs(attribute.low), abs(attribute.high)))
         if step <= finest:
-            problem = f"expected a resolution above {finest:.3g}, the distance of neighbouring float64 at the bounds"
-            raise SchemaError(f"{problem}, got {describe_argument(step)}.", attribute=name)
+            problem = f"resolution must be above {finest:.3g}, the spacing of float64 numbers at the bounds"
+            raise SchemaError(f"{problem}; got {describe_argument(step)}.", attribute=name)
     return tuple(tuple(map(len, values_of_bins(attribute, steps.get(name)))) for name, attribute in schema.attributes)

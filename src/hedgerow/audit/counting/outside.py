@@ -1,22 +1,22 @@
 """Exact counts of the rows of a box outside other boxes (PDR eq. 12), without inclusion-exclusion.
 
 A row lies outside a box if one of its bins is *forbidden* there. So a box to be avoided is a clause, the set of its
-forbidden bins, and the rows that have a bin in every clause are counted: weighted model counting, with attributes as
-variables. Boxes and clauses are single Python integers: each attribute has a field of bits, a bit a bin, and a flag
-above them, so that one addition shows for all attributes at once which fields are empty.
+forbidden bins. The rows with a bin in every clause are counted, which is weighted model counting with attributes as
+variables. Boxes and clauses are single Python integers: each attribute has a field with a bit for each bin, and a flag
+above them, so that a single addition shows which fields are empty.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import prod
 
 PerBin = tuple[tuple[int, ...], ...]
-"""For each attribute, a whole number for each of its bins, such as the number of values in the bin."""
+"""A whole number for each bin of each attribute, such as the number of values in the bin."""
 BinMasks = tuple[int, ...]  # for each attribute, the mask of allowed bins
 Clauses = frozenset[int]
 
 
 class BoxCounter:
-    """Counter of the rows of boxes outside other boxes over one domain; caches solved sub-problems."""
+    """Counter of the rows of boxes outside other boxes in a domain; caches solved sub-problems."""
 
     def __init__(self, weights: PerBin, most: int) -> None:
         self._weights = weights
@@ -53,7 +53,7 @@ class BoxCounter:
         return flags - (flags >> self._bins)
 
     def _narrow(self, box: int, active: int, supports: dict[int, int]) -> int:
-        """Return how many rows have a bin in every clause; `supports` has the flags of its attributes."""
+        """Return the number of rows with a bin in every clause; `supports` has the flags of each clause's attributes."""
         while 0 not in supports:
             single = [(clause, flag) for clause, flag in supports.items() if not flag & (flag - 1)]
             if not single:
@@ -62,47 +62,47 @@ class BoxCounter:
                 box &= clause | ~self._bins_of(flag)
             if self._used(box) != active:
                 return 0
-            # A clause with all bins that an attribute has left is met by every row.
+            # Every row satisfies a clause that contains all remaining bins of an attribute.
             left = {clause & box for clause in supports if self._used(box & ~clause) == active}
             supports = {clause: self._used(clause) for clause in left}
         return 0
 
     def _over_components(self, box: int, active: int, supports: dict[int, int]) -> int:
-        """Return the product over components, and over the attributes that no clause restricts."""
+        """Return the product over components and over the attributes that no clause restricts."""
         groups = components(supports)
-        found = self._product(box, active & ~sum(groups))
+        rows = self._product(box, active & ~sum(groups))
         for attributes, clauses in groups.items():
-            if not found:
+            if not rows:
                 return 0
             if len(clauses) == 1:
-                found *= self._product(box, attributes) - self._product(box & ~clauses[0], attributes)
+                rows *= self._product(box, attributes) - self._product(box & ~clauses[0], attributes)
                 continue
             key = box & self._bins_of(attributes), frozenset(clauses)
             solved = self._solved.get(key)
             if solved is None:
                 solved = self._branch(key[0], attributes, {clause: supports[clause] for clause in clauses})
                 self._solved[key] = solved
-            found *= solved
-        return found
+            rows *= solved
+        return rows
 
     def _branch(self, box: int, active: int, supports: dict[int, int]) -> int:
-        """Return the sum over the bins of the most used attribute; bins that no clause distinguishes are one class."""
+        """Return the sum over the bins of the most used attribute; bins that no clause distinguishes are merged."""
         flag = self._most_used(active, supports.values())
         field = self._bins_of(flag)
-        classes = {box & field}
+        groups = {box & field}
         for bins in {clause & field for clause in supports}:
-            classes = {part for one in classes for part in (one & bins, one & ~bins) if part}
-        found = 0
-        for one in classes:
-            if values := self._product(one, flag):
-                left = {c & ~field: support & ~flag for c, support in supports.items() if not c & one}
-                found += values * self._narrow(box & ~field, active & ~flag, left)
-        return found
+            groups = {part for group in groups for part in (group & bins, group & ~bins) if part}
+        rows = 0
+        for group in groups:
+            if values := self._product(group, flag):
+                left = {c & ~field: support & ~flag for c, support in supports.items() if not c & group}
+                rows += values * self._narrow(box & ~field, active & ~flag, left)
+        return rows
 
     def _most_used(self, active: int, supports: Iterable[int]) -> int:
-        """Return the flag of the attribute in most clauses; of several, the middle one, which halves a chain."""
-        total, counted = sum(supports), (1 << (self._width - self._bins)) - 1
-        uses = {flag: (total >> (flag.bit_length() - 1)) & counted for flag in bits(active)}
+        """Return the flag of the attribute in most clauses; among ties the middle one, which halves a chain."""
+        total, mask = sum(supports), (1 << (self._width - self._bins)) - 1
+        uses = {flag: (total >> (flag.bit_length() - 1)) & mask for flag in bits(active)}
         most = max(uses.values())
         best = [flag for flag, times in uses.items() if times == most]
         return best[len(best) // 2]
@@ -128,7 +128,7 @@ def bits(flags: int) -> Iterator[int]:
 
 
 def smallest(clauses: Collection[int]) -> Clauses:
-    """Drop the clauses that contain another one: rows that satisfy that one satisfy them."""
+    """Return the clauses that contain no other clause; rows that satisfy these satisfy all clauses."""
     by_lowest: dict[int, list[int]] = {}
     for clause in sorted(clauses, key=int.bit_count):
         if not any(other & ~clause == 0 for bit in bits(clause) for other in by_lowest.get(bit, ())):
@@ -137,7 +137,7 @@ def smallest(clauses: Collection[int]) -> Clauses:
 
 
 def components(supports: Mapping[int, int]) -> dict[int, list[int]]:
-    """Group the clauses into connected components, without a common attribute; keys are flags of their attributes."""
+    """Return the clauses by connected component; the keys are the flags of a component's attributes."""
     groups: dict[int, list[int]] = {}
     for clause, support in supports.items():
         joined, members = support, [clause]

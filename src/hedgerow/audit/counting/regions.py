@@ -1,10 +1,10 @@
-"""Regions of a model, and the exact number of possible rows in each (PDR, eq. 11 to 16), from what is public alone.
+"""Regions of a model, and the exact number of possible rows in each (PDR, eq. 11 to 16), from public values only.
 
-The rows whose first match is each box of a list (eq. 12) are counted for all boxes together by dynamic programming
-over the attributes: bins are assigned to one attribute after another. A partial row matters only by its *matching
-set*, the boxes that can still be its first match: those that are *open*, since its bins lie in them, and that no
-earlier box is known to preempt. Partial rows with the same matching set, a mask of boxes, are merged and counted. The
-work grows with the number of matching sets, not of rows or of sets of overlapping boxes.
+For a list of boxes, the rows whose first match is each box (eq. 12) are counted by dynamic programming over the
+attributes. A partial row, with bins assigned to some attributes, is represented by its *matching set*: the boxes that
+can still be its first match. These are *open*, since the assigned bins lie in them, and no earlier box is known to
+preempt them. Partial rows with the same matching set (a mask of boxes) are merged. The work grows with the number of
+matching sets, not with the number of rows or of sets of overlapping boxes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,26 +25,26 @@ from hedgerow.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Region:
-    """The rows of a box in none of the earlier boxes; a box has for each attribute a mask, in which bit i is bin i."""
+    """Rows of a box that lie in no earlier box; a box has a mask for each attribute, in which bit i is bin i."""
 
     box: BinMasks
     earlier: tuple[BinMasks, ...] = ()
 
     def __post_init__(self) -> None:
         if any(len(other) != len(self.box) for other in self.earlier):
-            raise ArgumentError(f"expected earlier boxes of {len(self.box)} attributes, like the box itself.")
+            raise ArgumentError(f"earlier boxes must have {len(self.box)} attributes, like the box.")
 
 
 def count_rows(region: Region, weights: PerBin) -> int:
-    """Count the different rows of a region, exactly: ``Capt(f_j)`` of PDR's eq. 12; #P-complete in the worst case."""
+    """Return the exact number of rows of a region, ``Capt(f_j)`` of PDR's eq. 12; #P-complete in the worst case."""
     return count_rows_each((region,), weights)[0]
 
 
 def count_rows_each(regions: Sequence[Region], weights: PerBin) -> tuple[int, ...]:
-    """Count the different rows of each region, exactly; those of a rule list together."""
+    """Return the exact number of rows of each region; the regions of a rule list are counted together."""
     for box in {box for region in regions for box in (region.box, *region.earlier)}:
         if len(box) != len(weights) or any(mask >> len(bins) for mask, bins in zip(box, weights, strict=True)):
-            raise ArgumentError("expected one weight for each bin of each attribute of the regions, got others.")
+            raise ArgumentError("weights must have an entry for each bin of each attribute of the regions.")
     boxes = tuple(region.box for region in regions)
     if all(region.earlier == boxes[:index] for index, region in enumerate(regions)):
         return first_matches(boxes, weights)
@@ -53,7 +53,7 @@ def count_rows_each(regions: Sequence[Region], weights: PerBin) -> tuple[int, ..
 
 
 def count_rows_by_bin(region: Region, weights: PerBin) -> tuple[tuple[int, ...], ...]:
-    """Count the rows of a region by bin, for each attribute; its counts sum to the rows of the region."""
+    """Return the number of rows of a region in each bin of each attribute."""
     narrowed = [
         Region((*region.box[:place], mask & 1 << bin, *region.box[place + 1 :]), region.earlier)
         for place, mask in enumerate(region.box)
@@ -65,57 +65,57 @@ def count_rows_by_bin(region: Region, weights: PerBin) -> tuple[tuple[int, ...],
 
 _WORD = 64
 _ONES = (1 << _WORD) - 1
-# The next four affect time and memory, never a result.
-_FEW = 128  # matching sets up to which a dictionary is faster
-_SEPARATE = 1 << 15  # matching sets from which those that need fewer words are processed separately
-_MOST = 1 << 18  # matching sets that are processed at once
-_SAMPLE = 512  # matching sets by which the next attribute is chosen
+# The next four numbers of matching sets affect time and memory, but not the result.
+_FEW = 128  # up to this number a dictionary is faster
+_SEPARATE = 1 << 15  # from this number on, matching sets that need fewer words are processed separately
+_MOST = 1 << 18  # number that is processed at once
+_SAMPLE = 512  # number from which the next attribute is chosen
 _ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # multiplying by an odd number loses no bit
 
 
 class Extension(NamedTuple):
     """Effect of assigning a bin to one more attribute."""
 
-    # For each set of boxes that a bin closes, how many values the bins that close exactly these hold
+    # For each set of closed boxes, the number of values in the bins that close exactly this set
     values: dict[int, int]
-    # Where all boxes of the first mask are still open, those of the second cannot be the first match: every row
-    # in them lies in an earlier box
+    # If all boxes of the first mask are open, the boxes of the second cannot be the first match, since every row in
+    # them lies in an earlier box
     preempted: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class FewMatchingSets:
-    """Matching sets in a dictionary: for each mask of open boxes, the number of partial rows."""
+    """Matching sets in a dictionary: the number of partial rows for each mask of open boxes."""
 
     rows: dict[int, int]
-    kind: type[Any]  # what NumPy counts in: int64 where no count can overflow it, else Python's integers
+    kind: type[Any]  # type of NumPy's counts: int64 if no count can overflow, else Python's integers
 
     def items(self) -> Iterable[tuple[int, int]]:
         return self.rows.items()
 
     def after(self, extension: Extension) -> "FewMatchingSets":
-        """Return the matching sets after an extension; equal ones are merged."""
-        found: dict[int, int] = {}
+        """Return the matching sets after an extension; equal sets are merged."""
+        merged: dict[int, int] = {}
         for opened, rows in self.rows.items():
             for closed, values in extension.values.items():
                 left = opened & ~closed
                 for together, preempted in extension.preempted:
                     if left & together == together:
                         left &= ~preempted
-                found[left] = found.get(left, 0) + rows * values
-        return FewMatchingSets(found, self.kind)
+                merged[left] = merged.get(left, 0) + rows * values
+        return FewMatchingSets(merged, self.kind)
 
     def opened(self) -> int:
         return reduce(or_, self.rows)
 
     def sample(self) -> list[int]:
-        """Count the matching sets that hold each box, at least up to the last box in any."""
+        """Return the number of matching sets with each box, at least up to the last box in any set."""
         size = -(-max(self.rows).bit_length() // 8)
         raw = b"".join(opened.to_bytes(size, "little") for opened in self.rows)
         return _bit_sums(np.frombuffer(raw, np.uint8).reshape(-1, size))
 
     def blocks(self) -> "list[FewMatchingSets | ManyMatchingSets]":
-        """Return the matching sets in groups that are processed separately, here one."""
+        """Return the matching sets in groups that are processed separately, here a single group."""
         if len(self.rows) <= _FEW:
             return [self]
         width = -(-max(self.rows).bit_length() // _WORD)
@@ -127,16 +127,16 @@ class FewMatchingSets:
 class ManyMatchingSets:
     """Matching sets in arrays."""
 
-    words: NDArray[np.uint64]  # the masks of open boxes, 64 boxes a word
-    rows: Array  # the number of partial rows of each
+    words: NDArray[np.uint64]  # the masks of open boxes, in words of 64 boxes
+    rows: Array  # the number of partial rows of each set
 
     def items(self) -> Iterator[tuple[int, int]]:
         for words, rows in zip(self.words.T.tolist(), self.rows.tolist(), strict=True):
             yield _mask(words), rows
 
     def after(self, extension: Extension) -> "ManyMatchingSets":
-        kept = [np.array(_words(~closed, len(self.words)), np.uint64) for closed in extension.values]
-        words = np.concatenate([self.words & mask[:, None] for mask in kept], axis=1)
+        masks = [np.array(_words(~closed, len(self.words)), np.uint64) for closed in extension.values]
+        words = np.concatenate([self.words & mask[:, None] for mask in masks], axis=1)
         rows = np.concatenate([self.rows * values for values in extension.values.values()])
         for together, preempted in extension.preempted:
             self._close(words, together, preempted)
@@ -146,21 +146,21 @@ class ManyMatchingSets:
         opened = np.uint64(1)
         for box in (bit.bit_length() - 1 for bit in bits(together)):
             opened = words[box // _WORD] >> np.uint64(box % _WORD) & opened
-        unaffected = opened - np.uint64(1)  # all ones for the matching sets without all boxes of `together`
-        for word, kept in zip(words, _words(~preempted, len(words)), strict=True):
-            if kept != _ONES:
-                word &= unaffected | np.uint64(kept)
+        unaffected = opened - np.uint64(1)  # all bits set for the matching sets that lack a box of `together`
+        for word, mask in zip(words, _words(~preempted, len(words)), strict=True):
+            if mask != _ONES:
+                word &= unaffected | np.uint64(mask)
 
     def opened(self) -> int:
         return _mask(np.bitwise_or.reduce(self.words, axis=1).tolist())
 
     def sample(self) -> list[int]:
-        """Count the matching sets that hold each box, among some hundred of them."""
+        """Return the number of matching sets with each box, in a sample of some hundred sets."""
         sample = self.words[:, :: 1 + self.words.shape[1] // _SAMPLE]
         return _bit_sums(np.ascontiguousarray(sample.T).astype("<u8").view(np.uint8))
 
     def blocks(self) -> "list[ManyMatchingSets]":
-        """Return the matching sets in groups that bound memory; those of different groups are no longer merged."""
+        """Return the matching sets in groups, which bounds memory; sets of different groups are not merged later."""
         n = len(self.rows)
         if n > _MOST:
             return [self._some(half) for half in np.array_split(np.lexsort(self.words), 2)]
@@ -172,19 +172,19 @@ class ManyMatchingSets:
 
     def _some(self, chosen: Index) -> "ManyMatchingSets":
         words = self.words[:, chosen]
-        used = np.flatnonzero(words.any(axis=1))  # none, where no box is open any more
+        used = np.flatnonzero(words.any(axis=1))  # empty if no box is open
         return ManyMatchingSets(words[: used[-1] + 1 if len(used) else 1], self.rows[chosen])
 
 
 def _merged(words: NDArray[np.uint64], rows: Array) -> tuple[NDArray[np.uint64], Array]:
-    """Merge equal matching sets, sorted by a hash and compared bit by bit; where hashes collide, some stay separate."""
+    """Return matching sets with equal ones merged, by sorting a hash; after a collision, some stay separate."""
     n = len(rows)
     keys = np.zeros(n, np.uint64)
     for word in words:
         keys = (keys ^ word) * np.uint64(_ODD[0])
         keys ^= keys >> np.uint64(32)
     numbers = np.uint64((1 << n.bit_length()) - 1)
-    # The number of the matching set replaces the low bits, as sorting is much faster than argsort.
+    # The number of the matching set replaces the low bits, since sort is much faster than argsort.
     keys = keys * np.uint64(_ODD[1]) & ~numbers | np.arange(n, dtype=np.uint64)
     keys.sort()
     order = (keys & numbers).astype(np.intp)
@@ -207,18 +207,18 @@ def _mask(words: Iterable[int]) -> int:
     return sum(word << (_WORD * i) for i, word in enumerate(words))
 
 
-# The gain of assigning a bin to an attribute, for each open box that restricts it. Matching sets must distinguish the
-# boxes of which some attributes are assigned: the first attribute of a box costs; the last one, or last but one, gains.
-# Found by experiments on random lists; only the time depends on it.
+# Gain of assigning a bin to an attribute, for each open box that restricts it. Matching sets must distinguish boxes with
+# some assigned attributes: the first attribute of a box costs, and the last two attributes gain. The values come from
+# experiments on random lists; only the running time depends on them.
 _GAIN_BY_LEFT = {1: 3.0, 2: 1.0}
 _GAIN_OF_FIRST = -0.25
 
 
 def first_matches(boxes: Sequence[BinMasks], weights: PerBin) -> tuple[int, ...]:
-    """Count the rows whose first match is each box, a tuple of masks of allowed bins; #P-complete in the worst case."""
-    found = [0] * (len(boxes) + 1)
+    """Return the number of rows whose first match is each box; #P-complete in the worst case."""
+    counts = [0] * (len(boxes) + 1)
     if not (domain := prod(map(sum, weights))):
-        return tuple(found[:-1])
+        return tuple(counts[:-1])
     everything = tuple((1 << len(bins)) - 1 for bins in weights)
     ended = (*boxes, everything)  # so that each row has a first match
     start = FewMatchingSets({(2 << ended.index(everything)) - 1: 1}, np.int64 if domain < 1 << 63 else object)
@@ -232,13 +232,13 @@ def first_matches(boxes: Sequence[BinMasks], weights: PerBin) -> tuple[int, ...]
             waiting.append((unassigned, first))
             continue
         free = prod(map(sum, unassigned.bins.values()))
-        for opened, rows in matching.items():  # one box is open: the first match of these rows
-            found[opened.bit_length() - 1] += rows * free
-    return tuple(found[:-1])
+        for opened, rows in matching.items():  # a single box is open: the first match of these rows
+            counts[opened.bit_length() - 1] += rows * free
+    return tuple(counts[:-1])
 
 
 class _Unassigned:
-    """The attributes without a bin, and the restrictions that open boxes put on them."""
+    """Attributes without an assigned bin, and the restrictions of open boxes on them."""
 
     def __init__(
         self, restrictions: dict[int, dict[int, int]], bins: dict[int, tuple[int, ...]], begun: set[int]
@@ -262,7 +262,7 @@ class _Unassigned:
         return _Unassigned(restrictions, self.bins.copy(), self.begun.copy())
 
     def keep_only(self, opened: int) -> None:
-        """Drop the boxes that are not in a mask, and those that restrict no unassigned attribute."""
+        """Drop the boxes that are not in a mask, and the boxes that restrict no unassigned attribute."""
         for box in [box for box, own in self.restrictions.items() if not own or not opened >> box & 1]:
             for attribute in self.restrictions.pop(box):
                 self.users[attribute].discard(box)
@@ -270,7 +270,7 @@ class _Unassigned:
                     del self.users[attribute]
 
     def best(self, opened: Sequence[int]) -> int:
-        """Return the attribute of the largest gain; `opened` is the number of matching sets that hold each box."""
+        """Return the attribute with the largest gain; `opened` is the number of matching sets with each box."""
         gains: dict[int, float] = {}
         for box, own in self.restrictions.items():
             is_first = len(own) > 1 and box not in self.begun
@@ -283,7 +283,7 @@ class _Unassigned:
         return max(self.users, key=total_gain)
 
     def assign(self, attribute: int) -> Extension:
-        """Return the effect of assigning a bin to an attribute, and remove it from the unassigned ones."""
+        """Return the effect of assigning a bin to an attribute, which is then no longer unassigned."""
         bins, users = self.bins.pop(attribute), self.users.pop(attribute)
         masks = {box: self.restrictions[box].pop(attribute) for box in sorted(users)}
         self.begun |= users
@@ -295,7 +295,7 @@ class _Unassigned:
         return Extension(values, tuple(chain.from_iterable(map(self._preempted, masks))))
 
     def _preempted(self, box: int) -> Iterator[tuple[int, int]]:
-        """Yield masks of open boxes and of the later boxes that these contain, after `box` was assigned."""
+        """Yield masks of open boxes and of the later boxes that they contain, after an attribute of `box` is assigned."""
         own = self.restrictions[box]
         if not own:
             yield 1 << box, -2 << box

@@ -1,1 +1,1 @@
-"""Residual entropy of the training rows, given a model."""
+"""Residual entropy of the training rows given a model."""

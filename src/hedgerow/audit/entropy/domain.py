@@ -1,4 +1,4 @@
-"""Domain of the rows of a table, regions of a model in it, and prior distributions of public marginals on it."""
+"""Domain of the possible rows of a table, regions of a model in it, and priors from public marginals."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,21 +20,21 @@ from hedgerow.text.values import Value, quoted_text
 
 _Bit = tuple[str, str, Value | None]
 AttributeMarginals = Mapping[str, Sequence[float] | Mapping[str, float]]
-"""For some attributes, the probability of each bin of the schema, in order or under the bin's name."""
+"""The probabilities of an attribute's bins, in order or by the bin's name; attributes may be omitted."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The rows that are possible before a model is read.
+    """Possible rows without knowledge of the model.
 
     Attributes
     ----------
     schema : Schema
-        The public schema, with the cut points that the model adds to it.
+        The public schema, with the model's thresholds added to its cut points.
     weights : tuple of tuple of int
-        How many values each bin of each variable holds.
+        The number of values in each bin of each variable.
     independent_bits : bool
-        Whether the variables are the independent columns of a binarised table, and not the schema's attributes.
+        Whether the variables are independent columns of a binarised table instead of the schema's attributes.
     """
 
     schema: Schema
@@ -50,27 +50,27 @@ class Domain:
         independent_bits: bool = False,
         resolution: Resolution | None = None,
     ) -> Self:
-        """Return the domain of a schema whose bins resolve some literals, such as a model's.
+        """Return the domain of a schema, with the numbers of the literals added to the cut points.
 
-        Numbers that literals compare with are added to the cut points; `SchemaError` for a literal that does not fit.
-        `independent_bits` and `resolution` are as for `reconstruction`; each ``missing`` and ``outside`` is a bit, too.
+        `independent_bits` and `resolution` are those of `reconstruction`; with independent bits, each ``missing`` and
+        ``outside`` is a bit, too. `SchemaError` for a literal that does not fit the schema.
         """
         refined = _refined(schema, literals)
         if not independent_bits:
             return cls(refined, bin_weights(refined, resolution=resolution))
         if resolution:
-            raise ArgumentError("expected no resolution with independent bits, which are 0 or 1; leave it out.")
+            raise ArgumentError("resolution cannot be combined with independent_bits=True; pass only one of them.")
         n_bits = sum(len(_bits_of(name, attribute)) for name, attribute in refined.attributes)
         return cls(refined, ((1, 1),) * n_bits, independent_bits=True)
 
     @cached_property
     def possible_rows(self) -> int:
-        """The number of different rows: the product of the variables' numbers of values."""
+        """The number of possible rows: the product of the variables' numbers of values."""
         return prod(map(sum, self.weights))
 
     @cached_property
     def bits(self) -> float:
-        """The entropy of a row, in bits, all rows of the domain being equally likely."""
+        """The entropy of a row in bits, if all rows of the domain are equally likely."""
         return log2(self.possible_rows)
 
     def regions(self, model: Paths) -> tuple[Region, ...]:
@@ -79,12 +79,12 @@ class Domain:
         if model.exclusive:
             return tuple(Region(box, others) for box, others in boxes)
         if any(others for _, others in boxes[:-1]):
-            raise ArgumentError("expected no negated literal on several bits, got one; set `independent_bits=False`.")
+            raise ArgumentError("a rule negates a literal on several bits; set `independent_bits=False`.")
         before = tuple(box for box, _ in boxes)
         return tuple(Region(box, (*before[:i], *others)) for i, (box, others) in enumerate(boxes))
 
     def _box(self, path: Path) -> tuple[BinMasks, tuple[BinMasks, ...]]:
-        """Return the rows of a decision path: a box, and boxes removed from it."""
+        """Return the rows of a decision path: a box, and the boxes removed from it."""
         box = list(self._everything)
         others: list[BinMasks] = []
         for literal, holds in path:
@@ -117,22 +117,22 @@ class Domain:
 
 
 def _refined(schema: Schema, literals: Iterable[Literal]) -> Schema:
-    found: dict[str, Attribute] = {}
+    refined: dict[str, Attribute] = {}
     for literal in set(literals):
         name = literal.attribute
         if name not in schema:
             declared = ", ".join(map(quoted_text, schema.names))
             raise SchemaError(f"is used by the model but not declared; the schema declares {declared}.", attribute=name)
-        attribute = found.get(name, schema[name])
+        attribute = refined.get(name, schema[name])
         literal = attribute.normalised(literal)
         attribute = attribute.refined_by(literal)
         attribute.truth(literal)
-        found[name] = attribute
-    return replace(schema, attributes=tuple((name, found.get(name, own)) for name, own in schema.attributes))
+        refined[name] = attribute
+    return replace(schema, attributes=tuple((name, refined.get(name, own)) for name, own in schema.attributes))
 
 
 def normalised(model: Paths, schema: Schema) -> Paths:
-    """Return the decision paths with integer attributes compared with integers, like the schema's cut points."""
+    """Return the decision paths with integer thresholds for integer attributes, like the schema's cut points."""
     paths = (tuple((schema[x.attribute].normalised(x), holds) for x, holds in path) for path in model.paths)
     return replace(model, paths=tuple(paths))
 
@@ -143,7 +143,7 @@ def _bits_of(name: str, attribute: Attribute) -> list[_Bit]:
 
 
 def _bits_in(literal: Literal, attribute: Attribute) -> dict[_Bit, bool]:
-    """Return the values of the columns of 0 and 1 where a literal holds; the others are 0 where it is missing."""
+    """Return the values that a literal determines of an attribute's columns of 0 and 1."""
     name, values = literal.attribute, literal.operands
     known: dict[_Bit, bool] = {(name, "missing", None): False} if attribute.missing == "bin" else {}
     inside: dict[_Bit, bool] = {(name, "outside", None): False} if attribute.outside == "bin" else {}
@@ -155,7 +155,7 @@ def _bits_in(literal: Literal, attribute: Attribute) -> dict[_Bit, bool]:
         case "=":
             return {(name, "=", str(values[0])): True}
         case "!=" if attribute.ordered:
-            raise ArgumentError(f"expected comparisons by order, got {literal.brief}; set `independent_bits=False`.")
+            raise ArgumentError(f"{literal.brief} is not a comparison by order; set `independent_bits=False`.")
         case "!=":
             return {(name, "=", str(values[0])): False, **known}
         case "<=":
@@ -172,36 +172,36 @@ def _bits_in(literal: Literal, attribute: Attribute) -> dict[_Bit, bool]:
 
 @dataclass(frozen=True)
 class RowPrior:
-    """A distribution of rows in which attributes are independent, and the values of a bin equally likely."""
+    """Distribution of rows with independent attributes and equally likely values within each bin."""
 
     masses: PerBin  # the probability of each bin of each attribute, times a whole number
-    # Minus the logarithm, base 2, of the probability of one value of each bin; 0 where that probability is 0
+    # Minus the binary logarithm of the probability of each value of a bin; 0 if that probability is 0
     surprisals: tuple[tuple[float, ...], ...]
 
     @classmethod
     def of(cls, marginals: AttributeMarginals, schema: Schema, domain: Domain) -> Self:
-        """Return the prior of public marginals; attributes without one have all values equally likely."""
+        """Return the prior with these public marginals; the values of all other attributes are equally likely."""
         if domain.independent_bits:
-            raise ArgumentError("expected no prior with independent bits, got one; set `independent_bits=False`.")
+            raise ArgumentError("prior is not supported with independent bits; set `independent_bits=False`.")
         if not isinstance(marginals, Mapping):
             raise ArgumentTypeError(f"prior must map attributes to probabilities, got {type(marginals).__name__}.")
         unknown = sorted(set(marginals) - set(schema))
         if unknown:
-            raise SchemaError("has a prior, and is not declared; declare it in the schema.", attribute=unknown[0])
+            raise SchemaError("has a prior but is not declared; declare it in the schema.", attribute=unknown[0])
         masses: list[tuple[int, ...]] = []
         surprisals: list[tuple[float, ...]] = []
         for (name, attribute), values in zip(domain.schema.attributes, domain.weights, strict=True):
             shares = [Fraction(w, sum(values)) for w in values]
             if name in marginals:
-                given = _probabilities(name, schema[name], marginals[name])
-                shares = _refined_shares(name, given, schema[name].coarse_bins(attribute), values)
+                coarse = _probabilities(name, schema[name], marginals[name])
+                shares = _refined_shares(name, coarse, schema[name].coarse_bins(attribute), values)
             scale = lcm(*(share.denominator for share in shares))
             masses.append(tuple(int(share * scale) for share in shares))
             surprisals.append(tuple(log2(w / s) if s else 0.0 for s, w in zip(shares, values, strict=True)))
         return cls(tuple(masses), tuple(surprisals))
 
     def entropy_bits(self, region: Region) -> float:
-        """Return the bits of a row given its region, ``Σ_k Σ_c P(c | R) s_k(c) + log2 P(R)``; NaN if empty."""
+        """Return the entropy of a row given its region, ``Σ_k Σ_c P(c | R) s_k(c) + log2 P(R)``; NaN if empty."""
         bins = count_rows_by_bin(region, self.masses)
         inside, everything = sum(bins[0]), [sum(masses) for masses in self.masses]
         if not inside:
@@ -231,12 +231,15 @@ def _probabilities(name: str, attribute: Attribute, given: Sequence[float] | Map
             raise SchemaError(f"{problem}; its bins are {', '.join(attribute.bins)}.", attribute=name)
         values = [float({str(bin): p for bin, p in given.items()}.get(bin, 0.0)) for bin in attribute.bins]
     else:
-        problem = SchemaError("expected a sequence of probabilities, one for each bin.", attribute=name)
+        problem = SchemaError("prior must be a sequence of probabilities, one for each bin.", attribute=name)
         values = guarded(lambda: [float(p) for p in given], problem)
     if len(values) != len(attribute.bins):
-        raise SchemaError(f"expected {len(attribute.bins)} probabilities, got {len(values)}.", attribute=name)
-    if not all(isfinite(p) and p >= 0 for p in values) or abs(sum(values) - 1) > 1e-6:
-        raise SchemaError("expected probabilities of at least 0 that sum to 1, got others.", attribute=name)
+        problem = f"prior must have {len(attribute.bins)} probabilities, one for each bin"
+        raise SchemaError(f"{problem}; got {len(values)}.", attribute=name)
+    if not all(isfinite(p) and p >= 0 for p in values):
+        raise SchemaError("the probabilities of prior must be finite and at least 0.", attribute=name)
+    if abs(sum(values) - 1) > 1e-6:
+        raise SchemaError(f"the probabilities of prior must sum to 1, got {sum(values):.6g}.", attribute=name)
     exact = [Fraction(p) for p in values]
     return [p / sum(exact) for p in exact]
 
@@ -244,10 +247,10 @@ def _probabilities(name: str, attribute: Attribute, given: Sequence[float] | Map
 def _refined_shares(
     name: str, given: Sequence[Fraction], parents: Sequence[int], values: Sequence[int]
 ) -> list[Fraction]:
-    """Distribute the probability of each bin over the finer bins in it, in proportion to their numbers of values."""
+    """Return the probabilities of finer bins, in proportion to their numbers of values within each bin."""
     whole = [0] * len(given)
     for parent, count in zip(parents, values, strict=True):
         whole[parent] += count
     if any(p and not count for p, count in zip(given, whole, strict=True)):
-        raise SchemaError("expected probability 0 for each bin without values, got more.", attribute=name)
+        raise SchemaError("the probability of a bin without values must be 0.", attribute=name)
     return [given[p] * Fraction(n, whole[p]) if n else Fraction(0) for p, n in zip(parents, values, strict=True)]

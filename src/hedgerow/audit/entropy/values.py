@@ -24,9 +24,10 @@ from hedgerow.text.days import Day
 
 @dataclass(frozen=True)
 class Values:
-    """The values that one attribute can have, bin by bin, in order: one a bin if they were listed.
+    """Possible values of an attribute, bin by bin, in order; listed values have a bin each.
 
-    Of a schema's `attribute` bins are its own, with `Unspecified` for missing or outside, or an interval of numbers.
+    For an `attribute` of a schema, the bins are its own, with `Unspecified` for missing or outside values, or an
+    interval of numbers.
     """
 
     name: str
@@ -35,18 +36,18 @@ class Values:
 
     @classmethod
     def listed(cls, name: str, values: Sequence[Any]) -> Self:
-        """Return the domain of listed values; SchemaError if there is none, one is twice or NaN, or not hashable."""
-        problem = SchemaError("expected a collection of hashable values.", attribute=name)
+        """Return the domain of distinct, hashable values without NaN, at least one; SchemaError otherwise."""
+        problem = SchemaError("the possible values must be a collection of hashable values.", attribute=name)
         bins, different = guarded(lambda: (tuple((value,) for value in values), len(set(values))), problem)
         if not bins or different < len(bins):
-            raise SchemaError("expected one or more possible values, each once.", attribute=name)
+            raise SchemaError("there must be at least one possible value, and no duplicates.", attribute=name)
         if any(value != value for (value,) in bins):  # only NaN differs from itself
-            raise SchemaError("expected no NaN among the possible values; use None for a missing one.", attribute=name)
+            raise SchemaError("the possible values contain NaN; use None for a missing value.", attribute=name)
         return cls(name, bins)
 
     @classmethod
     def of(cls, name: str, attribute: Attribute, step: float | None = None) -> Self:
-        """Return the values of a schema's attribute; reals recorded to a step are numbers, others intervals."""
+        """Return the values of a schema's attribute; real numbers without a step are represented by intervals."""
         return cls(name, values_of_bins(attribute, step), attribute)
 
     @cached_property
@@ -61,7 +62,7 @@ class Values:
 
     @property
     def bits(self) -> float:
-        """The entropy of a value, in bits, all values being equally likely."""
+        """The entropy of a value in bits, if all values are equally likely."""
         return log2(self.count)
 
     def __iter__(self) -> Iterator[Any]:
@@ -74,21 +75,21 @@ class Values:
     def bin_of(self, value: Any) -> int:
         """Return the bin of a value; -1 if the value is not in the domain."""
         try:
-            found = self._single.get(value, -1)
+            bin = self._single.get(value, -1)
         except TypeError:  # not hashable
             return -1
-        grids = (bin for bin, values in enumerate(self.bins) if isinstance(values, NumberGrid) and value in values)
-        return next(grids, -1) if found < 0 else found
+        grids = (i for i, values in enumerate(self.bins) if isinstance(values, NumberGrid) and value in values)
+        return next(grids, -1) if bin < 0 else bin
 
     def drawn(self, bins: Index, rng: np.random.Generator) -> list[Any]:
-        """Draw a value from each of some bins, uniformly; None for a missing one."""
+        """Draw a value from each bin, uniformly; None for a missing value."""
         ranks = rng.integers(np.array(self.weights)[bins]).tolist()
-        found = (self.bins[bin][rank] for bin, rank in zip(bins.tolist(), ranks, strict=True))
-        found = (value.date if isinstance(value, Day) else value for value in found)
-        return [None if value is Unspecified.MISSING else value for value in found]
+        values = (self.bins[bin][rank] for bin, rank in zip(bins.tolist(), ranks, strict=True))
+        values = (value.date if isinstance(value, Day) else value for value in values)
+        return [None if value is Unspecified.MISSING else value for value in values]
 
     def raw(self, table: Table, position: int) -> list[Any]:
-        """Return the values of a table's column by name, or of an array's by position; missing ones are marked."""
+        """Return the values of a table's column by name, or of an array's by position; missing values are marked."""
         table.require([self.name])
         missing = None if self.attribute is None else Unspecified.MISSING
 
@@ -97,24 +98,24 @@ class Values:
             values = table.data.get_column(self.name).to_list() if of_frame else table.data[:, position].tolist()
             return [missing if pd.isna(value) is True else value for value in values]
 
-        return guarded(read, DomainError("expected a column whose values can be listed.", column=self.name))
+        return guarded(read, DomainError("the values of the column cannot be listed.", column=self.name))
 
     def codes(self, table: Table, position: int) -> Index:
-        """Return the bin of each row of a table, by name or position; DomainError for values out of the domain."""
+        """Return the bin of each row of a table, by name or position; DomainError for values outside the domain."""
         if self.attribute is None:
             raw = self.raw(table, position)
-            problem = DomainError("expected values of the declared domain, got others.", column=self.name)
-            found = guarded(lambda: np.array(list(map(self.bin_of, raw)), dtype=np.intp), problem)
-            if (found < 0).any():
+            problem = DomainError("some values are not in the declared domain.", column=self.name)
+            bins = guarded(lambda: np.array(list(map(self.bin_of, raw)), dtype=np.intp), problem)
+            if (bins < 0).any():
                 raise problem
-            return found
+            return bins
         column, marked = self._unmarked(table, position)
-        found = np.empty(len(table), dtype=np.intp)
-        found[list(marked)] = list(map(self.bin_of, marked.values()))
-        if (found[list(marked)] < 0).any():
-            raise DomainError("expected marks of bins that the attribute has, got others.", column=self.name)
-        found[_others(marked, len(table))] = self.attribute.encode(column)
-        return found
+        bins = np.empty(len(table), dtype=np.intp)
+        bins[list(marked)] = list(map(self.bin_of, marked.values()))
+        if (bins[list(marked)] < 0).any():
+            raise DomainError("some values mark bins that the attribute does not have.", column=self.name)
+        bins[_others(marked, len(table))] = self.attribute.encode(column)
+        return bins
 
     def _unmarked(self, table: Table, position: int) -> tuple[Column, dict[int, Any]]:
         """Return the values of a column without marks of bins, and these marks by row."""
@@ -131,28 +132,28 @@ class Values:
         return Column.from_numpy(others, self.name), marked
 
     def distances(self, table: Table, position: int) -> Floats:
-        """Return the mean distances of bins from rows, ``(n_rows, n_bins)``: shares of the domain, or 0 and 1."""
+        """Return the mean distance of each bin from each row, ``(n_rows, n_bins)``: shares of the domain, or 0 and 1."""
         codes, bins = self.codes(table, position), np.arange(len(self.bins))
-        found = (codes[:, None] != bins).astype(np.float64)
+        distances = (codes[:, None] != bins).astype(np.float64)
         number = as_number(self.attribute)
         if number is not None:
             known = codes < number.n_known
             numbers = self._numbers(table, position, number)[known]
             for bin in range(number.n_known):
-                found[known, bin] = _mean_distance(self.bins[bin], numbers)
-            found[np.ix_(known, bins < number.n_known)] /= number.high - number.low
+                distances[known, bin] = _mean_distance(self.bins[bin], numbers)
+            distances[np.ix_(known, bins < number.n_known)] /= number.high - number.low
         elif self.attribute is None and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in self):
             numbers = np.array(list(self), dtype=np.float64)
-            found = np.abs(numbers[codes][:, None] - numbers) / max(np.ptp(numbers), np.finfo(np.float64).tiny)
-        return found
+            distances = np.abs(numbers[codes][:, None] - numbers) / max(np.ptp(numbers), np.finfo(np.float64).tiny)
+        return distances
 
     def _numbers(self, table: Table, position: int, attribute: Numeric) -> Floats:
-        """Return the numbers in a column, clipped to the bounds; for an interval its midpoint."""
+        """Return the numbers in a column, clipped to the bounds; the midpoint for an interval."""
         column, marked = self._unmarked(table, position)
-        found = np.empty(len(table))
-        found[list(marked)] = [value.mid if isinstance(value, pd.Interval) else 0.0 for value in marked.values()]
-        found[_others(marked, len(table))] = attribute.numbers_in(attribute.prepared(column))
-        return np.clip(found, attribute.low, attribute.high)
+        numbers = np.empty(len(table))
+        numbers[list(marked)] = [value.mid if isinstance(value, pd.Interval) else 0.0 for value in marked.values()]
+        numbers[_others(marked, len(table))] = attribute.numbers_in(attribute.prepared(column))
+        return np.clip(numbers, attribute.low, attribute.high)
 
 
 def _others(marked: Mapping[int, Any], n: int) -> Index:

@@ -1,4 +1,4 @@
-"""Membership inference attacks: the protocol, a random forest on predictions and labels, and label-only robustness."""
+"""Membership inference attacks: their protocol, a random forest on predictions, and label-only robustness."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,22 +18,22 @@ from hedgerow.text.messages import describe_argument
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Attempt:
-    """The knowledge of an attacker, and the rows to score.
+    """Knowledge of an attacker, and the rows to score.
 
     Attributes
     ----------
     rows : LabelledRows
-        All rows with their labels. The attacker may read the rows below only.
+        All rows with their labels. The attacker may only read the rows listed below.
     predict, predictions : callable, and ndarray of shape (n_rows,)
-        The model as a black box, which predicts the class of each row of a table; its predictions of all rows.
+        The model as a black box, which predicts the class of each row of a table; its predictions for all rows.
     members, non_members, suspects : ndarray of int
-        Training rows and held-out rows that the attacker knows to be such; rows to score, of unknown membership.
+        Training rows and held-out rows whose membership the attacker knows; rows of unknown membership, to be scored.
     schema : Schema or None
         The schema of the model, if it has one.
     rng : numpy.random.Generator
         The source of randomness of the attack.
     is_number : bool, default=False
-        Whether numbers are predicted, and no classes.
+        Whether the model predicts numbers instead of classes.
     """
 
     rows: LabelledRows
@@ -48,7 +48,7 @@ class Attempt:
 
 
 class Attack(Protocol):
-    """A scoring of rows: a higher score means that membership is more likely. Reports contain `str` of it."""
+    """Membership inference attack that scores rows: higher scores for likelier members. `str` names it in reports."""
 
     def scores(self, attempt: Attempt) -> Floats:
         """Return the score of each of ``attempt.suspects``."""
@@ -58,25 +58,26 @@ class Attack(Protocol):
 Chosen = TypeVar("Chosen")
 
 
-def chosen_attack(given: str | Chosen, named: Mapping[str, Callable[[], Chosen]], kind: str, scored: str) -> Chosen:
-    """Return an attack by its name, or as it is: an object with a method `scores` of what is named."""
-    if isinstance(given, str):
-        if given not in named:
+def chosen_attack(attack: str | Chosen, named: Mapping[str, Callable[[], Chosen]], kind: str, scored: str) -> Chosen:
+    """Return the attack with a name, or an object with a method `scores` unchanged."""
+    if isinstance(attack, str):
+        if attack not in named:
             names = ", ".join(sorted(named))
-            raise ArgumentError(f"expected one of {names}, or {kind}, as attack, got {describe_argument(given)}.")
-        return named[given]()
-    if isinstance(given, type) or not callable(getattr(given, "scores", None)):
-        raise ArgumentTypeError(f"attack must be a name or have scores({scored}), got {describe_argument(given)}.")
-    return given
+            raise ArgumentError(f"attack must be {kind} or one of {names}; got {describe_argument(attack)}.")
+        return named[attack]()
+    if isinstance(attack, type) or not callable(getattr(attack, "scores", None)):
+        problem = f"attack must be a name or an object with a method scores({scored})"
+        raise ArgumentTypeError(f"{problem}, got {describe_argument(attack)}.")
+    return attack
 
 
 @dataclass(frozen=True)
 class RandomForestAttack:
-    """A random forest of `trees` on one-hot (prediction, true label), fitted on known members and non-members.
+    """Membership inference by a random forest on (prediction, true label), fitted on known members and non-members.
 
-    Of a learner of numbers it is a forest on the prediction, the true number and the size of the error. With the same
-    seed, its scores are those of the black-box attack of the Adversarial Robustness Toolbox with
-    ``attack_model_type="rf"``, which SSRL used.
+    Prediction and label are one-hot encoded. For regressors, the features are the prediction, the true number and the
+    absolute error. With the same seed, the scores equal those of the black-box attack of the Adversarial Robustness
+    Toolbox with ``attack_model_type="rf"``, which SSRL used.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ class RandomForestAttack:
     trees: int = 100
 
     def scores(self, attempt: Attempt) -> Floats:
-        """Return the membership probability of each suspect by the forest."""
+        """Return the forest's membership probability of each suspect."""
         rows, known = attempt.rows, np.concatenate([attempt.members, attempt.non_members])
         predicted = attempt.predictions
         if attempt.is_number:
@@ -108,24 +109,25 @@ class RandomForestAttack:
         return "random forest on (prediction, true label)"
 
 
-_MOST_ROWS = 100_000  # perturbed at a time, to bound memory
+_MOST_ROWS = 100_000  # rows perturbed at a time, which bounds memory
 
 
 @dataclass(frozen=True)
 class LabelOnlyAttack:
-    """Membership inference from predicted labels of perturbed copies of a row: robust correct predictions score high.
+    """Membership inference from the predicted labels of perturbed copies of a row.
 
-    A misclassified row scores 0. Any other scores ½ plus half the share of its perturbed copies that are classified
-    correctly: `draws` copies at each distance from 1 to `max_distance`, where a copy at distance d has values of other
-    bins in d attributes drawn at random, from rows that the attacker knows, each bin that occurs there being equally
-    likely. Without a schema, every column is one bit, and a perturbation flips it, as SSRL did on one-hot columns.
+    A misclassified row scores 0. A correctly classified row scores ½ plus half the share of its perturbed copies that
+    are classified correctly, so robust predictions score high. There are `draws` copies at each distance from 1 to
+    `max_distance`. A copy at distance d has values of other bins in d random attributes. The values come from rows that
+    the attacker knows, and each bin that occurs there is equally likely. Without a schema, every column is a bit, and a
+    perturbation flips it, as in SSRL on one-hot columns.
 
     Attributes
     ----------
     schema : Schema, optional
-        The attributes. Default: the schema of the model attacked; if it has none, all columns must be booleans or 0/1.
+        The attributes. Default: the schema of the attacked model; if it has none, all columns must be booleans or 0/1.
     max_distance, draws : int, default=4 and 10
-        The largest number of perturbed attributes, and the perturbed copies of each row at each distance.
+        The largest number of perturbed attributes, and the number of perturbed copies of each row at each distance.
 
     References
     ----------
@@ -144,7 +146,7 @@ class LabelOnlyAttack:
     def scores(self, attempt: Attempt) -> Floats:
         """Return the robustness of the correct prediction of each suspect, from 0 to 1."""
         if attempt.is_number:
-            raise ArgumentError(f"{NO_CLASSES}; use attack='random-forest', or audit.lira.")
+            raise ArgumentError(f"{NO_CLASSES}; use attack='random-forest' or audit.lira.")
         rows = attempt.rows
         known = np.concatenate([attempt.members, attempt.non_members])
         perturber = Perturber.of(rows, known, self.schema or attempt.schema)
@@ -171,12 +173,12 @@ class LabelOnlyAttack:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Donors:
-    """Rows that other values of one attribute are drawn from."""
+    """Rows from which other values of an attribute are drawn."""
 
     bins: Index  # for every row of the table, the index of its bin among the donors' bins; -1 if no donor has it
-    order: Index  # the donors, one bin after the other
-    starts: Index  # the start of the donors of each bin in `order`
-    counts: Index  # and their number
+    order: Index  # the donors, sorted by bin
+    starts: Index  # the first donor of each bin in `order`
+    counts: Index  # the number of donors of each bin
 
     @classmethod
     def of(cls, bins: Index, known: Index) -> Self:
@@ -197,13 +199,13 @@ class Donors:
 class Perturber:
     """Sampler of perturbed copies of rows, with other values in a given number of attributes."""
 
-    rows: LabelledRows  # the table
-    schema: Schema  # the attributes; values in the same bin count as equal
-    donors: Mapping[str, Donors]  # for each attribute that can be perturbed, the rows that other values are drawn from
+    rows: LabelledRows
+    schema: Schema  # values in the same bin count as equal
+    donors: Mapping[str, Donors]  # the donors of each attribute that can be perturbed
 
     @classmethod
     def of(cls, rows: LabelledRows, known: Index, schema: Schema | None) -> Self:
-        """Return a sampler that draws values from the known rows; without a schema, every column is one bit."""
+        """Return a sampler that draws values from the known rows; without a schema, every column is a bit."""
         attributes = boolean_schema(rows.table.column_names, rows.labels) if schema is None else schema
         problem = None
         try:
@@ -213,19 +215,19 @@ class Perturber:
                 raise
             problem, bins = error.column, {}
         if problem is not None:
-            expected = "expected booleans without a schema, got others"
-            raise DomainError(f"{expected}; pass one: LabelOnlyAttack(schema).", column=problem)
-        donors = {name: Donors.of(found.astype(np.intp), known) for name, found in bins.items()}
-        usable = {name: found for name, found in donors.items() if len(found.counts) > 1}
+            expected = "without a schema, all columns must be booleans or 0 and 1"
+            raise DomainError(f"{expected}; pass LabelOnlyAttack(schema).", column=problem)
+        donors = {name: Donors.of(codes.astype(np.intp), known) for name, codes in bins.items()}
+        usable = {name: own for name, own in donors.items() if len(own.counts) > 1}
         if not usable:
-            raise ArgumentError("expected rows that differ in some attribute, got equal ones.")
+            raise ArgumentError("the known rows do not differ in any attribute, so none can be perturbed.")
         return cls(rows, attributes, usable)
 
     def __len__(self) -> int:
         return len(self.donors)
 
     def draw(self, index: Index, distance: int, rng: np.random.Generator) -> Any:
-        """Return a perturbed copy of each of these rows, with other values in `distance` attributes drawn at random."""
+        """Return a perturbed copy of each row, with other values in `distance` random attributes."""
         order = rng.random((len(index), len(self))).argpartition(distance - 1, axis=1)[:, :distance]
         changes = np.zeros((len(index), len(self)), dtype=bool)
         np.put_along_axis(changes, order, True, axis=1)

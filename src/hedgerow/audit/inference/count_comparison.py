@@ -1,4 +1,4 @@
-"""Comparison of the numbers of rows that a model stores with the rows that are given as its training rows."""
+"""Comparison of the row counts that a model stores with the rows that are said to be its training rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,43 +21,44 @@ from hedgerow.tally import Tally
 from hedgerow.text.values import quoted_text
 
 FALSE_ALARM = 1e-6
-"""The largest probability that the training rows themselves are reported as other rows."""
+"""Largest probability that the actual training rows are reported as a mismatch."""
 Obstacle = Literal["", "no_counts", "unknown_noise", "large_noise", "weights", "units", "draws", "no_paths"]
-"""The reason why rows could not be compared with counts; empty if they were."""
+"""Why rows and counts could not be compared; empty if they were."""
 _OBSTACLES: dict[Obstacle, str] = {
-    "no_counts": "the model stores no numbers of rows",
-    "unknown_noise": "the file does not state the noise on its counts; use the file that hedgerow saved (.json)",
-    "large_noise": "the noise on the counts is so large that it can make all of them",
+    "no_counts": "the model stores no row counts",
+    "unknown_noise": "the file does not state the noise on its counts; use the .json file that hedgerow saved",
+    "large_noise": "the noise is so large that it could have produced all counts without any row",
     "weights": "the model stores sums of weights, or counts some rows more than once",
-    "units": "at most {most} rows of each unit were drawn at random; the rows need the column of units, {column}",
-    "no_paths": "the leaves of the rows are not known; give a schema (schema=, --schema)",
-    "draws": "the model was learned from rows that were drawn at random from the training rows",
+    "units": "the model was learned from at most {most} random rows of each unit; add the unit column {column}",
+    "no_paths": "the leaf of each row is unknown; pass a schema (schema=, --schema)",
+    "draws": "the model was learned from a random sample of the training rows",
 }
-_TESTS = 4  # of the counts of leaves: each count, their sizes together, each leaf, and the total
-_SMALLEST_CHANCE = 1e-9  # for which `CountNoise.spread` is exact: its probabilities are sums of floats
-_THREE_DIGITS = 1.005  # by how much more than a stored standard deviation the noise may have
+_TESTS = 4  # each count, the sum of absolute differences, each leaf, and the total
+_SMALLEST_CHANCE = 1e-9  # below it `CountNoise.spread` is not exact: its probabilities are sums of floats
+_THREE_DIGITS = 1.005  # a stored standard deviation is rounded to three digits
 
 
 @dataclass(frozen=True)
 class CountComparison:
-    """Comparison of stored numbers of rows with rows that are given as the training rows. **Private**.
+    """Comparison of stored row counts with the rows that are said to be the training rows. **Private**.
 
     Attributes
     ----------
     is_mismatch : bool
-        Whether the rows are not the training rows. The training rows are found to be other rows with a probability of
-        at most `FALSE_ALARM`, over the noise; never if the numbers are exact.
+        Whether the rows are not the training rows. The actual training rows are reported as a mismatch with a
+        probability of at most `FALSE_ALARM` over the noise; never if the counts are exact.
     obstacle : str
-        The code of the reason why the numbers could not be compared; empty if they were.
+        The code of the reason why the counts could not be compared; empty if they were.
     hidden : int
-        The largest difference of one leaf, or bin, that alone is not noticed, in rows: 0 if the numbers are exact.
+        The largest difference in one leaf or bin, in rows, that noise can hide; 0 if the counts are exact.
     undrawn : int
-        How many rows of one leaf, or bin, may have been left out, at most, since rows of units were drawn at random.
-        Such a difference is not noticed either.
+        The largest number of rows of one leaf or bin that may not have been sampled, if the rows of each unit were
+        sampled. Such a difference is not detected either.
     part : str
         The part of the model whose rows are counted: "leaf" or "bin".
     drawn : tuple of (int, str), optional
-        The most rows of a unit that were used when the model was learned, and the column of units, if the rows lack it.
+        The largest number of rows of a unit that the model was learned from, and the unit column; set only if the rows
+        lack this column.
     """
 
     is_mismatch: bool = False
@@ -69,44 +70,44 @@ class CountComparison:
 
     @property
     def sentence(self) -> str:
-        """The result in words."""
-        parts = {"leaf": "leaves", "bin": "bins"}[self.part]
+        """The result as a sentence."""
         if self.obstacle:
             most, column = self.drawn or (0, "")
             reason = _OBSTACLES[self.obstacle].format(most=most, column=quoted_text(column))
-            return f"The rows were not compared with the stored counts: {reason}."
+            return f"The rows could not be compared with the stored counts: {reason}."
         if self.is_mismatch:
-            cause = "They are not its training rows, or its counts were edited, weighted or made noisy"
+            cause = "They are not its training rows, or its counts were edited, weighted or perturbed with noise"
             if self.hidden:
-                cause = "They are not its training rows: noise alone differs so much less than once in a million times"
-            return f"The rows do not have the counts of {parts} that the model stores. {cause}."
+                cause = (
+                    "They are not its training rows: noise alone explains this with a probability below 1 in 1,000,000"
+                )
+            return f"The rows do not match the {self.part} counts that the model stores. {cause}."
         if not self.hidden and not self.undrawn:
-            return f"The rows have exactly the counts of {parts} that the model stores."
-        causes = {"noise": self.hidden, "draw of rows of each unit": self.undrawn}
+            return f"The rows match the {self.part} counts that the model stores exactly."
+        causes = {"noise": self.hidden, "sampling of rows of each unit": self.undrawn}
         cause = " and the ".join(name for name, rows in causes.items() if rows)
-        verb = "hide" if self.hidden and self.undrawn else "hides"
-        hidden = f"the {cause} {verb} a difference of up to {self.hidden + self.undrawn:,} rows in one {self.part}"
-        return f"The rows have the counts of {parts} that the model stores, as far as can be seen: {hidden}."
+        hidden = f"the {cause} can hide a difference of up to {self.hidden + self.undrawn:,} rows in one {self.part}"
+        return f"The rows are consistent with the {self.part} counts that the model stores; {hidden}."
 
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """Stored numbers, with the least and the most that the training rows can have, shape ``(n_parts, n_numbers)``.
+    """Stored numbers with the range that the training rows allow, each of shape ``(n_parts, n_numbers)``.
 
-    Least and most differ if rows of units were drawn. `total` is what all rows that were used have together, if known.
+    `least` and `most` differ if rows of units were sampled. `total` is the sum over all rows that were used, if known.
     """
 
     stored: Floats
     least: Floats
     most: Floats
     noise: CountNoise  # on each number
-    terms: int = 1  # the noise terms in each number
-    per_row: int = 1  # what a row adds to all numbers of a part
+    terms: int = 1  # number of noise terms in each number
+    per_row: int = 1  # what a row adds to the numbers of a part
     total: float | None = None
 
     @classmethod
     def exact(cls, stored: Sequence[tuple[int, ...] | None], places: Index, rows: Floats) -> Self:
-        """Return the exact numbers of the leaves that have some, with those of rows."""
+        """Return exact stored numbers, with the numbers of the rows, for the leaves that have stored numbers."""
         known = [place for place, numbers in enumerate(stored) if numbers is not None]
         counted = _by_leaf(places, rows, len(stored))[known]
         numbers = np.array([own for own in stored if own is not None], dtype=np.float64).reshape(counted.shape)
@@ -114,24 +115,24 @@ class _Counts:
 
     @property
     def differences(self) -> Floats:
-        """What noise must explain of each number at least, with its sign."""
+        """The smallest difference that noise must explain in each number, with its sign."""
         return np.maximum(self.stored - self.most, 0) + np.minimum(self.stored - self.least, 0)
 
     @property
     def by_part(self) -> Self:
-        """The numbers of each part added up."""
-        stored, least, most = (each.sum(axis=1, keepdims=True) for each in (self.stored, self.least, self.most))
+        """The comparison of the sum of the numbers of each part."""
+        stored, least, most = (numbers.sum(axis=1, keepdims=True) for numbers in (self.stored, self.least, self.most))
         return replace(self, stored=stored, least=least, most=most, terms=self.terms * self.stored.shape[1])
 
     @property
     def without_rows(self) -> Self:
-        """The comparison with no rows at all."""
+        """The comparison with an empty table."""
         none = np.zeros_like(self.stored)
         return replace(self, least=none, most=none, total=0.0)
 
     @property
     def whole(self) -> float:
-        """What noise must explain of the sum of all numbers at least."""
+        """The smallest difference that noise must explain in the sum of all numbers."""
         if self.total is not None:
             return abs(float(self.stored.sum()) - self.total)
         low, high = float((self.stored - self.most).sum()), float((self.stored - self.least).sum())
@@ -139,31 +140,31 @@ class _Counts:
 
     @property
     def hidden(self) -> int:
-        """The largest difference of a part that alone is not noticed, in rows."""
+        """The largest difference in one part that is not detected, in rows."""
         by_part = self.by_part
         chance = FALSE_ALARM / _TESTS / len(self.stored)
         return int(_largest(self.noise, by_part.terms, chance) / self.per_row)
 
     @property
     def undrawn(self) -> int:
-        """The largest difference of a part between the most and the least rows that may have been drawn."""
+        """The largest difference between the most and the fewest rows of a part that may have been sampled."""
         by_part = self.by_part
         return int((by_part.most - by_part.least).max() / self.per_row)
 
     def is_mismatch(self) -> bool:
-        """Return whether noise alone differs at least as much with a probability of at most `FALSE_ALARM`.
+        """Return whether noise alone would differ at least as much with a probability of at most `FALSE_ALARM`.
 
-        If the rows are the training rows, each stored number is a true one plus independent discrete Laplace noise,
-        and the true one is between `least` and `most`. So no difference is larger than the noise that it must explain.
-        Each of four tests has a quarter of the probability of a false alarm, and their union bound is the whole:
+        If the rows are the training rows, each stored number is a true number plus independent discrete Laplace noise,
+        and the true number is between `least` and `most`. So no difference is larger than the noise. There are four
+        tests, each with a quarter of the false-alarm probability (union bound):
 
         - the largest difference of a number, by the exact tail and a union bound over all numbers;
-        - the sum of all sizes of differences, by its exact distribution. This notices rows that differ a little in many
-          leaves. For sums of several noise terms, the sizes of all terms together are no smaller;
+        - the sum of absolute differences, by its exact distribution. It detects small differences in many leaves. For
+          sums of several noise terms, the sum of the terms' absolute values is no smaller;
         - the largest difference of a leaf, by the exact quantile or Chernoff's bound, and a union bound;
-        - the difference of the sum of all numbers, by the same. This notices missing and repeated rows.
+        - the difference of the total, by the same. It detects missing and repeated rows.
 
-        Larger noise than there was on some numbers makes every one of these quantiles larger.
+        If some numbers had less noise than assumed, all quantiles are larger than necessary, which is safe.
         """
         differences, chance = np.abs(self.differences), FALSE_ALARM / _TESTS
         if self.noise.is_exact:
@@ -178,7 +179,7 @@ class _Counts:
         )
 
     def result(self, unnamed: tuple[int, str] | None) -> CountComparison:
-        """Return the comparison; of rows that do not name their unit, that they are other rows alone can be known."""
+        """Return the comparison; if the rows lack the unit column, only a mismatch is conclusive."""
         if self.is_mismatch():
             return CountComparison(True, "", self.hidden, self.undrawn)
         is_hidden = not self.noise.is_exact and not self.without_rows.is_mismatch()
@@ -187,27 +188,27 @@ class _Counts:
 
 
 def _largest(noise: CountNoise, terms: int, chance: float) -> float:
-    """Return what a sum of noise terms exceeds in size with at most this chance."""
+    """Return a bound that the absolute sum of noise terms exceeds with at most this probability."""
     return noise.spread(terms, 1 - chance) if chance >= _SMALLEST_CHANCE else noise.bound(terms, chance)
 
 
 def compare_counts(
     model: Any, paths: Paths | UnnamedLeaves, places: Index, X: Any, labels: Any = None
 ) -> CountComparison:
-    """Compare the counts of leaves that a model stores with rows.
+    """Compare the leaf counts that a model stores with rows.
 
     Parameters
     ----------
     model : Any
-        The model, or its estimator, of any supported library.
+        The model or estimator, of any supported library.
     paths : Paths or UnnamedLeaves
-        Its decision paths, or its leaves by the numbers of nodes, with what the model stores of them.
+        Its decision paths, or its leaves by node number, with the stored counts.
     places : array of int
         The leaf of each row, or of each pattern of a tally.
     X : frame, array or Tally
-        The rows. If the model was learned from at most so many rows of each unit, they need the unit's column.
+        The rows. If the model was learned from a limited number of rows of each unit, X needs the unit column.
     labels : array-like, optional
-        The class, or the number, of each row. Without them, the rows of each leaf are compared, and not their classes.
+        The class or number of each row. Without labels, only the number of rows in each leaf is compared.
 
     Raises
     ------
@@ -224,26 +225,26 @@ def compare_counts(
     compared = [_Counts.exact([None if rows is None else (rows,) for rows in supports], places, _rows_of(X))]
     if levels is not None and paths.counts is not None:
         compared.append(_Counts.exact(paths.counts, places, _rows_of(X, levels, width)))
-    # The trees of a forest are copies, marked with this attribute. Their own rows may have been drawn.
+    # Trees of a forest are copies that carry this attribute; each may have been learned from a sample of the rows.
     if hasattr(model, "has_copies_"):
-        drawn = [replace(one, least=np.zeros_like(one.least)) for one in compared]
-        is_mismatch = any(one.is_mismatch() for one in drawn)
-        is_unknown = not is_mismatch and any(one.is_mismatch() for one in compared)
+        sampled = [replace(counts, least=np.zeros_like(counts.least)) for counts in compared]
+        is_mismatch = any(counts.is_mismatch() for counts in sampled)
+        is_unknown = not is_mismatch and any(counts.is_mismatch() for counts in compared)
         return CountComparison(is_mismatch, "draws" if is_unknown else "")
-    return CountComparison(any(one.is_mismatch() for one in compared))
+    return CountComparison(any(counts.is_mismatch() for counts in compared))
 
 
 def _class_places(paths: Paths | UnnamedLeaves, labels: Any) -> Index | None:
-    """Return the place of each label among the classes of stored counts; None if there are none, or some do not fit."""
+    """Return the index of each label's class in the stored counts; None if a label or the counts are missing."""
     if paths.counts is None or paths.classes is None or labels is None:
         return None
     places = {value: place for place, value in enumerate(paths.classes)}
-    found = [places.get(value, -1) for value in label_values(labels).tolist()]
-    return None if -1 in found else np.array(found, dtype=np.intp)
+    indices = [places.get(value, -1) for value in label_values(labels).tolist()]
+    return None if -1 in indices else np.array(indices, dtype=np.intp)
 
 
 def _rows_of(X: Any, levels: Index | None = None, width: int = 1) -> Floats:
-    """Return what each row, or pattern of a tally, adds to the counts by class, or without classes to the rows."""
+    """Return what each row, or pattern of a tally, adds to the counts of its class, or to the row count."""
     if isinstance(X, Tally):
         return (X.bins_and_counts()[1] if width > 1 else X.rows()[:, np.newaxis]).astype(np.float64)
     return np.ones((len(Table.of(X)), 1)) if levels is None else np.eye(width)[levels]
@@ -254,7 +255,7 @@ def _by_leaf(places: Index, rows: Floats, n_leaves: int) -> Floats:
 
 
 def _of_release(model: LeafModel, places: Index, X: Any, labels: Any) -> CountComparison:
-    """Compare the numbers that a model of hedgerow, or one that it read from a file, stores about its leaves."""
+    """Compare the leaf numbers of a model of hedgerow, which may have been read from a file."""
     release, target, drawn = model.leaf_release, model.schema.target, _Draw.of(model, X, len(places))
     noise = _noise_of(model, release.noise)
     obstacle = _obstacle(model, X, drawn.unit) or ("" if release.has_rows else "no_counts")
@@ -273,7 +274,7 @@ def _of_release(model: LeafModel, places: Index, X: Any, labels: Any) -> CountCo
         stored if has_levels else stored.sum(axis=1, keepdims=True),
         least[known],
         most[known],
-        CountNoise(noise.scale * per_row),  # a row adds as much to both sums of a number
+        CountNoise(noise.scale * per_row),  # a row adds the same amount to both sums of a number
         terms=1 if has_levels else release.width,
         per_row=per_row,
         total=None if drawn.rows is None or not release.is_complete else float(per_row * drawn.rows),
@@ -284,14 +285,15 @@ def _of_release(model: LeafModel, places: Index, X: Any, labels: Any) -> CountCo
 def _obstacle(model: Model, X: Any, unnamed: tuple[int, str] | None) -> Obstacle:
     if model.schema.weight is not None:
         return "weights"
-    # The rows of a tally were drawn from each unit already, and may be other rows than those of the fit.
+    # The rows of a tally were sampled from each unit before, and may differ from the rows of the fit.
     return "units" if unnamed is not None and isinstance(X, Tally) else ""
 
 
 def _noise_of(model: Model, noise: CountNoise | None) -> CountNoise | None:
-    """Return the noise on the counts of a model; files of others that state no noise have exact counts.
+    """Return the noise on the counts of a model; None if it is unknown.
 
-    A file of another format that hedgerow made of a private model has noisy counts, and does not state the noise.
+    Files of other software that state no noise have exact counts. A private model that hedgerow exported to another
+    format has noisy counts, but the file does not state the noise.
     """
     is_exported = any(reason.get("ours") for reason in model.privacy.no_guarantee)
     return CountNoise(0.0) if noise is None and not model.privacy.has_noise and not is_exported else noise
@@ -299,17 +301,17 @@ def _noise_of(model: Model, noise: CountNoise | None) -> CountNoise | None:
 
 @dataclass(frozen=True, eq=False)
 class _Draw:
-    """Which of some rows, or patterns of a tally, were used when a model was learned from at most so many of a unit."""
+    """Rows, or patterns of a tally, that a fit with a limited number of rows of each unit used."""
 
-    always: Floats  # 1 for the rows that were certainly used
-    ever: Floats  # 1 for the rows that may have been used
-    rows: int | None = None  # how many rows were used in all; None if it is unknown, or all are used
-    unit: tuple[int, str] | None = None  # the most rows of a unit, and its column, which the rows lack
+    always: Floats  # 1 for rows that were certainly used
+    ever: Floats  # 1 for rows that may have been used
+    rows: int | None = None  # number of rows used; None if it is unknown, or if all rows were used
+    unit: tuple[int, str] | None = None  # the largest number of rows of a unit, and its column, which the rows lack
 
     @classmethod
     def of(cls, model: Model, X: Any, n_rows: int) -> Self:
         every, unit = np.ones(n_rows), model.schema.unit
-        if unit is None or model.privacy.software.code != "hedgerow":  # other software uses all rows
+        if unit is None or model.privacy.software.code != "hedgerow":  # other software does not sample rows
             return cls(every, every)
         numbers = unit_numbers(model.schema, X)
         if numbers is None:
@@ -320,10 +322,10 @@ class _Draw:
 
 
 def compare_bins(model: Scorecard, X: Any) -> CountComparison:
-    """Compare the numbers of rows by bin that a scorecard stores with rows.
+    """Compare the bin counts that a scorecard stores with rows.
 
-    The noise on them is a sum of independent symmetric noises, whose standard deviation the scorecard states. Noise of
-    different bins is dependent, so each bin is tested by itself, by Chernoff's bound and a union bound over all bins.
+    The noise on a count is a sum of independent symmetric terms, and the scorecard states its standard deviation. The
+    noise of different bins is dependent, so each bin is tested separately by Chernoff's bound, with a union bound.
 
     Parameters
     ----------
@@ -344,12 +346,12 @@ def compare_bins(model: Scorecard, X: Any) -> CountComparison:
     hidden, undrawn, is_mismatch, are_all_hidden = 0, 0, False, True
     for part in parts:
         noise = CountNoise.of_deviation(_THREE_DIGITS * (part.rows_error or 0.0))
-        most_off = 0.0 if noise.is_exact else noise.bound(1, FALSE_ALARM / n_bins) + 0.5  # rows are rounded
+        tolerance = 0.0 if noise.is_exact else noise.bound(1, FALSE_ALARM / n_bins) + 0.5  # counts are rounded
         stored, sizes = np.array(part.rows, dtype=np.float64), len(part.points)
         least, most = (np.bincount(bins[part.attribute], used * rows, sizes) for used in (drawn.always, drawn.ever))
-        is_mismatch |= bool((np.maximum(stored - most, least - stored) > most_off).any())
-        are_all_hidden &= bool((np.abs(stored) <= most_off).all())
-        hidden, undrawn = max(hidden, int(most_off)), max(undrawn, int((most - least).max()))
+        is_mismatch |= bool((np.maximum(stored - most, least - stored) > tolerance).any())
+        are_all_hidden &= bool((np.abs(stored) <= tolerance).all())
+        hidden, undrawn = max(hidden, int(tolerance)), max(undrawn, int((most - least).max()))
     obstacle: Obstacle = (
         "" if is_mismatch else "units" if drawn.unit else "large_noise" if are_all_hidden and hidden else ""
     )

@@ -1,4 +1,4 @@
-"""Rows with their labels, from which audits draw subsets. Private: nothing here is released."""
+"""Rows with their labels, from which audits take subsets. Private: nothing here is released."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ from hedgerow.tables.frames import Labels, Table, check_same_index, column_of
 from hedgerow.tally import Tally
 from hedgerow.text.values import quoted_text
 
-NO_CLASSES = "expected a model of classes, got one of a number"
-"""The beginning of errors about what is measured by class."""
+NO_CLASSES = "a regressor is not supported here, only classifiers"
+"""Beginning of the error of audits that are defined only for classes."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LabelledRows:
-    """A table with its labels, checked to belong together; `values` are the labels as an array, ``(n_rows,)``."""
+    """Table and labels with the same number of rows; `values` are the labels as an array, ``(n_rows,)``."""
 
     table: Table
     labels: Any
@@ -34,24 +34,24 @@ class LabelledRows:
 
     @classmethod
     def of(cls, X: Any, y: Any) -> Self:
-        """Check that a table and labels belong together; raises TypeError, ValueError, or `DomainError` for labels."""
+        """Return a table with its labels; TypeError, ValueError, or `DomainError` for labels that do not fit."""
         if isinstance(y, str):
-            raise ArgumentTypeError(f"expected labels as y, got the name of a column; pass X[{y!r}].")
+            raise ArgumentTypeError(f"y must be the labels, got the name of a column; pass X[{y!r}].")
         table, values = Table.of(X), label_values(y)
         check_same_index(X, y)
         if len(values) != len(table):
-            raise ArgumentError("expected as many labels in y as rows in X, got another number.")
+            raise ArgumentError("X and y must have the same number of rows and labels.")
         return cls(table, y, values)
 
     @classmethod
-    def of_pair(cls, name: str, given: Any) -> Self:
-        """Check that an argument of this name is a pair of a table and labels that belong together."""
-        if not isinstance(given, (tuple, list)) or len(given) != 2:
-            raise ArgumentTypeError(f"{name} must be a pair of rows and labels, (X, y), got {type(given).__name__}.")
-        return cls.of(*given)
+    def of_pair(cls, name: str, pair: Any) -> Self:
+        """Return the rows and labels of an argument with this name, which must be a pair."""
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise ArgumentTypeError(f"{name} must be a pair of rows and labels, (X, y), got {type(pair).__name__}.")
+        return cls.of(*pair)
 
     def typed(self, schema: Any) -> Self:
-        """Return the rows with labels as the classes of a schema, if it has any: "1" can be the class 1."""
+        """Return the rows with labels converted to the classes of a schema, if any: "1" may be the class 1."""
         label = schema.label if isinstance(schema, Schema) else None
         if not isinstance(label, Label):
             return self
@@ -71,7 +71,7 @@ class LabelledRows:
         return _take(nw.from_native(self.labels, series_only=True, pass_through=True), index)
 
     def mixed(self, index: Index, sources: Mapping[str, Index], schema: Schema) -> Any:
-        """Return these rows with some attributes taken from other rows: those of `sources`, shape ``(len(index),)``."""
+        """Return these rows, with the attributes in `sources` taken from other rows, shape ``(len(index),)``."""
         data = self.table.data
         if self.table.names is None:
             changed = data[index].copy()
@@ -82,12 +82,12 @@ class LabelledRows:
         columns = {column: rows for name, rows in sources.items() for column in schema.columns([name])}
         return guarded(
             lambda: data[index].with_columns(*(data[name][rows] for name, rows in columns.items())).to_native(),
-            ArgumentTypeError("expected a table that can be indexed by rows, got another one."),
+            ArgumentTypeError(f"X must be a table whose rows can be indexed, got {type(data.to_native()).__name__}."),
         )
 
 
 def predicts_numbers(model: Any) -> bool:
-    """Return whether a model, or an estimator, is one of a number: hedgerow's, or a regressor of scikit-learn."""
+    """Return whether a model or estimator is a regressor, of hedgerow or scikit-learn."""
     released = released_model(model)
     if released is not None:
         return released.schema.label is not None and released.schema.target.as_number is not None
@@ -96,36 +96,36 @@ def predicts_numbers(model: Any) -> bool:
 
 def label_values(y: Any) -> Array:
     """Return labels as an array; text is stripped."""
-    given = Labels.of(y)
-    column = given.column(given.name)
+    labels = Labels.of(y)
+    column = labels.column(labels.name)
     if column.missing is not None and column.missing.any():
-        raise DomainError("some labels are missing; leave these rows out.", column=column.name)
+        raise DomainError("some labels are missing; remove these rows.", column=column.name)
     return column.present()
 
 
 def distinct(values: Array) -> tuple[list[Any], Index]:
-    """Return the different values in order, and the index of each value among them."""
-    problem = ArgumentTypeError("expected values of one type, got a mixture without an order.")
-    found, numbers = guarded(lambda: np.unique(values, return_inverse=True), problem)
-    return found.tolist(), numbers
+    """Return the distinct values in order, and the index of each value among them."""
+    problem = ArgumentTypeError("the values have several types without a common order; convert them to one type.")
+    different, numbers = guarded(lambda: np.unique(values, return_inverse=True), problem)
+    return different.tolist(), numbers
 
 
 def declared_unit(schema: Schema | None) -> str | None:
-    """Return the column of units that a schema declares; None without a schema, or a unit in it."""
+    """Return the unit column that a schema declares; None without a schema or unit."""
     return None if schema is None or schema.unit is None else schema.unit.column
 
 
 def counted_nouns(unit: str | None) -> tuple[str, str]:
-    """Return what is counted in words, singular and plural: the units of a column, or rows if it is None."""
+    """Return the noun for counts, singular and plural: units with their column, or rows if it is None."""
     if unit is None:
         return "row", "rows"
     return f"unit ({quoted_text(unit)})", f"units ({quoted_text(unit)})"
 
 
 def unit_numbers(schema: Schema | None, X: Any, column: str | None = None) -> Index | None:
-    """Return the number of the unit of each row; None if the table does not have the unit's column.
+    """Return the number of each row's unit; None if the table lacks the unit column.
 
-    `column` is the column of units; by default, the column that the schema declares.
+    `column` is the unit column. Default: the column that the schema declares.
     """
     name = column or declared_unit(schema)
     if name is None or isinstance(X, Tally) or name not in ((table := Table.of(X)).names or ()):
@@ -135,23 +135,23 @@ def unit_numbers(schema: Schema | None, X: Any, column: str | None = None) -> In
 
 
 def once_a_unit(schema: Schema | None, X: Any, *keys: Index, column: str | None = None) -> tuple[Index, ...] | None:
-    """Return each combination of the rows' keys once a unit; None where the table does not have the unit's column."""
+    """Return each combination of keys once for each unit; None if the table lacks the unit column."""
     units = unit_numbers(schema, X, column)
     return None if units is None else tuple(np.unique(np.column_stack([*keys, units]), axis=0).T[:-1])
 
 
 @dataclass(frozen=True)
 class Clusters:
-    """The rows that are not independent of each other: those of one unit."""
+    """Units, whose rows are not independent of each other."""
 
-    numbers: Index | None  # the unit of each row; None if rows are independent, or the table lacks the unit's column
-    most: int = 1  # rows that one unit may have if the table does not say which
+    numbers: Index | None  # the unit of each row; None if rows are independent, or the table lacks the unit column
+    most: int = 1  # largest number of rows of a unit, if the table lacks the unit column
 
     @classmethod
     def of(cls, schema: Schema | None, X: Any, column: str | None = None, rows: int = 1) -> Self:
-        """Return the units of rows, by a column or else by the unit of the schema.
+        """Return the units of rows, by a column or by the unit of the schema.
 
-        Without the column, a unit may have as many rows as the schema counts of it, or `rows` if that is more.
+        Without the column, a unit may have `max_rows` rows of the schema's unit, or `rows` if that is more.
         """
         unit, numbers = None if schema is None else schema.unit, unit_numbers(schema, X, column)
         return cls(numbers, 1 if numbers is not None else max(rows, 1 if unit is None else unit.max_rows))
@@ -160,9 +160,9 @@ class Clusters:
         return Clusters(None if self.numbers is None else self.numbers[rows], self.most)
 
     def kinds(self, values: Whole) -> Counter[tuple[int, ...]]:
-        """Return the number of units by the sorted values of their rows.
+        """Return the number of units with the same sorted values of their rows.
 
-        If units are not known by row, every unit has as many rows of equal values as it may have.
+        If the units are unknown, every unit is assumed to have the largest number of rows, with equal values.
         """
         if self.numbers is None:
             every = Counter[int](values.tolist()).items()
@@ -177,4 +177,5 @@ def _take(data: Any, index: Index) -> Any:
     def taken() -> Any:
         return data[index].to_native() if isinstance(data, (nw.DataFrame, nw.Series)) else np.asarray(data)[index]
 
-    return guarded(taken, ArgumentTypeError("expected a table and labels that can be indexed by rows, got others."))
+    problem = f"X and y must be tables and columns whose rows can be indexed, got {type(data).__name__}."
+    return guarded(taken, ArgumentTypeError(problem))

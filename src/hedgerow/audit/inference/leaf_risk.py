@@ -1,4 +1,4 @@
-"""Leaves that disclose by their structure: few rows, rows of one class only, a class with few rows."""
+"""Disclosive leaves: leaves with few rows, with rows of one class only, or with few rows of a class."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,13 +36,13 @@ from hedgerow.text.messages import number_of
 from hedgerow.text.values import listed, quoted_text, shown_text
 
 FEWEST_SAFE_ROWS = 10
-"""The fewest rows of a leaf that are safe, if nobody chose another threshold; `report/checks.py` has its sources."""
-_SHOWN = 20  # leaves in the text
+"""Default threshold: the smallest safe number of rows of a leaf; `report/checks.py` has its sources."""
+_SHOWN = 20  # largest number of leaves that are printed
 _VIEWS = {
-    "units": "Each unit is counted once in every leaf, and once a class there: for the curator's eyes only.",
-    "exact": "A function of the rows: for the curator's eyes only, unless the model was released with these counts.",
-    "noisy": "Counts are the noisy ones released with the model; pass train=(X, y) to count the rows.",
-    "weighted": "Counts are weighted: a row that was drawn twice counts twice; pass train=(X, y) to count the rows.",
+    "units": "Exact counts of units, once for each leaf and class: for the curator's eyes only.",
+    "exact": "Exact counts: for the curator's eyes only, unless the model was released with these counts.",
+    "noisy": "Counts are the noisy counts released with the model; pass train=(X, y) for exact counts.",
+    "weighted": "A row that was sampled several times is counted several times; pass train=(X, y) to count it once.",
 }
 
 
@@ -55,42 +55,42 @@ def leaf_risk(
     threshold: int = FEWEST_SAFE_ROWS,
     unit: str | None = None,
 ) -> "LeafRisk | EnsembleRisk":
-    """Check the leaves of a model as output checkers check the cells of a table, before the model is released.
+    """Check the leaves of a model for disclosure, as output checkers check the cells of a table before its release.
 
-    A leaf with fewer rows than a threshold describes few persons; in a pure one, whoever is known to be there has the
-    class (class disclosure), though there are many; and few rows of a class tell the few of them apart. Of a model of a
-    number, the levels of its schema take the place of classes; of one without a schema, rows alone are counted. No
-    attack is run: a model without such leaves may disclose in other ways, and differential privacy bounds what one with
-    such leaves does.
+    Three kinds of leaves are disclosive. A *small* leaf has fewer rows than a threshold and describes few persons. In a
+    *pure* leaf all rows have the same class, so anyone known to fall into it has their class disclosed, even if the
+    leaf is large. A leaf with *few* rows of a class singles out these rows. For regressors, the levels of the schema
+    take the place of classes; without a schema, only the number of rows is checked. No attack is run: a model without
+    such leaves may disclose in other ways, and differential privacy limits what a model with such leaves discloses.
 
     Parameters
     ----------
-    model : RuleList, Tree, fitted estimator, function, or anything that reconstruction audits read
-        The model: a list or a tree of any supported library, one of scikit-learn's forests, baggings or boostings of
-        trees, or a fitted ``Pipeline`` that ends in one of them.
+    model : RuleList, Tree, fitted estimator, function, or anything that `reconstruction` supports
+        The model: a list or tree of any supported library; a forest, bagging or boosting of trees of scikit-learn; or a
+        fitted ``Pipeline`` that ends in one of these.
     train : tuple of (X, y), optional
-        The training rows, counted in each leaf by the model's `apply` (a function of X serves too). Default: the counts
-        that the model stores, `ValueError` if it stores none.
+        The training rows, which are assigned to leaves by the model's `apply` (or by the function). Default: the counts
+        that the model stores.
     schema, features : optional
-        For counts that a model of another library stores: as `hedgerow.audit.reconstruction` takes them. Units are
-        counted instead of rows where the schema, or the model's, declares one, and X of `train` has its column.
+        For the stored counts of models of other libraries, as in `hedgerow.audit.reconstruction`. If the schema (or the
+        model's schema) declares a unit and X of `train` has its column, units are counted instead of rows.
     threshold : int, default=10
-        The fewest rows of a leaf, and of a class in it, that are safe.
+        The smallest safe number of rows in a leaf, and of a class in it.
     unit : str, optional
-        The column of X that identifies a person, or a household or institution, if it is not the schema's unit.
-        Units are then counted instead of rows.
+        The column of X that identifies a person, household or institution, if it differs from the schema's unit. Units
+        are then counted instead of rows.
 
     Returns
     -------
     LeafRisk or EnsembleRisk
-        The leaves of a single model; or those of each tree of an ensemble, and of all trees together.
+        The leaves of a single model; or the leaves of each tree of an ensemble, and of all trees together.
 
     Raises
     ------
     ValueError
-        If the model stores no rows of its leaves and `train` is missing, or `threshold` is less than 1.
+        If the model stores no row counts and `train` is missing, or `threshold` is less than 1.
     TypeError
-        If the model is of no supported kind, or `train` is not a pair.
+        If the model is not supported, or `train` is not a pair.
     DomainError
         If rows do not fit the schema, or a value is missing in the column of units.
 
@@ -105,8 +105,8 @@ def leaf_risk(
     >>> import hedgerow as hr
     >>> X, y = np.array([[0, 0], [0, 1], [1, 0]]).repeat([20, 4, 30], axis=0), np.arange(54) % 2
     >>> y[24:] = 1
-    >>> found = hr.audit.leaf_risk(DecisionTreeClassifier(random_state=0).fit(X, y), (X, y))
-    >>> found.table[["rows", "small", "pure", "few"]].values.tolist()
+    >>> risk = hr.audit.leaf_risk(DecisionTreeClassifier(random_state=0).fit(X, y), (X, y))
+    >>> risk.table[["rows", "small", "pure", "few"]].values.tolist()
     [[20, False, False, False], [4, True, False, True], [30, False, True, False]]
     """
     least = check_integer("threshold", threshold, 1)
@@ -120,8 +120,8 @@ def _ensemble_risk(
 ) -> EnsembleRisk:
     last = final_model(model)[1]
     if isinstance(last, WITHOUT_TREES):
-        problem = f"expected a model whose leaves can be examined, got a {type(last).__name__}"
-        raise ArgumentTypeError(f"{problem}: scikit-learn publishes no structure of its trees.")
+        problem = f"the leaves of a {type(last).__name__} cannot be examined"
+        raise ArgumentTypeError(f"{problem}: scikit-learn does not publish the structure of its trees.")
     if train is None:
         return stored_ensemble_risk(model, threshold, schema)
     rows = LabelledRows.of_pair("train", train)
@@ -145,11 +145,11 @@ def single_risk(
 ) -> "LeafRisk":
     """Check the leaves of a single model, as `leaf_risk` does."""
     if train is None:
-        found = None if schema is not None else unnamed_risk(final_model(model)[1], threshold, None)
-        if found is not None:
-            return found
+        unnamed = None if schema is not None else unnamed_risk(final_model(model)[1], threshold, None)
+        if unnamed is not None:
+            return unnamed
         paths, declared = paths_of(model, schema, features)
-        domain = Domain.of(declared, paths.literals)  # with the numbers that the model compares with
+        domain = Domain.of(declared, paths.literals)  # adds the model's thresholds to the cut points
         conditions, released = normalised(paths, domain.schema).conditions(domain.schema), released_model(model)
         release = None if released is None else released.leaf_release
         return replace(stored_risk(paths, conditions, threshold, declared, release), unit=unit)
@@ -178,39 +178,39 @@ def counted_risk(
     least: int,
     unit: str | None = None,
 ) -> "LeafRisk":
-    """Return the risk of leaves by the leaf and, if any, the class of each row: of units where X has their column.
+    """Return the risk of leaves from the leaf and, optionally, the class of each row; units are counted if possible.
 
-    `unit` is the column of units; by default, the unit that the schema declares.
+    `unit` is the unit column. Default: the unit that the schema declares.
     """
-    held = once_a_unit(schema, X, leaves, column=unit)
-    totals = tuple(map(int, np.bincount(leaves if held is None else held[0], minlength=len(names))))
+    unit_leaves = once_a_unit(schema, X, leaves, column=unit)
+    totals = tuple(map(int, np.bincount(leaves if unit_leaves is None else unit_leaves[0], minlength=len(names))))
     counts, classes = None, None
     if by is not None:
         classes, labels = tuple(by[0]), by[1]
-        each = once_a_unit(schema, X, leaves, labels, column=unit) or (leaves, labels)
-        counts = leaf_counts(*each, shape=(len(names), len(classes)))
-    view = "exact" if held is None else "units"
+        keys = once_a_unit(schema, X, leaves, labels, column=unit) or (leaves, labels)
+        counts = leaf_counts(*keys, shape=(len(names), len(classes)))
+    view = "exact" if unit_leaves is None else "units"
     return LeafRisk(names, totals, counts, classes, view, least, schema, unit=unit)
 
 
 def unnamed_risk(model: Any, threshold: int, schema: Schema | None) -> "LeafRisk | None":
-    """Return the risk of the leaves of scikit-learn's trees by stored counts, without conditions; None for others."""
-    found = unnamed_leaves(model)
-    if found is None:
+    """Return the leaf risk of a tree of scikit-learn from its stored counts, without conditions; None for others."""
+    leaves = unnamed_leaves(model)
+    if leaves is None:
         return None
-    names = tuple(f"leaf {node}" for node in found.nodes)
-    return LeafRisk(names, found.supports, found.counts, found.classes, found.view, threshold, schema)
+    names = tuple(f"leaf {node}" for node in leaves.nodes)
+    return LeafRisk(names, leaves.supports, leaves.counts, leaves.classes, leaves.view, threshold, schema)
 
 
 def stored_risk(
     paths: Paths, conditions: Sequence[str], threshold: int, schema: Schema | None, release: LeafRelease | None
 ) -> "LeafRisk":
-    """Return the risk of leaves by the counts that a model stores, with the decision path to each leaf in words."""
+    """Return the risk of leaves from the counts that a model stores; `conditions` describe the paths to the leaves."""
     rows = paths.supports
     if rows is None and paths.counts is not None:
         rows = tuple(None if counts is None else sum(counts) for counts in paths.counts)
     if rows is None:
-        raise ArgumentError("expected a model that stores the rows of its leaves, got one that does not; pass train=.")
+        raise ArgumentError("the model stores no row counts of its leaves; pass train=(X, y).")
     classes = paths.classes if paths.counts is not None else None
     names = tuple(f"{i}. {text}" for i, text in enumerate(conditions, 1))
     noisy = release if paths.view == "noisy" else None
@@ -219,30 +219,29 @@ def stored_risk(
 
 @dataclass(frozen=True, repr=False)
 class LeafRisk:
-    """The rows of each leaf, and what they disclose. **Private** where the counts are exact and not released.
+    """Number of rows in each leaf, and the disclosive leaves. **Private** if the counts are exact and not released.
 
     Attributes
     ----------
     leaves, rows : tuple of str, tuple of int or None
-        The leaves in words, and the rows, or units, of each: None for a leaf that could not be examined, since the
-        model does not store its rows.
+        The conditions of the leaves, and the number of rows or units in each; None if the model does not store it.
     counts : tuple of (tuple of int or None), optional
-        The rows of each class in each leaf: None for a leaf that the model stores no rows by class of, and whose purity
-        is not known. None if the model stores no rows by class at all.
+        The number of rows of each class in each leaf; None for a leaf whose class counts are not stored, and None if
+        the model stores no class counts at all.
     classes : tuple, optional
-        The class labels, or the middles of the levels of a number.
+        The class labels, or the midpoints of the levels of a number.
     view : {"units", "exact", "noisy", "weighted"}
-        What the counts are: of units, or of rows.
+        The kind of the counts: of units, or of rows.
     threshold : int
-        The fewest rows, or units, of a leaf, and of a class in it, that are safe.
+        The smallest safe number of rows or units in a leaf, and of a class in it.
     schema : Schema, optional
-        It may declare a unit.
+        The schema, which may declare a unit.
     unit : str, optional
-        The column of units, if they are not units of the schema.
+        The unit column, if it differs from the schema's unit.
     note : str
-        A note if the rows are not those whose counts a model of hedgerow, or a file that it read, stores.
+        A note if the rows do not match the counts that the model stores.
     release : LeafRelease, optional
-        The release of noisy counts with its noise, which decides whether a leaf may have no rows, or rows of one class.
+        The released noisy counts and their noise, which decide whether a leaf may be empty or pure.
     """
 
     leaves: tuple[str, ...]
@@ -258,54 +257,54 @@ class LeafRisk:
 
     def __post_init__(self) -> None:
         if any(len(part) != len(self.leaves) for part in (self.rows, self.counts) if part is not None):
-            raise ArgumentError("expected one number of rows, and one row of counts, a leaf, got another shape.")
+            raise ArgumentError(f"rows and counts must have one entry for each of the {len(self.leaves)} leaves.")
 
     @property
     def unit_column(self) -> str | None:
-        """The column that says whose a row is; None if none is named."""
+        """The unit column; None if it is unknown."""
         return declared_unit(self.schema) if self.unit is None else self.unit
 
     @property
     def counted(self) -> tuple[str, str]:
-        """What is counted, one and many in words: rows, or units of the column that says whose a row is."""
+        """The noun for the counts, singular and plural: rows, or units with their column."""
         return counted_nouns(self.unit_column if self.view == "units" else None)
 
     @property
     def several(self) -> str:
-        """How many of the counted rows one unit may have; empty if units are counted, or none is known."""
+        """A sentence on units with several counted rows; empty if units are counted, or if there are none."""
         unit, column = None if self.schema is None else self.schema.unit, self.unit_column
         if column is None or self.view == "units":
             return ""
         most = unit.max_rows if unit is not None and unit.column == column and self.view == "noisy" else None
         if most == 1:
             return ""
-        words = "several" if most is None else f"up to {most}"  # a private model was learned from no more
-        return f"Rows are counted, of which one {quoted_text(column)} may have {words}."
+        words = "several" if most is None else f"up to {most}"  # a private model was learned from at most `most`
+        return f"Rows are counted, not units: one {quoted_text(column)} may have {words} rows."
 
     @cached_property
     def known_rows(self) -> Mapping[int, int]:
-        """The rows of each leaf whose rows are known, by the leaf, counted from 0."""
+        """The number of rows by leaf (counted from 0), if it is known."""
         return {i: rows for i, rows in enumerate(self.rows) if rows is not None}
 
     @cached_property
     def known_counts(self) -> Mapping[int, tuple[int, ...]]:
-        """The rows by class of each leaf whose rows by class are known, by the leaf, counted from 0."""
+        """The class counts by leaf (counted from 0), if they are known."""
         return {i: counts for i, counts in enumerate(self.counts or ()) if counts is not None}
 
     @cached_property
     def not_examined(self) -> tuple[int, ...]:
-        """The leaves whose rows are not known, counted from 0."""
+        """The leaves whose number of rows is unknown, counted from 0."""
         return tuple(i for i, rows in enumerate(self.rows) if rows is None)
 
     @cached_property
     def classes_not_examined(self) -> tuple[int, ...]:
-        """The leaves whose rows by class are not known, and which may be pure, counted from 0."""
+        """The leaves whose class counts are unknown, so that they may be pure, counted from 0."""
         known = self.known_counts
         return tuple(i for i in range(len(self.leaves)) if i not in known and self.rows[i] != 0)
 
     @property
     def is_complete(self) -> bool:
-        """True if the rows of each leaf are known exactly, and the classes of all rows."""
+        """Whether the number of rows of each class in each leaf is known exactly."""
         is_known = self.counts is not None and not self.not_examined and not self.classes_not_examined
         return is_known and self.view in ("exact", "units")
 
@@ -316,14 +315,14 @@ class LeafRisk:
 
     @cached_property
     def empty(self) -> tuple[int, ...]:
-        """The leaves without rows, or whose noisy counts noise alone can make."""
-        known = self.release if self.release is not None and self.release.noise is not None else None
-        few = {i: known.is_too_few(i) if known else rows <= 0 for i, rows in self.known_rows.items()}
-        return tuple(i for i, is_empty in few.items() if is_empty)
+        """The leaves without rows, or whose noisy counts can be due to noise alone."""
+        release = self.release if self.release is not None and self.release.noise is not None else None
+        flags = {i: release.is_too_few(i) if release else rows <= 0 for i, rows in self.known_rows.items()}
+        return tuple(i for i, is_empty in flags.items() if is_empty)
 
     @property
     def has_safe_rows(self) -> bool:
-        """True if every leaf is known to have as many rows as the threshold; if noisy, at 95 % for all leaves."""
+        """Whether every leaf has at least `threshold` rows; for noisy counts, with 95 % confidence for all leaves."""
         if self.not_examined:
             return False
         if self.view != "noisy" or self.release is None:
@@ -334,9 +333,9 @@ class LeafRisk:
 
     @cached_property
     def pure(self) -> tuple[int, ...]:
-        """The leaves whose rows are all of one class: class disclosure, whatever their number.
+        """The leaves whose rows all have the same class, which disclose the class of anyone known to fall into them.
 
-        By noisy counts: the leaves that have rows, of which all but one class may have none.
+        For noisy counts: the leaves with rows in which all classes except one may have no rows.
         """
         noise = None if self.release is None else self.release.noise
         least, without = 0 if noise is None else noise.spread(1), set(self.empty)
@@ -345,14 +344,14 @@ class LeafRisk:
 
     @cached_property
     def few(self) -> tuple[int, ...]:
-        """The leaves in which some class has rows, and fewer than the threshold."""
+        """The leaves in which some class has at least one row, but fewer than the threshold."""
         return tuple(i for i, counts in self.known_counts.items() if any(0 < n < self.threshold for n in counts))
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a leaf: its rows, those of each class, and whether it is small, pure, or has few of a class.
+        """A row for each leaf: counts in total and by class, and whether it is small, pure or has few of a class.
 
-        Where something is not known of a leaf, the entry is missing (``pandas.NA``).
+        Unknown entries are missing (``pandas.NA``).
         """
         columns: dict[str, Any] = {"leaf": self.leaves, self.counted[1]: _column(self.rows, "Int64")}
         for k, name in enumerate(self.classes or ()):
@@ -364,26 +363,25 @@ class LeafRisk:
         return pd.DataFrame(columns)
 
     def rows_in(self, leaves: Iterable[int]) -> int:
-        """Return the rows of some leaves together, as far as they are known."""
+        """Return the total number of rows in these leaves, as far as it is known."""
         return sum(self.known_rows.get(i, 0) for i in leaves)
 
     def __str__(self) -> str:
         few = number_of(self.threshold, *self.counted)
-        lines = [
-            f"{len(self.small)} of {len(self.leaves)} leaves have fewer than {few}, {self.rows_in(self.small)} together"
-        ]
+        small = f"{len(self.small)} of {len(self.leaves)} leaves have fewer than {few}"
+        lines = [f"small leaves  {small} ({self.rows_in(self.small)} in total)"]
         if self.not_examined:
-            lines.append(f"{_numbers(self.not_examined)} not examined: the model does not store their rows")
+            lines.append(f"not examined  {_numbers(self.not_examined)}: the model does not store the number of rows")
         if self.counts is None:
-            lines.append("the model stores no rows by class: whether a leaf is pure is not known")
+            lines.append("pure leaves   unknown: the model stores no class counts")
         else:
             may = "may have" if self.view == "noisy" else "have"
             lines += [
-                f"{len(self.pure)} {may} rows of one class only, {self.rows_in(self.pure)} together",
-                f"{len(self.few)} have fewer than {few} of some class that they have",
+                f"pure leaves   {len(self.pure)} {may} rows of one class only ({self.rows_in(self.pure)} in total)",
+                f"few of class  {len(self.few)} have a class with at least one but fewer than {few}",
             ]
             if open_ := tuple(i for i in self.classes_not_examined if i not in self.not_examined):
-                lines.append(f"{_numbers(open_)} not examined for classes: the model stores their rows alone")
+                lines.append(f"not examined  {_numbers(open_)}, for classes: the model stores only the number of rows")
         flagged = sorted({*self.small, *self.pure, *self.few}, key=lambda i: (self.known_rows[i], i))
         for i in flagged[:_SHOWN]:
             words = [name for name in ("small", "pure", "few") if i in getattr(self, name)]
@@ -397,11 +395,10 @@ class LeafRisk:
 
 
 def _column(values: Sequence[int | bool | None], dtype: str) -> Any:
-    """Return a column of a table, with missing entries where values are not known."""
+    """Return a column of a table, with missing entries for None."""
     return pd.array(list(values), dtype=dtype) if None in values else list(values)
 
 
 def _numbers(leaves: Sequence[int]) -> str:
-    """Return leaves by their numbers, counted from 1, with the verb."""
-    what, verb = ("leaf", "was") if len(leaves) == 1 else ("leaves", "were")
-    return f"{what} {listed([i + 1 for i in leaves])} {verb}"
+    """Return the numbers of leaves, counted from 1, as text."""
+    return f"{'leaf' if len(leaves) == 1 else 'leaves'} {listed([i + 1 for i in leaves])}"

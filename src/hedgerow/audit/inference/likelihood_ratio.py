@@ -1,4 +1,4 @@
-"""Likelihood-ratio attacks on shadow fits: LiRA, for models of few confidences, and RMIA, relative to other rows."""
+"""Likelihood-ratio attacks by shadow models: LiRA, adapted to models with few distinct confidences, and RMIA."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -12,20 +12,21 @@ from hedgerow.audit.inference.targets import Shadows
 from hedgerow.boundary.arguments import check_share
 from hedgerow.boundary.arrays import Floats, Index, Mask
 
-_CLIP = 1e-6  # of confidences, before their logit
-_COMMON = 0.1  # the share of a row's fits from which on a confidence is counted by itself
-_FEWEST = 3  # of these fits; and logits a side, for a density
-_FLAT = 1e-9  # a variance of logits that is rounding
+_CLIP = 1e-6  # confidences are clipped to [_CLIP, 1 - _CLIP] before their logit
+_COMMON = 0.1  # share of a row's fits from which on a confidence is common
+_FEWEST = 3  # smallest number of fits with a common confidence, and of logits on each side for a density
+_FLAT = 1e-9  # a smaller variance of logits is due to rounding
 
 
 @dataclass(frozen=True)
 class OnlineLira:
-    """Log-likelihood ratio of a fit's confidence in a row, by the shadow fits with the row and those without it.
+    """Log-likelihood ratio of a model's confidence in a row, from shadow models with and without the row.
 
-    A confidence that a tenth or more of the fits have in a row, three at least, is counted: if k shadow fits with the
-    row and k′ without it have it, its ratio is ``(k + ½)/(k′ + ½)``. The other confidences count together in the same
-    way, times the ratio of the densities of their logits: predictive ones, Student's t, as two means and a common
-    variance are estimated from few fits. That ratio is 1 if a side has fewer than three such logits, or all are equal.
+    A confidence is common if at least a tenth of the fits have it, and at least three. If k shadow models with the row
+    and k′ without it have a common confidence, its likelihood ratio is ``(k + ½)/(k′ + ½)``. All other confidences
+    together are counted in the same way, and this ratio is multiplied by the ratio of the densities of their logits.
+    The densities are predictive (Student's t), since two means and a common variance are estimated from few fits. The
+    ratio of densities is 1 if a side has fewer than three such logits, or if all are equal.
 
     References
     ----------
@@ -34,7 +35,7 @@ class OnlineLira:
     """
 
     def scores(self, shadows: Shadows) -> tuple[Floats, Floats]:
-        """Return the log-likelihood ratios of members and of non-members; 0 says nothing."""
+        """Return the log-likelihood ratios of members and non-members; 0 means no evidence."""
         inside, outside = sides = _Side.both(shadows)
         members, others = (
             np.where(
@@ -52,18 +53,18 @@ class OnlineLira:
 
 @dataclass(frozen=True)
 class OfflineLira:
-    """The score of a row by a fit's confidence in it, above that of the shadow fits without the row.
+    """Score of a row: how unusually confident a model is, compared with shadow models without the row.
 
-    The score is ``−ln P[a fit without the row is at least as confident]``, by Student's t of the logits, or, where all
-    of these are equal, by counting them, equal ones as half. With mean and variance estimated, it is the test of
-    Carlini et al. (see `OnlineLira`) for fits that were made before anybody thought of the row.
+    The score is ``−ln P[a model without the row is at least as confident]``, from Student's t distribution of the
+    logits. If all logits are equal, models are counted, with ties as half. It is the offline test of Carlini et al.
+    (see `OnlineLira`), whose shadow models are fitted before the row is known, with estimated mean and variance.
     """
 
     def scores(self, shadows: Shadows) -> tuple[Floats, Floats]:
-        """Return the scores of members and of non-members."""
+        """Return the scores of members and non-members."""
         inside, outside = _logits(shadows.inside), _logits(shadows.outside)
-        found = _moments(outside, np.ones(outside.shape, dtype=bool))
-        members, others = (_log_rarity(at, *found) for at in (inside, outside))
+        moments = _moments(outside, np.ones(outside.shape, dtype=bool))
+        members, others = (_log_rarity(logits, *moments) for logits in (inside, outside))
         return members, others
 
     def __str__(self) -> str:
@@ -72,12 +73,12 @@ class OfflineLira:
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """The confidences in each row on one side, with it or without it, shape ``(n_splits, n_rows)``."""
+    """Confidences in each row of the fits with the row, or of those without it, shape ``(n_splits, n_rows)``."""
 
-    codes: Index  # numbers of the row's different confidences, the same on both sides
-    counts: Index  # how often each of these numbers occurs on this side
-    rare: Mask  # whether a confidence is not common enough, on both sides, to be counted by itself
-    logits: Floats  # of the confidences
+    codes: Index  # number of each distinct confidence in a row, the same on both sides
+    counts: Index  # number of occurrences of each code on this side
+    rare: Mask  # whether a confidence is not common, on both sides together
+    logits: Floats
 
     @classmethod
     def both(cls, shadows: Shadows) -> tuple[Self, Self]:
@@ -93,7 +94,7 @@ class _Side:
         return inside, outside
 
     def ties(self, codes: Index) -> Index:
-        """Return how many other splits have the same confidence on this side."""
+        """Return the number of other splits with the same confidence on this side."""
         return np.take_along_axis(self.counts, codes, axis=0) - (self.codes == codes)
 
     @property
@@ -102,7 +103,7 @@ class _Side:
 
 
 def _moments(logits: Floats, used: Mask) -> tuple[Floats, Floats, Floats]:
-    """Return the number, mean and squared deviations of the used logits of the other splits, for each split and row."""
+    """Return the number, mean and sum of squared deviations of the other splits' used logits, by split and row."""
     centre = logits.mean(axis=0)
     values = np.where(used, logits - centre, 0.0)
     number, total, squares = (part.sum(axis=0) - part for part in (used.astype(np.float64), values, values**2))
@@ -115,7 +116,7 @@ def _log_ratio(inside: Index, outside: Index) -> Floats:
 
 
 def _log_densities(at: Floats, inside: _Side, outside: _Side) -> Floats:
-    """Return the log-ratio of the densities of logits by the rare ones of the other splits; 0 where there are none."""
+    """Return the log-ratio of the densities of logits, estimated from rare ones of other splits; 0 if too few."""
     (n_inside, mean_inside, squares_inside), (n_outside, mean_outside, squares_outside) = (
         _moments(side.logits, side.rare) for side in (inside, outside)
     )
@@ -132,7 +133,7 @@ def _log_densities(at: Floats, inside: _Side, outside: _Side) -> Floats:
 
 
 def _log_rarity(at: Floats, number: Floats, mean: Floats, squares: Floats) -> Floats:
-    """Return minus the log of the chance of a logit that is at least this one."""
+    """Return minus the log-probability of a logit that is at least as large."""
     degrees = number - 1
     variance = squares / degrees
     known = variance > _FLAT
@@ -143,7 +144,7 @@ def _log_rarity(at: Floats, number: Floats, mean: Floats, squares: Floats) -> Fl
 
 
 def _counts(codes: Index, size: int) -> Index:
-    """Return how often each code occurs in each column, shape ``(size, n_columns)``."""
+    """Return the number of occurrences of each code in each column, shape ``(size, n_columns)``."""
     columns = codes.shape[1]
     return np.bincount((codes * columns + np.arange(columns)).ravel(), minlength=size * columns).reshape(size, columns)
 
@@ -152,17 +153,17 @@ def _logits(confidences: Floats) -> Floats:
     return logit(confidences.clip(_CLIP, 1 - _CLIP))
 
 
-_DIGITS = 9  # of ratios: sums of the same confidences in another order are equal
+_DIGITS = 9  # ratios are rounded, so that the order of sums does not matter
 
 
 @dataclass(frozen=True)
 class Rmia:
-    """The share of other rows for which the fit under attack is less evidence of membership than for this one.
+    """Share of rows for which the attacked model gives less evidence of membership than for this row.
 
-    The evidence is ``P[y | x, fit] / P(x)``, where P(x) is the mean confidence of shadow fits, half with the row and
-    half without it. The share is over all rows of the table, of which the attacker does not know which are members;
-    equal ones count half. This is the paper's score with γ = 1, as in its authors' code, where the rows that a row is
-    compared with are rows of a population instead.
+    The evidence is ``P[y | x, model] / P(x)``; P(x) is the mean confidence of shadow models, half of them with the row
+    and half without it. The row is compared with all rows of the table, whose membership the attacker does not know;
+    ties count half. This is the paper's score with γ = 1, as in its authors' code, which compares with rows of a
+    population instead.
 
     References
     ----------
@@ -170,8 +171,8 @@ class Rmia:
     """
 
     def scores(self, shadows: Shadows) -> tuple[Floats, Floats]:
-        """Return the scores of members and of non-members, from 0 to 1."""
-        return _shares(shadows, (_of_others(shadows.inside) + _of_others(shadows.outside)) / 2)
+        """Return the scores of members and non-members, from 0 to 1."""
+        return _shares(shadows, (_mean_of_others(shadows.inside) + _mean_of_others(shadows.outside)) / 2)
 
     def __str__(self) -> str:
         return "relative likelihood ratio (RMIA), online"
@@ -179,13 +180,13 @@ class Rmia:
 
 @dataclass(frozen=True)
 class OfflineRmia:
-    """RMIA by shadow fits without the row alone: ``P(x) = ((1 + a)·P_out(x) + 1 − a)/2``.
+    """RMIA with only shadow models without the row: ``P(x) = ((1 + a)·P_out(x) + 1 − a)/2``.
 
     Parameters
     ----------
     a : float, default=0.3
-        How fast the confidence of fits with a row grows with the confidence of fits without it, at least 0 and below 1.
-        The authors of `Rmia` tune it on two models.
+        Slope of the confidence of models with the row against the confidence of models without it, at least 0 and
+        below 1. The authors of `Rmia` tune it on two models.
     """
 
     a: float = 0.3
@@ -194,25 +195,26 @@ class OfflineRmia:
         check_share("a", self.a)
 
     def scores(self, shadows: Shadows) -> tuple[Floats, Floats]:
-        """Return the scores of members and of non-members, from 0 to 1."""
-        return _shares(shadows, ((1 + self.a) * _of_others(shadows.outside) + 1 - self.a) / 2)
+        """Return the scores of members and non-members, from 0 to 1."""
+        return _shares(shadows, ((1 + self.a) * _mean_of_others(shadows.outside) + 1 - self.a) / 2)
 
     def __str__(self) -> str:
         return f"relative likelihood ratio (RMIA), offline with a = {self.a:g}"
 
 
-def _of_others(confidences: Floats) -> Floats:
+def _mean_of_others(confidences: Floats) -> Floats:
+    """Return, for each split, the mean confidence of all other splits."""
     return (confidences.sum(axis=0) - confidences) / (len(confidences) - 1)
 
 
-def _shares(shadows: Shadows, usual: Floats) -> tuple[Floats, Floats]:
-    """Return the share of rows with less evidence in the same fit, for members and for non-members."""
-    members, others = np.empty(usual.shape), np.empty(usual.shape)
-    usual = usual.round(_DIGITS)
-    for has in (shadows.first, ~shadows.first):
-        said = np.where(has, shadows.inside, shadows.outside)
-        alone = np.where(said > 0, np.inf, 1.0)  # where all others have confidence 0
-        ratio = np.divide(said, usual, out=alone, where=usual > 0)
+def _shares(shadows: Shadows, expected: Floats) -> tuple[Floats, Floats]:
+    """Return the share of rows with less evidence in the same fit, for members and non-members."""
+    members, others = np.empty(expected.shape), np.empty(expected.shape)
+    expected = expected.round(_DIGITS)
+    for is_member in (shadows.first, ~shadows.first):
+        confidences = np.where(is_member, shadows.inside, shadows.outside)
+        undefined = np.where(confidences > 0, np.inf, 1.0)  # the ratio if all other fits have confidence 0
+        ratio = np.divide(confidences, expected, out=undefined, where=expected > 0)
         share = (rankdata(ratio.round(_DIGITS), axis=1) - 0.5) / ratio.shape[1]
-        members[has], others[~has] = share[has], share[~has]
+        members[is_member], others[~is_member] = share[is_member], share[~is_member]
     return members, others

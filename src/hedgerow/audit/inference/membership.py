@@ -1,4 +1,4 @@
-"""Membership inference attacks on a learner, over repeated random splits, and their ROC curves."""
+"""Membership inference attacks on a learner over repeated random splits, with ROC curves."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,15 +22,15 @@ from hedgerow.models.released import released_model
 from hedgerow.text.axes import Axes
 from hedgerow.text.messages import describe_argument
 
-FPR: Floats = np.geomspace(1e-4, 1, 201)  # the false positive rates of stored curves: 50 a decade
+FPR: Floats = np.geomspace(1e-4, 1, 201)  # false positive rates of stored curves: 50 for each decade
 FPR.setflags(write=False)
-CONFIDENCE = 0.95  # of intervals
-BAND = (0.05, 0.95)  # the quantiles over splits that bound intervals and bands
+CONFIDENCE = 0.95  # confidence level of intervals
+BAND = (0.05, 0.95)  # quantiles over splits that bound intervals and bands
 PRIVATE = "A function of the rows: for the curator's eyes only, not for release."
 ATTACKS: Mapping[str, Callable[[], Attack]] = {"random-forest": RandomForestAttack, "label-only": LabelOnlyAttack}
-"""The attacks that have a name."""
+"""The attacks that can be selected by name."""
 _TRAINED, _KNOWN = 0.5, 0.7
-"""The share of the rows that are members, and of these and the others that the attacker knows: SSRL's released code."""
+"""The share of rows that are members, and the share of members and non-members that the attacker knows, as in SSRL."""
 
 
 def membership(
@@ -46,35 +46,35 @@ def membership(
 ) -> "Membership":
     """Attack a learner by membership inference: fit it on random halves of a table, and infer the training rows.
 
-    Each time, the rows are split at random into members and as many non-members, and the target is fitted on all
-    members. The attacker knows the membership of 70 % of both, and scores the rest; the ROC curve is that of the rest.
-    These are the splits of SSRL's Figure 5, whose shares are in the released code only. An attack that fails proves
-    nothing: differential privacy bounds all of them.
+    Each repeat splits the rows at random into members and equally many non-members, and fits the target on all members.
+    The attacker knows the membership of 70 % of the rows of both sets, and scores the remaining rows, from which the
+    ROC curve is computed. These are the splits of SSRL's Figure 5; the shares are those of its released code. An attack
+    that fails proves nothing, whereas differential privacy bounds all attacks.
 
-    **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted meanwhile.
-    They are not released, and a target that would charge each fit to the same `Budget` is refused.
+    **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted for the
+    attack. They are not released, so a target that would charge several fits to the same `Budget` raises an error.
 
     Parameters
     ----------
     target : estimator or callable
         The learner to attack: an unfitted estimator, which is cloned, or a function that returns one.
     X, y : frame or array of shape (n_rows, n_attributes), and series or array of shape (n_rows,)
-        The rows, as the target's `fit` accepts them, and their labels, or numbers.
+        The rows, as the target's `fit` accepts them, and their labels or numbers.
     attack : {"random-forest", "label-only"} or Attack, default="random-forest"
-        The attack. `RandomForestAttack` and `LabelOnlyAttack` describe theirs and have options.
+        The attack. `RandomForestAttack` and `LabelOnlyAttack` document the two named attacks and have options.
     repeats : int, default=100
         The number of splits, each with a fit and an attack.
     random_state : int, RandomState, Generator or None, default=None
-        Makes the result reproducible, whatever `n_jobs` is. With a seed, parameters of the target named
-        ``random_state`` that are None are set, too: the noise of private learners is then seeded.
+        Makes the result reproducible for every `n_jobs`. A seed is also set for parameters of the target that are named
+        ``random_state`` and are None: the noise of private learners is then seeded.
     n_jobs, verbose : int, optional, and bool, default=False
         The number of processes, as in scikit-learn: None is one, -1 is all; whether to show progress on stderr.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, lengths disagree, labels are missing, of one class, or never predicted by the
-        target, there are too few rows to split, or fits would share a budget. Errors of `fit` are passed on.
+        If a parameter is out of range; lengths disagree; labels are missing, have one class, or are never predicted by
+        the target; there are too few rows to split; or fits would share a budget. Errors of `fit` are passed on.
     TypeError
         If the target has no `fit` and `predict`, or the attack no `scores`.
 
@@ -90,17 +90,17 @@ def membership(
     >>> import hedgerow as hr
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(400, 5)), rng.integers(2, size=400)
-    >>> found = hr.audit.membership(DecisionTreeClassifier(), X, y, repeats=3, random_state=0)
-    >>> found.auc > 0.6  # a fully grown tree memorises its training rows
+    >>> result = hr.audit.membership(DecisionTreeClassifier(), X, y, repeats=3, random_state=0)
+    >>> result.auc > 0.6  # a fully grown tree memorises its training rows
     True
     """
-    how = chosen_attack(attack, ATTACKS, "an Attack", "attempt")
+    method = chosen_attack(attack, ATTACKS, "an Attack", "attempt")
     check_integer("repeats", repeats, 1)
     learner = AttackTarget.of(target, X, y, seeded=random_state is not None)
     sizes = _sizes(len(learner.rows))
     generators = generator(random_state).spawn(repeats)
-    curves, aucs = learner.repeated(partial(_trial, how, sizes), generators, n_jobs, verbose=verbose)
-    return Membership(learner.name, str(how), sizes, curves, aucs, subject=learner.subject)
+    curves, aucs = learner.repeated(partial(_trial, method, sizes), generators, n_jobs, verbose=verbose)
+    return Membership(learner.name, str(method), sizes, curves, aucs, subject=learner.subject)
 
 
 def _trial(
@@ -129,7 +129,8 @@ def _sizes(n: int) -> tuple[int, int, int, int]:
     known, known_others = int(members * _KNOWN), int((n - members) * _KNOWN)
     sizes = known, known_others, members - known, n - members - known_others
     if min(sizes) < 1:
-        raise ArgumentError("expected at least one row in each of the four sets of a split, got fewer; pass more rows.")
+        problem = "too few rows to split into known and unknown members and non-members"
+        raise ArgumentError(f"{problem}; each of these four sets needs at least one row.")
     return sizes
 
 
@@ -140,11 +141,11 @@ class Membership(AttackResult):
     Attributes
     ----------
     target, attack : str
-        The learner attacked, and the attack in words.
+        The attacked learner, and a description of the attack.
     sizes : tuple of int
-        Rows in each split: known members, known non-members, members to score, non-members to score.
+        Numbers of rows in each split: known members, known non-members, members to score, non-members to score.
     curves, aucs : ndarray of shape (n_repeats, len(fpr)), (n_repeats,)
-        The true positive rate of each split at each of `fpr`; the area under the whole ROC curve of each split.
+        The true positive rate of each split at each rate in `fpr`; the area under the ROC curve of each split.
     fpr : ndarray
         False positive rates, logarithmically spaced from 1e-4 to 1.
     """
@@ -159,21 +160,21 @@ class Membership(AttackResult):
 
     def __post_init__(self) -> None:
         if self.curves.shape != (len(self.aucs), len(self.fpr)) or not len(self.aucs):
-            raise ArgumentError("expected one curve and AUC a repeat, one point of a curve a rate, got other shapes.")
+            raise ArgumentError("curves must have the shape (n_repeats, len(fpr)), and aucs the shape (n_repeats,).")
 
     @property
     def repeats(self) -> int:
-        """The number of times that the rows were split, the target fitted and attacked."""
+        """The number of splits, each with a fit and an attack."""
         return len(self.aucs)
 
     @property
     def tpr(self) -> Floats:
-        """The mean of the curves."""
+        """The mean true positive rate at each rate in `fpr`."""
         return self.curves.mean(axis=0)
 
     @property
     def tpr_band(self) -> tuple[Floats, Floats]:
-        """The 5 % and 95 % quantiles of the curves over the splits, point by point."""
+        """The pointwise 5 % and 95 % quantiles of the curves over the splits."""
         low, high = np.quantile(self.curves, BAND, axis=0)
         return low, high
 
@@ -184,13 +185,13 @@ class Membership(AttackResult):
 
     @property
     def auc_interval(self) -> tuple[float, float]:
-        """The interval of 90 % of the splits: the 5 % and 95 % quantiles of the areas."""
+        """The 5 % and 95 % quantiles of the areas over the splits."""
         low, high = np.quantile(self.aucs, BAND)
         return float(low), float(high)
 
     @property
     def auc_confidence(self) -> tuple[float, float]:
-        """A 95 % confidence interval of the area for one split, by Hanley and McNeil; several splits vary less."""
+        """A 95 % confidence interval of the area for one split (Hanley and McNeil); a mean of splits varies less."""
         auc, (_, _, members, others) = self.auc, self.sizes
         both, pairs = auc / (2 - auc), 2 * auc**2 / (1 + auc)
         squared = auc * (1 - auc) + (members - 1) * (both - auc**2) + (others - 1) * (pairs - auc**2)
@@ -199,16 +200,16 @@ class Membership(AttackResult):
 
     @property
     def auc_standard_error(self) -> float:
-        """The standard error of `auc` over random splits of these rows; NaN for a single one."""
+        """The standard error of `auc` over random splits of these rows; NaN for a single split."""
         return float(self.aucs.std(ddof=1) / np.sqrt(self.repeats)) if self.repeats > 1 else float("nan")
 
     @property
     def finest_fpr(self) -> float:
-        """The rate of a single non-member to score: below it, a curve is interpolated and shows nothing."""
+        """The false positive rate of a single non-member; below it, curves are interpolated and not informative."""
         return 1 / self.sizes[3]
 
     def tpr_at(self, fpr: float) -> float:
-        """Return the mean true positive rate at a false positive rate from `finest_fpr`, or the first stored one."""
+        """Return the mean true positive rate at a false positive rate, which must be at least `finest_fpr`."""
         check_rate(fpr, max(float(self.fpr[0]), self.finest_fpr), f"{self.sizes[3]} non-members", "rows")
         return float(np.interp(fpr, self.fpr, self.tpr))
 
@@ -218,7 +219,7 @@ class Membership(AttackResult):
 
     def _measures(self) -> Iterator[AttackMeasure]:
         _, _, members, others = self.sizes
-        error = sqrt((members + others + 1) / (12 * members * others))  # of one split, of guesses
+        error = sqrt((members + others + 1) / (12 * members * others))  # of one split, for random guesses
         p_value = float(norm.sf((self.auc - 0.5) / error))
         yield AttackMeasure("auc", self.auc, *self.auc_confidence, CONFIDENCE, p_value=p_value)
         for rate in RATES:
@@ -226,7 +227,7 @@ class Membership(AttackResult):
                 yield AttackMeasure("tpr", self.tpr_at(rate), at=rate)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean curve and its band with logarithmic axes, and return the axes."""
+        """Plot the mean curve and its band with logarithmic axes, and return the axes."""
         caption = f"{self.attack}, on {self.target}. {self._splits} AUC {self.auc:.3f}. {PRIVATE}"
         name = f"90 % of {self.repeats} splits"
         return roc_band(self.fpr, self.tpr, self.tpr_band, name, self.finest_fpr, caption, ax)
@@ -235,8 +236,9 @@ class Membership(AttackResult):
     def _splits(self) -> str:
         known, known_others, members, others = self.sizes
         return (
-            f"{self.repeats} splits of {known + members} members and {known_others + others} non-members; the attacker "
-            f"knows {known} and {known_others} of them and is evaluated on the other {members} and {others}."
+            f"{self.repeats} random splits, each into {known + members} members and {known_others + others} "
+            f"non-members; the attacker knows {known} + {known_others} of these and is tested on the remaining "
+            f"{members} + {others}."
         )
 
     def __str__(self) -> str:
@@ -247,12 +249,14 @@ class Membership(AttackResult):
             f"AUC      {self.auc:.3f} (0.5: random guessing), standard error {self.auc_standard_error:.3f}; "
             f"90 % of splits between {low:.3f} and {high:.3f}",
         ]
-        seen = [f"{100 * rate:g} %: {100 * self.tpr_at(rate):.2g} %" for rate in RATES if rate >= self.finest_fpr]
-        if seen:
-            lines.append(f"TPR at FPR of  {'  '.join(seen)}  (random guessing: TPR = FPR)")
-        if len(seen) < len(RATES):
-            finest = f"false positive rates below {100 * self.finest_fpr:.3g} % cannot be measured"
-            lines.append(f"{self.sizes[3]} non-members: {finest}")
+        rates = [rate for rate in RATES if rate >= self.finest_fpr]
+        lines += [
+            f"TPR      {100 * self.tpr_at(rate):.2g} % at FPR {100 * rate:g} % (random guessing: {100 * rate:g} %)"
+            for rate in rates
+        ]
+        if len(rates) < len(RATES):
+            finest = f"FPR below {100 * self.finest_fpr:.3g} % cannot be measured with {self.sizes[3]} non-members"
+            lines.append(f"         {finest}")
         return "\n".join([*lines, f"splits   {self._splits}", PRIVATE])
 
     def __repr__(self) -> str:
@@ -261,8 +265,8 @@ class Membership(AttackResult):
 
 def curve(members: Floats, others: Floats) -> tuple[Floats, float]:
     """Return the true positive rates at `FPR` and the AUC, from the scores of members and non-members."""
-    # Linear between the points of thresholds, which an attacker achieves by deciding equal scores at random; where
-    # several points have the same false positive rate, the highest counts.
+    # Linear interpolation between thresholds corresponds to random decisions on equal scores. If several points have
+    # the same false positive rate, the highest counts.
     truth = np.repeat([1, 0], [len(members), len(others)])
     scores = np.concatenate([members, others])
     fpr, tpr, _ = roc_curve(truth, scores, drop_intermediate=False)
@@ -270,7 +274,7 @@ def curve(members: Floats, others: Floats) -> tuple[Floats, float]:
 
 
 def check_rate(fpr: float, finest: float, scored: str, more: str) -> None:
-    """Check that a false positive rate can be measured by the non-members scored, and name what more of would help."""
+    """Raise ArgumentError if a false positive rate cannot be measured; `more` is what would make it measurable."""
     if not finest <= fpr <= 1:
-        problem = f"expected fpr between {finest:.3g} and 1, got {describe_argument(fpr)}"
-        raise ArgumentError(f"{problem}; with {scored}, lower rates cannot be measured: audit more {more}.")
+        problem = f"fpr must be between {finest:.3g} and 1, got {describe_argument(fpr)}"
+        raise ArgumentError(f"{problem}. Lower rates cannot be measured with {scored}; audit more {more}.")

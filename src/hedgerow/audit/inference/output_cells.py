@@ -1,4 +1,4 @@
-"""Cells of the output of a model, which take the place of leaves if a row is in many leaves, or in none."""
+"""Cells of a model's output, used in place of leaves for models in which a row has several leaves or none."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,11 +9,11 @@ from hedgerow.audit.readers.columns import fitted_columns
 from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.text.values import value_text
 
-_PARTS = 10  # of probabilities, and of predicted numbers
+_PARTS = 10  # number of parts of the probabilities, and of the predicted numbers
 
 
 def class_cells(model: Any) -> Callable[[Any], Array]:
-    """Return a function that names the cell of each row: the predicted class and the tenth of its probability."""
+    """Return a function that names each row's cell: the predicted class, and its probability to one tenth."""
     names = np.array(
         [
             [f"{value_text(value)}, probability {part / _PARTS:g} to {(part + 1) / _PARTS:g}" for part in range(_PARTS)]
@@ -31,7 +31,7 @@ def class_cells(model: Any) -> Callable[[Any], Array]:
 
 
 def number_cells(predict: Callable[[Any], Array], tables: Sequence[Any]) -> Callable[[Any], Array]:
-    """Return a function that numbers the cell of each row: the tenth of all predictions for these tables."""
+    """Return a function that numbers each row's cell: its decile among the predictions for these tables."""
     every = np.concatenate([np.asarray(predict(X), dtype=np.float64) for X in tables])
     cuts = np.unique(np.quantile(every, np.arange(1, _PARTS) / _PARTS))
     return lambda X: np.searchsorted(cuts, np.asarray(predict(X), dtype=np.float64), side="left")

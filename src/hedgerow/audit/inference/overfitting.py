@@ -31,21 +31,21 @@ from hedgerow.text.values import quoted_text, shown_text, value_text
 
 PRIVATE = "An exact function of the rows: for the curator's eyes only, not for release."
 CONFIDENCE = 0.95
-_NORMAL = 1.645  # its quantile of the normal distribution
+_NORMAL = 1.645  # quantile of the normal distribution at this confidence
 _DRAWS = 999  # partitions of the permutation test
-_MOST_CELLS = 10**7  # numbers in memory while partitions are drawn
-_ROUNDING = 1e-12  # off which floats are, so that an equal V counts as equal
+_MOST_CELLS = 10**7  # largest number of counts in memory while partitions are drawn
+_ROUNDING = 1e-12  # rounding error up to which two values of V are equal
 _Counts = tuple[tuple[int, ...], ...]
 UnitKinds = tuple[tuple[tuple[int, ...], int, int], ...]
-"""Units that have equal rows: the places of a unit's rows in a table of counts, and such units in train and in test."""
+"""Kinds of units with equal rows: the cells of their rows, and the numbers of such units in train and test."""
 
 
 @runtime_checkable
 class Leaves(Protocol):
-    """A model with `apply`, which returns the leaf of each row: hedgerow's, scikit-learn's trees, or any other."""
+    """Model with a method `apply` that returns the leaf of each row, such as hedgerow's or scikit-learn's trees."""
 
     def apply(self, X: Any) -> Array:
-        """Return the leaf of each row, shape ``(n_rows,)``: a number or a name."""
+        """Return the number or name of each row's leaf, shape ``(n_rows,)``."""
         ...
 
 
@@ -54,18 +54,18 @@ def apply_of(model: Any) -> Callable[[Any], Array]:
     apply = getattr(released or model, "apply", model)
     before, last = final_model(model)
     if isinstance(last, (*PREDICTORS, *WITHOUT_TREES)) and hasattr(last, "classes_"):
-        apply = class_cells(model)  # a row has a leaf in each tree, or in none that can be read
+        apply = class_cells(model)  # a row has several leaves, or its leaves cannot be read
     elif last is not model and callable(getattr(last, "apply", None)):
         apply = partial(_apply_last, before, last)
     is_unfitted = released is None and isinstance(model, FittedModelMixin)
     if isinstance(model, type) or is_unfitted or not callable(apply):
         raise ArgumentTypeError(
-            "expected a model with `apply(X)`, a fitted hedgerow estimator, or a function of X, got a "
-            f"{type(model).__name__}, which has no `apply` and is not callable (or is not fitted)."
+            "model must have a method `apply`, be a fitted hedgerow estimator, or be a function of X; got "
+            f"{type(model).__name__}, which is none of these (or is not fitted)."
         )
 
     def checked(X: Any) -> Array:
-        problem = ArgumentError("expected a model that returns one leaf a row of X; it failed, or returned others.")
+        problem = ArgumentError("the model raised an error, or did not return one leaf for each row of X.")
         leaves = (
             guarded(lambda: np.asarray(apply(fitted_columns(model, X))), problem)
             if released is None
@@ -82,13 +82,14 @@ def _apply_last(before: Sequence[Any], last: Any, X: Any) -> Any:
     return last.apply(make_pipeline(*before).transform(X) if before else X)
 
 
-def leaf_numbers(model: Any, found: Sequence[Array]) -> tuple[tuple[str, ...], list[Index]]:
+def leaf_numbers(model: Any, leaves: Sequence[Array]) -> tuple[tuple[str, ...], list[Index]]:
+    """Return the names of all leaves, and the number of each row's leaf in several tables."""
     released = released_leaf_model(model)
     if released is not None:
         names = tuple(f"{i}. {text}" for i, text in enumerate(released.conditions, 1))
-        return names, [leaves.astype(np.intp) for leaves in found]
-    names, numbers = distinct(np.concatenate(found))
-    ends = np.cumsum([len(leaves) for leaves in found])
+        return names, [numbers.astype(np.intp) for numbers in leaves]
+    names, numbers = distinct(np.concatenate(leaves))
+    ends = np.cumsum([len(own) for own in leaves])
     return tuple(f"leaf {value_text(name)}" for name in names), np.split(numbers, ends[:-1])
 
 
@@ -100,27 +101,27 @@ def leaf_counts(leaves: Index, classes: Index, shape: tuple[int, int]) -> tuple[
 
 @dataclass(frozen=True)
 class Overfit:
-    """Distributional overfitting of a model on training rows and held-out rows. **Private**: exact counts of rows.
+    """Distributional overfitting of a model, from training rows and held-out rows. **Private**: exact counts of rows.
 
     Attributes
     ----------
     classes, leaves : tuple, tuple of str
-        The class labels, and the leaves in words.
+        The class labels, and descriptions of the leaves.
     train, test : tuple of tuple of int
-        Rows of each class in each leaf, among the training rows and the held-out rows; every class has some in both.
+        Numbers of training rows and held-out rows of each class in each leaf. Every class has rows in both sets.
     as_released_code : bool
-        Whether shares are of all rows of a set, as in SSRL's released code, and not of its rows of the class.
+        Whether shares refer to all rows of a set, as in SSRL's released code, instead of the rows of a class.
     units : tuple
-        The units of rows that are not independent: for each kind of unit, the places of its rows (the leaf times the
-        number of classes, plus the class), and the number of such units in train and in test. Empty if each row is a
+        The units, whose rows are not independent: for each kind of unit, the cells of its rows (the leaf times the
+        number of classes, plus the class), and the numbers of such units in train and test. Empty if each row is a
         unit.
 
     Examples
     --------
-    >>> found = Overfit(("no", "yes"), ("smoker", "otherwise"), train=((1, 6), (9, 4)), test=((2, 2), (8, 3)))
-    >>> dict(found.tau)
+    >>> result = Overfit(("no", "yes"), ("smoker", "otherwise"), train=((1, 6), (9, 4)), test=((2, 2), (8, 3)))
+    >>> dict(result.tau)
     {'no': 0.1, 'yes': 0.2}
-    >>> found.vulnerability  # 1/2 + (20/35 * 0.1 + 15/35 * 0.2) / 2
+    >>> result.vulnerability  # 1/2 + (20/35 * 0.1 + 15/35 * 0.2) / 2
     0.5714285714285714
     """
 
@@ -134,9 +135,11 @@ class Overfit:
     def __post_init__(self) -> None:
         for counts in (self.train, self.test):
             if len(counts) != len(self.leaves) or any(len(row) != len(self.classes) for row in counts):
-                raise ArgumentError("expected one row of counts a leaf, with one count a class, got another shape.")
+                raise ArgumentError(
+                    "train and test must have one row of counts for each leaf, one count for each class."
+                )
             if not all(map(sum, zip(*counts, strict=True))):
-                raise ArgumentError("expected rows of every class in train and in test, got none of some class.")
+                raise ArgumentError("train and test must contain rows of every class; a class has none.")
 
     @property
     def _class_rows(self) -> list[tuple[int, ...]]:
@@ -145,13 +148,13 @@ class Overfit:
 
     @property
     def _totals(self) -> list[tuple[int, ...]]:
-        """The denominators of the shares of each class in train and in test."""
+        """The denominators of the shares of each class in train and test."""
         sizes = self._class_rows
         return [tuple(map(sum, zip(*sizes, strict=True)))] * len(sizes) if self.as_released_code else sizes
 
     @property
     def class_shares(self) -> Mapping[Any, float]:
-        """P[y]: the share of each class among all rows, train and test together."""
+        """P[y]: the share of each class among the rows of train and test together."""
         sizes = [sum(both) for both in self._class_rows]
         return MappingProxyType({c: n / sum(sizes) for c, n in zip(self.classes, sizes, strict=True)})
 
@@ -162,12 +165,15 @@ class Overfit:
 
     @property
     def vulnerability(self) -> float:
-        """V: the accuracy of the best guess from class and leaf, if half of each class are training rows."""
+        """V: the accuracy of the best membership guess from class and leaf, if half of each class are training rows."""
         return float(self._overall(self._distances()))
 
     @property
     def vulnerability_by_chance(self) -> float:
-        """The mean of V over partitions into train and test, above 0.5: all, or those that `p_value` draws by units."""
+        """The mean of V over random partitions into train and test, which exceeds 0.5.
+
+        It is exact if each row is a unit; otherwise it is the mean over the partitions that `p_value` draws.
+        """
         if self.units:
             return float(self._permuted.mean())
         chances = [
@@ -181,12 +187,12 @@ class Overfit:
 
     @property
     def p_value(self) -> float:
-        """The probability of such a V, or a larger one, by a random partition of these units: a permutation test.
+        """The p-value of V in a permutation test: the probability of such a V or a larger V by a random partition.
 
-        Partitions have as many training units; unless `as_released_code`, as many of each class, which is the commonest
-        class of a unit's rows. All rows of a unit are on the same side. The test draws 999 partitions with a fixed
-        seed. If a model does not depend on which of these units are training units, its p-value is at most 0.05 in at
-        most 5 % of the cases.
+        Random partitions have the same number of training units and, unless `as_released_code`, the same number in each
+        class; the class of a unit is the most frequent class of its rows. All rows of a unit stay together. The test
+        draws 999 partitions with a fixed seed. If a model does not depend on which of these units are training units,
+        its p-value is at most 0.05 in at most 5 % of the cases.
         """
         return float(1 + (self._permuted >= self.vulnerability - _ROUNDING).sum()) / (1 + _DRAWS)
 
@@ -197,7 +203,7 @@ class Overfit:
 
     @cached_property
     def _permuted(self) -> Floats:
-        """V of random partitions of the units; 1 if a class has no row on a side, which occurs with units alone."""
+        """V of random partitions of the units; 1 if a class has no rows in a set, which only occurs with units."""
         places, *sets = zip(*self._unit_kinds, strict=True)
         ours, others = (np.array(units) for units in sets)
         sizes, n_cells = list(map(len, places)), len(self.leaves) * len(self.classes)
@@ -217,11 +223,11 @@ class Overfit:
         return np.concatenate(values)
 
     def _commonest(self, places: tuple[int, ...]) -> int:
-        """Return the commonest class of a unit's rows, the first of equals."""
+        """Return the most frequent class of a unit's rows; ties go to the first class."""
         return int(np.bincount(np.array(places) % len(self.classes)).argmax())
 
     def _values(self, train: Integers, test: Integers) -> Floats:
-        """Return V of several partitions by their counts, of shape ``(n_partitions, n_leaves, n_classes)``."""
+        """Return V of several partitions from their counts, ``(n_partitions, n_leaves, n_classes)``."""
         sizes = [counts.sum(axis=1, keepdims=True) for counts in (train, test)]
         if self.as_released_code:
             sizes = [of_class.sum(axis=2, keepdims=True) for of_class in sizes]
@@ -231,20 +237,19 @@ class Overfit:
         return np.where(((sizes[0] > 0) & (sizes[1] > 0)).all(axis=(1, 2)), 0.5 + taus @ shares / 2, 1.0)
 
     def upper_bound(self) -> float:
-        """Return an upper bound on V for new units of the same kind, with 95 % confidence.
+        """Return an upper bound on V for new units of the same kind, with approximately 95 % confidence.
 
-        V of a sample is no smaller than the difference between the shares of train and test in the leaves that are
-        likelier in train, which are fixed. A unit's rows move this difference by up to their weight, so that its
-        variance is at most the sum of the squared weights of all units, divided by 4; the bound is that of a normal
-        distribution.
+        V of a sample is at least the difference between train and test shares in the leaves that are more probable in
+        train, which are fixed. A unit changes this difference by at most its weight, so its variance is at most the sum
+        of the squared weights of all units, divided by 4. The bound uses the normal approximation.
         """
         return min(self.vulnerability + _NORMAL * sqrt(sum(self._squares)) / 4, 1.0)
 
     @property
     def _squares(self) -> tuple[float, float]:
-        """The sums of the squared weights of the units of train, and of test."""
+        """The sums of the squared weights of the units of train and test."""
         shares = np.array(list(self.class_shares.values()))[:, np.newaxis]
-        weights = shares / np.array(self._totals)  # of a row, by its class and its set
+        weights = shares / np.array(self._totals)  # weight of a row by class and set
         sums = np.zeros(2)
         for places, *units in self._unit_kinds:
             own = weights[np.array(places) % len(self.classes)].sum(axis=0)
@@ -252,9 +257,9 @@ class Overfit:
         return float(sums[0]), float(sums[1])
 
     def test_rows_needed(self, limit: float) -> int | None:
-        """Return about how many held-out rows show that V of new units is at most `limit`, if rows are split by chance.
+        """Return the approximate number of held-out rows needed for an `upper_bound` of `limit` by random partitions.
 
-        None if no number of held-out rows does, with these training rows.
+        None if no number of held-out rows suffices with these training rows.
 
         Raises
         ------
@@ -262,11 +267,12 @@ class Overfit:
             If `limit` is not above 0.5.
         """
         if not limit > 0.5:
-            raise ArgumentError(f"expected a limit above 0.5, the success of random guessing, got {limit:g}.")
+            raise ArgumentError(f"limit must be above 0.5, the accuracy of random guessing, got {limit:g}.")
         ours, others = (sum(map(sum, counts)) for counts in (self.train, self.test))
         excess = self.vulnerability_by_chance - 0.5 + _NORMAL * sqrt(sum(self._squares)) / 4
-        left = (1 / ours + 1 / others) * ((limit - 0.5) / excess) ** 2 - 1 / ours  # excess falls with the root of it
-        return ceil(1 / left) if left > 0 else None
+        # The excess is proportional to the root of 1/ours + 1/others.
+        inverse = (1 / ours + 1 / others) * ((limit - 0.5) / excess) ** 2 - 1 / ours
+        return ceil(1 / inverse) if inverse > 0 else None
 
     def _distances(self) -> list[Fraction]:
         leaves = list(zip(self.train, self.test, strict=True))
@@ -282,7 +288,7 @@ class Overfit:
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """One record a leaf and class; `train_share` and `test_share` are P[leaf | class], which τ compares."""
+        """A record for each leaf and class; `train_share` and `test_share` are P[leaf | class], which τ compares."""
         return [
             {
                 "leaf": leaf,
@@ -297,7 +303,7 @@ class Overfit:
         ]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of each leaf and class in train beside that in test, and return the axes."""
+        """Plot the shares of each leaf and class in train and test, and return the axes."""
         shares = np.array([(row["train_share"], row["test_share"]) for row in self.table])
         shaped = shares.reshape(len(self.leaves), len(self.classes), 2)
         caption = f"V = {self.vulnerability:.3f} (by chance {self.vulnerability_by_chance:.3f}). {PRIVATE}"
@@ -309,22 +315,22 @@ class Overfit:
         v = self.vulnerability
         if self.as_released_code:
             meaning = (
-                "Shares are of all rows of a set, as in SSRL's released code, not of the rows of a class, as in its\n"
-                "formula: V is not the accuracy of a guess."
+                "Shares refer to all rows of a set, as in SSRL's released code, and not to the rows of a class, as in\n"
+                "its formula. V is not the accuracy of a guess."
             )
         else:
             meaning = (
-                "Given a row's class and leaf, the best guess whether it is a training row is correct in\n"
-                f"{100 * v:.1f} % of cases, if half of the rows of each class are. Random guessing: 50.0 %."
+                "An attacker who knows a row's class and leaf, and guesses whether it is a training row, is\n"
+                f"correct in at most {100 * v:.1f} % of cases on these rows, if half of each class are training rows.\n"
+                "Random guessing: 50.0 %."
             )
         chance = (
-            "A model that does not depend on which of these rows are training rows has "
-            f"V = {self.vulnerability_by_chance:.3f} on average;\nsuch a V, or a larger one, has a probability of "
-            f"{self.p_value:.3f} then (p-value). For new rows of the same kind,\nV is at most "
-            f"{self.upper_bound():.3f} with 95 % confidence."
+            f"By chance    V = {self.vulnerability_by_chance:.3f} on average for a model that does not depend on which "
+            f"rows are training rows;\n             p-value {self.p_value:.3f} for this V or a larger V\n"
+            f"Upper bound  V is at most {self.upper_bound():.3f} for new rows of the same kind, with 95 % confidence"
         )
         tau = [
-            f"tau({quoted_text(name)}) = {value:.3f}, a class with {100 * self.class_shares[name]:.1f} % of the rows"
+            f"tau({quoted_text(name)}) = {value:.3f} ({100 * self.class_shares[name]:.1f} % of the rows)"
             for name, value in self.tau.items()
         ]
         lines = [["leaf", "class", "train", "test", "difference"]]
@@ -345,32 +351,32 @@ def overfit(
 ) -> Overfit:
     """Measure the distance between the leaf distributions of training rows and held-out rows, class by class.
 
-    ``τ(y) = ½ Σ_r |P[r | y, train] − P[r | y, test]|`` over the leaves r, the total variation distance, and
-    ``V = ½ + ½ Σ_y P[y]·τ(y)``. V is the accuracy of the best guess whether a row was in train, given its class and
-    its leaf, if both sets are equally likely and have the same class frequencies: a bound on membership inference from
-    the model's output on these rows. P[y] is the share of the class among the rows of train and test together, as in
-    SSRL's released code; its text does not define it. **The result is private**: an exact function of the rows.
+    The distance of a class y is the total variation ``τ(y) = ½ Σ_r |P[r | y, train] − P[r | y, test]|`` over the leaves
+    r, and ``V = ½ + ½ Σ_y P[y]·τ(y)``. V is the accuracy of the best guess whether a row is a training row, given its
+    class and leaf, if both sets are equally likely and have the same class frequencies. It bounds membership inference
+    from the model's output on these rows. P[y] is the share of the class among the rows of train and test together, as
+    in SSRL's released code; its text does not define it. **The result is private**: an exact function of the rows.
 
     Parameters
     ----------
     model : RuleList, Tree, fitted estimator, or function
-        The assignment of rows to leaves: anything with ``apply(X)`` (hedgerow's models, scikit-learn's trees), a fitted
-        hedgerow estimator, or a function that returns the leaf of each row of a table. Of scikit-learn's ensembles of
-        trees, the predicted class and the tenth of its probability take the place of the leaf.
+        The assignment of rows to leaves: a model with ``apply(X)`` (hedgerow's models, scikit-learn's trees), a fitted
+        hedgerow estimator, or a function that returns the leaf of each row of a table. For scikit-learn's ensembles of
+        trees, the predicted class with its probability to one tenth takes the place of the leaf.
     train, test : tuple of (X, y)
         The training rows, and held-out rows of the same kind.
     schema : Schema, optional
         The schema of a model of another library or of a function, if it declares a unit. Rows of one unit are not
-        independent: `Overfit.p_value` and `Overfit.upper_bound` allow for it. Without the unit's column, they assume
-        that every unit has `max_rows` equal rows. Default: the model's own schema.
+        independent, which `Overfit.p_value` and `Overfit.upper_bound` take into account. Without the unit column, they
+        assume that every unit has `max_rows` equal rows. Default: the model's own schema.
     as_released_code : bool, default=False
-        Divide by all rows of a set instead of those of the class, as SSRL's released code does, to compare with its
-        Table 1. V is then smaller, roughly by P[y] for each class, and not a bound.
+        Divide by all rows of a set instead of the rows of the class, as SSRL's released code does, to compare with its
+        Table 1. V is then smaller, roughly by the factor P[y] for each class, and not a bound.
 
     Raises
     ------
     ValueError, TypeError
-        If the model is one of a number or has no leaves, there is only one class, or a class has no rows in a set.
+        If the model is a regressor or has no leaves, there is only one class, or a class has no rows in a set.
 
     References
     ----------
@@ -386,7 +392,7 @@ def overfit(
     >>> clf = hr.GreedyRuleListClassifier(schema=data.schema, max_rules=2, max_literals=1).fit(*train)
     >>> print(hr.audit.overfit(clf, train, test))
     V = ...
-    Given a row's class and leaf, the best guess whether it is a training row is correct in
+    An attacker who knows a row's class and leaf, and guesses whether it is a training row, is
     ...
     """
     released = released_model(model)
@@ -402,14 +408,14 @@ def leaf_overfit(
     *,
     as_released_code: bool = False,
 ) -> Overfit:
-    """Measure as `overfit` does, by the units that a function returns for a table."""
+    """Measure as `overfit` does, with a function that returns the units of a table."""
     apply = apply_of(model)
     ours, others = LabelledRows.of_pair("train", train), LabelledRows.of_pair("test", test)
     classes, codes = _classes(model, ours, others)
     for name, numbers in zip(("train", "test"), codes, strict=True):
         absent = [quoted_text(value) for k, value in enumerate(classes) if not (numbers == k).any()]
         if absent:
-            raise ArgumentError(f"expected rows of every class in {name}, got none of {', '.join(absent)}.")
+            raise ArgumentError(f"{name} must contain rows of every class; it has none of class {', '.join(absent)}.")
     names, leaves = leaf_numbers(model, [apply(train[0]), apply(test[0])])
     clusters = [units(pair[0]) for pair in (train, test)]
     return overfit_of_cells(names, leaves, classes, codes, clusters, as_released_code=as_released_code)
@@ -424,10 +430,7 @@ def overfit_of_cells(
     *,
     as_released_code: bool = False,
 ) -> Overfit:
-    """Compare the cells of training rows and of held-out rows, class by class: of each set, the numbers of its rows.
-
-    Raises ValueError if a class has no rows in a set.
-    """
+    """Return the overfitting from the cell and class of each row of both sets; ValueError if a class has no rows."""
     shape = len(names), len(classes)
     train, test = (leaf_counts(*both, shape=shape) for both in zip(cells, codes, strict=True))
     places = [own * len(classes) + of for own, of in zip(cells, codes, strict=True)]
@@ -435,8 +438,8 @@ def overfit_of_cells(
 
 
 def _units_of(places: Sequence[Index], clusters: Sequence[Clusters]) -> UnitKinds:
-    """Return the kinds of units of two sets by the places of their rows; none if each row is a unit."""
-    kinds = [one.kinds(own) for one, own in zip(clusters, places, strict=True)]
+    """Return the kinds of units of two sets from the cells of their rows; empty if each row is a unit."""
+    kinds = [cluster.kinds(own) for cluster, own in zip(clusters, places, strict=True)]
     every = sorted(set().union(*kinds))
     return tuple((kind, kinds[0][kind], kinds[1][kind]) for kind in every) if any(len(k) > 1 for k in every) else ()
 
@@ -444,11 +447,11 @@ def _units_of(places: Sequence[Index], clusters: Sequence[Clusters]) -> UnitKind
 def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tuple[Any, ...], list[Index]]:
     """Return the classes that have rows, and the index of the class of each row of both sets."""
     released = released_model(model)
-    given = ours.values  # with decimal places they are numbers, which no error names as classes
-    is_measured = released is None and given.dtype.kind == "f" and bool((given != np.rint(given)).any())
+    labels = ours.values  # labels with decimal places are numbers, so that no error message quotes them as classes
+    is_measured = released is None and labels.dtype.kind == "f" and bool((labels != np.rint(labels)).any())
     if predicts_numbers(model) or is_measured:
-        problem = f"{NO_CLASSES}: overfitting is measured class by class; attack its learner by audit.membership"
-        raise ArgumentError(f"{problem} or audit.lira, or compute audit.exact_membership of a private one.")
+        problem = f"{NO_CLASSES}: overfitting is measured by class. Attack the learner by audit.membership"
+        raise ArgumentError(f"{problem} or audit.lira, or use audit.exact_membership for a private learner.")
     if released is not None and released.schema.label is not None:
         label = released.schema.class_label
         codes = [label.encode(column_of(rows.labels, label.name)).astype(np.intp) for rows in (ours, others)]
@@ -459,21 +462,21 @@ def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tupl
         learned = getattr(model, "classes_", None)
         if learned is not None and not set(known) <= set(np.asarray(learned).tolist()):
             allowed = ", ".join(quoted_text(value) for value in np.asarray(learned).tolist())
-            raise DomainError(f"expected labels among the model's classes ({allowed}), got others.", column="y")
+            raise DomainError(f"some labels are not among the model's classes ({allowed}).", column="y")
     used, both = np.unique(np.concatenate(codes), return_inverse=True)
     if len(used) < 2:
-        raise ArgumentError("expected two or more classes in y, got one.")
+        raise ArgumentError("y must contain at least two classes, got one.")
     return tuple(known[k] for k in used), [both[: len(ours)], both[len(ours) :]]
 
 
 def _portions(number: int, size: int) -> Iterator[int]:
-    """Yield parts of a number of draws, each of which takes up a bounded number of cells in memory."""
+    """Yield parts of a number of draws, so that each needs a bounded number of cells in memory."""
     most = max(_MOST_CELLS // size, 1)
     yield from (min(most, number - done) for done in range(0, number, most))
 
 
 def mean_deviation(total: int, marked: int, drawn: int) -> float:
-    """Return E|K − E K|, where K counts the marked rows among `drawn` of `total` rows, of which `marked` are marked."""
+    """Return E|K − E K|; K is the number of marked rows among `drawn` of `total` rows."""
     # Σ_{k ≥ v} (k − E K)·P(K = k) = v·(total − marked − drawn + v)/total · P(K = v) telescopes for every v; the mean
     # deviation is twice this at the first v above E K (Diaconis and Zabell, Statistical Science 6(3), 1991).
     first = floor(Fraction(marked * drawn, total)) + 1

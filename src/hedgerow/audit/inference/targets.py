@@ -1,4 +1,4 @@
-"""Targets of membership inference: learners that are fitted again and again on parts of a table; their shadow fits."""
+"""Targets of membership inference: learners that are fitted repeatedly on parts of a table, and their shadow models."""
 
 import copy
 import warnings
@@ -17,25 +17,25 @@ from hedgerow.boundary.arrays import Array, Floats, Index, Mask
 from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning, SeededNoiseWarning
 from hedgerow.text.progress import tracked
 
-_DIGITS = 9  # of confidences: the same sum in another order is the same confidence
+_DIGITS = 9  # confidences are rounded, so that the order of sums does not matter
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class AttackTarget:
-    """A learner, and the rows that it is fitted on parts of."""
+    """Learner under attack, and the rows on parts of which it is fitted."""
 
     make: Callable[[], Any]  # returns an unfitted estimator
     rows: LabelledRows
-    seeded: bool  # whether parameters named random_state that are None are set before a fit
+    seeded: bool  # whether unset parameters named random_state are set before a fit
 
     @classmethod
     def of(cls, target: Any, X: Any, y: Any, *, seeded: bool) -> Self:
-        """Check the learner, and that the rows have labels of two or more classes, or two or more numbers."""
+        """Return the target; the learner must be an estimator, and the labels must have at least two values."""
         make = _factory(target)
         check_own_budgets(make(), make())
         rows = LabelledRows.of(X, y).typed(getattr(make(), "schema", None))
         if len(np.unique(rows.values)) < 2:
-            raise ArgumentError("expected two or more classes, or numbers, in y, got one.")
+            raise ArgumentError("y must contain at least two classes or numbers, got one.")
         return cls(make, rows, seeded)
 
     @property
@@ -44,7 +44,7 @@ class AttackTarget:
 
     @property
     def subject(self) -> AttackSubject:
-        """The learner and the rows as facts."""
+        """The learner and the rows, as recorded with an attack."""
         return AttackSubject.of(self.make(), self.rows)
 
     def fitted(self, index: Index, rng: np.random.Generator) -> Any:
@@ -52,7 +52,7 @@ class AttackTarget:
         if self.seeded and hasattr(estimator, "set_params"):
             estimator.set_params(**{name: int(rng.integers(2**31)) for name in unset_seeds(estimator)})
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SeededNoiseWarning)  # nothing is released
+            warnings.simplefilter("ignore", SeededNoiseWarning)  # the model is not released
             estimator.fit(self.rows.X(index), self.rows.y(index))
         return estimator
 
@@ -64,9 +64,9 @@ class AttackTarget:
         *,
         verbose: bool,
     ) -> list[Array]:
-        """Carry out one split a generator, and return each part of the results as one read-only array."""
-        done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(split)(self, rng) for rng in generators)
-        results = tracked(done, "membership inference", len(generators), verbose=verbose)
+        """Carry out a split for each generator, and return each part of the results as a read-only array."""
+        splits = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(split)(self, rng) for rng in generators)
+        results = tracked(splits, "membership inference", len(generators), verbose=verbose)
         arrays = [np.array(part) for part in zip(*results, strict=True)]
         for array in arrays:
             array.setflags(write=False)
@@ -77,10 +77,11 @@ def _factory(target: Any) -> Callable[[], Any]:
     if not isinstance(target, type) and hasattr(target, "fit") and hasattr(target, "predict"):
         return partial(_copied, target)
     if callable(target):
-        made = target()
-        if hasattr(made, "fit") and hasattr(made, "predict"):
+        estimator = target()
+        if hasattr(estimator, "fit") and hasattr(estimator, "predict"):
             return target
-        raise ArgumentTypeError(f"target must return an estimator with fit and predict, got {type(made).__name__}.")
+        got = type(estimator).__name__
+        raise ArgumentTypeError(f"target must return an estimator with fit and predict, got {got}.")
     raise ArgumentTypeError(f"target must be or return an estimator with fit and predict, got {type(target).__name__}.")
 
 
@@ -89,10 +90,10 @@ def _copied(estimator: Any) -> Any:
 
 
 def check_own_budgets(first: Any, second: Any) -> None:
-    """Check that two fits of an audit do not charge the same budget: their models are not released."""
+    """Raise ArgumentError if two fits of an audit would charge the same budget, since their models are not released."""
     if _budgets(first) & _budgets(second):
-        problem = "expected a learner without a shared budget, got one whose budget each fit of the audit would charge"
-        advice = "these fits are not released: pass budget=None, or a function that creates a new Budget each time"
+        problem = "every fit of the audit would charge the shared budget of the learner, although no fit is released"
+        advice = "pass budget=None, or a function that creates a new Budget for each fit"
         raise ArgumentError(f"{problem}; {advice}.")
 
 
@@ -105,37 +106,37 @@ def _budgets(estimator: Any) -> set[int]:
 
 
 def check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
-    """Check that some class, or prediction, is among the labels in y; of numbers, that y holds numbers."""
+    """Raise ArgumentError if no class or prediction is among the labels in y; for a regressor, if y has no numbers."""
     if predicts_numbers(fitted):
         if rows.values.dtype.kind not in "iuf":
-            raise ArgumentError("expected numbers in y, as the target predicts, got others.")
+            raise ArgumentError(f"y must contain numbers, since the target is a regressor; got {rows.values.dtype}.")
         return
     known = getattr(fitted, "classes_", None)
     known = set(np.asarray(predictions if known is None else known).tolist())
     if not known & set(rows.values.tolist()):
-        raise ArgumentError("expected labels in y that the target predicts, got none; check their spelling and type.")
+        raise ArgumentError("the target predicts none of the labels in y; check the spelling and type of the labels.")
 
 
 def unset_seeds(estimator: Any) -> list[str]:
-    """Return the parameters of an estimator and its parts that are named random_state and None, sorted."""
-    given = sorted(estimator.get_params().items())
-    return [name for name, value in given if name.split("__")[-1] == "random_state" and value is None]
+    """Return the sorted names of all random_state parameters of an estimator and its parts that are None."""
+    parameters = sorted(estimator.get_params().items())
+    return [name for name, value in parameters if name.split("__")[-1] == "random_state" and value is None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shadows:
-    """The confidence of shadow fits in the label of every row. **Private**: a function of the rows.
+    """Confidence of shadow models in the label of every row. **Private**: a function of the rows.
 
-    A confidence is the probability that a model gives to the true label of a row; of a model without probabilities it
-    is 1 if the predicted label is right, and else 0. Of a model of a number it is ``1 / (1 + |error| / s)``, where s is
-    the standard deviation of all rows: its logit is ``−ln(|error| / s)``, which a monotone test may order by.
+    A confidence is the predicted probability of a row's true label. For models without probabilities it is 1 if the
+    predicted label is correct, and 0 otherwise. For regressors it is ``1 / (1 + |error| / s)`` with the standard
+    deviation s of all rows; its logit ``−ln(|error| / s)`` orders rows by their error.
 
     Attributes
     ----------
     inside, outside : ndarray of shape (n_splits, n_rows)
-        Of each split, the confidence of the fit whose training rows have the row, and that of the other fit.
+        The confidence of the fit of each split whose training rows contain the row, and of the other fit.
     first : ndarray of bool, shape (n_splits, n_rows)
-        Which rows the first fit of each split was fitted on.
+        The training rows of the first fit of each split.
     """
 
     inside: Floats
@@ -145,24 +146,24 @@ class Shadows:
     def __post_init__(self) -> None:
         shapes = {array.shape for array in (self.inside, self.outside, self.first)}
         if len(shapes) > 1 or self.inside.ndim != 2:
-            raise ArgumentError("expected three arrays of the same shape, splits by rows, got others.")
+            raise ArgumentError("inside, outside and first must have the same shape (n_splits, n_rows).")
 
     def __len__(self) -> int:
         return len(self.inside)
 
     def without(self, split: int) -> "Shadows":
-        """Return all splits but one."""
+        """Return all splits except one."""
         inside, outside = (np.delete(array, split, axis=0) for array in (self.inside, self.outside))
         return Shadows(inside, outside, np.delete(self.first, split, axis=0))
 
 
 class ShadowAttack(Protocol):
-    """A scoring of rows by shadow fits: a higher score means that membership is more likely."""
+    """Membership inference attack that scores rows by shadow models: higher scores for likelier members."""
 
     def scores(self, shadows: Shadows) -> tuple[Floats, Floats]:
-        """Return the scores of each row of each split as a member and as a non-member, each ``(n_splits, n_rows)``.
+        """Return the scores of each row in each split as a member and as a non-member, each ``(n_splits, n_rows)``.
 
-        They must not use which of a split's own two fits has which rows.
+        The scores must not depend on which rows the two fits of the same split contain.
         """
         ...
 
@@ -174,14 +175,16 @@ def shadow_fits(
 
 
 def _split(target: AttackTarget, rng: np.random.Generator) -> tuple[Floats, Floats, Mask]:
-    """Split the rows by independent coins, so that a row's side tells nothing of the others, and fit on each side."""
+    """Assign each row to one of two halves, independently, and fit on each half."""
     first = rng.integers(2, size=len(target.rows)) == 1
-    one, other = (confidence(target.fitted(np.flatnonzero(side), rng), target.rows) for side in (first, ~first))
-    return np.where(first, one, other), np.where(first, other, one), first
+    of_first, of_second = (
+        confidence(target.fitted(np.flatnonzero(half), rng), target.rows) for half in (first, ~first)
+    )
+    return np.where(first, of_first, of_second), np.where(first, of_second, of_first), first
 
 
 def confidence(fitted: Any, rows: LabelledRows) -> Floats:
-    """Return the probability that a fitted estimator gives to the label of each row; 1 or 0 if it has labels only."""
+    """Return the confidence of a fitted estimator in the label of each row, as `Shadows` defines it."""
     X, classes = rows.X(np.arange(len(rows))), getattr(fitted, "classes_", None)
     if predicts_numbers(fitted):
         check_known(fitted, rows, None)
@@ -194,6 +197,6 @@ def confidence(fitted: Any, rows: LabelledRows) -> Floats:
     check_known(fitted, rows, None)
     is_label = label_values(np.asarray(classes)) == rows.values[:, None]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LabelsOnlyWarning)  # labels are attacked as they are, fit by fit
+        warnings.simplefilter("ignore", LabelsOnlyWarning)  # an attack on labels alone is intended here
         chances = np.asarray(fitted.predict_proba(X))
     return np.where(is_label, chances, 0.0).sum(axis=1).round(_DIGITS)
