@@ -1,4 +1,4 @@
-"""Claim: "Supports are the exact leaf counts that the model stores": supports of scikit-learn's trees are rows.
+"""Claim: "the exact leaf counts that the model stores": supports of scikit-learn's trees are rows.
 
 Whole-number weights and the repeats of a bootstrap were once counted as rows: 600 rows of 200, and the bits of copies.
 A tree behind an encoder was read in the encoder's units, and nothing compared what it tells with the rows at hand.

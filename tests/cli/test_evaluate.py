@@ -65,7 +65,7 @@ def test_persons_are_protected_by_an_option(folder, run):
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("--by", "height"), "--by must be an attribute of the schema (age, sex, dose), or name a column together"),
+        (("--by", "height"), "--by must be an attribute of the schema (age, sex, dose)"),
         (("--by", "sex=F,M"), "since the schema declares it"),
         (("--by", "height=low,high"), "column 'height'"),
         (("--seed", "1"), "add --research to confirm"),

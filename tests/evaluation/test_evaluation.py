@@ -34,7 +34,7 @@ def test_the_text_has_the_matrix_the_figures_and_what_the_noise_does():
     assert "\nmeasure                 value  " in text
     assert "\naccuracy               90.3 %" in text
     assert "  76.2 % (" in text
-    assert "the model has fewer errors than always predicting one class" in text
+    assert "the model has fewer errors than always predicting the same class" in text
     assert "sex = m: about 500 rows" in text
     assert "off by up to 30 rows (95 %), by the noise. Some are below 0 for that reason; none is changed." in text
     assert "below 0" not in str(NUMBER)
@@ -49,10 +49,10 @@ def test_noise_beyond_all_numbers_is_too_noisy_to_say():
 
 def test_what_is_too_noisy_says_so():
     few = replace(PLAIN, counts=((12, -30, 5, 9), (3, 8, -2, 20)))
-    assert few.accuracy.value is not None or not few.accuracy.says_something
+    assert few.accuracy.value is not None or not few.accuracy.is_informative
     assert str(few.accuracy) == "too noisy to say"
     assert few.verdict == "too noisy to say"
-    assert "too noisy to say whether the model has fewer errors than always predicting one class" in str(few)
+    assert "too noisy to say whether the model has fewer errors than always predicting the same class" in str(few)
     nothing = replace(PLAIN, counts=((-1, -1, -1, -1), (0, 0, 0, 0)))
     assert nothing.accuracy.value is None
     assert nothing.rows("m")[1] == (0, nothing._noise.spread(4))
@@ -64,14 +64,14 @@ def test_a_share_of_counts_below_0_is_shown_as_the_nearest_possible_one():
     few = replace(PLAIN, counts=((700, -3, 90, 160), (500, -4, 12, 95)))
     wrong = next(each for each in few.estimates if each.name.startswith("errors among true no"))
     assert wrong.value == 0
-    assert wrong.says_something
+    assert wrong.is_informative
     assert str(wrong).startswith("0.0 % (noise only 0.0 to ")
 
 
 def test_a_model_worse_than_one_class_is_said_to_be():
     worse = replace(PLAIN, counts=((700, 500, 90, 160), (400, 400, 12, 95)))
     assert worse.verdict == "worse"
-    assert "the model has more errors than always predicting one class" in str(worse)
+    assert "the model has more errors than always predicting the same class" in str(worse)
 
 
 def test_a_verdict_is_wrong_in_no_more_cases_than_said():
@@ -157,8 +157,8 @@ def test_the_verdict_is_by_costs_if_there_are_costs():
     rare = replace(PLAIN, counts=((700, 200, 10, 90), (700, 200, 10, 90)))
     assert rare.verdict == "worse"
     assert replace(rare, costs=costs).verdict == "better"
-    assert "the model has lower costs than always predicting one class" in str(replace(rare, costs=costs))
-    assert "the model has more errors than always predicting one class" in str(rare)
+    assert "the model has lower costs than always predicting the same class" in str(replace(rare, costs=costs))
+    assert "the model has more errors than always predicting the same class" in str(rare)
 
 
 def test_a_reliability_diagram_is_drawn_for_probabilities_of_two_classes():

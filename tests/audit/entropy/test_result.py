@@ -109,30 +109,30 @@ def test_figures_of_very_many_possible_rows_are_json():
 
 def test_the_table_in_words():
     lines = str(reconstruction(TREE)).splitlines()
-    assert "age <= 31 and smoker                 96             6.6  0.767        1" in lines
-    assert lines[-1] == "Supports are the exact leaf counts that the model stores."
+    assert "age <= 31 and smoker                 96             6.6          0.767     1" in lines
+    assert "exact leaf counts" in lines[-1]
 
 
 @pytest.mark.parametrize(
-    ("supports", "said"),
+    ("supports", "expected"),
     [
         ((10, 10, 10), None),
-        ((10, 9, 0), "1 of 3 regions has fewer than 10 rows: entropy"),
-        ((1, 40, 1), "2 of 3 regions have fewer than 10 rows, 2 of them a single one: entropy"),
-        ((1, 7, 90), "2 of 3 regions have fewer than 10 rows, 1 of them a single one: entropy"),
+        ((10, 9, 0), "1 of 3 regions has fewer than 10 rows."),
+        ((1, 40, 1), "2 of 3 regions have fewer than 10 rows (2 with a single one)"),
+        ((1, 7, 90), "2 of 3 regions have fewer than 10 rows (1 with a single one)"),
     ],
 )
-def test_regions_of_few_rows_are_told_beside_the_mean(supports, said):
+def test_regions_of_few_rows_are_told_beside_the_mean(supports, expected):
     found = replace(reconstruction(TREE), supports=supports)
     *_, before, last = str(found).splitlines()
-    assert before.startswith(said) if said else not before
+    assert before.startswith(expected) if expected else not before
     assert "fewer than" not in str(replace(found, view="noisy")) + last
 
 
 def test_large_numbers_of_worlds_are_short():
     schema = Schema({f"x{i}": Boolean() for i in range(80)}, LABEL)
     tree = Tree(schema, Split(Literal("x0", "true"), Leaf((1, 0)), Leaf((0, 5))), TREE.privacy)
-    assert "one of 1.2 × 10^24 possible rows (80.0 bits)" in reconstruction(tree).summary  # 2^80 = 1.2e24
+    assert "1.2 × 10^24 possible rows (80.0 bits)" in reconstruction(tree).summary  # 2^80 = 1.2e24
     assert reconstruction(tree).possible_rows == (2**79, 2**79)
 
 

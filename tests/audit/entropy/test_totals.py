@@ -107,8 +107,8 @@ def test_too_many_totals_are_refused(monkeypatch):
 def test_the_text_names_the_total_that_discloses_most():
     found = totals(card_of({"smoker": ((0,), (4,)), "ward": ((0,), (0,), (1,))}))
     assert str(found) == (
-        "a row of the domain: 6.39 bits; given its total: 4.47 bits on average\n"
-        "fewest rows: 14 of 84 with the total 1, which leaves 3.81 bits"
+        "entropy of a row: 6.39 bits without its total, 4.47 bits given its total (on average)\n"
+        "most revealing total 1: 14 of 84 possible rows, 3.81 bits"
     )
     assert repr(found) == "<TotalEntropy: 4.47 of 6.39 bits given the total>"
 
@@ -116,4 +116,4 @@ def test_the_text_names_the_total_that_discloses_most():
 def test_the_text_has_numbers_of_rows_of_any_size():
     schema = hr.Schema({f"x{i}": hr.Integer(0, 2**50, ()) for i in range(300)}, SCHEMA.label)
     found = totals(card_of({}, schema=schema))
-    assert f"fewest rows: {count_text(found.possible_rows)} of {count_text(found.possible_rows)} with" in str(found)
+    assert f"{count_text(found.possible_rows)} of {count_text(found.possible_rows)} possible rows" in str(found)

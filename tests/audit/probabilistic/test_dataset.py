@@ -92,9 +92,9 @@ def test_rule_list_1_of_the_paper():
         ["row", "a1", "a2", "a3", "y"],
         ["x1", "True", "True", "{False, True}", "1"],
         ["x2", "True", "True", "{False, True}", "1"],
-        ["x3", either, "as a1 allows", "True", "0"],
-        ["x4", either, "as a1 allows", "True", "0"],
-        ["x5", either, "as a1 allows", "False", "1"],
+        ["x3", either, "see a1", "True", "0"],
+        ["x4", either, "see a1", "True", "0"],
+        ["x5", either, "see a1", "False", "1"],
     ]
     assert known.is_compatible(TABLE_III)
     assert not known.is_compatible(TABLE_III.assign(y=[1, 1, 0, 1, 1]))
@@ -313,8 +313,8 @@ def test_long_sets_are_shortened_and_like_rows_share_a_line():
     lines = [squeezed(line).split("  ") for line in str(ProbabilisticDataset.of(model)).splitlines()]
     assert lines[1:] == [
         ["x1 to x7 (7 rows)", "{17, 18, …, 30} (14 values)", "F", "0"],
-        ["x8 to x27 (20 rows)", either, "as age allows", "0"],
-        ["x28", either, "as age allows", "1"],
+        ["x8 to x27 (20 rows)", either, "see age", "0"],
+        ["x28", either, "see age", "1"],
     ]
 
 
@@ -362,22 +362,22 @@ NAN = float("nan")
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"b": 1}, "attribute 'b': expected one of the attributes a1, a2, a3"),
-        ({"a1": 2}, "attribute 'a1': expected values of the domain"),
-        ({"a1": NAN}, "attribute 'a1': expected values of the domain"),
-        ({"a1": {0, 2}}, "attribute 'a1': expected values of the domain"),
-        ({"a1": (0, 1)}, "attribute 'a1': expected values of the domain"),
-        ({"a1": set()}, "one or more possible values"),
-        ({"a1": [0, 0]}, "each possible value once"),
-        ({"a1": {0: 0.5, 1: 0.4}}, "probabilities of at least 0 that sum to 1"),
-        ({"a1": {0: 1.5, 1: -0.5}}, "probabilities of at least 0 that sum to 1"),
-        ({"a1": {0: NAN, 1: 1}}, "probabilities of at least 0 that sum to 1"),
-        ({"a1": {0: "half", 1: 0.5}}, "probabilities of at least 0 that sum to 1"),
-        ({"a1": 1, ("a1", "a2"): (0, 0)}, "attribute 'a1': expected one of the attributes a2, a3, each once"),
-        ({("a1", "a1"): (0, 0)}, "each attribute once"),
-        ({(): ()}, "each attribute once"),
-        ({("a1", "a2"): {(0, 0, 0)}}, "attribute 'a1, a2': expected tuples of 2 values"),
-        ({("a1", "a2"): {0, 1}}, "expected tuples of 2 values"),
+        ({"b": 1}, r"'b'.* a1, a2, a3"),
+        ({"a1": 2}, r"'a1'.* domain"),
+        ({"a1": NAN}, r"'a1'.* domain"),
+        ({"a1": {0, 2}}, r"'a1'.* domain"),
+        ({"a1": (0, 1)}, r"'a1'.* domain"),
+        ({"a1": set()}, "at least one"),
+        ({"a1": [0, 0]}, "duplicate"),
+        ({"a1": {0: 0.5, 1: 0.4}}, "probabilities"),
+        ({"a1": {0: 1.5, 1: -0.5}}, "probabilities"),
+        ({"a1": {0: NAN, 1: 1}}, "probabilities"),
+        ({"a1": {0: "half", 1: 0.5}}, "probabilities"),
+        ({"a1": 1, ("a1", "a2"): (0, 0)}, r"'a1'.* a2, a3"),
+        ({("a1", "a1"): (0, 0)}, "each attribute"),
+        ({(): ()}, "each attribute"),
+        ({("a1", "a2"): {(0, 0, 0)}}, r"'a1, a2'.* 2 values"),
+        ({("a1", "a2"): {0, 1}}, "2 values"),
     ],
 )
 def test_bad_rows_are_refused(row, message):

@@ -42,17 +42,17 @@ def test_of_what_is_not_mentioned_nothing_is_known():
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        ({"height": 1}, "expected one of the attributes age, sex, ill"),
-        ({"age": 10, ("age", "sex"): [(10, "F")]}, "expected one of the attributes"),
-        ({("age", "age"): [(10, 10)]}, "expected each attribute once"),
-        ({"age": []}, "expected one or more possible values, got none"),
-        ({"age": 40}, "expected values of the domain, got others"),
-        ({("age", "sex"): [10]}, "expected tuples of 2 values"),
-        ({"age": [10, 10]}, "expected each possible value once"),
-        ({"age": {10: 0.5}}, "expected probabilities of at least 0 that sum to 1"),
-        ({"age": {10: 1.5, 20: -0.5}}, "expected probabilities of at least 0 that sum to 1"),
-        ({"age": {10: 10**400}}, "expected probabilities of at least 0 that sum to 1"),
-        ({"age": {10: Decimal("sNaN")}}, "expected probabilities of at least 0 that sum to 1"),
+        ({"height": 1}, "height"),
+        ({"age": 10, ("age", "sex"): [(10, "F")]}, "age"),
+        ({("age", "age"): [(10, 10)]}, "age"),
+        ({"age": []}, "at least one"),
+        ({"age": 40}, "domain"),
+        ({("age", "sex"): [10]}, "2 values"),
+        ({"age": [10, 10]}, "duplicate"),
+        ({"age": {10: 0.5}}, "probabilities"),
+        ({"age": {10: 1.5, 20: -0.5}}, "probabilities"),
+        ({"age": {10: 10**400}}, "probabilities"),
+        ({"age": {10: Decimal("sNaN")}}, "probabilities"),
     ],
 )
 def test_what_cannot_be_known_is_refused(known, message):

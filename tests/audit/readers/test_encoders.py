@@ -5,7 +5,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder
 
 from hedgerow.audit.readers.columns import Columns
-from hedgerow.audit.readers.encoders import made_by
+from hedgerow.audit.readers.encoders import transformer_features
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Schema
 
@@ -28,7 +28,7 @@ FRAME = pd.DataFrame({"hue": ["red", "blue"] * 5, "smoker": [0, 1] * 5, "age": r
 )
 def test_columns_are_chosen_in_every_way(chosen):
     steps = ColumnTransformer([("same", "passthrough", chosen), ("none", "drop", "hue")]).fit(FRAME)
-    assert made_by(steps, SCHEMA) == ("smoker", "age")
+    assert transformer_features(steps, SCHEMA) == ("smoker", "age")
 
 
 def test_a_transformer_says_how_many_columns_there_are():
@@ -40,26 +40,26 @@ def test_a_transformer_says_how_many_columns_there_are():
 def test_categories_that_the_schema_does_not_declare_are_refused():
     encoder = OneHotEncoder().fit(pd.DataFrame({"hue": ["red", "violet"]}))
     with pytest.raises(DomainError, match="hue"):
-        made_by(encoder, Schema({"hue": Categorical(("red", "blue"))}))
+        transformer_features(encoder, Schema({"hue": Categorical(("red", "blue"))}))
 
 
 def test_infrequent_categories_have_one_column():
     schema = Schema({"hue": Categorical(("red", "green", "blue"))})
     encoder = OneHotEncoder(max_categories=2).fit(pd.DataFrame({"hue": ["red", "red", "green", "blue"]}))
-    codes = [[code for _, code in column.numbers] for column in made_by(encoder, schema)]
+    codes = [[code for _, code in column.numbers] for column in transformer_features(encoder, schema)]
     assert codes == [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
 
 
 def test_values_that_are_numbers_are_scaled_and_text_is_refused():
-    (found,) = made_by(MinMaxScaler((2, 6)).fit(FRAME[["smoker"]]), Schema({"smoker": Boolean()}))
+    (found,) = transformer_features(MinMaxScaler((2, 6)).fit(FRAME[["smoker"]]), Schema({"smoker": Boolean()}))
     assert [number for _, number in found.numbers] == [2.0, 6.0]
     with pytest.raises(SchemaError, match=r"hue.* text"):
-        made_by(MinMaxScaler().fit([[0], [1]]), Schema({"hue": Categorical(("0", "red"))}))
+        transformer_features(MinMaxScaler().fit([[0], [1]]), Schema({"hue": Categorical(("0", "red"))}))
 
 
 def test_bins_are_the_discretisers_intervals():
     bins = KBinsDiscretizer(3, strategy="uniform").fit(FRAME[["age"]])
-    features = made_by(bins, Schema({"age": Integer(0, 99, cuts=())}))
+    features = transformer_features(bins, Schema({"age": Integer(0, 99, cuts=())}))
     assert [x.operator for x in features if isinstance(x, Literal)] == ["<=", "between", ">"]
     ages = np.arange(10)
     inside = bins.transform(pd.DataFrame({"age": ages})).toarray()

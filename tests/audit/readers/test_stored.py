@@ -176,7 +176,7 @@ def test_no_code_of_metaclasses_and_subclasses_is_run():
         "held[1]": "rows",
         "held[2]": "values",
         "held[5][…]": "rows",
-        "objects without attributes, or of code": "unread",
+        "objects whose content cannot be read": "unread",
     }
 
 

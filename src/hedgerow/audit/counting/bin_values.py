@@ -133,7 +133,7 @@ Resolution = Mapping[str, float]  # the step to which real attributes are record
 
 
 def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerBin:
-    """Return the number of values in each bin of each attribute; ``missing`` and ``outside`` count as one value each."""
+    """Return the number of values in each bin; ``missing`` and ``outside`` count as one value each."""
     if not (resolution is None or isinstance(resolution, Mapping)):
         raise ArgumentTypeError(f"resolution must map attributes to steps, got {type(resolution).__name__}.")
     steps = {} if resolution is None else dict(resolution)

@@ -53,7 +53,7 @@ class BoxCounter:
         return flags - (flags >> self._bins)
 
     def _narrow(self, box: int, active: int, supports: dict[int, int]) -> int:
-        """Return the number of rows with a bin in every clause; `supports` has the flags of each clause's attributes."""
+        """Return the number of rows with a bin in every clause; `supports` has the flags of a clause's attributes."""
         while 0 not in supports:
             single = [(clause, flag) for clause, flag in supports.items() if not flag & (flag - 1)]
             if not single:

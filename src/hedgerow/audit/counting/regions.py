@@ -207,9 +207,9 @@ def _mask(words: Iterable[int]) -> int:
     return sum(word << (_WORD * i) for i, word in enumerate(words))
 
 
-# Gain of assigning a bin to an attribute, for each open box that restricts it. Matching sets must distinguish boxes with
-# some assigned attributes: the first attribute of a box costs, and the last two attributes gain. The values come from
-# experiments on random lists; only the running time depends on them.
+# Gain of assigning a bin to an attribute, for each open box that restricts it. Matching sets must distinguish boxes
+# with some assigned attributes: the first attribute of a box costs, and the last two attributes gain. The values come
+# from experiments on random lists; only the running time depends on them.
 _GAIN_BY_LEFT = {1: 3.0, 2: 1.0}
 _GAIN_OF_FIRST = -0.25
 
@@ -295,7 +295,7 @@ class _Unassigned:
         return Extension(values, tuple(chain.from_iterable(map(self._preempted, masks))))
 
     def _preempted(self, box: int) -> Iterator[tuple[int, int]]:
-        """Yield masks of open boxes and of the later boxes that they contain, after an attribute of `box` is assigned."""
+        """Yield masks of open boxes, each with the later boxes inside, after an attribute of `box` is assigned."""
         own = self.restrictions[box]
         if not own:
             yield 1 << box, -2 << box

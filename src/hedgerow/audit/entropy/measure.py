@@ -1,4 +1,4 @@
-"""Residual entropy by possible rows: of the rows given a model, and of a row given its total on a scorecard."""
+"""Residual entropy of the training rows given a model, and of a row given its total on a scorecard."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,48 +45,48 @@ def reconstruction(
 ) -> Reconstruction:
     """Measure how much a model discloses about its training rows, by counting the possible rows of its regions.
 
-    A row in region j is one of the region's ``R_j`` possible rows, all equally likely; the rows of a table are
-    independent. The residual entropy of the table, given n and which row is in which region, is then ``H = Σ_j C_j ·
-    log2 R_j`` (PDR eq. 11 for trees, 16 for rule lists), and its uncertainty ``Dist_G = H / (n · log2 R)``, where the
-    domain has R possible rows. `Reconstruction.unplaced_bits` is the entropy where the places are unknown, too.
+    A row in region j is one of the region's ``R_j`` possible rows, which are equally likely; the rows of a table are
+    independent. Given the number of rows n and the region of each row, the residual entropy of the table is ``H = Σ_j
+    C_j · log2 R_j`` (PDR eq. 11 for trees, 16 for rule lists). Its uncertainty is ``Dist_G = H / (n · log2 R)`` for a
+    domain of R possible rows. `Reconstruction.unplaced_bits` is the entropy if the regions of the rows are unknown.
 
-    Without `data` no row is read: the result follows from what was released. **With data it is private**: an exact
+    Without `data`, no row is read, and the result follows from what was released. **With data it is private**: an exact
     function of the rows.
 
     Parameters
     ----------
     model : RuleList, Tree, fitted estimator, or anything with ``regions()`` and ``supports``
-        The model: hedgerow's, a decision tree of scikit-learn, or one of the others that `TypeError` lists.
+        The model: of hedgerow, a decision tree of scikit-learn, or one of the others that the `TypeError` lists.
     schema : Schema, optional
-        The values that each attribute can have. Default: the model's own, if it is hedgerow's. Numbers that the model
-        compares with need not be among its cut points.
+        The possible values of each attribute. Default: the model's own schema, if it has one. The model's thresholds
+        need not be cut points of the schema.
     supports : sequence of int, optional
-        Rows in each region, in the model's order. Default: the leaf counts that the model stores. Released noisy
-        counts are used as they are, but negative ones are 0, and so are those of regions without a possible row: the
-        view of a reader of the model. Those of a tree that counts copies as rows are named weighted.
+        Number of rows in each region, in the model's order. Default: the leaf counts that the model stores. Released
+        noisy counts are used as a reader of the model sees them, except that negative counts, and counts of regions
+        without a possible row, are 0. Counts of a tree that counts copies of rows are marked as weighted.
     data : frame, array or Tally, optional
-        The rows of the table, or a tally of them on the schema: supports are counted from them (the curator's view),
-        and results by row are available.
+        The rows of the table, or a tally of them on the schema. Supports are then counted from the rows (the curator's
+        view), and results by row are available.
     independent_bits : bool, default=False
-        Take each category and each cut point for a column of 0 and 1 of its own, all combinations possible, as PDR
-        does. A category of 7 values then has ``2**7`` possible values and not 7.
+        Treat each category and each cut point as a separate column of 0 and 1, with all combinations possible, as PDR
+        does. A category with 7 values then has ``2**7`` possible values instead of 7.
     resolution : mapping of str to float, optional
-        For real attributes, the step to which they are recorded. Without one, a real attribute has one value a bin.
+        The step to which real attributes are recorded. Default: a real attribute has one possible value in each bin.
     prior : mapping, optional
-        For some attributes, the public probability of each bin, in order or by name. The possible rows of a region
-        are then not equally likely, and the entropy replaces the logarithm of their number.
+        The public probabilities of an attribute's bins, in order or by name. The possible rows of a region are then not
+        equally likely, and the entropy replaces the logarithm of their number.
     features : sequence of str or Literal, or fitted transformer, optional
         For models on arrays: the meaning of each column. Default: the names that the model was fitted with, or the
-        schema's attributes in order. A `Literal` is a column that is 1 where it holds and else 0. A fitted transformer
-        of scikit-learn defines the columns that it outputs; with a fitted ``Pipeline`` as the model, its own steps do.
+        schema's attributes in order. A `Literal` is a column that is 1 if it holds and 0 otherwise. A fitted
+        transformer of scikit-learn defines its output columns; a fitted ``Pipeline`` as the model needs no `features`.
 
     Raises
     ------
     TypeError, SchemaError, DomainError
-        If the model is none of those supported, the schema lacks what it uses, or the data hold values beyond it.
+        If the model is not supported, the schema lacks an attribute of the model, or data are outside the schema.
     ValueError
-        If there are no supports, or they are not one whole number of at least 0 a region that sum to the number of
-        rows; or if a model stores exact leaf counts with the same sum as the data, and the data have other counts.
+        If there are no supports, or they are not a whole number >= 0 for each region that sum to the number of rows; or
+        if the model stores exact leaf counts with the same sum as the data, and the data have different counts.
 
     References
     ----------
@@ -98,8 +98,8 @@ def reconstruction(
     >>> import hedgerow as hr
     >>> data = hr.datasets.load("breast_cancer")
     >>> clf = hr.OptimalTreeClassifier(schema=data.schema, max_depth=2).fit(data.frame, data.labels)
-    >>> found = hr.audit.reconstruction(clf)
-    >>> print(found.summary)
+    >>> result = hr.audit.reconstruction(clf)
+    >>> print(result.summary)
     Without the model, ...
     """
     paths, schema = paths_of(model, schema, features)
@@ -122,26 +122,26 @@ def reconstruction_of(
     steps: bool | None,
     compared: Any = None,
 ) -> Reconstruction:
-    """Measure as `reconstruction` does, of paths in a domain; `steps` is as `are_steps_read` says of their model.
+    """Measure as `reconstruction` does, for paths in a domain; `steps` is the result of `are_steps_read`.
 
-    A note says if the rows are not those whose counts a `compared` model stores.
+    The result has a note if the rows do not match the counts that the model `compared` stores.
     """
     regions = domain.regions(paths)
     possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
     if sum(possible) != domain.possible_rows:
         binary = domain.independent_bits
         advice = "set `independent_bits=False`" if binary else "the last region must hold all remaining rows"
-        raise ArgumentError(f"expected regions that partition the domain, got others; {advice}.")
+        raise ArgumentError(f"the regions of the model do not partition the domain; {advice}.")
     places = None if data is None else paths.apply(data, domain.schema)
     counts = data.rows() if isinstance(data, Tally) else None
     if places is not None:
         _check_counts(paths, places, counts, steps)
-    found, view = _supports(paths, supports, places, counts, bits)
+    known, view = _supports(paths, supports, places, counts, bits)
     note = ""
     if places is not None and view == "data" and compared is not None:
         note = _mismatch(compare_counts(compared, paths, places, data))
-    words, given = paths.conditions(domain.schema), (places, data, counts)
-    return Reconstruction(schema, domain, words, regions, possible, bits, found, view, prior_bits, *given, note=note)
+    words, rows = paths.conditions(domain.schema), (places, data, counts)
+    return Reconstruction(schema, domain, words, regions, possible, bits, known, view, prior_bits, *rows, note=note)
 
 
 def joint_reconstruction(
@@ -156,16 +156,16 @@ def joint_reconstruction(
     """Measure how much several models of the same table disclose together, if their rows are linked across models.
 
     A row in region i of one model and in region j of another lies in the intersection of both. Linking the rows is the
-    most that a reader of all models could achieve (PDR, Section VI, leaves it open). **The result is private**: an
-    exact function of the rows.
+    strongest attack by a reader of all models (PDR, Section VI, leaves it open). **The result is private**: an exact
+    function of the rows.
 
     Parameters
     ----------
     models : sequence of models
-        One or more, each as for `reconstruction`, on one schema; ValueError if there is none or schemas differ. An
-        ensemble of scikit-learn stands for all of its trees.
+        One or more models as for `reconstruction`, on the same schema; ValueError otherwise. An ensemble of
+        scikit-learn stands for all of its trees.
     data, schema, independent_bits, resolution, prior
-        As for `reconstruction`, which has the other errors, too.
+        As for `reconstruction`, with the same errors.
 
     Examples
     --------
@@ -177,10 +177,13 @@ def joint_reconstruction(
     >>> both.uncertainty <= min(hr.audit.reconstruction(model).uncertainty for model in models)
     True
     """
-    several = guarded(lambda: list(models), ArgumentTypeError("expected a sequence of models, got no sequence."))
+    problem = ArgumentTypeError(f"models must be a sequence of models, got {type(models).__name__}.")
+    several = guarded(lambda: list(models), problem)
     read = [(*own, are_steps_read(model)) for model in several for own in _each_paths(model, schema)]
-    if not read or any(own != read[0][2] for _, _, own, _ in read):
-        raise ArgumentError("expected one or more models on one schema; pass `schema` if their own schemas differ.")
+    if not read:
+        raise ArgumentError("models must contain at least one model, got none.")
+    if any(own != read[0][2] for _, _, own, _ in read):
+        raise ArgumentError("the models have different schemas; pass `schema`.")
     schema = read[0][2]
     literals = chain.from_iterable(paths.literals for _, paths, _, _ in read)
     domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
@@ -191,16 +194,17 @@ def joint_reconstruction(
     for (model, _, _, steps), paths, places in zip(read, comparable, leaves.T, strict=True):
         _check_counts(paths, places, rows, steps)
         note = note or _mismatch(compare_counts(model, paths, places, data))
-    met, places = np.unique(leaves, axis=0, return_inverse=True)
+    combinations, places = np.unique(leaves, axis=0, return_inverse=True)
     places = places.reshape(-1)
-    found = tuple(map(int, np.bincount(places, rows)))
-    own = [domain.regions(paths) for paths in comparable]
-    regions = tuple(_intersection([one[j] for one, j in zip(own, leaf, strict=True)]) for leaf in met.tolist())
-    each = [paths.conditions(domain.schema) for paths in comparable]
-    words = tuple("; ".join(one[j] for one, j in zip(each, leaf, strict=True)) for leaf in met.tolist())
+    supports = tuple(map(int, np.bincount(places, rows)))
+    by_model = [(domain.regions(paths), paths.conditions(domain.schema)) for paths in comparable]
+    regions, words = list[Region](), list[str]()
+    for leaf in combinations.tolist():
+        regions.append(_intersection([own[j] for (own, _), j in zip(by_model, leaf, strict=True)]))
+        words.append("; ".join(own[j] for (_, own), j in zip(by_model, leaf, strict=True)))
     possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
-    given = places, data, rows
-    return Reconstruction(schema, domain, words, regions, possible, bits, found, "data", prior_bits, *given, note=note)
+    measured = tuple(words), tuple(regions), possible, bits, supports, "data", prior_bits
+    return Reconstruction(schema, domain, *measured, places, data, rows, note=note)
 
 
 def _mismatch(compared: CountComparison) -> str:
@@ -224,7 +228,7 @@ def _intersection(regions: Sequence[Region]) -> Region:
 def _entropies(
     regions: Sequence[Region], schema: Schema, domain: Domain, prior: AttributeMarginals | None
 ) -> tuple[tuple[int, ...], tuple[float, ...], float | None]:
-    """Return the possible rows of each region, the entropy of a row there, and under the prior alone, if any."""
+    """Return the number of possible rows of each region, the entropy of a row in it, and the entropy of the prior."""
     possible = count_rows_each(regions, domain.weights)
     if prior is None:
         return possible, tuple(log2(count) if count else nan for count in possible), None
@@ -240,13 +244,13 @@ def _supports(
         checked = _whole(given, len(paths))
         known = sum(counted) if counted is not None else sum(stored) if stored and paths.exact else None
         if known is not None and sum(checked) != known:
-            raise ArgumentError(f"expected supports that sum to {known}, the number of rows, got {sum(checked)}.")
+            raise ArgumentError(f"supports must sum to the number of rows, {known}; got a sum of {sum(checked)}.")
         return checked, "given"
     if counted is not None:
         return counted, "data"
     if stored is None:
-        got = "one without" if paths.supports is None else f"counts of {_known(paths)} of {len(paths)} leaves"
-        raise ArgumentError(f"expected a model with counts of every leaf, got {got}; pass `supports=` or `data=`.")
+        stores = "no leaf counts" if paths.supports is None else f"counts of {_known(paths)} of {len(paths)} leaves"
+        raise ArgumentError(f"the model stores {stores}, and all are needed; pass `supports=` or `data=`.")
     if paths.exact:
         return _whole(stored, len(paths)), "exact"
     return tuple(0 if isnan(left) else max(n, 0) for n, left in zip(stored, bits, strict=True)), paths.view
@@ -261,50 +265,51 @@ def _counted(paths: Paths, places: Index, counts: Integers | None) -> tuple[int,
 
 
 def are_steps_read(model: Any, features: Features | None = None) -> bool | None:
-    """Return whether fitted steps define the columns of a model; None for one on attributes, such as hedgerow's."""
+    """Return whether fitted steps define the columns of a model; None for models on attributes, like hedgerow's."""
     if released_model(model) is not None or isinstance(model, HasRegions):
         return None
     return isinstance(model, Pipeline) or isinstance(features, BaseEstimator)
 
 
 def _check_counts(paths: Paths, places: Index, counts: Integers | None, steps: bool | None) -> None:
-    """Refuse rows as many as a model stores exact leaf counts of, but with other counts."""
+    """Raise ArgumentError if the rows have the total of the exact leaf counts that a model stores, but other counts."""
     stored, counted = paths.complete_supports if paths.exact else None, _counted(paths, places, counts)
     if stored is not None and sum(stored) == sum(counted) and tuple(stored) != counted:
         cause = (
-            "the steps were fitted on other values, such as float32; fit on float64, like the rows"
+            "the steps of the model were fitted on other values, such as float32; fit on float64, like the rows"
             if steps
-            else "its file was edited, or its counts have noise that it does not name"
+            else "the model file was edited, or its counts have noise that it does not state"
             if steps is None
-            else "its columns are not what their names say: an encoder or a scaler that keeps names computed them from "
-            "the attributes; pass the whole Pipeline, or the fitted transformer as `features=`"
+            else "the columns of the model are not the attributes of the same name, but were computed by an encoder or "
+            "scaler; pass the whole Pipeline, or the fitted transformer as `features=`"
         )
-        problem = "expected the training rows, got as many rows, but with other leaf counts than the model stores"
-        advice = "If they are other rows, pass their leaf counts as `supports=` and leave out `data`."
-        raise ArgumentError(f"{problem}. If the rows are right, {cause}. {advice}")
+        problem = "data has the same number of rows as the training set, but other leaf counts than the model stores"
+        advice = "If these are other rows, pass their leaf counts as `supports=` without `data`."
+        raise ArgumentError(f"{problem}. If these are the training rows, {cause}. {advice}")
 
 
 def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:
-    problem = ArgumentTypeError("expected a sequence of whole numbers as supports, one for each region.")
+    problem = ArgumentTypeError("supports must be a sequence of whole numbers, one for each region.")
     values = guarded(lambda: list(supports), problem)
     if len(values) != expected:
-        raise ArgumentError(f"expected one support for each of {expected} regions, got {len(values)}.")
+        raise ArgumentError(f"supports must have one number for each of {expected} regions, got {len(values)}.")
     if not all(
         isinstance(n, (int, np.integer, float, np.floating)) and n >= 0 and float(n).is_integer() for n in values
     ):
-        raise ArgumentError("expected whole numbers of at least 0 as supports, got others.")
+        raise ArgumentError("supports must be whole numbers >= 0.")
     return tuple(map(int, values))
 
 
-MOST_TOTALS = 2**20  # the most different totals that are counted
+MOST_TOTALS = 2**20  # largest number of different totals that are counted
 PointTotal = tuple[int, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class TotalEntropy:
-    """The residual entropy of a row, given its total on a scorecard. It follows from the scorecard alone.
+    """Residual entropy of a row given its total on a scorecard, computed from the scorecard alone.
 
-    `rows_by_total` is how many rows of the domain have each total: one number for two classes, else one for each.
+    `rows_by_total` maps each total to its number of possible rows. A total is a tuple with one number for two classes,
+    and one number for each class otherwise.
 
     Examples
     --------
@@ -313,12 +318,12 @@ class TotalEntropy:
     >>> from hedgerow.schema import Boolean, Label, Schema
     >>> schema = Schema({"smoker": Boolean(), "diabetic": Boolean()}, Label("ill", ("no", "yes")))
     >>> parts = tuple(AttributePoints(name, ((0,), (2,))) for name in schema)
-    >>> found = totals(Scorecard(schema, (-3,), parts, 0.5, None, PrivacyCard.none("example", software="hedgerow")))
-    >>> found.rows_by_total
+    >>> entropy = totals(Scorecard(schema, (-3,), parts, 0.5, None, PrivacyCard.none("example", software="hedgerow")))
+    >>> entropy.rows_by_total
     {(-3,): 1, (-1,): 2, (1,): 1}
-    >>> print(found)
-    a row of the domain: 2.00 bits; given its total: 0.50 bits on average
-    fewest rows: 1 of 4 with the total -3, which leaves 0.00 bits
+    >>> print(entropy)
+    entropy of a row: 2.00 bits without its total, 0.50 bits given its total (on average)
+    most revealing total -3: 1 of 4 possible rows, 0.00 bits
     """
 
     scorecard: Scorecard
@@ -326,24 +331,24 @@ class TotalEntropy:
 
     @cached_property
     def possible_rows(self) -> int:
-        """The number of different rows of the domain."""
+        """The number of possible rows of the domain."""
         return sum(self.rows_by_total.values())
 
     @property
     def bits(self) -> float:
-        """The entropy of a row, in bits, all rows of the domain being equally likely."""
+        """The entropy of a row in bits, if all rows of the domain are equally likely."""
         return log2(self.possible_rows)
 
     @cached_property
     def residual_bits(self) -> float:
-        """The residual entropy of a row given its total, in bits, on average over the rows of the domain."""
+        """The mean residual entropy of a row given its total, in bits, over the rows of the domain."""
         rows = self.possible_rows
         return float(sum(float(Fraction(count, rows)) * log2(count) for count in self.rows_by_total.values()))
 
     def bits_of(self, X: Any) -> Floats:
         """Return the residual entropy of each row given its total, in bits, shape ``(n_rows,)``. **Private**."""
-        found = self.scorecard.totals(X)
-        keys = map(tuple, found.reshape(len(found), -1).tolist())
+        totals = self.scorecard.totals(X)
+        keys = map(tuple, totals.reshape(len(totals), -1).tolist())
         return np.array([log2(self.rows_by_total[key]) for key in keys], dtype=np.float64)
 
     def __str__(self) -> str:
@@ -351,8 +356,8 @@ class TotalEntropy:
         shown = f"total {total[0]}" if len(total) == 1 else f"totals {', '.join(map(str, total))}"
         fewest = f"{count_text(rows)} of {count_text(self.possible_rows)}"
         return (
-            f"a row of the domain: {self.bits:.2f} bits; given its total: {self.residual_bits:.2f} bits on average\n"
-            f"fewest rows: {fewest} with the {shown}, which leaves {log2(rows):.2f} bits"
+            f"entropy of a row: {self.bits:.2f} bits without its total, {self.residual_bits:.2f} bits given its total "
+            f"(on average)\nmost revealing {shown}: {fewest} possible rows, {log2(rows):.2f} bits"
         )
 
     def __repr__(self) -> str:
@@ -360,16 +365,17 @@ class TotalEntropy:
 
 
 def totals(scorecard: Any, *, resolution: Resolution | None = None) -> TotalEntropy:
-    """Count the possible rows of each total of a scorecard, attribute by attribute.
+    """Count the possible rows of each total of a scorecard.
 
-    Points add up, so the number of rows with a total is a convolution over attributes, in whole numbers. A scorecard
-    that is published discloses of its training rows what its card bounds; **a total that is published with a person**
-    discloses that the person's row is one of the rows with that total, all equally likely here; no row is read.
+    Points add up, so the number of rows with each total is a convolution over the attributes, in whole numbers. The
+    privacy card bounds what a published scorecard discloses about its training rows. **A published total of a person**
+    discloses more: the person's row is one of the rows with that total, which are taken as equally likely. No row is
+    read.
 
     Parameters
     ----------
     scorecard : Scorecard or fitted PrivateScorecardClassifier
-        The scorecard; TypeError for another model, ValueError for one of more than a million different totals.
+        The scorecard; TypeError for another model, ValueError if it has more than a million different totals.
     resolution : mapping of str to float, optional
         As for `reconstruction`.
     """
@@ -385,12 +391,12 @@ def totals(scorecard: Any, *, resolution: Resolution | None = None) -> TotalEntr
 
 
 def _convolved(counts: Mapping[PointTotal, int], by_points: Mapping[PointTotal, int]) -> dict[PointTotal, int]:
-    found = Counter[PointTotal]()
+    sums = Counter[PointTotal]()
     for points, weight in by_points.items():
         if not weight:
             continue  # a bin without values
         for total, rows in counts.items():
-            found[tuple(one + other for one, other in zip(total, points, strict=True))] += rows * weight
-        if len(found) > MOST_TOTALS:
-            raise ArgumentError(f"expected at most {MOST_TOTALS:,} different totals, got more; use fewer points.")
-    return dict(found)
+            sums[tuple(a + b for a, b in zip(total, points, strict=True))] += rows * weight
+        if len(sums) > MOST_TOTALS:
+            raise ArgumentError(f"the scorecard has more than {MOST_TOTALS:,} different totals; use fewer points.")
+    return dict(sums)

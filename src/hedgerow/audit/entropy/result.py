@@ -1,4 +1,4 @@
-"""Residual uncertainty about the training rows given a model: the result of a reconstruction audit."""
+"""Result of a reconstruction audit: the residual uncertainty about the training rows given a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,16 +25,14 @@ from hedgerow.text.messages import aligned, describe_argument
 from hedgerow.text.values import quoted_text
 
 VIEWS = {
-    "exact": "Supports are the exact leaf counts that the model stores.",
-    "noisy": (
-        "Supports are the noisy counts released with the model: the view of its readers. The true supports differ."
-    ),
+    "exact": "Rows in each region: the exact leaf counts that the model stores.",
+    "noisy": "Rows in each region: the noisy counts released with the model, as its readers see them.",
     "weighted": (
-        "Supports are weighted: a row drawn several times counts several times. They are not numbers of rows, nor are "
-        "the copies independent, so the total entropy is too large."
+        "Rows in each region are weighted: a row that was sampled several times counts several times. These copies are "
+        "not independent, so the total entropy is too large."
     ),
-    "given": "Supports are as given.",
-    "data": "Supports are counted from the rows: for the curator's eyes only, not for release.",
+    "given": "Rows in each region: as passed in `supports`.",
+    "data": "Rows in each region were counted from the data: for the curator's eyes only, not for release.",
 }
 
 
@@ -47,20 +45,20 @@ class Reconstruction:
     schema, domain : Schema, Domain
         The public schema, and the possible rows without the model.
     conditions, regions : tuple of str, tuple of Region
-        The model's regions (leaves, rules) in words, and as boxes less earlier boxes.
+        The model's regions (leaves, rules): their conditions, and each as a box without earlier boxes.
     possible_rows : tuple of int
-        The number of different rows in each region.
+        The number of possible rows in each region.
     bits : tuple of float
-        The entropy of a row in each region, in bits: log2 of the possible rows, or less if there is a prior. NaN where
-        no row is possible.
+        The entropy of a row in each region, in bits: log2 of the possible rows, or less with a prior. NaN for a region
+        without a possible row.
     supports : tuple of int
-        Rows of the table in each region.
+        The number of rows of the table in each region.
     view : {"exact", "noisy", "weighted", "given", "data"}
         The origin of the supports.
     prior_bits : float, optional
-        The entropy of a row, in bits, under the prior and without the model. None without a prior.
+        The entropy of a row under the prior, without the model, in bits. None without a prior.
     note : str
-        That the data cannot be the training rows, where the counts that the model stores say so.
+        A note if the data do not match the counts that the model stores, so that they cannot be the training rows.
     """
 
     schema: Schema
@@ -79,9 +77,9 @@ class Reconstruction:
 
     def __post_init__(self) -> None:
         if self.domain.possible_rows < 2:
-            raise ArgumentError("expected a domain of two or more rows, got one; uncertainty is undefined.")
+            raise ArgumentError("the domain has only one possible row, so its uncertainty is not defined.")
         if not self.n_rows:
-            raise ArgumentError("expected supports of at least one row, got none.")
+            raise ArgumentError("the supports must contain at least one row.")
         if any(count and isnan(bits) for count, bits in zip(self.supports, self.bits, strict=True)):
             raise ArgumentError("a region with rows has no possible row; correct the schema, prior or supports.")
 
@@ -97,12 +95,15 @@ class Reconstruction:
 
     @property
     def uncertainty(self) -> float:
-        """Dist_G (eq. 2): `entropy_bits` as a share of the entropy without the model; 0: all disclosed, 1: nothing."""
+        """Dist_G (eq. 2): `entropy_bits` as a share of the entropy without the model.
+
+        1 means that nothing is disclosed, 0 that all rows are.
+        """
         return self.entropy_bits / (self.n_rows * self.domain.bits)
 
     @cached_property
     def unplaced_bits(self) -> float:
-        """The same if **which row is in which region is unknown**: ``H + log2(n! / Π_j C_j!)``, of a table in order."""
+        """The entropy of the ordered table if **the regions of the rows are unknown**: ``H + log2(n! / Π_j C_j!)``."""
         return self.entropy_bits + (lgamma(self.n_rows + 1) - fsum(lgamma(c + 1) for c in self.supports)) / log(2)
 
     @property
@@ -112,24 +113,25 @@ class Reconstruction:
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """For each region, the entropy ratio of a row: its residual entropy as a share of that without the model."""
+        """The entropy ratio of each region: a row's residual entropy as a share of its entropy without the model."""
         return tuple(bits / self.domain.bits for bits in self.bits)
 
     @property
     def row_ratios(self) -> Floats:
-        """The entropy ratio of each row of the data (of a tally: pattern by pattern): **private**."""
+        """The entropy ratio of each row of the data; for a tally, sorted by pattern. **Private**."""
         ratios = self._entropy_ratios()
         return ratios if self._rows is None else np.repeat(ratios, self._rows)
 
     def _entropy_ratios(self) -> Floats:
         if self._places is None:
-            raise ArgumentError("results by row require the rows; call reconstruction(model, schema, data=...).")
+            raise ArgumentError("results by row need the rows; call reconstruction(model, schema, data=...).")
         return np.array(self.ratios)[self._places]
 
     def dist(self) -> float:
-        """Return Dist (Definition 2): the mean over attributes of residual entropy as a share of that of the domain.
+        """Return Dist (Definition 2): the mean over attributes of the residual entropy as a share of the domain's.
 
-        Attributes with one possible value are left out. ValueError with a prior, or if a region with rows is no box.
+        Attributes with a single possible value are ignored. ValueError with a prior, or if a region with rows is not a
+        box.
         """
         if self.prior_bits is not None:
             raise ArgumentError("Dist (Definition 2) is not defined with a prior; use `uncertainty`.")
@@ -137,16 +139,16 @@ class Reconstruction:
         full = [log2(sum(bins)) for bins in weights]
         for region, support in zip(self.regions, self.supports, strict=True):
             if support:
-                found = count_rows_by_bin(region, weights)
-                values = [sum(w for w, n in zip(*both, strict=True) if n) for both in zip(weights, found, strict=True)]
-                if prod(values) != sum(found[0]):  # no box
-                    problem = "Dist is not defined, as attributes are dependent in some region"
+                counts = count_rows_by_bin(region, weights)
+                values = [sum(w for w, n in zip(*both, strict=True) if n) for both in zip(weights, counts, strict=True)]
+                if prod(values) != sum(counts[0]):  # not a box
+                    problem = "Dist is not defined, since attributes are dependent in a region"
                     raise ArgumentError(f"{problem}; use `uncertainty`.")
                 total += support * fsum(log2(v) / bits for v, bits in zip(values, full, strict=True) if bits)
         return total / (self.n_rows * sum(1 for bits in full if bits))
 
     def curve(self) -> tuple[Floats, Floats]:
-        """Return entropy ratios, increasing, and for each the share of rows with at most that ratio (PDR, Figure 4)."""
+        """Return the increasing entropy ratios, and the share of rows with at most each ratio (PDR, Figure 4)."""
         occupied = sorted((i for i, count in enumerate(self.supports) if count), key=self.ratios.__getitem__)
         ratios, ends = np.unique([self.ratios[i] for i in occupied], return_index=True)
         below = np.cumsum([self.supports[i] for i in occupied])
@@ -154,24 +156,25 @@ class Reconstruction:
         return ratios, below[last] / self.n_rows
 
     def loss_of_most_exposed(self, share: float = 0.05) -> float:
-        """Return the least share of entropy lost among the `share` of rows of lowest entropy ratio."""
+        """Return the smallest entropy loss, as a share, among the `share` of rows with the lowest entropy ratios."""
         if not 0 < share <= 1:
             raise ArgumentError(f"share must be above 0 and at most 1, got {describe_argument(share)}.")
         ratios, below = self.curve()
         return float(1 - ratios[np.searchsorted(below, ceil(share * self.n_rows) / self.n_rows - 1e-12)])
 
     def by_group(self, column: Any) -> list[dict[str, Any]]:
-        """Return one record a group of rows, to compare the groups' residual entropy, the lowest first. **Private**.
+        """Return a record for each group of rows, the lowest mean entropy ratio first. **Private**.
 
-        `column` is an attribute, whose bins are the groups; of a frame, another column, or the group of each row. A
-        record has ``group``; ``rows``; ``uncertainty``, the mean entropy ratio of its rows; ``lowest``, the lowest one.
+        `column` is an attribute, whose bins are the groups; another column of a frame; or the group of each row. A
+        record has ``group``, ``rows``, ``uncertainty`` (the mean entropy ratio of its rows) and ``lowest`` (the lowest
+        entropy ratio).
         """
         ratios = self._entropy_ratios()
         rows = np.ones(len(ratios), dtype=np.int64) if self._rows is None else self._rows
         names, codes = self._groups(column)
         if len(codes) != len(ratios):
-            raise DomainError(f"expected one group for each of {len(ratios)} rows, got {len(codes)}.")
-        found = [
+            raise DomainError(f"column must have one group for each of the {len(ratios)} rows, got {len(codes)}.")
+        records = [
             {
                 "group": name,
                 "rows": int(rows[codes == code].sum()),
@@ -181,13 +184,14 @@ class Reconstruction:
             for code, name in enumerate(names)
             if (codes == code).any()
         ]
-        return sorted(found, key=lambda record: record["uncertainty"])
+        return sorted(records, key=lambda record: record["uncertainty"])
 
     def _groups(self, column: Any) -> tuple[Sequence[Any], Index]:
         if isinstance(self._data, Tally):
-            name = column if isinstance(column, str) else None  # a sequence holds the rows' groups: not to be quoted
+            name = column if isinstance(column, str) else None  # a sequence has the rows' groups, which are private
             if name not in self.schema:
-                raise DomainError(f"expected one of the attributes {', '.join(self.schema.names)}.", column=name)
+                attributes = ", ".join(self.schema.names)
+                raise DomainError(f"column must be one of the attributes {attributes}.", column=name)
             return self.schema[column].bins, self._data.bins([column])[column].astype(np.intp)
         if not isinstance(column, str):
             return distinct(label_values(column))
@@ -195,7 +199,7 @@ class Reconstruction:
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """One record a region: ``condition``, ``worlds`` (its possible rows), ``bits``, ``ratio``, ``support``."""
+        """A record for each region: ``condition``, ``worlds`` (its possible rows), ``bits``, ``ratio``, ``support``."""
         return [
             {"condition": condition, "worlds": possible, "bits": bits, "ratio": ratio, "support": support}
             for condition, possible, bits, ratio, support in zip(
@@ -208,26 +212,27 @@ class Reconstruction:
         """The result in one paragraph, without formulas."""
         ratios, _ = self.curve()
         text = (
-            f"Without the model, each of {_rows(self.n_rows)} is one of {count_text(self.domain.possible_rows)} "
-            f"possible rows ({self.domain.bits:.1f} bits). Given the model, the residual entropy is "
-            f"{self.entropy_bits / self.n_rows:.1f} bits a row on average, {100 * self.uncertainty:.1f} % of that "
-            f"(Dist_G = {self.uncertainty:.3f}), given which row is in which region; "
-            f"{100 * self.unplaced_uncertainty:.1f} % where that is unknown. "
+            f"Without the model, each of {_rows(self.n_rows)} can be any of {count_text(self.domain.possible_rows)} "
+            f"possible rows ({self.domain.bits:.1f} bits). With the model, and if the region of each row is known, "
+            f"{self.entropy_bits / self.n_rows:.1f} bits remain for each row on average. This is "
+            f"{100 * self.uncertainty:.1f} % of the entropy without the model (Dist_G = {self.uncertainty:.3f}). If "
+            f"the regions of the rows are unknown, {100 * self.unplaced_uncertainty:.1f} % remain. "
         )
         if self.prior_bits is not None:
-            text += f"Given the public marginals alone, it is {self.prior_bits:.1f} bits. "
+            text += f"The public marginals alone leave {self.prior_bits:.1f} bits for each row. "
         if len(ratios) == 1:
             text += f"All rows lose {100 * (1 - ratios[0]):.1f} % of their entropy."
         else:
             text += (
-                f"The most exposed 5 % of rows lose {100 * self.loss_of_most_exposed():.0f} % of their entropy or "
-                f"more, the least exposed {100 * (1 - ratios[-1]):.0f} %."
+                f"The most exposed 5 % of rows lose at least {100 * self.loss_of_most_exposed():.0f} % of their "
+                f"entropy, the least exposed row loses {100 * (1 - ratios[-1]):.0f} %."
             )
         known = sum(count for count, possible in zip(self.supports, self.possible_rows, strict=True) if possible == 1)
-        return text + (f" Disclosed exactly: {_rows(known)}." if known else "") + f" {self.note}".rstrip()
+        exact = f" The model discloses {_rows(known)} exactly, since only one row is possible." if known else ""
+        return text + exact + f" {self.note}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as JSON-ready data; numbers of rows of more than 4,300 digits as text, rounded."""
+        """Return the result as JSON-ready data; numbers with more than 4,300 digits are rounded and given as text."""
         return {
             "uncertainty": self.uncertainty,
             "entropy_bits": self.entropy_bits,
@@ -244,13 +249,13 @@ class Reconstruction:
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the distribution function of the rows' entropy ratios (PDR, Figure 4), and return the axes."""
+        """Plot the distribution function of the rows' entropy ratios (PDR, Figure 4), and return the axes."""
         ratios, below = self.curve()
-        caption = f"Dist_G = {self.uncertainty:.3f}, given which row is in which region. {VIEWS[self.view]}"
+        caption = f"Dist_G = {self.uncertainty:.3f}, if the region of each row is known. {VIEWS[self.view]}"
         return residual_entropy_curve(ratios, below, self.uncertainty, caption, ax)
 
     def __str__(self) -> str:
-        lines = [["region", "possible rows", "entropy (bits)", "ratio", "support"]]
+        lines = [["region", "possible rows", "entropy (bits)", "entropy ratio", "rows"]]
         for row in self.table:
             own = [count_text(row["worlds"]), f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"]
             lines.append([row["condition"], *own])
@@ -258,17 +263,17 @@ class Reconstruction:
 
     @property
     def _few(self) -> list[str]:
-        """A line on regions of few rows or units, of which entropy says nothing, where supports are numbers of rows."""
+        """A line on regions with few rows or units, whose risk entropy does not measure, if supports count rows."""
         units = None if self._places is None else once_a_unit(self.schema, self._data, self._places)
-        held = self.supports if units is None else np.bincount(units[0]).tolist()
-        what = (
+        counts = self.supports if units is None else np.bincount(units[0]).tolist()
+        noun = (
             "rows" if units is None or self.schema.unit is None else f"units ({quoted_text(self.schema.unit.column)})"
         )
-        few = [] if self.view in ("noisy", "weighted") else [count for count in held if 0 < count < FEWEST_SAFE_ROWS]
-        alone = f", {few.count(1)} of them a single one" if 1 in few else ""
+        few = [] if self.view in ("noisy", "weighted") else [count for count in counts if 0 < count < FEWEST_SAFE_ROWS]
+        single = f" ({few.count(1)} with a single one)" if 1 in few else ""
         start = f"{len(few)} of {len(self.supports)} regions {'has' if len(few) == 1 else 'have'}"
-        said = f"{start} fewer than {FEWEST_SAFE_ROWS} {what}{alone}: entropy does not tell, `hedgerow report` does."
-        return [said] if few else []
+        line = f"{start} fewer than {FEWEST_SAFE_ROWS} {noun}{single}. Entropy does not measure this risk; "
+        return [f"{line}use `hedgerow report` or leaf_risk."] if few else []
 
     def __repr__(self) -> str:
         return f"<Reconstruction: Dist_G = {self.uncertainty:.3f} of {self.n_rows} rows>"
@@ -280,7 +285,7 @@ def groups_of(table: Table, schema: Schema | None, column: str) -> tuple[Sequenc
         return schema[column].bins, schema.encode(table, [column])[column].astype(np.intp)
     if table.names is None:
         known = "of the schema" if schema is None else ", ".join(schema.names)
-        raise DomainError(f"expected one of the attributes {known}, got another name.", column=column)
+        raise DomainError(f"the column must be one of the attributes {known}.", column=column)
     table.require([column])
     return distinct(label_values(table.data.get_column(column)))
 
@@ -289,18 +294,18 @@ def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
 
 
-_LONGEST = 10**4300  # the least number that Python neither writes nor reads in full, by default
+_LONGEST = 10**4300  # smallest number that Python does not convert to or from text by default
 
 
 def _json_number(value: Any) -> Any:
-    """Return a number as JSON can hold it: NaN is null, and a whole number that is too long is text."""
+    """Return a number for JSON: NaN becomes null, and a whole number that is too long becomes text."""
     if isinstance(value, float) and isnan(value):
         return None
     return count_text(value) if isinstance(value, int) and value >= _LONGEST else value
 
 
 def count_text(count: int) -> str:
-    """Return a number of rows in full, or its leading digits where it is too long to read, or for Python to print."""
+    """Return a number of rows in full, or rounded to two digits if it is long."""
     if count < 10**12:
         return f"{count:,}"
     mantissa, exponent = f"{Decimal(count):.1e}".split("e")

@@ -132,7 +132,7 @@ class Values:
         return Column.from_numpy(others, self.name), marked
 
     def distances(self, table: Table, position: int) -> Floats:
-        """Return the mean distance of each bin from each row, ``(n_rows, n_bins)``: shares of the domain, or 0 and 1."""
+        """Return the mean distances of bins from rows, ``(n_rows, n_bins)``: shares of the domain, or 0 and 1."""
         codes, bins = self.codes(table, position), np.arange(len(self.bins))
         distances = (codes[:, None] != bins).astype(np.float64)
         number = as_number(self.attribute)

@@ -1,1 +1,1 @@
-"""Probabilistic datasets: distributions over tables, row by row."""
+"""Probabilistic datasets: distributions over the rows of a table."""

@@ -1,4 +1,4 @@
-"""Probabilistic datasets: for each row of a table, a distribution over its values; and their alignment with a table."""
+"""Probabilistic datasets: a distribution over the values of each row of a table, and its alignment with a table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import element
 from hedgerow.text.messages import aligned
-from hedgerow.text.values import printable
+from hedgerow.text.values import printable, quoted_text
 
 
 @dataclass(frozen=True, repr=False, eq=False, init=False)
@@ -38,20 +38,21 @@ class ProbabilisticDataset:
     Attributes
     ----------
     domains : tuple of Values
-        The possible values of each attribute; given as a mapping of str to sequence.
+        The possible values of each attribute; passed as a mapping of str to sequence.
     rows : tuple of RowDistribution
-        The distribution of each row; given as a mapping a row. It maps attributes to one value, to a set (or list, or
-        range) of equally likely values, or to a mapping of values to their probabilities. Dependent attributes are
-        named together: ``{("a1", "a2"): {(0, 0), (0, 1), (1, 0)}}``. An attribute that is not mentioned is uniform on
-        its domain. Rows are independent of each other.
+        The distribution of each row; passed as a mapping for each row. It maps attributes to a value, to a set (or
+        list, or range) of equally likely values, or to a mapping of values to their probabilities. Dependent attributes
+        are named together: ``{("a1", "a2"): {(0, 0), (0, 1), (1, 0)}}``. An attribute that is not mentioned is uniform
+        on its domain. Rows are independent of each other.
     labels, label : tuple, optional, and str, default="label"
-        The label of each row, if known, and the name of the column of labels.
+        The label of each row, if known, and the name of the label column.
 
     Raises
     ------
     SchemaError, ValueError
-        If a domain has no value, or one twice or NaN; an attribute of a row is not declared or mentioned twice; its
-        values are not in the domain; probabilities do not sum to 1; or there is no row, or not one label a row.
+        If a domain is empty or has duplicates or NaN; an attribute of a row is not declared, or occurs twice; its
+        values are not in the domain; probabilities do not sum to 1; there are no rows; or the number of labels differs
+        from the number of rows.
 
     Examples
     --------
@@ -63,12 +64,12 @@ class ProbabilisticDataset:
     ...     {"a1": (0, 1), "a2": (0, 1), "a3": (0, 1)}, [both, both, third, third, rest], labels=(1, 1, 0, 0, 1)
     ... )
     >>> print(known)
-    row  a1                                   a2            a3      label
-    x1   1                                    1             {0, 1}  1
-    x2   1                                    1             {0, 1}  1
-    x3   (a1, a2) ∈ {(0, 0), (0, 1), (1, 0)}  as a1 allows  1       0
-    x4   (a1, a2) ∈ {(0, 0), (0, 1), (1, 0)}  as a1 allows  1       0
-    x5   (a1, a2) ∈ {(0, 0), (0, 1), (1, 0)}  as a1 allows  0       1
+    row  a1                                   a2      a3      label
+    x1   1                                    1       {0, 1}  1
+    x2   1                                    1       {0, 1}  1
+    x3   (a1, a2) ∈ {(0, 0), (0, 1), (1, 0)}  see a1  1       0
+    x4   (a1, a2) ∈ {(0, 0), (0, 1), (1, 0)}  see a1  1       0
+    x5   (a1, a2) ∈ {(0, 0), (0, 1), (1, 0)}  see a1  0       1
     """
 
     domains: tuple[Values, ...]
@@ -87,15 +88,15 @@ class ProbabilisticDataset:
         if isinstance(domains, Mapping):
             domains = tuple(Values.listed(name, values) for name, values in domains.items())
         if not domains:
-            raise ArgumentError("expected the domains of one or more attributes, got none.")
+            raise ArgumentError("domains must contain at least one attribute.")
         checked = tuple(domains)
         known = tuple(row if isinstance(row, RowDistribution) else RowDistribution.of(row, checked) for row in rows)
         if not known:
-            raise ArgumentError("expected one or more rows, got none.")
+            raise ArgumentError("rows must contain at least one row.")
         if labels is not None and len(labels) != len(known):
-            raise ArgumentError(f"expected one label for each of {len(known)} rows, got {len(labels)}.")
+            raise ArgumentError(f"labels must have one label for each of {len(known)} rows, got {len(labels)}.")
         if labels is not None and label in (values.name for values in checked):
-            raise ArgumentError("expected a name of the labels that no attribute has; pass `label=`.")
+            raise ArgumentError(f"label must differ from the names of the attributes, got {quoted_text(label)}.")
         labels = None if labels is None else tuple(labels)
         self.__dict__.update(domains=checked, rows=known, labels=labels, label=label)
 
@@ -110,15 +111,14 @@ class ProbabilisticDataset:
         prior: AttributeMarginals | None = None,
         features: Features | None = None,
     ) -> Self:
-        """Return the probabilistic dataset that a model discloses (PDR, Sections II-B and III-A), a row a training row.
+        """Return the probabilistic dataset that a model discloses (PDR, Sections II-B and III-A).
 
-        A training row is uniform on the possible rows of its region. Attributes that only the region's own conditions
-        restrict, or no condition, are independent; those that earlier rules restrict together are dependent. Rows are
-        in the order of the regions, and within a region of the classes.
+        Each training row is uniform on the possible rows of its region. Attributes that earlier rules restrict together
+        are dependent; all other attributes are independent. Rows are sorted by region, and by class within a region.
 
-        Parameters and errors are those of `reconstruction`, whose result may be given instead of the model, if it has
-        no prior; ValueError also for independent bits, which are not columns of a table. With a prior, rows are not
-        uniform on their regions.
+        Parameters and errors are those of `reconstruction`. A result of `reconstruction` without a prior may be passed
+        instead of the model. With a prior, rows are not uniform on their regions. ValueError for independent bits,
+        which are not columns of a table.
 
         Examples
         --------
@@ -131,27 +131,27 @@ class ProbabilisticDataset:
         """
         if isinstance(model, Reconstruction):
             if not (schema is supports is resolution is prior is features is None) or model.prior_bits is not None:
-                raise ArgumentError("expected a reconstruction without a prior and no other arguments; pass the model.")
-            found, paths = model, None
+                problem = "a reconstruction must have no prior, and no other arguments are allowed with it"
+                raise ArgumentError(f"{problem}; pass the model instead.")
+            measured, paths = model, None
         else:
-            found = reconstruction(
+            measured = reconstruction(
                 model, schema, supports=supports, resolution=resolution, prior=prior, features=features
             )
             paths = paths_of(model, schema, features)[0]
-        if found.domain.independent_bits:
-            problem = "expected attributes, got independent bits, which are not columns of a table"
-            raise ArgumentError(f"{problem}; set `independent_bits=False`.")
-        refined, weights = found.domain.schema, found.domain.weights
-        masses = weights if prior is None else RowPrior.of(prior, found.schema, found.domain).masses
+        if measured.domain.independent_bits:
+            raise ArgumentError("independent bits are not columns of a table; set `independent_bits=False`.")
+        refined, weights = measured.domain.schema, measured.domain.weights
+        masses = weights if prior is None else RowPrior.of(prior, measured.schema, measured.domain).masses
         domains = tuple(Values.of(name, a, (resolution or {}).get(name)) for name, a in refined.attributes)
         known = [
             RowDistribution(factors_of(region, weights, masses)) if support else None
-            for region, support in zip(found.regions, found.supports, strict=True)
+            for region, support in zip(measured.regions, measured.supports, strict=True)
         ]
-        rows = [row for row, support in zip(known, found.supports, strict=True) for _ in range(support) if row]
+        rows = [row for row, support in zip(known, measured.supports, strict=True) for _ in range(support) if row]
         name = "label" if refined.label is None else refined.label.name
         is_number = refined.label is not None and refined.target.as_number is not None
-        labels = None if paths is None or is_number else _labels(paths, found.supports)  # a level is not a number
+        labels = None if paths is None or is_number else _labels(paths, measured.supports)  # a level is not a number
         return cls(domains, rows, labels, label=name)
 
     @property
@@ -165,12 +165,12 @@ class ProbabilisticDataset:
         places: dict[int, list[int]] = {}
         for place, row in enumerate(self.rows):
             places.setdefault(id(row), []).append(place)
-        return tuple((self.rows[where[0]], np.array(where, dtype=np.intp)) for where in places.values())
+        return tuple((self.rows[indices[0]], np.array(indices, dtype=np.intp)) for indices in places.values())
 
     @cached_property
     def entropy_bits(self) -> float:
         """The joint entropy of the table in bits: the sum over rows, and over the independent factors of each row."""
-        return fsum(len(where) * row.entropy_bits for row, where in self.groups)
+        return fsum(len(indices) * row.entropy_bits for row, indices in self.groups)
 
     @property
     def uncertainty(self) -> float:
@@ -182,42 +182,43 @@ class ProbabilisticDataset:
         """The entropy, in bits, of a table that is uniform on its domain (PDR eq. 4)."""
         bits = self.n_rows * fsum(values.bits for values in self.domains)
         if not bits:
-            raise ArgumentError("expected domains of two or more rows, got one; uncertainty is undefined.")
+            raise ArgumentError("the domains allow only one possible row, so its uncertainty is not defined.")
         return bits
 
     def dist(self) -> float:
         """Return Dist (Definition 2): the mean over attributes of entropy as a share of the domain's.
 
-        Attributes with one possible value are left out. ValueError if attributes of some row are dependent.
+        Attributes with a single possible value are ignored. ValueError if attributes of a row are dependent.
         """
         _ = self._domain_bits
         if any(len(factor.attributes) > 1 for row, _ in self.groups for factor in row.factors):
-            raise ArgumentError("Dist is not defined, as attributes are dependent in some row; use `uncertainty`.")
+            raise ArgumentError("Dist is not defined, since attributes are dependent in a row; use `uncertainty`.")
         full = [values.bits for values in self.domains]
-        left = fsum(
-            len(where) * factor.entropy_bits / full[factor.attributes[0]]
-            for row, where in self.groups
+        total = fsum(
+            len(indices) * factor.entropy_bits / full[factor.attributes[0]]
+            for row, indices in self.groups
             for factor in row.factors
             if full[factor.attributes[0]]
         )
-        return left / (self.n_rows * sum(1 for bits in full if bits))
+        return total / (self.n_rows * sum(1 for bits in full if bits))
 
     def is_compatible(self, data: Any) -> bool:
-        """Return whether each row of a table, and its label, if any, is possible under its distribution."""
-        _, codes, own = _read(self, data)
-        fitting = all(row.allows(codes[where]).all() for row, where in self.groups)
-        return fitting and (own is None or self.labels is None or bool(np.array(own == np.array(self.labels)).all()))
+        """Return whether each row of a table, with its label if any, is possible under its distribution."""
+        _, codes, labels = _read(self, data)
+        is_possible = all(row.allows(codes[indices]).all() for row, indices in self.groups)
+        return is_possible and (labels is None or self.labels is None or bool((labels == np.array(self.labels)).all()))
 
     def sample(self, random_state: RandomState = None) -> pd.DataFrame:
-        """Draw a possible table, with its exact probability, labels included where they are known.
+        """Draw a table from the distribution, with labels if they are known.
 
-        Missing values are None; a value outside the domain is a mark, a real number without a resolution its interval.
+        Missing values are None, values outside the domain are marks, and real numbers without a resolution are
+        intervals.
         """
         rng = generator(random_state)
         bins = np.empty((self.n_rows, len(self.domains)), dtype=np.intp)
-        for row, where in self.groups:
+        for row, indices in self.groups:
             for factor in row.factors:
-                bins[where[:, None], list(factor.attributes)] = factor.draw(len(where), rng)
+                bins[indices[:, None], list(factor.attributes)] = factor.draw(len(indices), rng)
         columns = {values.name: values.drawn(bins[:, k], rng) for k, values in enumerate(self.domains)}
         return pd.DataFrame(columns if self.labels is None else columns | {self.label: list(self.labels)})
 
@@ -242,30 +243,31 @@ def _labels(paths: Paths, supports: Sequence[int]) -> tuple[Any, ...] | None:
     """Return the label of each row, class by class in each region; None unless class counts sum to the supports."""
     if paths.counts is None or paths.classes is None:
         return None
-    held = [counts or () for counts, n in zip(paths.counts, supports, strict=True) if n]
-    if any(min(counts, default=-1) < 0 for counts in held) or list(map(sum, held)) != [n for n in supports if n]:
+    occupied = [counts or () for counts, n in zip(paths.counts, supports, strict=True) if n]
+    sums = [n for n in supports if n]
+    if any(min(counts, default=-1) < 0 for counts in occupied) or list(map(sum, occupied)) != sums:
         return None
     return tuple(
-        label for counts in held for label, count in zip(paths.classes, counts, strict=True) for _ in range(count)
+        label for counts in occupied for label, count in zip(paths.classes, counts, strict=True) for _ in range(count)
     )
 
 
 def _read(known: ProbabilisticDataset, data: Any) -> tuple[Table, Index, Array | None]:
-    """Return a table of as many rows, the bin of each value, ``(n_rows, n_attributes)``, and its labels, if any."""
+    """Return a table, the bin of each value, ``(n_rows, n_attributes)``, and its labels, if any."""
     table = Table.of(data)
     if len(table) != known.n_rows:
-        raise ArgumentError(f"expected a table of {known.n_rows} rows, got {len(table)}.")
+        raise ArgumentError(f"data must have {known.n_rows} rows, got {len(table)}.")
     if table.names is None and table.width != len(known.domains):
-        raise DomainError(f"expected {len(known.domains)} columns, got {table.width}.")
+        raise DomainError(f"data must have {len(known.domains)} columns, got {table.width}.")
     codes = np.column_stack([values.codes(table, k) for k, values in enumerate(known.domains)])
     has_labels = table.names is not None and known.label in table.names
     return table, codes, label_values(table.data.get_column(known.label)) if has_labels else None
 
 
-_APART = 20  # maximum number of rows with a line each; of more, equal adjacent rows share a line
-_LINES = 200  # maximum number of lines
-_WIDTH = 120  # maximum length of a line with unconstrained attributes
-_LONGEST = 10_000  # of an entry: none stands out
+_APART = 20  # largest number of rows with a line each; if there are more, equal adjacent rows share a line
+_LINES = 200  # largest number of lines
+_WIDTH = 120  # largest length of a line with unconstrained attributes
+_LONGEST = 10_000  # larger than any entry, so that all entries are aligned
 
 _DatasetLine = list[str]
 
@@ -293,7 +295,7 @@ def _page(dataset: ProbabilisticDataset) -> tuple[list[_DatasetLine], list[str]]
 
 
 def _numbered(written: Sequence[tuple[str, ...]]) -> Iterator[_DatasetLine]:
-    """Yield a line for each row, or, if there are many, for equal adjacent rows."""
+    """Yield a line for each row, or for each run of equal rows if there are many."""
     apart = len(written) <= _APART
     for _, same in groupby(enumerate(written, start=1), key=lambda item: item[0] if apart else item[1]):
         members = list(same)
@@ -302,31 +304,31 @@ def _numbered(written: Sequence[tuple[str, ...]]) -> Iterator[_DatasetLine]:
         yield [name, *members[0][1]]
 
 
-# Maximum number of variables of a linear program: distinct row distributions times distinct columns of costs
+# Largest number of variables of a linear program: distinct row distributions times distinct columns of costs
 _LARGEST = 2_000_000
 
 
 def align(known: ProbabilisticDataset, data: Any) -> Index:
-    """Match the rows of a probabilistic dataset with those of a table at minimum cost, as the Hungarian algorithm does.
+    """Match the rows of a probabilistic dataset with the rows of a table at minimum cost (assignment problem).
 
-    The matching has the fewest pairs in which the row is impossible under the distribution (its label included), and
-    among these matchings the least sum of distances. The distance of a pair is the sum over attributes of the expected
-    distance of the row's value from the distribution's: the difference of numbers as a share of the domain's length,
-    and 0 or 1 for other values. Equal distributions, and rows of the same costs, are matched together, as in a
-    transportation problem, with the minimum of the assignment problem (Kuhn, 1955).
+    The matching has the smallest number of pairs in which the row or its label is impossible under the distribution,
+    and among these matchings the smallest sum of distances. The distance of a pair is the sum over attributes of the
+    expected distance between the row's value and the distribution: the difference of numbers as a share of the domain's
+    length, and 0 or 1 for other values. Equal distributions, and rows with equal costs, are matched together by a
+    transportation problem, which has the same minimum as the assignment problem (Kuhn, 1955).
 
     Parameters
     ----------
     known : ProbabilisticDataset
         The distribution of each row.
     data : frame or array
-        As many rows, else ValueError, with the attributes as columns, else DomainError; labels are compared if there is
-        a column of their name.
+        A table with the same number of rows (ValueError otherwise) and the attributes as columns (DomainError
+        otherwise). Labels are compared if the table has the label column.
 
     Returns
     -------
     ndarray of int, shape (n_rows,)
-        For each row of `known`, the index of its partner in `data`: ``data.iloc[order]`` is aligned with it.
+        The index in `data` of the row matched with each row of `known`, so that ``data.iloc[order]`` is aligned.
 
     Examples
     --------
@@ -350,32 +352,32 @@ def align(known: ProbabilisticDataset, data: Any) -> Index:
 
 
 def _transported(costs: Floats, supply: Index, demand: Index) -> Index:
-    """Solve a transportation problem, shape ``(n_sources, n_sinks)``; a vertex, where the simplex ends, is whole."""
+    """Return the solution of a transportation problem, ``(n_sources, n_sinks)``; a vertex has whole numbers."""
     n_from, n_to = costs.shape
     out = sparse.kron(sparse.eye(n_from), np.ones((1, n_to)))
     into = sparse.kron(np.ones((1, n_from)), sparse.eye(n_to))
     limits = np.concatenate([supply, demand])
-    found = optimize.linprog(
+    solution = optimize.linprog(
         costs.ravel() / costs.max(initial=1.0), A_eq=sparse.vstack([out, into]).tocsr(), b_eq=limits, method="highs-ds"
     )
-    if not found.success:
-        raise StateError(f"expected SciPy to find a matching, got a failure: {found.message}")
-    return np.rint(found.x).astype(np.intp).reshape(costs.shape)
+    if not solution.success:
+        raise StateError(f"SciPy found no matching: {solution.message}")
+    return np.rint(solution.x).astype(np.intp).reshape(costs.shape)
 
 
 def _costs(known: ProbabilisticDataset, table: Table, codes: Index, labels: Any) -> tuple[Floats, Index]:
-    """Return the cost of each row of a table for each kind of row distribution, and the kind of each distribution."""
+    """Return the cost of each table row for each distinct distribution and label, and the kind of each known row."""
     distances = [values.distances(table, k) for k, values in enumerate(known.domains)]
     kinds = np.empty(known.n_rows, dtype=np.intp)
     known_labels = np.array(known.labels, dtype=object) if known.labels is not None and labels is not None else None
     rows: list[Floats] = []
-    for row, where in known.groups:
+    for row, indices in known.groups:
         cost = np.sum([distances[k] @ np.array(chances, dtype=np.float64) for k, chances in row.marginals()], axis=0)
         possible = row.allows(codes)
-        for label in [None] if known_labels is None else dict.fromkeys(known_labels[where].tolist()):
-            own = where if known_labels is None else where[known_labels[where] == label]
+        for label in [None] if known_labels is None else dict.fromkeys(known_labels[indices].tolist()):
+            own = indices if known_labels is None else indices[known_labels[indices] == label]
             fits = possible if labels is None or known_labels is None else possible & (labels == label)
-            # More than all distances together, so that no sum of them outweighs one more impossible pair.
+            # The penalty exceeds the sum of all distances, so that impossible pairs are minimised first.
             rows.append(cost + ~fits * (len(table) * len(known.domains) + 1.0))
             kinds[own] = len(rows) - 1
     return np.array(rows), kinds

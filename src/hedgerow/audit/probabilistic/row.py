@@ -1,4 +1,4 @@
-"""Distribution of one row of a table: a product of independent factors, each over the bins of some attributes."""
+"""Distribution of a row: a product of independent factors, each over the bins of some attributes."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,8 +19,8 @@ from hedgerow.boundary.arrays import Index, Mask
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.text.values import quoted_text, value_text
 
-_LISTED = 8  # maximum number of values that are listed in full
-_LONG = 72  # maximum length of a list of more than two values
+_LISTED = 8  # largest number of values that are listed in full
+_LONG = 72  # largest length of a list of more than two values
 
 Outcome = tuple[tuple[Any, ...], Fraction]  # a value for each attribute of a factor, and their joint probability
 
@@ -29,10 +29,10 @@ Outcome = tuple[tuple[Any, ...], Fraction]  # a value for each attribute of a fa
 class ListedFactor:
     """Factor with listed combinations of bins, each with a probability."""
 
-    attributes: tuple[int, ...]  # which attributes these are, by their place in the domain
-    bins: tuple[tuple[int, ...], ...]  # the possible combinations of bins. Each bin holds one value.
-    masses: tuple[int, ...]  # their probabilities times a whole number
-    n_bins: tuple[int, ...]  # how many bins each attribute has
+    attributes: tuple[int, ...]  # positions of the attributes in the domain
+    bins: tuple[tuple[int, ...], ...]  # the possible combinations of bins, each of which has one value
+    masses: tuple[int, ...]  # the probabilities of the combinations, times a whole number
+    n_bins: tuple[int, ...]  # the number of bins of each attribute
 
     @property
     def value_combinations(self) -> int:
@@ -51,12 +51,12 @@ class ListedFactor:
 
     @cached_property
     def marginals(self) -> tuple[tuple[Fraction, ...], ...]:
-        found = [[0] * n for n in self.n_bins]
+        sums = [[0] * n for n in self.n_bins]
         for combination, mass in zip(self.bins, self.masses, strict=True):
-            for counts, bin in zip(found, combination, strict=True):
+            for counts, bin in zip(sums, combination, strict=True):
                 counts[bin] += mass
         total = sum(self.masses)
-        return tuple(tuple(Fraction(count, total) for count in counts) for counts in found)
+        return tuple(tuple(Fraction(count, total) for count in counts) for counts in sums)
 
     def outcomes(self, domain: Sequence[Values]) -> Iterator[Outcome]:
         total = sum(self.masses)
@@ -76,20 +76,20 @@ class ListedFactor:
 
 @dataclass(frozen=True)
 class BoxFactor:
-    """Factor on the combinations of bins in a region: in a box, and in none of some earlier boxes."""
+    """Factor on the combinations of bins in a region: in a box, but in no earlier box."""
 
-    attributes: tuple[int, ...]  # which attributes these are, by their place in the domain
+    attributes: tuple[int, ...]  # positions of the attributes in the domain
     region: Region  # the possible combinations
-    weights: PerBin  # how many values each bin of each of these attributes holds
-    masses: PerBin  # for each attribute, the prior probability of each bin, times a whole number
+    weights: PerBin  # the number of values in each bin of these attributes
+    masses: PerBin  # the prior probability of each bin of these attributes, times a whole number
 
     @cached_property
     def value_combinations(self) -> int:
-        held = tuple(
+        possible = tuple(
             tuple(w if m else 0 for w, m in zip(*both, strict=True))
             for both in zip(self.weights, self.masses, strict=True)
         )
-        return count_rows(self.region, held)
+        return count_rows(self.region, possible)
 
     @property
     def uniform(self) -> bool:
@@ -97,7 +97,7 @@ class BoxFactor:
 
     @cached_property
     def _densities(self) -> list[list[Fraction]]:
-        """The mass of one value of each possible bin, by attribute."""
+        """The mass of each value of each possible bin, by attribute."""
         return [
             [Fraction(mass, w) for mass, w, chance in zip(masses, values, chances, strict=True) if chance]
             for masses, values, chances in zip(self.masses, self.weights, self.marginals, strict=True)
@@ -118,7 +118,7 @@ class BoxFactor:
     @cached_property
     def marginals(self) -> tuple[tuple[Fraction, ...], ...]:
         counts = count_rows_by_bin(self.region, self.masses)
-        return tuple(tuple(Fraction(count, self._total) for count in each) for each in counts)
+        return tuple(tuple(Fraction(count, self._total) for count in by_bin) for by_bin in counts)
 
     @cached_property
     def _counter(self) -> BoxCounter:
@@ -129,19 +129,21 @@ class BoxFactor:
         return self._counter.outside(self.region.box, self.region.earlier)
 
     def _by_bin(self, region: Region, place: int) -> dict[int, tuple[Region, int]]:
-        """Return, for each possible bin, the region given it, with the bin normalised away, and its mass."""
-        found: dict[int, tuple[Region, int]] = {}
+        """Return the region given each possible bin, in a canonical form, and the mass of the bin."""
+        regions: dict[int, tuple[Region, int]] = {}
         before, after = region.box[:place], region.box[place + 1 :]
-        ways = [(bit, self._counter.outside((*before, bit, *after), region.earlier)) for bit in bits(region.box[place])]
-        done = next((flag for flag, mass in ways if mass), 0)
-        for flag, mass in ways:
+        masses = [
+            (bit, self._counter.outside((*before, bit, *after), region.earlier)) for bit in bits(region.box[place])
+        ]
+        first = next((flag for flag, mass in masses if mass), 0)  # stands for every bin, so that regions compare equal
+        for flag, mass in masses:
             if mass:
-                others = {(*o[:place], done, *o[place + 1 :]) for o in region.earlier if o[place] & flag}
-                found[flag.bit_length() - 1] = Region((*before, done, *after), tuple(sorted(others))), mass
-        return found
+                others = {(*o[:place], first, *o[place + 1 :]) for o in region.earlier if o[place] & flag}
+                regions[flag.bit_length() - 1] = Region((*before, first, *after), tuple(sorted(others))), mass
+        return regions
 
     def outcomes(self, domain: Sequence[Values]) -> Iterator[Outcome]:
-        """Yield the possible combinations of values, in order, lazily: there may be very many."""
+        """Yield the possible combinations of values in order, lazily since there may be very many."""
         yield from self._outcomes(domain, self.region, 0, Fraction(1, self._total))
 
     def _outcomes(self, domain: Sequence[Values], region: Region, place: int, chance: Fraction) -> Iterator[Outcome]:
@@ -151,39 +153,39 @@ class BoxFactor:
         for bin, (left, _) in self._by_bin(region, place).items():
             density = Fraction(self.masses[place][bin], self.weights[place][bin])
             for value in domain[self.attributes[place]].bins[bin]:
-                for others, found in self._outcomes(domain, left, place + 1, chance * density):
-                    yield (value, *others), found
+                for others, probability in self._outcomes(domain, left, place + 1, chance * density):
+                    yield (value, *others), probability
 
     def allows(self, codes: Index) -> Mask:
-        found = self._inside(self.region.box, codes)
+        allowed = self._inside(self.region.box, codes)
         for place, masses in enumerate(self.masses):
-            found &= np.array(masses, dtype=object)[codes[:, place]] > 0
+            allowed &= np.array(masses, dtype=object)[codes[:, place]] > 0
         for other in self.region.earlier:
-            found &= ~self._inside(other, codes)
-        return found
+            allowed &= ~self._inside(other, codes)
+        return allowed
 
     def _inside(self, box: BinMasks, codes: Index) -> Mask:
         allowed = [[bool(mask >> bin & 1) for bin in range(len(w))] for mask, w in zip(box, self.weights, strict=True)]
         return np.logical_and.reduce([np.array(bins)[codes[:, k]] for k, bins in enumerate(allowed)])
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> Index:
-        """Return bins drawn with their exact probabilities, by the chain rule, those restricted most first."""
+        """Return bins drawn with their exact probabilities by the chain rule, the most restricted attribute first."""
         uses = [sum(o[k] != full for o in self.region.earlier) for k, full in enumerate(self.region.box)]
-        found = np.empty((n_rows, len(self.attributes)), dtype=np.intp)
+        drawn = np.empty((n_rows, len(self.attributes)), dtype=np.intp)
         conditional = {self.region: np.arange(n_rows)}
         for place in sorted(range(len(uses)), key=lambda k: -uses[k]):
             following: dict[Region, list[Index]] = {}
             for region, rows in conditional.items():
                 options = self._by_bin(region, place)
                 picks = drawn_places([mass for _, mass in options.values()], len(rows), rng)
-                found[rows, place] = np.array(list(options))[picks]
+                drawn[rows, place] = np.array(list(options))[picks]
                 for i, (left, _) in enumerate(options.values()):
                     following.setdefault(left, []).append(rows[picks == i])
             conditional = {left: np.concatenate(rows) for left, rows in following.items()}
-        return found
+        return drawn
 
 
-Factor = ListedFactor | BoxFactor  # joint distribution of some attributes of a row, independent of all others
+Factor = ListedFactor | BoxFactor  # joint distribution of some attributes of a row, independent of all other attributes
 
 
 def drawn_places(masses: Sequence[int], n: int, rng: np.random.Generator) -> Index:
@@ -195,24 +197,24 @@ def drawn_places(masses: Sequence[int], n: int, rng: np.random.Generator) -> Ind
 
 
 def _below(bound: int, rng: np.random.Generator) -> int:
-    """Draw a whole number from 0 to less than a bound, uniformly."""
+    """Draw a whole number from 0 to bound − 1, uniformly."""
     n_bits = bound.bit_length()
     while True:
-        found = int.from_bytes(rng.bytes(-(-n_bits // 8)), "big") >> (-n_bits % 8)
-        if found < bound:
-            return found
+        number = int.from_bytes(rng.bytes(-(-n_bits // 8)), "big") >> (-n_bits % 8)
+        if number < bound:
+            return number
 
 
 def factors_of(region: Region, weights: PerBin, masses: PerBin) -> tuple[BoxFactor, ...]:
-    """Return the independent factors of a row in a region; attributes that the same boxes restrict share one."""
-    found = _factors(region, tuple(range(len(weights))), weights, masses)
-    return tuple(sorted(found, key=lambda factor: factor.attributes))
+    """Return the independent factors of a row in a region; attributes restricted by the same boxes share a factor."""
+    factors = _factors(region, tuple(range(len(weights))), weights, masses)
+    return tuple(sorted(factors, key=lambda factor: factor.attributes))
 
 
 def _factors(region: Region, places: tuple[int, ...], weights: PerBin, masses: PerBin) -> Iterator[BoxFactor]:
     bins = count_rows_by_bin(region, masses)
     if not sum(bins[0]):
-        raise ArgumentError("expected a region with a possible row, got an empty one.")
+        raise ArgumentError("the region contains no possible row.")
     box = tuple(sum(1 << i for i, count in enumerate(counts) if count) for counts in bins)
 
     def factor(indexes: Sequence[int], others: Sequence[BinMasks]) -> BoxFactor:
@@ -230,15 +232,15 @@ def _factors(region: Region, places: tuple[int, ...], weights: PerBin, masses: P
     free = [k for k in range(len(box)) if not any(k in indexes for indexes, _ in joint)]
     yield from (factor([k], ()) for k in free)
     for indexes, boxes in joint:
-        one = factor(indexes, [meeting[i] for i in sorted(boxes)])
-        if len(joint) == 1 and not free and one.region == region:
-            yield one
-        else:  # on its own it may turn out to be a box
-            yield from _factors(one.region, one.attributes, one.weights, one.masses)
+        component = factor(indexes, [meeting[i] for i in sorted(boxes)])
+        if len(joint) == 1 and not free and component.region == region:
+            yield component
+        else:  # separated from the others, it may factorise further
+            yield from _factors(component.region, component.attributes, component.weights, component.masses)
 
 
 def _largest(boxes: Iterable[BinMasks]) -> list[BinMasks]:
-    """Drop boxes that are empty or lie within another."""
+    """Return the boxes that are not empty and do not lie within another box."""
     kept: list[BinMasks] = []
     for box in dict.fromkeys(boxes):
         if all(box) and not any(_within(box, other) for other in kept):
@@ -252,25 +254,25 @@ def _within(box: BinMasks, other: BinMasks) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class RowDistribution:
-    """Distribution of one row: a product of independent factors, in which every attribute occurs once."""
+    """Distribution of a row: a product of independent factors, in which every attribute occurs once."""
 
     factors: "tuple[Factor, ...]"
 
     @classmethod
     def of(cls, known: Mapping[Any, Any], domains: Sequence[Values]) -> Self:
-        """Return the distribution from those of attributes, and of tuples of them; all others are uniform."""
+        """Return the distribution from those of attributes and tuples of attributes; all others are uniform."""
         places = {values.name: place for place, values in enumerate(domains)}
         factors: list[ListedFactor] = []
-        for key, given in known.items():
+        for key, values in known.items():
             names = key if isinstance(key, tuple) else (key,)
             for name in names:
                 if name not in places:
-                    problem = f"expected one of the attributes {', '.join(places)}"
-                    raise SchemaError(f"{problem}, each once, got another one or one twice.", attribute=name)
+                    problem = f"is not declared, or occurs twice; the remaining attributes are {', '.join(places)}"
+                    raise SchemaError(f"{problem}.", attribute=name)
             chosen = tuple(places.pop(name) for name in names) if len(set(names)) == len(names) else ()
             if not chosen:
-                raise SchemaError("expected each attribute once, got it twice.", attribute=names[0] if names else None)
-            factors.append(_listed(key, chosen, domains, given))
+                raise SchemaError("each attribute must occur once in a key.", attribute=names[0] if names else None)
+            factors.append(_listed(key, chosen, domains, values))
         for place, n in [(place, len(domains[place].bins)) for place in places.values()]:
             factors.append(ListedFactor((place,), tuple((bin,) for bin in range(n)), (1,) * n, (n,)))
         return cls(tuple(sorted(factors, key=lambda factor: factor.attributes)))
@@ -282,11 +284,11 @@ class RowDistribution:
 
     @cached_property
     def entropy_bits(self) -> float:
-        """The joint entropy of its bins in bits."""
+        """The joint entropy in bits."""
         return fsum(factor.entropy_bits for factor in self.factors)
 
     def allows(self, codes: Index) -> Mask:
-        """Return which of some rows of bins, shape ``(n_rows, n_attributes)``, are possible."""
+        """Return whether each row of bins, shape ``(n_rows, n_attributes)``, is possible."""
         return np.logical_and.reduce([factor.allows(codes[:, list(factor.attributes)]) for factor in self.factors])
 
     def marginals(self) -> Iterator[tuple[int, tuple[Fraction, ...]]]:
@@ -296,24 +298,24 @@ class RowDistribution:
 
 
 def _listed(key: Any, places: tuple[int, ...], domains: Sequence[Values], given: Any) -> ListedFactor:
-    """Return the factor of some attributes as given by the user: one value, several, or their probabilities."""
+    """Return the factor of some attributes from a value, several values, or a mapping of values to probabilities."""
     name = ", ".join(domains[place].name for place in places)
     values: Sequence[Any] = list(given) if isinstance(given, (Mapping, set, frozenset, list, range)) else [given]
-    alike = [Fraction(1, len(values) or 1)] * len(values)
-    chances: Sequence[Any] = list(given.values()) if isinstance(given, Mapping) else alike
+    uniform = [Fraction(1, len(values) or 1)] * len(values)
+    chances: Sequence[Any] = list(given.values()) if isinstance(given, Mapping) else uniform
     if not values:
-        raise SchemaError("expected one or more possible values, got none.", attribute=name)
+        raise SchemaError("there must be at least one possible value.", attribute=name)
     bins = tuple(_bins_of(value if isinstance(key, tuple) else (value,), places, domains, name) for value in values)
     if len(set(bins)) < len(bins):
-        raise SchemaError("expected each possible value once, got one twice.", attribute=name)
+        raise SchemaError("the possible values contain a duplicate.", attribute=name)
     try:
         valid = all(isfinite(chance) and chance >= 0 for chance in chances) and abs(fsum(chances) - 1) <= 1e-9
     except (TypeError, ValueError, OverflowError):
         valid = False
     if not valid:
-        raise SchemaError("expected probabilities of at least 0 that sum to 1, got others.", attribute=name)
-    given_exactly = [Fraction(chance) for chance in chances if chance != 0]
-    exact = [chance / sum(given_exactly) for chance in given_exactly]  # sums to 1 exactly
+        raise SchemaError("the probabilities must be at least 0 and sum to 1.", attribute=name)
+    fractions = [Fraction(chance) for chance in chances if chance != 0]
+    exact = [fraction / sum(fractions) for fraction in fractions]  # sums to 1 exactly
     possible = [bin for bin, chance in zip(bins, chances, strict=True) if chance != 0]
     scale = lcm(*(chance.denominator for chance in exact))
     together = sorted(zip(possible, (int(chance * scale) for chance in exact), strict=True))
@@ -323,10 +325,10 @@ def _listed(key: Any, places: tuple[int, ...], domains: Sequence[Values], given:
 
 def _bins_of(value: Any, places: tuple[int, ...], domains: Sequence[Values], name: str) -> tuple[int, ...]:
     if not isinstance(value, tuple) or len(value) != len(places):
-        raise SchemaError(f"expected tuples of {len(places)} values, got others.", attribute=name)
+        raise SchemaError(f"each possible value must be a tuple of {len(places)} values.", attribute=name)
     bins = tuple(domains[place].bin_of(own) for place, own in zip(places, value, strict=True))
     if min(bins) < 0:
-        raise SchemaError("expected values of the domain, got others.", attribute=name)
+        raise SchemaError("some values are not in the domain.", attribute=name)
     return bins
 
 
@@ -339,19 +341,19 @@ def known_of(row: RowDistribution, domains: Sequence[Values]) -> Iterator[int]:
 
 
 def texts_of(row: RowDistribution, domains: Sequence[Values]) -> list[str]:
-    found = [""] * len(domains)
+    texts = [""] * len(domains)
     for factor in row.factors:
         first, *others = factor.attributes
         names = f"({', '.join(domains[place].name for place in factor.attributes)}) ∈ " if others else ""
-        found[first] = names + _values(factor, domains)
+        texts[first] = names + _values(factor, domains)
         for place in others:
-            found[place] = f"as {domains[first].name} allows"
-    return found
+            texts[place] = f"see {domains[first].name}"
+    return texts
 
 
 def _values(factor: Factor, domains: Sequence[Values]) -> str:
-    found = islice(factor.outcomes(domains), _LISTED + 1)
-    items = [text_of(values) + ("" if factor.uniform else f": {float(chance):.3g}") for values, chance in found]
+    outcomes = islice(factor.outcomes(domains), _LISTED + 1)
+    items = [text_of(values) + ("" if factor.uniform else f": {float(chance):.3g}") for values, chance in outcomes]
     if factor.value_combinations == 1:
         return text_of(next(factor.outcomes(domains))[0])
     listed = f"{{{', '.join(items)}}}"
@@ -366,8 +368,8 @@ def _values(factor: Factor, domains: Sequence[Values]) -> str:
 
 def text_of(value: Any) -> str:
     if isinstance(value, tuple):
-        own = [text_of(one) for one in value]
-        return own[0] if len(own) == 1 else f"({', '.join(own)})"
+        texts = [text_of(item) for item in value]
+        return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
     if isinstance(value, pd.Interval):
         opening = "[" if value.closed == "both" else "("
         return f"{opening}{value_text(value.left)}, {value_text(value.right)}]"

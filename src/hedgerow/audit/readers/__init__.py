@@ -1,1 +1,1 @@
-"""Readers: decision paths of hedgerow's models and of other libraries'."""
+"""Readers of decision paths, from models of hedgerow and of other libraries."""

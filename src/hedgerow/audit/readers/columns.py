@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from hedgerow.audit.readers.encoders import EncodedFeature, Feature, ScaledFeature, made_by
+from hedgerow.audit.readers.encoders import EncodedFeature, Feature, ScaledFeature, transformer_features
 from hedgerow.audit.readers.names import finite_number, meaning, meanings
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
@@ -19,30 +19,30 @@ from hedgerow.tables.frames import Table
 from hedgerow.text.values import Value, plain_word, quoted_text
 
 Features = Sequence[Feature] | BaseEstimator
-"""Meaning of each column of the array that a model was fitted on: an attribute, or 1 where a literal holds and else 0;
-or the fitted transformer of scikit-learn that computed the columns."""
+"""Meaning of each column of the array that a model was fitted on: an attribute, or a literal for which the column is 1
+(and 0 otherwise); or the fitted transformer of scikit-learn that computed the columns."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The meaning of each column of an array, and of comparisons with it, in terms of the schema."""
+    """Meaning of each column of an array, and of comparisons with it, in terms of the schema."""
 
-    schema: Schema  # of the rows
-    features: tuple[Feature, ...]  # of each column
+    schema: Schema
+    features: tuple[Feature, ...]  # the meaning of each column
 
     @classmethod
     def of(cls, schema: Schema, features: Features | None, names: Sequence[str] | None, width: int) -> Self:
-        """Return the columns from `features`, else from the model's names, else the schema's attributes in order."""
+        """Return the columns from `features`, the model's column names, or the schema's attributes, in this order."""
         refuse_spellings(schema.attributes, "the model")
         if isinstance(features, str):
             raise ArgumentTypeError(f"features must have one entry for each column, got the text {features!r}.")
         known = schema.names if names is None else names
-        chosen = tuple(known) if features is None else _given(schema, features)
+        chosen = tuple(known) if features is None else _meanings(schema, features)
         if len(chosen) != width:
-            given = "entries" if features is not None else "names" if names is not None else "attributes of the schema"
-            problem = f"expected one entry for each of the {width} columns that the model was fitted on"
+            source = "entries" if features is not None else "names" if names is not None else "attributes of the schema"
+            problem = f"the model was fitted on {width} columns, got {len(chosen)} {source}"
             advice = "pass as `features=`, for each column, the name of an attribute, or the Literal for which it is 1."
-            raise ArgumentError(f"{problem}, got {len(chosen)} {given}; {advice}")
+            raise ArgumentError(f"{problem}; {advice}")
         if features is None:
             return cls(schema, meanings(known, schema))
         return cls(
@@ -51,24 +51,25 @@ class Columns:
 
     @classmethod
     def of_bits(cls, schema: Schema, features: Features | None) -> Self:
-        """Return the columns of a model on columns of 0 and 1 that does not store their number."""
+        """Return the columns of a model that uses columns of 0 and 1 and does not store their number."""
         if features is None:
             other = next((name for name, attribute in schema.attributes if not attribute.is_bit), None)
             if other is not None:
                 raise SchemaError(
-                    "is not 0 or 1, and the model does not store the number of its columns; pass as `features=`, for "
-                    "each column, the name of an attribute, or the Literal for which it is 1.",
+                    "is not a column of 0 and 1, and the model does not store the number of its columns; pass as "
+                    "`features=`, for each column, the name of an attribute, or the Literal for which it is 1.",
                     attribute=other,
                 )
             return cls.of(schema, None, None, len(schema))
-        chosen = _given(schema, features)
+        chosen = _meanings(schema, features)
         return cls.of(schema, chosen, None, len(chosen))
 
     def at_most(self, column: int, number: float, *, holds: bool, missing_holds: bool | None = None) -> Path:
         """Return the literals of "a column is at most a number", or of its negation."""
         feature, number = self.features[column], float(number)
         if not isfinite(number) and (number != inf or missing_holds is not False):
-            raise SchemaError(f"expected a finite cut of column {column} ({feature}), got {number}; check the model.")
+            problem = f"the model compares column {column} ({feature}) with {number}, which is not finite"
+            raise SchemaError(f"{problem}; check the model.")
         if isinstance(feature, EncodedFeature):
             return feature.at_most(number, holds=holds, missing_holds=missing_holds)
         if isinstance(feature, Literal):
@@ -83,7 +84,7 @@ class Columns:
         if missing_here is not None and (number < low if missing_holds else number >= high):  # no value splits off
             return ((Literal(feature, "missing"), missing_here),)
         if number == inf:
-            problem = "the model splits on missingness, but the schema allows no missing values"
+            problem = "the model splits on missing values, but the schema does not allow missing values"
             raise SchemaError(f"{problem}; declare `missing: bin`.", attribute=feature)
         if attribute.cell_type is CellType.VALUE:
             return _codes_at_most(feature, attribute, number, holds=holds, missing_here=missing_here)
@@ -92,7 +93,7 @@ class Columns:
         if is_truth:
             _check_splits_bit(feature, f"the boolean {feature}", number)
             below, above = Literal(feature, "false"), Literal(feature, "true")
-        # A missing value satisfies neither literal, so its branch is where the literal of the other branch fails.
+        # A missing value satisfies neither literal. So its branch is described by the negation of the other literal.
         by_above = is_truth if missing_here is None else missing_holds
         return ((above, not holds) if by_above else (below, holds),)
 
@@ -102,28 +103,29 @@ class Columns:
     def among(self, column: int, values: Sequence[Value], *, holds: bool) -> Path:
         feature = self.features[column]
         attribute = self.schema[feature] if isinstance(feature, str) else None
-        if not isinstance(feature, str) or attribute is None or attribute.cell_type is not CellType.VALUE:
-            raise SchemaError(f"the model compares column {column} ({feature}) with text; expected a category.")
+        if not isinstance(feature, str) or attribute is None or attribute.cell is not Cell.VALUE:
+            raise SchemaError(f"the model compares column {column} ({feature}) with text, but it is not a category.")
         _check_determined(feature, attribute, None, None)
         chosen = {plain_word(value) for value in values}
         here = [value for value in attribute.listed if (plain_word(value) in chosen) == holds]
-        return _one_of(feature, attribute, here, missing_here=None)
+        return _membership(feature, attribute, here, missing_here=None)
 
     def is_one(self, column: int, *, holds: bool) -> Path:
         if column >= len(self.features):
-            problem = f"the model uses column {column}, counted from 0, but features have {len(self.features)} entries"
+            problem = f"the model uses column {column} (counted from 0), but features has {len(self.features)} entries"
             raise ArgumentError(f"{problem}; pass `features=` with an entry for each column.")
         feature = self.features[column]
         if isinstance(feature, str) and not self.schema[feature].is_bit:
-            problem = f"the model tests whether it is 1, but it is declared as {self.schema[feature].domain}; pass"
-            raise SchemaError(f"{problem} as `features=` the Literal for which each column is 1.", attribute=feature)
+            problem = f"the model tests whether it is 1, but it is declared as {self.schema[feature].domain}"
+            advice = "pass as `features=`, for each column, the Literal for which it is 1."
+            raise SchemaError(f"{problem}; {advice}", attribute=feature)
         return self.at_most(column, 0.5, holds=not holds)
 
 
 def fitted_columns(model: Any, X: Any) -> Any:
-    """Return the columns of a frame that an estimator was fitted on, without others, such as the unit's column.
+    """Return the columns of a frame that an estimator was fitted on, without additional columns such as the unit's.
 
-    Arrays, frames that lack a column, and frames for an estimator that stores no names are returned as they are.
+    Arrays, frames that lack a column, and frames for an estimator that stores no names are returned unchanged.
     """
     names, frame = getattr(model, "feature_names_in_", None), Table.of_frame(X)
     if names is None or frame is None or frame.names is None:
@@ -132,13 +134,11 @@ def fitted_columns(model: Any, X: Any) -> Any:
     return frame.data.select(used).to_native() if set(used) < set(frame.names) else X
 
 
-def _given(schema: Schema, features: Features) -> tuple[Feature, ...]:
+def _meanings(schema: Schema, features: Features) -> tuple[Feature, ...]:
     if isinstance(features, BaseEstimator):
-        return made_by(features, schema)
-    return guarded(
-        lambda: tuple(features),
-        ArgumentTypeError("expected a sequence with one entry for each column as features, got no sequence."),
-    )
+        return transformer_features(features, schema)
+    problem = f"features must be a sequence with one entry for each column, got {type(features).__name__}."
+    return guarded(lambda: tuple(features), ArgumentTypeError(problem))
 
 
 def _check_splits_bit(attribute: str, text: str, number: float) -> None:
@@ -149,42 +149,42 @@ def _check_splits_bit(attribute: str, text: str, number: float) -> None:
 
 def _check_determined(name: str, attribute: Attribute, number: float | None, missing_holds: bool | None) -> None:
     if attribute.outside == "bin":
-        problem = "the model compares its values"
+        problem = "values outside the domain can be on either side of the model's threshold"
         advice = "declare a domain that contains all rows, without `outside: bin`."
-        raise SchemaError(f"{problem}, and those outside the domain can be on either side; {advice}", attribute=name)
+        raise SchemaError(f"{problem}; {advice}", attribute=name)
     if attribute.missing != "bin":
         return
     if missing_holds is None or number is None:
-        problem = "can be missing by the schema, but the model accepts no missing values"
+        problem = "the schema allows missing values, but the model does not"
         raise SchemaError(f"{problem}; declare it without `missing: bin`.", attribute=name)
     spelled = [value for value in map(finite_number, map(str, attribute.missing_values)) if value is not None]
     if any((value <= number) != missing_holds for value in spelled):
         raise SchemaError(
-            f"the model compares it with {number:g} and sends missing values to another branch than the numbers "
-            f"{', '.join(map(quoted_text, spelled))}, which mean missing by the schema; if the model was fitted with "
-            "NaN for them, declare it without these `missing_values`.",
+            f"the model compares it with {number:g}, and missing values take another branch than the numbers "
+            f"{', '.join(map(quoted_text, spelled))}, which mean missing in the schema. If the model was fitted with "
+            "NaN instead of these numbers, remove them from `missing_values`.",
             attribute=name,
         )
 
 
 def _codes_at_most(name: str, attribute: Attribute, number: float, *, holds: bool, missing_here: bool | None) -> Path:
-    """Return the literals of "a category, a whole number, is at most a number", or of its negation."""
+    """Return the literals of "a category that is a whole number is at most a number", or of its negation."""
     codes = dict(zip(attribute.listed, attribute.number_codes, strict=True))
     if None in codes.values():
         raise SchemaError(
-            f"the model compares it with {number:g}, but its values are {attribute.domain}; pass as `features=` the "
-            f"Literal for which each column is 1, such as Literal({name!r}, '=', (value,)) for one-hot columns.",
+            f"the model compares it with {number:g}, but its values are {attribute.domain}; pass as `features=`, for "
+            f"each column, the Literal for which it is 1, such as Literal({name!r}, '=', (value,)).",
             attribute=name,
         )
     here = [value for value, code in codes.items() if code is not None and (code <= number) == holds]
-    return _one_of(name, attribute, here, missing_here=missing_here)
+    return _membership(name, attribute, here, missing_here=missing_here)
 
 
-def _one_of(name: str, attribute: Attribute, here: Sequence[Value], *, missing_here: bool | None) -> Path:
-    """Return the literals of "a category is one of some values"; `missing_here` if it can be missing."""
+def _membership(name: str, attribute: Attribute, here: Sequence[Value], *, missing_here: bool | None) -> Path:
+    """Return the literals of "a category is among some values"; `missing_here` is the branch of missing values."""
     there = [value for value in attribute.listed if value not in here]
     if not here or not there:
-        problem = f"the model splits values inside the declared domain ({attribute.domain}) from values outside of it"
+        problem = f"a split of the model has all declared values ({attribute.domain}) on the same side"
         raise SchemaError(f"{problem}; declare the values of the training rows.", attribute=name)
     places = [attribute.listed.index(value) for value in (there if missing_here else here)]
     start, stop = places[0], places[-1] + 1

@@ -1,4 +1,4 @@
-"""Ensembles of scikit-learn's trees: their trees, and the leaf of each tree that a row lies in."""
+"""Ensembles of scikit-learn's trees: their trees, and the leaf of each row in each tree."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -38,52 +38,52 @@ _FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier,
 _BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 _WITH_APPLY = (*_FORESTS, *_BOOSTED)
 PREDICTORS = (*_WITH_APPLY, BaggingClassifier, BaggingRegressor, AdaBoostClassifier, AdaBoostRegressor)
-"""The types of ensembles that predict a class or a number from their trees, and from nothing else."""
+"""Types of ensembles that predict a class or a number from their trees alone."""
 
 WITHOUT_TREES = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-"""The types of ensembles whose trees have no public structure."""
+"""Types of ensembles whose trees have no public structure."""
 
 
 def is_ensemble(model: Any) -> bool:
-    """Return whether a model, or the last step of a pipeline, is an ensemble of trees, or one without public trees.
+    """Return whether a model, or the last step of a pipeline, is an ensemble of trees, with public structure or not.
 
     Raises
     ------
     ValueError
-        If it is not fitted, or has several outputs.
+        If the model is not fitted, or has several outputs.
     TypeError
-        If it is an ensemble that predicts neither a class nor a number, or of models other than trees.
+        If the model is an ensemble of other models than trees, or predicts neither a class nor a number.
     """
     last = final_model(model)[1]
     if isinstance(last, (*PREDICTORS, *WITHOUT_TREES)):
         check_is_fitted(last)
         outputs = getattr(last, "n_outputs_", 1)
         if outputs != 1:
-            raise ArgumentError(f"expected a model with one output, got {outputs} outputs.")
+            raise ArgumentError(f"models with several outputs are not supported, got {outputs} outputs.")
         if not isinstance(last, WITHOUT_TREES) and not members(last):
-            problem = f"expected an ensemble of decision trees, got a {type(last).__name__} of other models"
-            raise ArgumentTypeError(f"{problem}; examine each of them.")
+            problem = f"a {type(last).__name__} of models other than decision trees is not supported"
+            raise ArgumentTypeError(f"{problem}; examine each of its models.")
         return True
     if members(last) and not (is_classifier(last) or is_regressor(last)):
-        problem = "expected a model that predicts a class or a number"
-        raise ArgumentTypeError(f"{problem}, got a {type(last).__name__}, which predicts neither.")
+        problem = f"a {type(last).__name__} is not supported, since it predicts neither a class nor a number"
+        raise ArgumentTypeError(f"{problem}.")
     if members(last):
-        problem = "expected a model, or an ensemble that predicts by its trees alone"
-        raise ArgumentTypeError(f"{problem}, got a {type(last).__name__}; examine each of its models.")
+        problem = f"a {type(last).__name__} is not supported, since it does not predict by its trees alone"
+        raise ArgumentTypeError(f"{problem}; examine each of its models.")
     return False
 
 
 def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> tuple[tuple[Any, Features], ...]:
-    """Return the trees of a forest, a bagging of trees or a boosting of trees, each with its features.
+    """Return the trees of a forest, bagging or boosting, each with its features.
 
-    The trees are copies that have the classes of the forest, not the class numbers that they were fitted on, and store
-    whether the forest weights its classes, or fitted them on copies of rows, as ``AdaBoostRegressor`` does, and a
-    bagging under metadata routing.
+    The trees are copies with the classes of the forest instead of class numbers. They store whether the forest weights
+    its classes, and whether they were fitted on copies of rows, as in ``AdaBoostRegressor`` and in a bagging with
+    metadata routing.
 
     Parameters
     ----------
     forest : fitted ensemble of scikit-learn's trees
-        The forest, or a fitted ``Pipeline`` that ends in one.
+        The forest, or a fitted ``Pipeline`` that ends in a forest.
     schema, features
         As for `reconstruction` of a tree.
 
@@ -101,7 +101,8 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
     forest, features = last_step(forest, features)
     trees = members(forest)
     if not trees:
-        raise ArgumentTypeError(f"expected a fitted forest of scikit-learn's trees, got {type(forest).__name__}.")
+        got = type(forest).__name__
+        raise ArgumentTypeError(f"forest must be a fitted ensemble of scikit-learn's trees, got {got}.")
     columns = Columns.of(schema, features, getattr(forest, "feature_names_in_", None), forest.n_features_in_).features
     subsets = _column_subsets(forest, len(trees))
     pairs = zip(members_as_in(forest)[1], subsets, strict=True)
@@ -118,13 +119,7 @@ def members(model: Any) -> list[Any]:
 
 
 def members_as_in(model: Any) -> tuple[Any, list[Any]]:
-    """Return an ensemble, and copies of its trees with its classes, their weights, and whether they have copied rows.
-
-    Parameters
-    ----------
-    model : fitted ensemble or Pipeline
-        The ensemble, or a pipeline that ends in one.
-    """
+    """Return the ensemble of a model or pipeline, and copies of its trees as `trees_of` describes them."""
     ensemble = final_model(model)[1]
     trees = members(ensemble)
     drawn = getattr(ensemble, "estimators_samples_", [None] * len(trees))
@@ -132,9 +127,9 @@ def members_as_in(model: Any) -> tuple[Any, list[Any]]:
 
 
 def is_bootstrapped(ensemble: Any) -> bool:
-    """Return whether trees of an ensemble may have been fitted on a part of the rows."""
+    """Return whether trees of an ensemble may have been fitted on a sample of the rows."""
     parts = (getattr(ensemble, name, None) for name in ("max_samples", "subsample"))
-    is_part = any(part is not None and (part != 1 or isinstance(part, int)) for part in parts)  # 1 is a single row
+    is_part = any(part is not None and (part != 1 or isinstance(part, int)) for part in parts)  # the int 1 is one row
     return is_part or bool(getattr(ensemble, "bootstrap", False))
 
 
@@ -144,12 +139,12 @@ def final_model(model: Any) -> tuple[list[Any], Any]:
 
 
 def leaf_nodes(model: Any, X: Any) -> Index:
-    """Return the leaf of each row in each tree of an ensemble, shape ``(n_rows, n_trees)``, as the number of a node.
+    """Return the node number of the leaf of each row in each tree of an ensemble, shape ``(n_rows, n_trees)``.
 
-    The steps of a pipeline before the ensemble transform the rows first.
+    Earlier steps of a pipeline transform the rows first.
     """
     (before, ensemble), X = final_model(model), fitted_columns(model, X)
-    problem = ArgumentError("expected rows that the model can be applied to; it failed, or returned others.")
+    problem = ArgumentError("the model could not be applied to the rows, or did not return a leaf for each tree.")
     nodes = guarded(lambda: _applied(ensemble, make_pipeline(*before).transform(X) if before else X), problem)
     if nodes.shape != (len(X), len(members(ensemble))):
         raise problem
@@ -157,21 +152,21 @@ def leaf_nodes(model: Any, X: Any) -> Index:
 
 
 def leaf_order(tree: Any) -> list[int]:
-    """Return the leaves of a tree from left to right, as the numbers of nodes."""
-    below, found, waiting = tree.tree_, list[int](), [0]
+    """Return the node numbers of a tree's leaves, from left to right."""
+    structure, leaves, waiting = tree.tree_, list[int](), [0]
     while waiting:
         node = waiting.pop()
-        left, right = int(below.children_left[node]), int(below.children_right[node])
+        left, right = int(structure.children_left[node]), int(structure.children_right[node])
         if left == right:  # a leaf has -1 for both
-            found.append(node)
+            leaves.append(node)
         else:
             waiting += [right, left]
-    return found
+    return leaves
 
 
 def _applied(ensemble: Any, X: Any) -> Index:
     if isinstance(ensemble, _WITH_APPLY):
-        nodes = ensemble.apply(X).astype(np.intp)  # boosting has a third dimension, of classes
+        nodes = ensemble.apply(X).astype(np.intp)  # for boosting, the third dimension are the classes
         return nodes.reshape(len(nodes), -1)
     trees, array = members(ensemble), _single(X, getattr(ensemble, "feature_names_in_", None))
     subsets = _column_subsets(ensemble, len(trees))
@@ -180,7 +175,7 @@ def _applied(ensemble: Any, X: Any) -> Index:
 
 
 def _single(X: Any, names: Any) -> Any:
-    """Return a table as an array in single precision, which trees are applied to, its columns in their order."""
+    """Return a table as an array in single precision, as the trees use it, with the columns in the fitted order."""
     if sparse.issparse(X):
         return X.tocsr().astype(np.float32)
     if names is not None and (frame := Table.of_frame(X)) is not None:
@@ -193,10 +188,10 @@ def _column_subsets(ensemble: Any, trees: int) -> Sequence[Any]:
 
 
 def _as_in_forest(tree: Any, forest: Any, drawn: Any) -> Any:
-    """Return a copy of a tree that stores the classes of its forest, their weights, and whether it has copied rows."""
+    """Return a copy of a tree that stores the classes and weights of its forest, and whether it has copied rows."""
     own = copy(tree)
     own.has_copies_ = (
-        isinstance(forest, AdaBoostRegressor)  # which draws copies, and does not store which
+        isinstance(forest, AdaBoostRegressor)  # samples with replacement, and does not store the sample
         if drawn is None
         else bool(tree.tree_.n_node_samples[0] > len(np.unique(drawn)))
     )

@@ -1,4 +1,4 @@
-"""Column names of a model, resolved to attributes or literals of a schema."""
+"""Resolution of a model's column names to attributes or literals of a schema."""
 
 from collections.abc import Iterable, Iterator
 from math import isfinite
@@ -14,26 +14,27 @@ _MISSING = ("nan", "None")
 
 
 def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
-    """Return the attribute that a column holds, or the literal for which it is 1, such as hue = red for hue_red."""
+    """Return the attribute of a column, or the literal for which it is 1, such as hue = red for hue_red."""
     if not isinstance(feature, (str, Literal)):
-        raise ArgumentTypeError(f"expected an attribute or a Literal for each column, got {type(feature).__name__}.")
+        problem = "features must have the name of an attribute or a Literal for each column"
+        raise ArgumentTypeError(f"{problem}, got {type(feature).__name__}.")
     name = feature.attribute if isinstance(feature, Literal) else str(feature)
     if name in schema:
         return feature if isinstance(feature, Literal) else name
     ends = [] if isinstance(feature, Literal) else _ends(name)
-    found = sorted({x for end in ends for x in _literals_called(end, schema.attributes)}, key=str)
-    if len(found) == 1:
-        return found[0]
+    literals = sorted({x for end in ends for x in _literals_called(end, schema.attributes)}, key=str)
+    if len(literals) == 1:
+        return literals[0]
     problem = (
-        f"can mean {' or '.join(map(str, found))}"
-        if found
+        f"can mean {' or '.join(map(str, literals))}"
+        if literals
         else next(filter(None, (_ambiguity(end, schema) for end in ends)), "is a column of the model but not declared")
     )
     raise _unclear(name, problem, schema)
 
 
 def meanings(names: Iterable[object], schema: Schema) -> tuple[str | Literal, ...]:
-    """Return the meaning of each column of a table, refusing names that can mean several things together."""
+    """Return the meaning of each column of a table; SchemaError if a name is ambiguous."""
     columns = list(map(str, names))
     absent = {name: attribute for name, attribute in schema.attributes if name not in columns}
     for name in (x for x in columns if x in schema):
@@ -42,12 +43,15 @@ def meanings(names: Iterable[object], schema: Schema) -> tuple[str | Literal, ..
         others = [*(end for end in ends if end in absent), *(x for end in ends for x in _literals_called(end, inside))]
         if others:
             raise _unclear(name, f"can mean {name} or {' or '.join(map(str, others))}", schema)
-    found = tuple(meaning(name, schema) for name in columns)
+    features = tuple(meaning(name, schema) for name in columns)
     spellings: dict[Literal, str] = {}
-    for name, one in zip(columns, found, strict=True):
-        if isinstance(one, Literal) and spellings.setdefault(one, _spelled(name, one)) != _spelled(name, one):
-            raise _unclear(name, f"and another column both mean {one}, but distinguish values of it", schema)
-    return found
+    for name, feature in zip(columns, features, strict=True):
+        if isinstance(feature, Literal):
+            spelled = _spelled(name, feature)
+            if spellings.setdefault(feature, spelled) != spelled:
+                problem = f"and another column both mean {feature}, but distinguish values that the schema does not"
+                raise _unclear(name, problem, schema)
+    return features
 
 
 def finite_number(text: str) -> float | None:
@@ -60,8 +64,8 @@ def finite_number(text: str) -> float | None:
 def _unclear(name: str, problem: str, schema: Schema) -> SchemaError:
     declared = ", ".join(map(quoted_text, schema.names))
     return SchemaError(
-        f"{problem}; pass as `features=`, for each column, one of the attributes {declared}, or a Literal on one; or "
-        "the fitted transformer that computed the columns. For a Pipeline, rename the column in the training table.",
+        f"{problem}; pass as `features=`, for each column, one of the attributes {declared} or a Literal; or pass the "
+        "fitted transformer that computed the columns. For a Pipeline, rename the column in the training table.",
         attribute=name,
     )
 
@@ -71,7 +75,7 @@ def _spelled(column: str, literal: Literal) -> str:
 
 
 def _ends(name: str) -> list[str]:
-    """Return the name, and its ends without the step names that a ``ColumnTransformer`` puts before it."""
+    """Return the name with and without the prefixes of step names that ``ColumnTransformer`` adds."""
     parts = name.split("__")
     return ["__".join(parts[i:]) for i in range(len(parts))]
 
@@ -85,18 +89,18 @@ def _ambiguity(name: str, schema: Schema) -> str | None:
         return f"can be a value of {quoted_text(attribute)} or the number of a bin (KBinsDiscretizer)"
     attribute = name.removesuffix(f"_{_INFREQUENT}")
     if attribute in schema:
-        return f"means infrequent values of {quoted_text(attribute)}, and its name does not list them"
+        return f"means infrequent values of {quoted_text(attribute)}, which the name does not list"
     attribute, _, rest = name.rpartition("_")
     if rest in _MISSING and attribute in schema and schema[attribute].missing_values:
-        return f"means {rest}, and other values of {quoted_text(attribute)} are missing by the schema, too"
+        return f"means {rest}, but the schema declares other missing values of {quoted_text(attribute)}"
     for x, attribute in schema.attributes:
-        if any(name in (f"{x}_{one}", f"{x}={one}") for one in map(value_text, attribute.missing_values)):
-            return f"means one of several values of {quoted_text(x)} that are missing by the schema"
+        if any(name in (f"{x}_{token}", f"{x}={token}") for token in map(value_text, attribute.missing_values)):
+            return f"means one of several missing values of {quoted_text(x)}"
     return None
 
 
 def _is_bin(text: str) -> bool:
-    """Return whether a text is the name of a bin by ``KBinsDiscretizer``: its number from 0 on, such as 0.0."""
+    """Return whether a text is a bin name of ``KBinsDiscretizer``: a number from 0 on with one decimal, such as 0.0."""
     return text.endswith(".0") and text[:-2].isdecimal()
 
 
@@ -113,7 +117,7 @@ def _literals_called(column: str, attributes: Iterable[tuple[str, Attribute]]) -
 
 
 def _dummy_names(literal: Literal, attribute: Attribute) -> set[str]:
-    """Return the names by pandas and scikit-learn of the column of 0 and 1 for a value."""
+    """Return the names that pandas and scikit-learn give to the column of 0 and 1 for a value."""
     match literal.operator:
         case "=":
             spelled = _spellings(str(literal.operands[0]))
@@ -122,8 +126,9 @@ def _dummy_names(literal: Literal, attribute: Attribute) -> set[str]:
         case "false":
             spelled = ["False", "0", "0.0"]
         case "missing":
-            one = len(attribute.missing_values) == 1  # of several, a column distinguishes what the schema does not
-            spelled = _spellings(value_text(attribute.missing_values[0])) if one else []
+            # With several missing values, a column distinguishes values that the schema does not distinguish.
+            is_single = len(attribute.missing_values) == 1
+            spelled = _spellings(value_text(attribute.missing_values[0])) if is_single else []
             spelled = spelled if attribute.missing_values else _MISSING
         case _:
             spelled = []
@@ -131,6 +136,6 @@ def _dummy_names(literal: Literal, attribute: Attribute) -> set[str]:
 
 
 def _spellings(text: str) -> list[str]:
-    """Return how a value can be written at the end of a column's name; whole numbers from 0 on can be bins there."""
+    """Return the spellings of a value in column names, without those that can be numbers of bins."""
     spelled = [text, f"{text}.0"] if fullmatch("-[1-9][0-9]*", text) else [text]
     return [x for x in spelled if not _is_bin(x) and x != _INFREQUENT]

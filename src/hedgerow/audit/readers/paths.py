@@ -1,4 +1,4 @@
-"""Decision paths of a model: all that an audit needs of a model of any library."""
+"""Decision paths of a model, the form in which audits use models of any library."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,18 +14,18 @@ from hedgerow.schema import Literal, Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
 
-_LONG = 10  # characters up to which a number is as it is
-_LARGEST = 1e38  # in single precision
+_LONG = 10  # numbers with at most this number of characters are not shortened
+_LARGEST = 1e38  # about the largest number in single precision
 
 
 @runtime_checkable
 class HasRegions(Protocol):
-    """A model with regions and supports, as reconstruction audits need it.
+    """Model with regions and supports, as reconstruction audits need it.
 
     Examples
     --------
     >>> class Scorecard:
-    ...     supports = (40, 60)  # rows in each region, None if unknown; None in all if the model stores none
+    ...     supports = (40, 60)  # rows in each region, or None if unknown; None if the model stores no counts
     ...
     ...     def regions(self):  # conjunctions of literals: a row belongs to the first that holds
     ...         return [[Literal("age", "<=", (30,))], []]
@@ -36,30 +36,31 @@ class HasRegions(Protocol):
     supports: Sequence[int | None] | None
 
     def regions(self) -> Sequence[Sequence[Literal]]:
-        """Return a conjunction of literals for each region; a row belongs to the first one that holds."""
+        """Return a conjunction of literals for each region; a row belongs to the first conjunction that holds."""
         ...
 
 
 @dataclass(frozen=True)
 class Paths:
-    """The decision path to each leaf of a model, one at least, and the leaf counts that the model stores.
+    """Decision paths to the leaves of a model (at least one), and the leaf counts that the model stores.
 
     Attributes
     ----------
     paths : tuple of Path
-        The decision path to each leaf. A row belongs to the first path whose literals all hold, or fail, as it says.
+        The decision path to each leaf: literals, each of which must hold or fail. A row belongs to the first path that
+        it satisfies.
     supports, counts : tuple of int, tuple of tuple of int, optional
-        Rows in each leaf, and rows of each class, or level of a number, as stored in the model. The entry of a leaf is
-        None if the model does not store its numbers; `supports` and `counts` are None if it stores none at all.
+        The number of rows in each leaf, and the number of each class (or level of a number), as stored in the model. An
+        entry is None if the model does not store it; `supports` and `counts` are None if it stores no counts at all.
     classes : tuple, optional
-        The class labels, or the middles of the levels.
+        The class labels, or the midpoints of the levels.
     view : {"exact", "noisy", "weighted"}
-        Whether supports and counts are true; noisy, so that they may be negative and need not sum to the number of
-        rows; or weighted, where a row that was drawn twice counts twice.
+        Whether supports and counts are exact; noisy, so that they may be negative and need not sum to the number of
+        rows; or weighted, so that a row that was sampled twice counts twice.
     exclusive : bool
         Whether the paths are mutually exclusive, as in a tree, so that their order does not matter.
     predictions : tuple, optional
-        The class, or the number, that each leaf predicts. None if it is not read.
+        The class or number that each leaf predicts. None if unknown.
     """
 
     paths: tuple[Path, ...]
@@ -72,13 +73,14 @@ class Paths:
 
     def __post_init__(self) -> None:
         if not self.paths:
-            raise ArgumentError("expected a model with at least one leaf, got one without leaves.")
-        parts = {"support": self.supports, "row of counts": self.counts, "prediction": self.predictions}
-        for name, values in parts.items():
+            raise ArgumentError("the model must have at least one leaf.")
+        for name in ("supports", "counts", "predictions"):
+            values = getattr(self, name)
             if values is not None and len(values) != len(self.paths):
-                raise ArgumentError(f"expected one {name} for each of {len(self.paths)} leaves, got {len(values)}.")
+                problem = f"{name} must have an entry for each of {len(self.paths)} leaves"
+                raise ArgumentError(f"{problem}, got {len(values)}.")
         for name in ("supports", "counts"):
-            if all(one is None for one in getattr(self, name) or ()):
+            if all(entry is None for entry in getattr(self, name) or ()):
                 object.__setattr__(self, name, None)
 
     def __len__(self) -> int:
@@ -86,44 +88,44 @@ class Paths:
 
     @property
     def exact(self) -> bool:
-        """True if supports and counts are true numbers of rows."""
+        """Whether supports and counts are exact numbers of rows."""
         return self.view == "exact"
 
     @property
     def complete_supports(self) -> tuple[int, ...] | None:
-        """The rows in each leaf; None unless the model stores the rows of every leaf."""
+        """The number of rows in each leaf; None if the model does not store it for every leaf."""
         known = tuple(rows for rows in self.supports or () if rows is not None)
         return known if len(known) == len(self) else None
 
     @property
     def literals(self) -> Iterable[Literal]:
-        """The literals of all paths, each once."""
+        """The distinct literals of all paths."""
         return literals_of(self.paths)
 
     def conditions(self, schema: Schema) -> tuple[str, ...]:
-        """Return the decision path to each leaf in words, with the shortest numbers that separate the same values."""
+        """Return the decision path to each leaf as text, with the shortest numbers that separate the same values."""
         return tuple(conditions(self.paths, schema, "otherwise" if len(self) > 1 else "always", _text))
 
     def apply(self, data: Any, schema: Schema) -> Index:
         """Return the leaf of each row of a table, or pattern of a tally, shape ``(n_rows,)``, counted from 0."""
-        wanted = {literal.attribute for literal in self.literals}
-        used = [name for name in schema.names if name in wanted]
+        attributes = {literal.attribute for literal in self.literals}
+        used = [name for name in schema.names if name in attributes]
         bins: Mapping[str, Whole]
         if isinstance(data, Tally):
             if data.schema.attributes != schema.attributes:
-                raise ArgumentError("expected a tally on the model's schema, got one on another; count it on that.")
+                raise ArgumentError("the tally must be counted on the schema of the model.")
             bins, size = data.bins(used), len(data.rows())
         else:
             table = Table.of(data)
             bins, size = schema.encode(table, used), len(table)
-        found = first_that_holds(self.paths, schema, bins, size)
-        if (found < 0).any():
-            raise ArgumentError("expected a leaf for every row, got rows in none; the last must hold all others.")
-        return found
+        leaves = first_that_holds(self.paths, schema, bins, size)
+        if (leaves < 0).any():
+            raise ArgumentError("some rows are in no leaf; the last region must contain all remaining rows.")
+        return leaves
 
 
 def leaf_paths(root: Any, children: Callable[[Any], Sequence[tuple[Any, Path]]]) -> Iterator[tuple[Any, Path]]:
-    """Yield the leaves below a root, from the first to the last child, each with the steps that lead to it."""
+    """Yield the leaves below a root from left to right, each with its decision path."""
     waiting: list[tuple[Any, Path]] = [(root, ())]
     while waiting:
         node, path = waiting.pop()
@@ -138,7 +140,7 @@ def _text(literal: Literal) -> str:
 
 
 def _shortest(value: Any) -> Any:
-    """Return the shortest number that separates the same single-precision numbers as one midway between two of them."""
+    """Return the shortest number that separates the same float32 numbers as a threshold midway between two of them."""
     if not isinstance(value, float) or len(str(value)) <= _LONG or abs(value) > _LARGEST:
         return value
     low = np.float32(value)
