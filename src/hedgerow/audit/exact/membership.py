@@ -22,7 +22,6 @@ from hedgerow.learn.base import Specification
 from hedgerow.learn.blocks import DrawProbabilities
 from hedgerow.learn.contract import TallyEstimator, specification_of
 from hedgerow.learn.inputs import check_learnable
-from hedgerow.learn.objectives import OBJECTIVE
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier, PrivateRuleListRegressor
 from hedgerow.learn.search.outside import MOST_WEIGHT
 from hedgerow.learn.searches import SearchSpecification, draw_probabilities
@@ -191,6 +190,7 @@ def _measured(estimator: Drawn, draw: DrawProbabilities, cells: Cells) -> "Exact
         expected_loss=float(losses.sum(axis=1).mean()) if cells.n_members else nan,
         first_options=first.sort_values(ascending=False, kind="stable"),
         mean_uses=uses.sort_values(ascending=False, kind="stable"),
+        is_errors=draw.loss.is_errors and target.as_number is None,
     )
 
 
@@ -261,6 +261,8 @@ class ExactMembership(AttackResult):
         mean number of its uses in a drawn model, before simplification; the largest first.
     order : str or None
         A digest of the table's rows in their order, by which reports match groups to rows.
+    is_errors : bool
+        Whether the loss of a row is 1 for a wrong label and 0 otherwise.
     """
 
     kind = "exact-membership"
@@ -280,6 +282,7 @@ class ExactMembership(AttackResult):
     first_options: pd.Series
     mean_uses: pd.Series
     order: str | None = None
+    is_errors: bool = False
 
     def __len__(self) -> int:
         return len(self.advantage)
@@ -359,7 +362,7 @@ class ExactMembership(AttackResult):
     def __str__(self) -> str:
         median, most = np.median(self.advantage), self.advantage.max()
         fit = f"mean loss  {self.expected_loss:.4f} expected on the training rows ({self.loss})"
-        if self.loss == OBJECTIVE:
+        if self.is_errors:
             fit = f"accuracy   {self.expected_accuracy:.4f} expected on the training rows"
         return "\n".join(
             [

@@ -103,7 +103,7 @@ class Columns:
     def among(self, column: int, values: Sequence[Value], *, holds: bool) -> Path:
         feature = self.features[column]
         attribute = self.schema[feature] if isinstance(feature, str) else None
-        if not isinstance(feature, str) or attribute is None or attribute.cell is not Cell.VALUE:
+        if not isinstance(feature, str) or attribute is None or attribute.cell_type is not CellType.VALUE:
             raise SchemaError(f"the model compares column {column} ({feature}) with text, but it is not a category.")
         _check_determined(feature, attribute, None, None)
         chosen = {plain_word(value) for value in values}
