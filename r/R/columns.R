@@ -1,8 +1,8 @@
-# Columns of data frames as attributes read them: values, and what is missing or outside the domain. Errors quote no cell.
+# Columns of data frames as attributes read them: values, missing values, values outside the domain. Errors quote no cell.
 
 refuse_column <- function(name, problem) stop(sprintf("column %s: %s", name, problem), call. = FALSE)
 
-# A column as text, numbers or truths: its values, which are missing, and whether they are dates or whole numbers.
+# A column as text, numbers or booleans: its values, which of them are missing, and whether they are dates or whole numbers.
 column_of <- function(x, name) {
   if (inherits(x, "AsIs")) class(x) <- setdiff(class(x), "AsIs")
   if (is.factor(x)) x <- as.character(x)
@@ -13,13 +13,13 @@ column_of <- function(x, name) {
   }
   if (inherits(x, "Date")) x <- floor(as.numeric(unclass(x)))
   if (is.object(x) || !is.null(dim(x)) || !(is.character(x) || is.numeric(x) || is.logical(x))) {
-    refuse_column(name, sprintf("expected text, numbers, booleans, factors or dates, found the class %s.", class(x)[1]))
+    refuse_column(name, sprintf("columns of class %s are not supported; use text, numbers, booleans, factors or dates.", class(x)[1]))
   }
   if (is.logical(x) && all(is.na(x))) x <- as.character(x)
   kind <- if (is.character(x)) "text" else if (is.logical(x)) "truth" else "number"
   if (kind == "text") {
     x <- enc2utf8(x)
-    if (!all(validUTF8(x[!is.na(x)]))) refuse_column(name, "expected text in UTF-8, found other text.")
+    if (!all(validUTF8(x[!is.na(x)]))) refuse_column(name, "the text is not UTF-8; convert it with enc2utf8.")
     x <- gsub("^[ \t\n\r\v\f]+|[ \t\n\r\v\f]+$", "", x, perl = TRUE)
   }
   whole <- is.integer(x)
@@ -29,7 +29,7 @@ column_of <- function(x, name) {
   list(name = name, kind = kind, values = x, missing = missing, dates = dates, whole = whole)
 }
 
-# The place among words of what each row holds, NA where it is none; letters' case is ignored in text alone.
+# The place of each value among words, NA if it is not one of them; only text is compared without regard to case.
 places_in <- function(column, words, ignore_case = FALSE) {
   if (column$kind == "text") {
     text <- plain_words(column$values)
@@ -60,11 +60,11 @@ are_numbers <- function(column) {
 numbers_in <- function(column) {
   if (column$kind == "truth") refuse_column(column$name, "expected numbers, found booleans.")
   if (column$kind == "number") {
-    if (any(is.infinite(column$values[!column$missing]))) refuse_column(column$name, "expected finite numbers, found infinity.")
+    if (any(is.infinite(column$values[!column$missing]))) refuse_column(column$name, "the numbers must be finite.")
     return(column$values)
   }
   found <- numbers_of_text(column$values)
-  if (anyNA(found[!column$missing])) refuse_column(column$name, "expected numbers, found text that is not a number.")
+  if (anyNA(found[!column$missing])) refuse_column(column$name, "expected numbers, found text that does not spell a number.")
   found
 }
 
@@ -85,7 +85,7 @@ text_of_numbers <- function(column, serials) {
   ifelse(plain, sprintf("%.0f", (if (column$whole) x else floors) + 0), "no date")
 }
 
-NO_DATE <- "expected dates, as Date, POSIXct or text such as 1980-12-31 or in the declared format; found others."
+NO_DATE <- "values must be dates: Date, POSIXct, or text such as 1980-12-31 or in the declared format."
 
 days_in <- function(column) {
   if (column$dates) return(column$values)
@@ -100,7 +100,7 @@ days_in <- function(column) {
 
 are_dates <- function(column) if (column$dates) rep(TRUE, length(column$values)) else column$kind == "text" & !is.na(days_of_text(column$values))
 
-# What an attribute reads: a place in `listed` or a number for each row, and whether it is missing or outside.
+# The values that an attribute reads: a place in `listed` or a number for each row, and whether it is missing or outside.
 cells_of <- function(a, newdata) {
   if (is.null(a$derived)) {
     column <- column_of(newdata[[a$name]], a$name)
@@ -126,7 +126,7 @@ cells_of <- function(a, newdata) {
   cells
 }
 
-# 1 for false, 2 for true, NA for others.
+# 1 for false, 2 for true, NA for other values.
 truths_in <- function(column, a) {
   if (!length(a$true_values)) {
     if (column$kind != "text") return(places_in(column, c("0", "1")))
@@ -138,7 +138,7 @@ truths_in <- function(column, a) {
   codes[match(c("false", "true")[column$values + 1], words)]
 }
 
-# A derived attribute as a column, computed from columns of the table, each row by itself.
+# A derived attribute as a column, computed from columns of the table row by row.
 derived_column <- function(a, newdata) {
   d <- a$derived
   columns <- lapply(d$columns, function(name) column_of(newdata[[name]], name))
@@ -163,7 +163,7 @@ derived_column <- function(a, newdata) {
 without_plain <- function(column, d) without(with_plain_dates(column, d$format, d$steps), d$missing_values)
 
 refuse_derived <- function(a) {
-  refuse_column(a$name, sprintf("is derived from %s, where other values were expected; correct them.", paste(a$derived$columns, collapse = ", ")))
+  refuse_column(a$name, sprintf("its source columns (%s) have values that do not fit the derivation; correct them.", paste(a$derived$columns, collapse = ", ")))
 }
 
 numbers_read <- function(column, d) {

@@ -1,4 +1,4 @@
-# Pictures of models in base graphics.
+# Plots of models in base graphics.
 
 MOST_DRAWN <- 60L # bins of a scorecard
 MOST_BOXES <- 12L # leaves of a tree
@@ -7,8 +7,8 @@ MOST_BARS <- 20L # rules
 plot.hedgerow <- function(x, ...) {
   if (x$kind == "scorecard") {
     parts <- sum(vapply(x$parts, function(p) length(p$bins), 1L))
-    if (parts > MOST_DRAWN) stop(sprintf("the scorecard has %d bins, of which at most %d can be drawn; print it.", parts, MOST_DRAWN), call. = FALSE)
-    if (parts == 0L) stop("the scorecard has no attributes to be drawn; print it.", call. = FALSE)
+    if (parts > MOST_DRAWN) stop(sprintf("at most %d bins can be drawn, but the scorecard has %d; print it.", MOST_DRAWN, parts), call. = FALSE)
+    if (parts == 0L) stop("the scorecard has no attributes to draw; print it.", call. = FALSE)
   }
   old <- par(no.readonly = TRUE)
   on.exit(par(old))
@@ -20,7 +20,7 @@ shades <- function(n) gray.colors(n, 0.35, 0.9)
 
 cut_text <- function(text, width) ifelse(nchar(text, "chars") > width, paste0(substr(text, 1L, width - 1L), "..."), text)
 
-# The bars of rules that share a line: where they start and end, none if the noise leaves nothing to say of the share.
+# The start and end of the bars of rules that share a line; no bars if the noise hides the share.
 bar_ends <- function(x, support, leaves) {
   if (x$target$number) return(range(x$predictions[leaves]) - x$target$low)
   if (length(leaves) > 1L) return(numeric())
@@ -54,7 +54,7 @@ plot_rules <- function(x) {
 
 caption <- function(x, groups = list()) {
   folded <- sum(lengths(groups)[lengths(groups) > 1L])
-  more <- if (folded) sprintf("\n%d of %d folded: print(model, full = TRUE) shows all", folded, length(x$predictions)) else ""
+  more <- if (folded) sprintf("\n%d of %d are folded; print(model, full = TRUE) shows all", folded, length(x$predictions)) else ""
   paste0(printable(x$target$name), "; ", cut_text(guarantee_line(x), 80L), more)
 }
 
@@ -99,7 +99,7 @@ plot_tree <- function(x) {
   title(main = caption(x, groups), cex.main = 0.9)
 }
 
-# The size of text with which all of it is as wide as so many leaves at most.
+# The text size at which all words are at most this number of leaves wide.
 fitting <- function(words, widest) min(0.9, widest / (max(strwidth(words)) + strwidth("m")))
 
 boxed <- function(x, y, words, fill, cex) {
@@ -124,7 +124,7 @@ plot_points <- function(x) {
     what <- if (width == 1L) "points" else paste("points for", printable(shown_classes(x)[k]))
     middles <- barplot(rev(points[, k]), horiz = TRUE, names.arg = rev(labels), las = 1, xlim = range(0, points, reach) * 1.04, space = rev(c(gap[-1], 0.2)), border = NA, cex.names = 0.75, xlab = what, col = "gray45")
     abline(v = 0, col = "gray40")
-    if (!is.null(margins)) { # of bins with too few rows none is drawn
+    if (!is.null(margins)) { # bins with too few rows have no interval
       ends <- rev(margins[, k])
       known <- !is.na(ends)
       segments((rev(points[, k]) - ends)[known], middles[known], (rev(points[, k]) + ends)[known], middles[known])

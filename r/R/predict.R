@@ -1,7 +1,7 @@
-# Predictions, as those of the Python package.
+# Predictions, which agree with the Python package.
 
 predict.hedgerow <- function(object, newdata, type = NULL, ...) {
-  if (...length()) stop("`predict` of a hedgerow model takes `newdata` and `type`, and no more.", call. = FALSE)
+  if (...length()) stop("`predict` for a hedgerow model has only the arguments `newdata` and `type`.", call. = FALSE)
   number <- object$target$number
   kinds <- c(if (number) "response" else c("class", "prob"), if (object$kind == "scorecard") "points" else "leaf")
   if (is.null(type)) type <- kinds[1]
@@ -21,10 +21,10 @@ predict.hedgerow <- function(object, newdata, type = NULL, ...) {
 }
 
 as_frame <- function(newdata) {
-  if (is.matrix(newdata) && is.null(colnames(newdata))) stop("`newdata` must be a data frame, or a matrix with the names of columns.", call. = FALSE)
+  if (is.matrix(newdata) && is.null(colnames(newdata))) stop("`newdata` must be a data frame, or a matrix with column names.", call. = FALSE)
   if (is.matrix(newdata)) as.data.frame(newdata, stringsAsFactors = FALSE, optional = TRUE)
   else if (is.data.frame(newdata)) newdata
-  else stop("`newdata` must be a data frame, or a matrix with the names of columns.", call. = FALSE)
+  else stop("`newdata` must be a data frame, or a matrix with column names.", call. = FALSE)
 }
 
 used_attributes <- function(object) {
@@ -42,10 +42,10 @@ cells_of_all <- function(object, newdata) {
   derived <- names(used)[!vapply(used, function(a) is.null(a$derived), NA)]
   needed <- unique(unlist(lapply(used, function(a) if (is.null(a$derived)) a$name else a$derived$columns)))
   absent <- setdiff(needed, names(newdata))
-  if (length(absent)) stop(sprintf("the columns %s are absent.", paste(absent, collapse = ", ")), call. = FALSE)
-  if (anyDuplicated(names(newdata)[names(newdata) %in% needed])) stop("a column that the model uses is there twice.", call. = FALSE)
+  if (length(absent)) stop(sprintf("`newdata` does not have the columns %s.", paste(absent, collapse = ", ")), call. = FALSE)
+  if (anyDuplicated(names(newdata)[names(newdata) %in% needed])) stop("`newdata` has a column that the model uses more than once.", call. = FALSE)
   if (any(derived %in% names(newdata))) {
-    stop(sprintf("the columns %s are derived from others; leave them out.", paste(intersect(derived, names(newdata)), collapse = ", ")), call. = FALSE)
+    stop(sprintf("the columns %s are derived from other columns; remove them from `newdata`.", paste(intersect(derived, names(newdata)), collapse = ", ")), call. = FALSE)
   }
   lapply(used, cells_of, newdata)
 }
@@ -83,7 +83,7 @@ rules_reached <- function(object, cells, rows) {
 
 leaves_reached <- function(object, cells, rows) {
   place <- rep(as.integer(object$root), rows)
-  for (i in seq_along(object$nodes)) { # a node stands before those below it
+  for (i in seq_along(object$nodes)) { # a node precedes the nodes below it
     at <- which(place == i)
     if (length(at)) {
       node <- object$nodes[[i]]

@@ -1,8 +1,8 @@
-# Models in words: their parts as text and as data frames, and their privacy cards.
+# Models as text and as data frames, and privacy cards.
 
 quoted <- function(word) ifelse(grepl("[ ,\"']", word), paste0("\"", word, "\""), word)
 
-# Control characters, and what turns the direction of writing round, cannot be seen: they are escaped.
+# Control characters, and characters that change the direction of writing, are invisible and therefore escaped.
 printable <- function(text) {
   text <- enc2utf8(as.character(text))
   odd <- "(*UTF)[\\x{0}-\\x{1f}\\x{7f}-\\x{9f}\\x{61c}\\x{200e}\\x{200f}\\x{2028}-\\x{202e}\\x{2066}-\\x{2069}]"
@@ -28,7 +28,7 @@ literal_text <- function(literal, operator = literal$operator) {
 
 OPPOSITES <- c(true = "false", false = "true", missing = "known", known = "missing", "=" = "!=", "!=" = "=", "<=" = ">", ">" = "<=")
 
-# What rows of one attribute's tests have in common: text, and whether a missing value is another alternative.
+# The condition of the tests of an attribute: text, and whether a missing value also satisfies it.
 condition_of <- function(tests, a) {
   operators <- vapply(tests, function(test) test$literal$operator, "")
   holds <- vapply(tests, `[[`, NA, "holds")
@@ -63,7 +63,7 @@ condition_of <- function(tests, a) {
   if (length(each) == 1L) each[[1]] else list(text = joined(each), either = FALSE)
 }
 
-# The interval that comparisons leave between them, "" if there is none; NULL if any test is no comparison.
+# The interval between comparisons, "" if it is empty; NULL if any test is not a comparison.
 ends_of <- function(tests, operators) {
   if (length(tests) < 2L || !all(operators %in% c("<=", ">", "between"))) return(NULL)
   at <- lapply(tests, function(test) if (is.null(test$literal$numbers)) test$literal$places else test$literal$numbers)
@@ -178,7 +178,7 @@ points_lines <- function(object) {
     shown[few, ] <- "too few rows"
     one <- ncol(margins) == 1L
     for (k in rev(seq_len(ncol(margins)))) {
-      beside <- if (one) "95 % by noise" else paste("+-", names(table)[k + 2L])
+      beside <- if (one) "95 % (noise only)" else paste("+-", names(table)[k + 2L])
       table <- cbind(table[seq_len(k + 2L)], setNames(data.frame(shown[, k], stringsAsFactors = FALSE), beside), table[-seq_len(k + 2L)])
       base <- append(base, "", k)
     }
@@ -198,7 +198,7 @@ points_lines <- function(object) {
   })
 }
 
-# Half the length of the 95 % interval of points by the noise, as Python states it; NULL if nothing is known of any.
+# Half the width of the 95 % noise interval of points, as in Python; NULL if it is unknown for all points.
 margins_of <- function(object) {
   known <- vapply(object$parts, function(part) length(part$errors) > 0L || length(part$unsupported) > 0L, NA)
   if (!any(known)) return(NULL)
@@ -211,7 +211,7 @@ margins_of <- function(object) {
 
 noise_line <- function(object) {
   if (is.null(margins_of(object))) return(NULL)
-  "95 % by noise: where a fit of the same rows without noise is expected; too few rows: points of other bins, or 0"
+  "95 % (noise only): interval expected to contain the result of the same fit without noise; too few rows: points of other bins, or 0"
 }
 
 format_free <- function(table) {
@@ -229,12 +229,12 @@ meaning_line <- function(object) {
   scale <- object$scale
   if (!is.null(scale$pdo)) {
     event <- sprintf("%s = %s", printable(object$target$name), classes[scale$favourable])
-    odds <- sprintf("a total of %s means odds of %s to 1 for %s; every %s points more double the odds", text_of_number(scale$score),
+    odds <- sprintf("a total of %s means odds of %s to 1 for %s; %s more points double the odds", text_of_number(scale$score),
                     text_of_number(scale$odds), event, text_of_number(scale$pdo))
     return(c(odds, range_line(object)))
   }
   if (length(classes) == 2L) return(sprintf("P(%s = %s) = plogis(%s * total): above 0, %s is predicted", printable(object$target$name), classes[2], unit, classes[2]))
-  sprintf("the class with the largest total is predicted; a point is %s of log-odds", unit)
+  sprintf("the class with the largest total is predicted; a point adds %s to the log-odds", unit)
 }
 
 range_line <- function(object) {
@@ -243,7 +243,7 @@ range_line <- function(object) {
   rounding <- object$scale$rounding
   if (is.null(rounding) || rounding == 0) return(line)
   odds <- ceiling(1000 * (2^(rounding / object$scale$pdo) - 1)) / 10
-  sprintf("%s; rounding moves a total by at most %s points, the odds by at most %s %%", line,
+  sprintf("%s; rounding changes a total by at most %s points, and the odds by at most %s %%", line,
           text_of_number(ceiling(100 * rounding) / 100), text_of_number(odds))
 }
 
@@ -263,7 +263,7 @@ guarantee_line <- function(x) {
   sprintf("guarantee: epsilon = %s%s", rounded_up(privacy$epsilon, 6), delta)
 }
 
-# A fact of a card as text: somebody's own words, or its code with its details.
+# A fact of a card as text: its free text, or its code with details.
 fact_words <- function(fact) {
   if (identical(fact$code, "text")) return(fact$text)
   details <- fact[setdiff(names(fact), "code")]
@@ -274,7 +274,7 @@ fact_words <- function(fact) {
 
 detail_words <- function(one) if (is.list(one)) fact_words(one) else as.character(one)
 
-# An amount with so many digits, never less than it is.
+# An amount rounded up to this number of digits.
 rounded_up <- function(x, digits) {
   shown <- signif(x, digits)
   if (shown < x) shown <- shown + 10^(floor(log10(x)) - digits + 1)
@@ -301,7 +301,7 @@ as.data.frame.hedgerow <- function(x, row.names = NULL, optional = FALSE, ...) {
   found
 }
 
-# The points, the ends of their intervals if the noise is known, and the released rows of bins, which may be negative.
+# The points, the ends of their intervals if the noise is known, and the released rows, which may be negative.
 intervals_frame <- function(x) {
   found <- points_frame(x)
   margins <- margins_of(x)
@@ -343,13 +343,13 @@ summary.hedgerow <- function(object, ...) {
 print.summary.hedgerow <- function(x, ...) {
   parts <- switch(x$kind, "scorecard" = "attribute", "tree" = "leaf", "rule")
   many <- if (x$size == 1L) parts else if (parts == "leaf") "leaves" else paste0(parts, "s")
-  cat(sprintf("A %s of %d %s for %s: %s", x$kind, x$size, many, printable(x$label), x$predicts), x$guarantee, "it reads:", sep = "\n")
+  cat(sprintf("A %s of %d %s for %s: %s", x$kind, x$size, many, printable(x$label), x$predicts), x$guarantee, "attributes used:", sep = "\n")
   cat(sprintf("  %s (%s)", printable(x$attributes$attribute), x$attributes$kind), sep = "\n")
   invisible(x)
 }
 
 card <- function(model) {
-  if (!inherits(model, "hedgerow")) stop("`model` must be a model that read_model has read.", call. = FALSE)
+  if (!inherits(model, "hedgerow")) stop(sprintf("`model` must be a model from read_model, got an object of class %s.", class(model)[1]), call. = FALSE)
   structure(c(model$privacy, list(digest = model$digest)), class = "hedgerow_card")
 }
 
@@ -368,6 +368,6 @@ print.hedgerow_card <- function(x, ...) {
   for (reason in privacy$void) line("no guarantee", fact_words(reason))
   for (note in privacy$notes) line("note", fact_words(note))
   line("digest", privacy$digest)
-  line("note", "R checks that the charges add up, and not the digest: hedgerow in Python does")
+  line("note", "R checks the sum of the charges but not the digest; hedgerow in Python checks both")
   invisible(x)
 }

@@ -1,18 +1,18 @@
-# Reading of model files, which need not be trusted: they are bounded, checked by the schema, and never evaluated.
+# Reader of model files, which need not be trusted: they are bounded, checked against the schema, and never evaluated.
 
 LARGEST_FILE <- 2^23
 MOST_NESTED <- 100L
 MAX_DEPTH <- 64L
 
 read_model <- function(file) {
-  if (!is.character(file) || length(file) != 1L || is.na(file)) stop("`file` must be the path of one model file.", call. = FALSE)
-  if (!file.exists(file) || dir.exists(file)) stop(sprintf("there is no file %s.", file), call. = FALSE)
+  if (!is.character(file) || length(file) != 1L || is.na(file)) stop("`file` must be the path of a model file.", call. = FALSE)
+  if (!file.exists(file) || dir.exists(file)) stop(sprintf("the file %s does not exist.", file), call. = FALSE)
   refuse <- function(problem) stop(sprintf("%s: not a valid hedgerow model: %s.", file, problem), call. = FALSE)
-  if (file.size(file) > LARGEST_FILE) refuse(sprintf("expected at most %d bytes, found more", LARGEST_FILE))
+  if (file.size(file) > LARGEST_FILE) refuse(sprintf("the file must have at most %d bytes, found %.0f", LARGEST_FILE, file.size(file)))
   data <- tryCatch(parse_text(read_utf8(file)), hedgerow_unreadable = function(e) refuse(conditionMessage(e)))
-  if (!is_object(data)) refuse("expected a mapping, found something else")
+  if (!is_object(data)) refuse("expected a JSON object, found a list")
   if (!is.null(data$version) && !isTRUE(as.character(data$version) == "2")) {
-    refuse("expected version 2, found another; read it with another release of the package")
+    refuse("this release of the package reads files of version 2 only; use the release that belongs to the file")
   }
   tryCatch({
     problem <- fault(data, MODEL_SCHEMA)
@@ -29,43 +29,43 @@ unreadable <- function(...) {
 read_utf8 <- function(path) {
   bytes <- readBin(path, "raw", file.size(path))
   if (length(bytes) >= 3L && identical(bytes[1:3], as.raw(c(0xef, 0xbb, 0xbf)))) bytes <- bytes[-(1:3)]
-  if (any(bytes == 0)) unreadable("expected text in UTF-8, found a file that is not text")
+  if (any(bytes == 0)) unreadable("the file is not text in UTF-8")
   text <- rawToChar(bytes)
-  if (!validUTF8(text)) unreadable("expected text in UTF-8, found a file that is not text")
+  if (!validUTF8(text)) unreadable("the file is not text in UTF-8")
   Encoding(text) <- "UTF-8"
   text
 }
 
-# Parse JSON text within bounds. It is validated first, since jsonlite takes other text for an address.
+# Parse JSON text within bounds. It is validated first, because jsonlite reads other text as an address.
 parse_text <- function(text) {
   bare <- tryCatch(gsub('"(?:[^"\\\\]++|\\\\.)*+"', '""', text, perl = TRUE, useBytes = TRUE),
                    error = function(e) NA, warning = function(e) NA)
-  if (is.na(bare)) unreadable("expected JSON, found other text")
+  if (is.na(bare)) unreadable("the file is not JSON")
   marks <- utf8ToInt(gsub("[^][{}]+", "", bare, useBytes = TRUE))
   depth <- cumsum((marks %in% c(91L, 123L)) - (marks %in% c(93L, 125L)))
-  if (length(depth) && max(depth) > MOST_NESTED) unreadable("expected at most %d nested lists and mappings, found more", MOST_NESTED)
-  if (grepl("[0-9]{401}", bare, perl = TRUE, useBytes = TRUE)) unreadable("expected whole numbers of at most 400 digits, found a longer one")
-  if (!isTRUE(as.logical(jsonlite::validate(text)))) unreadable("expected JSON, found text that is truncated or not JSON")
+  if (length(depth) && max(depth) > MOST_NESTED) unreadable("the JSON is nested more than %d levels deep", MOST_NESTED)
+  if (grepl("[0-9]{401}", bare, perl = TRUE, useBytes = TRUE)) unreadable("whole numbers may have at most 400 digits")
+  if (!isTRUE(as.logical(jsonlite::validate(text)))) unreadable("the file is truncated or not JSON")
   data <- tryCatch(jsonlite::fromJSON(text, simplifyVector = FALSE, bigint_as_char = TRUE), error = function(e) NULL)
-  if (!is.list(data)) unreadable("expected a mapping, found something else")
+  if (!is.list(data)) unreadable("expected a JSON object, found a single value")
   numbers <- rapply(data, function(x) is.finite(x), classes = c("numeric", "integer"), how = "unlist")
-  if (!all(numbers)) unreadable("expected finite numbers, found one that is not")
+  if (!all(numbers)) unreadable("all numbers must be finite")
   data
 }
 
-# A card has the sum of its charges, and is void if one of them is. Noise is for counts that a row changes.
+# The totals of a card are the sums of its charges, and it is void if a charge is void.
 check_card <- function(privacy) {
   charges <- privacy$charges
   if (!length(charges)) return(invisible())
   for (amount in c("epsilon", "delta")) {
-    sum <- sum(vapply(charges, function(one) as.numeric(one[[amount]]), 0))
+    sum <- sum(vapply(charges, function(charge) as.numeric(charge[[amount]]), 0))
     stated <- as.numeric(privacy[[amount]])
-    if (length(stated) != 1L || abs(sum - stated) > 1e-9 * max(sum, stated)) unreadable("expected a card with the sum of its charges, found another")
+    if (length(stated) != 1L || abs(sum - stated) > 1e-9 * max(sum, stated)) unreadable("the %s of the privacy card is not the sum of its charges", amount)
   }
-  sensitivities <- unlist(lapply(charges, function(one) if (isTRUE(one$mechanism$code %in% c("discrete_laplace", "shared_histograms"))) one$mechanism$sensitivity))
-  if (any(as.numeric(sensitivities) < 1)) unreadable("expected a mechanism with a sensitivity of at least 1, found another")
-  void <- !vapply(charges, function(one) is.null(one$void), NA)
-  if (any(void) && !length(privacy$void)) unreadable("expected a card that is void as one of its charges, found another")
+  sensitivities <- unlist(lapply(charges, function(charge) if (isTRUE(charge$mechanism$code %in% c("discrete_laplace", "shared_histograms"))) charge$mechanism$sensitivity))
+  if (any(as.numeric(sensitivities) < 1)) unreadable("the sensitivity of a mechanism for counts must be at least 1")
+  void <- !vapply(charges, function(charge) is.null(charge$void), NA)
+  if (any(void) && !length(privacy$void)) unreadable("a charge is void, but the privacy card is not")
 }
 
 # The model of checked data.
@@ -74,7 +74,7 @@ model_of <- function(data) {
   attributes <- Map(attribute_of, data$schema$attributes, names(data$schema$attributes))
   sources <- unlist(lapply(attributes, function(a) if (!is.null(a$derived)) a$derived$columns))
   derived <- names(attributes)[!vapply(attributes, function(a) is.null(a$derived), NA)]
-  if (any(sources %in% derived)) unreadable("expected attributes derived from columns of the table, found one of another")
+  if (any(sources %in% derived)) unreadable("an attribute is derived from another derived attribute")
   model <- list(kind = sub("^hedgerow/", "", data$format), target = target, attributes = attributes,
                 privacy = data$privacy, digest = data$digest)
   model <- switch(model$kind,
@@ -87,17 +87,17 @@ model_of <- function(data) {
 
 target_of <- function(label) {
   if (is.null(label$classes)) {
-    if (!(label$low < label$high)) unreadable("expected bounds in order for %s, found others", label$name)
+    if (!(label$low < label$high)) unreadable("the lower bound of %s must be below its upper bound", label$name)
     levels <- if (is.null(label$levels)) 32L else label$levels
     middles <- label$low + (label$high - label$low) * (2 * seq_len(levels) - 1) / (2 * levels)
     return(list(name = label$name, number = TRUE, low = label$low, high = label$high, values = middles))
   }
   types <- vapply(label$classes, function(x) type_of(x)[1], "")
-  if (any(types == "integer")) types[vapply(label$classes, is_digits, NA)] <- "integer"  # those beyond 2^31 are read as text
+  if (any(types == "integer")) types[vapply(label$classes, is_digits, NA)] <- "integer"  # integers beyond 2^31 are read as text
   is_text <- all(types == "string")
-  if (length(unique(types)) > 1L && !is_text) unreadable("expected classes of one type, found several")
+  if (length(unique(types)) > 1L && !is_text) unreadable("all classes must have the same type")
   words <- vapply(label$classes, class_word, "")
-  if (anyDuplicated(words)) unreadable("expected different classes, found one twice")
+  if (anyDuplicated(words)) unreadable("a class is listed more than once")
   list(name = label$name, number = FALSE, type = types[1], values = words, ordered = isTRUE(label$ordered))
 }
 
@@ -108,21 +108,21 @@ attribute_of <- function(data, name) {
   a$missing <- identical(data$missing, "bin")
   a$outside <- if (is.null(data$outside)) "error" else data$outside
   a$missing_values <- words_of(data$missing_values)
-  if (length(a$missing_values) && !a$missing) unreadable("expected a bin for missing values of %s, found none", name)
+  if (length(a$missing_values) && !a$missing) unreadable("%s declares missing values but has no bin for them", name)
   a$listed <- switch(a$kind, categorical = , ordered = words_of(a$values), boolean = c("false", "true"), NULL)
   if (a$kind == "boolean" && !is.null(a$true_values) != !is.null(a$false_values)) {
-    unreadable("expected words for true and for false of %s, found those of one", name)
+    unreadable("%s must have words for both true and false", name)
   }
   if (a$kind == "boolean") {
     a$true_values <- words_of(a$true_values)
     a$false_values <- words_of(a$false_values)
   }
   others <- lapply(if (a$kind %in% c("categorical", "ordered")) data$other_spellings, words_of)
-  if (length(others) && length(others) != length(a$listed)) unreadable("expected spellings of each value of %s, found others", name)
+  if (length(others) && length(others) != length(a$listed)) unreadable("the number of spellings of %s differs from its number of values", name)
   a$words <- c(a$listed, unlist(others))
   a$codes <- c(seq_along(a$listed), rep(seq_along(others), lengths(others)))
   declared <- c(a$words, a$missing_values)
-  if (a$kind %in% c("categorical", "ordered") && anyDuplicated(declared)) unreadable("expected different values of %s, found one twice", name)
+  if (a$kind %in% c("categorical", "ordered") && anyDuplicated(declared)) unreadable("a value of %s is listed more than once", name)
   if (a$kind == "date") {
     a$low <- days_of_text(a$low)
     a$high <- days_of_text(a$high)
@@ -130,7 +130,7 @@ attribute_of <- function(data, name) {
     a$missing_values <- plain_dates(a$missing_values, a$format, a$steps)
   }
   if (is_number(a)) {
-    if (anyNA(c(a$low, a$high)) || !(a$low < a$high)) unreadable("expected bounds in order for %s, found others", name)
+    if (anyNA(c(a$low, a$high)) || !(a$low < a$high)) unreadable("the lower bound of %s must be below its upper bound", name)
     if (!is.null(a$cuts)) {
       a$cuts <- if (a$kind == "date") days_of_text(unlist(a$cuts)) else as.numeric(unlist(a$cuts))
       check_cuts(a$cuts, a)
@@ -144,35 +144,35 @@ is_number <- function(a) a$kind %in% c("integer", "real", "date")
 
 check_cuts <- function(cuts, a) {
   if (anyNA(cuts) || any(diff(cuts) <= 0) || any(cuts < a$low) || any(cuts >= a$high)) {
-    unreadable("expected increasing cut points within the bounds of %s, found others", a$name)
+    unreadable("the cut points of %s must increase within its bounds", a$name)
   }
 }
 
 derivation_of <- function(data, a) {
   key <- intersect(names(data), c("years_since", "prefix_of", "ratio", "sum"))
-  if (length(key) != 1L) unreadable("expected one derivation of %s, found another number", a$name)
+  if (length(key) != 1L) unreadable("%s must have exactly one derivation, found %d", a$name, length(key))
   kinds <- switch(key, ratio = "real", prefix_of = c("categorical", "ordered"), c("integer", "real"))
-  if (!a$kind %in% kinds || length(a$missing_values)) unreadable("expected another derivation of %s", a$name)
+  if (!a$kind %in% kinds || length(a$missing_values)) unreadable("the derivation does not fit the declaration of %s", a$name)
   d <- c(list(key = key, columns = unlist(data[[key]])), data[setdiff(names(data), key)])
-  if (anyDuplicated(d$columns)) unreadable("expected different columns of %s, found one twice", a$name)
+  if (anyDuplicated(d$columns)) unreadable("the derivation of %s uses a column more than once", a$name)
   d$missing_values <- words_of(data$missing_values)
   if (key == "years_since") {
     d$until <- days_of_text(d$until)
-    if (is.na(d$until)) unreadable("expected a date until which the years of %s count, found other text", a$name)
+    if (is.na(d$until)) unreadable("the end date of the years of %s is not a date", a$name)
     d$steps <- format_steps(d$format)
     d$missing_values <- plain_dates(d$missing_values, d$format, d$steps)
   }
   if (key == "sum") {
     d$each <- as.numeric(unlist(d$each))
-    if (!(d$each[1] < d$each[2])) unreadable("expected the bounds of items of %s in order, found others", a$name)
+    if (!(d$each[1] < d$each[2])) unreadable("the lower bound of the items of %s must be below their upper bound", a$name)
   }
   if (key == "prefix_of") {
-    if (is.null(d$length) == is.null(d$mapping)) unreadable("expected a length or a mapping for %s, found both or none", a$name)
+    if (is.null(d$length) == is.null(d$mapping)) unreadable("the prefix of %s must have either a length or a mapping", a$name)
     if (!is.null(d$mapping)) {
       d$value_of <- rep(names(d$mapping), lengths(d$mapping))
       d$prefixes <- unlist(d$mapping, use.names = FALSE)
       if (length(d$prefixes) > 1000L || anyDuplicated(d$prefixes) || !setequal(d$value_of, a$listed)) {
-        unreadable("expected each prefix of %s once, and some for each value; found others", a$name)
+        unreadable("the mapping of %s must have each prefix once, and a prefix for each value", a$name)
       }
     }
   }
@@ -182,13 +182,13 @@ derivation_of <- function(data, a) {
 rule_list_of <- function(model, rules) {
   empty <- lengths(lapply(rules, `[[`, "if")) == 0L
   if (which(empty)[1] %in% NA || which(empty)[1] != length(rules)) {
-    unreadable("expected one default rule, without conditions, as the last rule; found another")
+    unreadable("the last rule, and no other rule, must be a default rule without conditions")
   }
   model$rules <- lapply(rules, function(rule) lapply(rule$`if`, literal_of, model$attributes))
   leaves_of(model, rules)
 }
 
-# The nodes of a tree as vectors, in the order of the file: those of the true branch before those of the false one.
+# The nodes of a tree in the order of the file: the nodes of the true branch come before the nodes of the false branch.
 tree_of <- function(model, root) {
   nodes <- list()
   leaves <- list()
@@ -197,7 +197,7 @@ tree_of <- function(model, root) {
       leaves[[length(leaves) + 1L]] <<- node
       return(-length(leaves))
     }
-    if (depth >= MAX_DEPTH) unreadable("expected a tree of depth %d at most, found a deeper one", MAX_DEPTH)
+    if (depth >= MAX_DEPTH) unreadable("the tree is deeper than %d", MAX_DEPTH)
     place <- length(nodes) + 1L
     nodes[[place]] <<- list(literal = literal_of(node$`if`, model$attributes))
     true <- walk(node$true, depth + 1L)
@@ -213,56 +213,56 @@ tree_of <- function(model, root) {
 
 OPERANDS <- c("=" = 1L, "!=" = 1L, "<=" = 1L, ">" = 1L, between = 2L, true = 0L, false = 0L, missing = 0L, known = 0L, outside = 0L)
 
-# A literal, with the run of values, or the numbers, that it compares with.
+# A literal with the places of the values, or the numbers, in its comparison.
 literal_of <- function(data, attributes) {
   a <- attributes[[data$attribute]]
-  if (is.null(a)) unreadable("expected tests of attributes of the schema, found one of another")
+  if (is.null(a)) unreadable("a test uses an attribute that the schema does not declare")
   operator <- data$operator
   own <- switch(a$kind, boolean = c("true", "false"), categorical = c("=", "!="),
                 ordered = c("=", "!=", "<=", ">", "between"), c("<=", ">", "between"))
   own <- c(own, if (a$missing) c("missing", "known"), if (a$outside == "bin") c("outside", "known"))
   if (!operator %in% own || length(data$operands) != OPERANDS[[operator]]) {
-    unreadable("expected a test that fits %s, found another", a$name)
+    unreadable("a test does not fit the declaration of %s", a$name)
   }
   found <- list(attribute = a$name, operator = operator, words = vapply(data$operands, word_of, ""))
   if (!is.null(a$listed) && a$kind != "boolean") {
     found$places <- match(found$words, a$listed)
-    if (anyNA(found$places)) unreadable("expected a test on values of %s, found one on another", a$name)
+    if (anyNA(found$places)) unreadable("a test of %s uses a value that the schema does not list", a$name)
   } else if (is_number(a) && length(data$operands)) {
     found$numbers <- if (a$kind == "date") days_of_text(found$words) else {
-      if (!all(vapply(data$operands, is.numeric, NA))) unreadable("expected a test on numbers of %s, found one on others", a$name)
+      if (!all(vapply(data$operands, is.numeric, NA))) unreadable("a test of %s must compare it with a number", a$name)
       as.numeric(unlist(data$operands))
     }
     inside <- !anyNA(found$numbers) && all(found$numbers >= a$low & found$numbers < a$high)
     if (!inside || (!is.null(a$cuts) && !all(found$numbers %in% a$cuts))) {
-      unreadable("expected a test on cut points of %s, found one on others", a$name)
+      unreadable("a test of %s does not use one of its cut points", a$name)
     }
   }
   found
 }
 
-# The leaves of a model: what they predict, what was released, and their probabilities as `LeafModel.probabilities`.
+# The leaves of a model: predictions, released values, and probabilities as in Python (`LeafModel.probabilities`).
 leaves_of <- function(model, leaves) {
   target <- model$target
   size <- length(target$values)
-  if (length(leaves) * size > 2^22) unreadable("expected at most 4,194,304 probabilities, found more")
-  counts <- lapply(leaves, function(one) if (is.null(one$counts)) NULL else as.numeric(unlist(one$counts)))
-  drawn <- lapply(leaves, function(one) if (is.null(one$probabilities)) NULL else as.numeric(unlist(one$probabilities)))
-  for (found in c(counts, drawn)) if (!is.null(found) && length(found) != size) unreadable("expected %d counts or probabilities a leaf, found others", size)
+  if (length(leaves) * size > 2^22) unreadable("the model has more than 4,194,304 probabilities")
+  counts <- lapply(leaves, function(leaf) if (is.null(leaf$counts)) NULL else as.numeric(unlist(leaf$counts)))
+  drawn <- lapply(leaves, function(leaf) if (is.null(leaf$probabilities)) NULL else as.numeric(unlist(leaf$probabilities)))
+  for (found in c(counts, drawn)) if (!is.null(found) && length(found) != size) unreadable("a leaf must have %d counts or probabilities, found %d", size, length(found))
   model$counts <- counts
   model$drawn <- !vapply(drawn, is.null, NA)
   if (target$number) {
-    model$predictions <- vapply(leaves, function(one) predicted_number(one, target), 0)
-    model$sums <- lapply(leaves, function(one) if (is.null(one$sums)) NULL else as.numeric(unlist(one$sums)))
-    if (length(unlist(model$sums)) && length(unlist(counts))) unreadable("expected counts or sums of the leaves, found both")
+    model$predictions <- vapply(leaves, function(leaf) predicted_number(leaf, target), 0)
+    model$sums <- lapply(leaves, function(leaf) if (is.null(leaf$sums)) NULL else as.numeric(unlist(leaf$sums)))
+    if (length(unlist(model$sums)) && length(unlist(counts))) unreadable("leaves must have either counts or sums, found both")
     return(model)
   }
-  said <- vapply(leaves, function(one) class_place(one$then, target), 1L)
-  labels <- vapply(leaves, function(one) if (is.null(one$label)) NA_integer_ else class_place(one$label, target), 1L)
-  if (any(said != labels, na.rm = TRUE)) unreadable("expected leaves that predict their label, found another")
+  said <- vapply(leaves, function(leaf) class_place(leaf$then, target), 1L)
+  labels <- vapply(leaves, function(leaf) if (is.null(leaf$label)) NA_integer_ else class_place(leaf$label, target), 1L)
+  if (any(said != labels, na.rm = TRUE)) unreadable("the prediction of a leaf differs from its label")
   model$probabilities <- leaf_shares(counts, drawn, labels, size)
   mode <- max.col(model$probabilities, ties.method = "first")
-  if (any((mode != said)[is.na(labels) | model$drawn])) unreadable("expected leaves that predict their most probable class, found others")
+  if (any((mode != said)[is.na(labels) | model$drawn])) unreadable("the prediction of a leaf is not its most probable class")
   model$predictions <- said
   model
 }
@@ -270,17 +270,17 @@ leaves_of <- function(model, leaves) {
 class_place <- function(x, target) {
   type <- if (target$type == "string") is.character(x) else type_of(x)[1] == target$type || is_digits(x)
   place <- if (type) match(class_word(x), target$values) else NA_integer_
-  if (is.na(place)) unreadable("expected predictions that are classes of the label, found others")
+  if (is.na(place)) unreadable("a prediction is not a class of the label")
   place
 }
 
 predicted_number <- function(leaf, target) {
   found <- list(leaf$then, leaf$mean, leaf$label)
   found <- found[!vapply(found, is.null, NA)]
-  if (!all(vapply(found, is.numeric, NA)) || !is.null(leaf$probabilities)) unreadable("expected numbers as predictions, found others")
+  if (!all(vapply(found, is.numeric, NA)) || !is.null(leaf$probabilities)) unreadable("all predictions must be numbers")
   number <- as.numeric(found[[1]])
-  if (length(found) > 1L && number != as.numeric(found[[2]])) unreadable("expected leaves that predict their mean, found another")
-  if (number < target$low || number > target$high) unreadable("expected predictions within the bounds of %s, found others", target$name)
+  if (length(found) > 1L && number != as.numeric(found[[2]])) unreadable("the prediction of a leaf differs from its mean")
+  if (number < target$low || number > target$high) unreadable("a prediction is outside the bounds of %s", target$name)
   number
 }
 
@@ -291,10 +291,10 @@ leaf_shares <- function(counts, drawn, labels, size) {
   whole <- if (sum(found) > 0) colSums(found) else rep(1, size)
   for (i in seq_along(counts)) {
     if (!is.null(drawn[[i]])) {
-      if (is.na(labels[i]) || abs(sum(drawn[[i]]) - 1) > 1e-9) unreadable("expected probabilities with a label that sum to 1, found others")
+      if (is.na(labels[i]) || abs(sum(drawn[[i]]) - 1) > 1e-9) unreadable("probabilities must have a label and sum to 1")
       found[i, ] <- drawn[[i]]
     } else if (!has[i]) {
-      if (is.na(labels[i])) unreadable("expected counts or a label of each leaf, found none")
+      if (is.na(labels[i])) unreadable("a leaf has neither counts nor a label")
       found[i, labels[i]] <- 1
     } else {
       row <- if (any(found[i, ] != 0)) found[i, ] else whole
@@ -305,7 +305,7 @@ leaf_shares <- function(counts, drawn, labels, size) {
   found
 }
 
-# The mode is averaged with the largest other classes until no class left out is larger.
+# The mode is averaged with the largest other classes until no remaining class is larger.
 with_mode <- function(counts, mode) {
   others <- setdiff(order(-counts), mode)
   means <- cumsum(c(counts[mode], counts[others])) / seq_along(counts)
@@ -318,26 +318,26 @@ with_mode <- function(counts, mode) {
 scorecard_of <- function(model, data) {
   model$base <- as.numeric(unlist(data$base))
   width <- if (model$target$number || length(model$target$values) == 2L) 1L else length(model$target$values)
-  if (length(model$base) != width) unreadable("expected %d points to start with, found another number", width)
+  if (length(model$base) != width) unreadable("the base must have %d points, found %d", width, length(model$base))
   named <- vapply(data$parts, `[[`, "", "attribute")
-  if (anyDuplicated(named) || !all(named %in% names(model$attributes))) unreadable("expected points of attributes of the schema, each once; found others")
+  if (anyDuplicated(named) || !all(named %in% names(model$attributes))) unreadable("points must be for attributes of the schema, each once")
   model$parts <- lapply(data$parts, part_of, model$attributes, width)
   highest <- Reduce(`+`, lapply(model$parts, function(p) apply(abs(p$points), 2L, max)), abs(model$base))
-  if (any(highest > 2e9)) unreadable("expected totals of at most 1,000,000,000, found larger ones")
+  if (any(highest > 2e9)) unreadable("totals must be at most 1,000,000,000")
   model$unit <- data$unit
   span <- if (model$target$number) model$target$high - model$target$low else 1e6
-  if (model$unit > span) unreadable("expected a smaller unit, found one beyond its bounds")
+  if (model$unit > span) unreadable("the unit is larger than %s", format(span))
   model$error <- data$error
   model$scale <- scale_of(model, data$scale)
   model
 }
 
-# How totals of two classes are compared: log-odds of the second are sign * unit * (total - even). It is predicted when a
-# total is beyond the limit, which is `even` rounded so that the comparison of whole totals is the same.
+# Totals of two classes: the log-odds of the second class are sign * unit * (total - even). It is predicted if a total is
+# beyond the limit, which is `even` rounded so that comparisons of whole totals have the same result.
 scale_of <- function(model, data) {
   if (is.null(data)) return(list(sign = 1, even = 0, limit = 0, favourable = 2L))
-  if (model$target$number || length(model$target$values) != 2L) unreadable("expected two classes for points that double the odds, found another label")
-  if (abs(model$unit * data$pdo / log(2) - 1) > 1e-12) unreadable("expected a unit of ln 2 / pdo, found another")
+  if (model$target$number || length(model$target$values) != 2L) unreadable("points that double the odds need two classes")
+  if (abs(model$unit * data$pdo / log(2) - 1) > 1e-12) unreadable("the unit must be ln 2 / pdo")
   favourable <- class_place(data$favourable, model$target)
   even <- data$score - data$pdo * log2(data$odds)
   sign <- if (favourable == 2L) 1 else -1
@@ -350,33 +350,33 @@ part_of <- function(part, attributes, width) {
   bins <- unlist(part$bins)
   known <- length(bins) - a$missing - (a$outside == "bin")
   expected <- c(if (a$missing) "missing", if (a$outside == "bin") "outside")
-  if (known < 1L || !identical(bins[-seq_len(known)], c(character(), expected))) unreadable("expected the bins of %s, found others", a$name)
+  if (known < 1L || !identical(bins[-seq_len(known)], c(character(), expected))) unreadable("the bins of %s do not fit its declaration", a$name)
   points <- lapply(part$points, function(row) as.numeric(unlist(row)))
-  if (length(points) != length(bins) || any(lengths(points) != width)) unreadable("expected points for each bin of %s, found others", a$name)
+  if (length(points) != length(bins) || any(lengths(points) != width)) unreadable("%s must have points for each bin", a$name)
   cuts <- a$cuts
   if (is_number(a)) {
     cuts <- cuts_of_bins(bins[seq_len(known)], a)
-    if (!is.null(a$cuts) && !identical(cuts, a$cuts)) unreadable("expected the bins of %s, found others", a$name)
-  } else if (!identical(bins[seq_len(known)], a$listed)) unreadable("expected the bins of %s, found others", a$name)
+    if (!is.null(a$cuts) && !identical(cuts, a$cuts)) unreadable("the bins of %s do not fit its declaration", a$name)
+  } else if (!identical(bins[seq_len(known)], a$listed)) unreadable("the bins of %s do not fit its declaration", a$name)
   errors <- lapply(part$errors, function(row) as.numeric(unlist(row)))
-  if (length(errors) && !identical(lengths(errors), lengths(points))) unreadable("expected an error for each number of points of %s, found others", a$name)
+  if (length(errors) && !identical(lengths(errors), lengths(points))) unreadable("%s must have an error for each number of points", a$name)
   unsupported <- as.numeric(unlist(part$unsupported)) + 1
-  if (any(diff(unsupported) <= 0) || any(unsupported > length(bins))) unreadable("expected unsupported bins of %s in rising order, found others", a$name)
+  if (any(diff(unsupported) <= 0) || any(unsupported > length(bins))) unreadable("the unsupported bins of %s must be in rising order", a$name)
   rows <- as.numeric(unlist(part$rows))
-  if (length(rows) != length(bins) * !is.null(part$rows_error)) unreadable("expected rows for each bin of %s, found others", a$name)
+  if (length(rows) != length(bins) * !is.null(part$rows_error)) unreadable("%s must have rows for each bin", a$name)
   list(attribute = a$name, bins = bins, cuts = cuts, points = do.call(rbind, points), errors = do.call(rbind, errors), unsupported = unsupported,
        rows = rows, rows_error = part$rows_error)
 }
 
-# The cut points between bins such as (30, 45]: where they are the default grid, the file has them here alone.
+# The cut points between bins such as (30, 45]. Default cut points are in the file only as names of bins.
 cuts_of_bins <- function(bins, a) {
   ends <- regmatches(bins, regexec("^([[(])([^ ,]+), ([^ ,]+)\\]$", bins))
-  if (any(lengths(ends) != 4L)) unreadable("expected intervals as bins of %s, found others", a$name)
+  if (any(lengths(ends) != 4L)) unreadable("the bins of %s must be intervals", a$name)
   number <- if (a$kind == "date") days_of_text else numbers_of_text
   low <- number(vapply(ends, `[`, "", 3L))
   high <- number(vapply(ends, `[`, "", 4L))
   if (anyNA(c(low, high)) || low[1] != a$low || high[length(high)] != a$high || !identical(low[-1], high[-length(high)])) {
-    unreadable("expected the bins of %s, found others", a$name)
+    unreadable("the bins of %s do not fit its declaration", a$name)
   }
   check_cuts(low[-1], a)
   low[-1]

@@ -1,4 +1,4 @@
-# Checks of parsed JSON by the published JSON Schema: of draft 2020-12, the keywords that it has. Nothing is evaluated.
+# Checks of parsed JSON against the published JSON Schema; only the keywords of draft 2020-12 that it uses are supported.
 
 MODEL_SCHEMA <- NULL # read when the package is loaded
 
@@ -9,7 +9,7 @@ MODEL_SCHEMA <- NULL # read when the package is loaded
   assign("MODEL_SCHEMA", prepared(schema), envir = parent.env(environment()))
 }
 
-# Lists of words as vectors, which are compared fast.
+# Lists of words as vectors, which are faster to compare.
 prepared <- function(schema) {
   if (!is.list(schema)) return(schema)
   for (key in intersect(names(schema), c("required", "type", "enum"))) schema[[key]] <- unlist(schema[[key]])
@@ -22,7 +22,7 @@ prepared <- function(schema) {
 
 is_object <- function(x) is.list(x) && !is.null(names(x))
 is_array <- function(x) is.list(x) && is.null(names(x))
-# Whole numbers that a double does not hold are kept as their digits.
+# Whole numbers outside the exact range of doubles are kept as text.
 is_digits <- function(x) is.character(x) && nchar(x) > 15L && grepl("^-?[0-9]+$", x)
 
 type_of <- function(x) {
@@ -35,24 +35,24 @@ type_of <- function(x) {
   else "string"
 }
 
-# The first way in which a value is not as the schema says, NULL if there is none.
+# The first violation of the schema by a value, NULL if there is none.
 fault <- function(x, schema, where = "the file") {
   while (!is.null(schema$`$ref`)) schema <- MODEL_SCHEMA$`$defs`[[sub("^#/[$]defs/", "", schema$`$ref`)]]
   if (!is.null(schema$type) && !any(type_of(x) %in% schema$type)) {
     return(sprintf("expected %s to be of type %s, found %s", where, paste(schema$type, collapse = " or "), type_of(x)[1]))
   }
   if (!is.null(schema$const) && !identical(as.character(x), as.character(schema$const))) {
-    return(sprintf("expected %s to be %s, found another", where, schema$const))
+    return(sprintf("%s must be %s", where, schema$const))
   }
   if (!is.null(schema$enum) && !(is.character(x) == is.character(schema$enum) && as.character(x) %in% as.character(schema$enum))) {
-    return(sprintf("expected %s to be one of %s, found another", where, paste(schema$enum, collapse = ", ")))
+    return(sprintf("%s must be one of %s", where, paste(schema$enum, collapse = ", ")))
   }
   found <- if (is.list(x)) NULL else scalar_fault(x, schema, where)
   if (is.null(found) && is_array(x)) found <- array_fault(x, schema, where)
   if (is.null(found) && is_object(x)) found <- object_fault(x, schema, where)
   if (is.null(found) && !is.null(schema$oneOf)) {
     fits <- vapply(schema$oneOf, function(one) is.null(fault(x, one, where)), NA)
-    if (!any(fits)) found <- sprintf("expected %s to have one of its forms, found another", where)
+    if (!any(fits)) found <- sprintf("%s has none of its allowed forms", where)
   }
   if (is.null(found) && !is.null(schema$`if`)) {
     branch <- if (is.null(fault(x, schema$`if`, where))) schema$then else schema$`else`
@@ -64,12 +64,12 @@ fault <- function(x, schema, where = "the file") {
 scalar_fault <- function(x, schema, where) {
   if (is.character(x) && !is_digits(x)) {
     size <- nchar(x, "chars")
-    if (!is.null(schema$minLength) && size < schema$minLength) return(sprintf("expected %s to be text, found none", where))
+    if (!is.null(schema$minLength) && size < schema$minLength) return(sprintf("%s must not be empty", where))
     if (!is.null(schema$maxLength) && size > schema$maxLength) {
-      return(sprintf("expected %s to have at most %d characters, found more", where, schema$maxLength))
+      return(sprintf("%s must have at most %d characters, found %d", where, schema$maxLength, size))
     }
     if (!is.null(schema$pattern) && !grepl(schema$pattern, x, perl = TRUE)) {
-      return(sprintf("expected other text as %s", where))
+      return(sprintf("the text of %s does not have the required form", where))
     }
   } else if (is.numeric(x) || is_digits(x)) {
     number <- as.numeric(x)
@@ -78,7 +78,7 @@ scalar_fault <- function(x, schema, where) {
     high <- number_of(schema$maximum)
     below <- number_of(schema$exclusiveMaximum)
     if (number < max(low, -Inf) || number > min(high, Inf) || number <= max(above, -Inf) || number >= min(below, Inf)) {
-      return(sprintf("expected a number within bounds as %s, found one beyond", where))
+      return(sprintf("%s must be a number within its bounds, found %s", where, format(number)))
     }
   }
   NULL
@@ -88,13 +88,13 @@ number_of <- function(x) if (is.null(x)) NULL else as.numeric(x)
 
 array_fault <- function(x, schema, where) {
   if (length(x) < max(schema$minItems, 0L) || length(x) > min(schema$maxItems, Inf)) {
-    return(sprintf("expected another number of entries of %s, found %d", where, length(x)))
+    return(sprintf("%s has %d entries, which is not allowed", where, length(x)))
   }
   if (!is.null(schema$items)) {
     inside <- paste("an entry of", where)
     if (identical(names(schema$items), "$ref") && length(x)) inside <- paste("an entry of", sub("^an entry of ", "", where))
-    for (one in x) {
-      found <- fault(one, schema$items, inside)
+    for (entry in x) {
+      found <- fault(entry, schema$items, inside)
       if (!is.null(found)) return(found)
     }
   }
@@ -103,15 +103,15 @@ array_fault <- function(x, schema, where) {
 
 object_fault <- function(x, schema, where) {
   keys <- names(x)
-  if (anyDuplicated(keys)) return(sprintf("expected each key of %s once, found one twice", where))
+  if (anyDuplicated(keys)) return(sprintf("%s has a key more than once", where))
   absent <- setdiff(schema$required, keys)
-  if (length(absent)) return(sprintf("expected the key %s in %s, found none", absent[1], where))
+  if (length(absent)) return(sprintf("%s has no key %s", where, absent[1]))
   if (length(keys) < max(schema$minProperties, 0L) || length(keys) > min(schema$maxProperties, Inf)) {
-    return(sprintf("expected another number of keys of %s, found %d", where, length(keys)))
+    return(sprintf("%s has %d keys, which is not allowed", where, length(keys)))
   }
   declared <- names(schema$properties)
   if (identical(schema$additionalProperties, FALSE) && !all(keys %in% declared)) {
-    return(sprintf("expected no keys of %s but %s, found others", where, paste(declared, collapse = ", ")))
+    return(sprintf("%s has unknown keys; allowed keys: %s", where, paste(declared, collapse = ", ")))
   }
   other <- if (is.list(schema$additionalProperties)) schema$additionalProperties
   for (i in seq_along(keys)) {

@@ -1,11 +1,11 @@
-# What is shown of the released rows of leaves: the rule of hedgerow in Python (models/leaf_release.py, models/leaf_groups.py).
+# Display of the released rows of leaves, by the rules of hedgerow in Python (models/leaf_release.py, models/leaf_groups.py).
 
 MOST_SPLITS <- 30L
 MOST_LINES <- 60L
 WIDEST_SHARE <- 0.5
 
-# The scale of the noise on the numbers that the query `released` stands for, in rows: 0 if they are exact, NA if the
-# card does not state the noise.
+# The scale, in rows, of the noise on the numbers of the query `released`: 0 for exact numbers, NA if the card does not
+# state the noise.
 noise_scale <- function(privacy, released) {
   if (!length(privacy$charges)) return(if (identical(privacy$noise$code, "no_noise")) 0 else NA_real_)
   scales <- lapply(privacy$charges, function(charge) {
@@ -18,7 +18,7 @@ noise_scale <- function(privacy, released) {
   if (length(scales)) max(scales) else NA_real_
 }
 
-# The least w such that a sum of so many discrete Laplace variables is off by at most w with this confidence.
+# The smallest w such that the absolute sum of `number` discrete Laplace variables is at most w with this confidence.
 spread_of <- function(scale, number, confidence) {
   if (!number || scale <= 0) return(0)
   points <- 131072
@@ -31,11 +31,11 @@ spread_of <- function(scale, number, confidence) {
   if (larger == 1) inside else ceiling(inside * larger)
 }
 
-# The released rows of all leaves with their noise; `off` gives the spread of a sum of so many numbers.
+# The released rows of all leaves with their noise; `off` returns the spread of a sum of this number of counts.
 support_of <- function(object) {
   has_sums <- length(unlist(object$sums)) > 0
   released <- if (has_sums) object$sums else object$counts
-  each <- if (has_sums) length(object$target$values) - 1 else 1  # what a row adds to all numbers of its leaf
+  each <- if (has_sums) length(object$target$values) - 1 else 1  # the contribution of a row to all numbers of its leaf
   scale <- noise_scale(object$privacy, if (has_sums) "leaf_sums" else "leaf_counts")
   rows <- vapply(released, function(own) if (is.null(own)) NA_real_ else round(sum(own) / each), 0)
   with_noise(rows, lengths(released), scale)
@@ -63,7 +63,7 @@ are_too_few <- function(support, leaves) {
   sum(rows) <= support$off(sum(support$numbers[leaves]))
 }
 
-# Whether there may be no rows in any of these leaves, nor in all of them, but are in the model.
+# Whether these leaves may be empty, each and together, although the whole model is not.
 may_fold <- function(support, leaves) {
   none <- function(chosen) are_too_few(support, chosen) && all(vapply(chosen, function(i) are_too_few(support, i), NA))
   none(leaves) && !none(seq_along(support$rows))
@@ -76,7 +76,7 @@ counted <- function(number, unit) {
 
 rows_text <- function(support, leaves, unit = "row") {
   rows <- sum(support$rows[leaves])
-  if (is.na(support$scale)) return(paste(counted(rows, unit), "\u00b1 unknown noise"))
+  if (is.na(support$scale)) return(paste(counted(rows, unit), "(noise unknown)"))
   off <- support$off(sum(support$numbers[leaves]))
   if (off == 0) return(counted(max(rows, 0), unit))
   place <- 10^(nchar(format(off, scientific = FALSE)) - 1)
@@ -85,15 +85,15 @@ rows_text <- function(support, leaves, unit = "row") {
   if (most > 0) paste("at most", counted(most, unit)) else if (unit == "") "0" else "probably no rows"
 }
 
-# Whether the probability of the class that a leaf predicts is shown: it was drawn, or follows from counts with known
-# noise of a leaf that has rows.
+# Whether the probability of the predicted class is shown: it was drawn, or the counts have known noise and are not
+# within it.
 has_probability <- function(object, support, i) {
   if (is.na(support$rows[i])) return(object$drawn[i])
   !is.na(support$scale) && !are_too_few(support, i)
 }
 
-# The share of the predicted class by the counts, or the drawn probability if there are no counts, in words; empty if
-# the noise leaves nothing to say of it.
+# The share of the predicted class by the counts, or the drawn probability without counts, as text; empty if the noise
+# hides it.
 share_text <- function(object, support, i) {
   counts <- object$counts[[i]]
   place <- object$predictions[i]
@@ -112,7 +112,7 @@ share_text <- function(object, support, i) {
   if (ends[1] == ends[2]) sprintf("%.0f %%", ends[2]) else sprintf("%.0f to %.0f %%", ends[1], ends[2])
 }
 
-# The note on leaves that share a line: their rows and share in words, and how many leaves are folded.
+# The note on leaves that share a line: their rows and share as text, and the number of folded leaves.
 note_of <- function(object, support, leaves) {
   known <- !anyNA(support$rows[leaves])
   words <- if (known) rows_text(support, leaves) else ""
@@ -120,14 +120,14 @@ note_of <- function(object, support, leaves) {
   if (length(leaves) == 1L) {
     share <- if (object$target$number) "" else share_text(object, support, leaves)
     if (share != "") return(if (known) paste(share, "of", rows_text(support, leaves, "")) else share)
-    return(if (unclear) paste0(words, ": too few to tell") else words)
+    return(if (unclear) paste0(words, ", possibly none") else words)
   }
   parts <- if (object$kind == "tree") "leaves" else "rules"
   head <- paste0(counted(length(leaves), ""), " ", parts, if (may_fold(support, leaves)) "" else " not shown")
-  if (!known) head else paste0(head, ", together ", words, if (unclear) ": too few to tell" else "")
+  if (!known) head else paste0(head, ", together ", words, if (unclear) ", possibly none" else "")
 }
 
-# What leaves predict, in words: of several classes the first ones, of numbers their range.
+# The predictions of leaves as text: the first classes, or the range of numbers.
 said_by <- function(object, leaves) {
   values <- object$predictions[leaves]
   if (object$target$number) {
@@ -154,7 +154,7 @@ spans_of <- function(object) {
   spans
 }
 
-# The nodes of a tree that a page shows: level by level, those of most released rows first, then of most leaves.
+# The displayed nodes of a tree, chosen level by level in descending order of released rows, then of leaves.
 shown_nodes <- function(object, support, most) {
   spans <- spans_of(object)
   shown <- integer()
@@ -174,7 +174,7 @@ shown_nodes <- function(object, support, most) {
   shown
 }
 
-# The leaves of a rule list that share a line: runs of rules that may have no rows, and what is too much for a page.
+# The groups of rules that share a line: runs of rules that may have no rows, and rules that do not fit a page.
 rule_groups <- function(object, support, most) {
   last <- length(object$predictions)
   groups <- list()

@@ -1,4 +1,4 @@
-# Values in the text of files and cells: numbers in every digit, words, and dates of the Gregorian calendar.
+# Values in the text of files and cells: exact numbers, words, and dates of the Gregorian calendar.
 
 NUMBER <- paste0("^[-+]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?|[1-9]([.][0-9]+)?[eE]([-+]?",
                  "([12][0-9][0-9]|30[0-7])|-(30[89]|31[0-9]|32[0-3]))|[3-9]([.][0-9]+)?[eE]-324)$")
@@ -6,8 +6,8 @@ DATE <- paste0("^(([0-9]{3}[1-9]|[0-9]{2}[1-9][0-9]|[0-9][1-9][0-9]{2}|[1-9][0-9
                "|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))|([0-9]{2}(0[48]|[2468][048]|[13579][26])",
                "|([2468][048]|0[48]|[13579][26])00)-02-29)$")
 FRACTION <- "([.][0-9]{1,17})?$"
-# The date systems of spreadsheets, by the format that declares them: the first and the last serial day, the days from
-# 1970-01-01 to serial day 0, and the text of serial days.
+# The date systems of spreadsheets by format: the first and the last serial day, the days from 1970-01-01 to serial day
+# 0, and the text of serial days.
 SERIAL_DAYS <- list(
   excel = list(first = 61, last = 2958465, zero = -25569,
                pattern = paste0("^(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5}|1[0-9]{6}|2[0-8][0-9]{5}|29[0-4][0-9]{4}|295[0-7][0-9]{3}",
@@ -19,7 +19,7 @@ SERIAL_DAYS <- list(
 FIRST_DAY <- -719162
 LAST_DAY <- 2932896
 
-# The doubles nearest to text that spells numbers: R's own reader is off by a digit at times, that of jsonlite is not.
+# The doubles nearest to numbers in text. R's own parser is sometimes off by a digit; jsonlite's is exact.
 numbers_of_text <- function(text) {
   found <- rep(NA_real_, length(text))
   are <- grepl(NUMBER, text, perl = TRUE) & nchar(text) <= 200L
@@ -35,11 +35,11 @@ numbers_of_text <- function(text) {
   found
 }
 
-# A number as Python writes it: the fewest digits that spell it, whole numbers below 1e16 without a point.
+# A number as Python writes it: the fewest digits that identify it, whole numbers below 1e16 without a decimal point.
 text_of_number <- function(x) {
   if (is.infinite(x)) return(if (x > 0) "inf" else "-inf")
   if (x == floor(x) && abs(x) < 1e16) return(sprintf("%.0f", x + 0))
-  for (digits in 14:16) { # of 15 digits those that are zeros at the end are none of the fewest
+  for (digits in 14:16) { # trailing zeros are removed below
     text <- sprintf("%.*e", digits, x)
     if (identical(jsonlite::fromJSON(paste0("[", text, "]")) + 0, x)) break
   }
@@ -59,7 +59,7 @@ word_of <- function(x) {
 words_of <- function(x) vapply(x, word_of, "", USE.NAMES = FALSE)
 plain_words <- function(text) sub("^(-?[0-9]+)[.]0+$", "\\1", text, perl = TRUE)
 
-# The number that a word is written as, NA if it is none or no double is this number.
+# The number that a word spells, NA if it is not a number or not exactly a double.
 stored_number <- function(word) {
   if (word %in% c("inf", "-inf")) return(if (word == "inf") Inf else -Inf)
   number <- if (grepl("^(0|-?[1-9][0-9]*)$", word, perl = TRUE)) as.numeric(word) else numbers_of_text(word)
@@ -112,7 +112,7 @@ format_steps <- function(format) {
   fixed <- c("%m" = "([0-9]{2})", "%d" = "([0-9]{2})", "%H" = "([01][0-9]|2[0-3])")
   are <- startsWith(parts, "%")
   if (!all(parts %in% c(names(free), "-", ".", "/", ",", ":", ";", " ", "T")) || !setequal(parts[parts %in% names(free)[1:3]], names(free)[1:3])
-      || anyDuplicated(parts[are])) unreadable("expected another format of dates")
+      || anyDuplicated(parts[are])) unreadable("a declared format of dates is not supported")
   near <- c(FALSE, are[-length(are)]) | c(are[-1], FALSE)
   pieces <- ifelse(are, free[parts], ifelse(parts == "-", "-", paste0("[", parts, "]")))
   at <- parts %in% names(fixed) & near

@@ -140,7 +140,7 @@ def outcome(kind: str, folder: Path, raw: bytes) -> tuple[str, str]:
         if len(said) > 1000 or printable(said) != said:
             return "broken", f"a message of {len(said)} characters: {said[:2000]!r}"
     except BaseException as error:  # MemoryError, RecursionError and whatever else
-        if not str(error).startswith("expected a model of at most"):  # a text too long to export
+        if not str(error).startswith("the model is too large"):  # a text too long to export
             return "broken", f"{type(error).__name__}: {str(error)[:2000]}"
     taken = time.process_time() - start
     return ("broken", f"{taken:.1f} s") if taken > MOST_SECONDS else ("refused" if said else "read", said)

@@ -92,7 +92,7 @@ def test_a_scorecard_is_refused_with_what_applies_to_it(folder, run):
         code, out, err = run("audit", "card.json", *more)
         assert (code, out) == (2, "")
         assert "expected a model with leaves, got a scorecard" in err
-        assert "Its privacy card bounds what it discloses" in " ".join(err.split())
+        assert "Its privacy card bounds the disclosure" in " ".join(err.split())
 
 
 def test_audit_of_a_model_of_a_number_reads_rows_by_its_schema(folder, run):

@@ -95,7 +95,7 @@ def test_a_scorecard_is_shown_and_exported_on_the_scale_of_credit(folder, run):
     assert "got only --favourable" in run("show", "card.json", "--favourable", "no")[2]
     assert "pdo must be a number above 0" in run("show", "card.json", "--pdo", "0", *scale[2:], "no")[2]
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
-    problem = "expected a scorecard for points that double the odds, got a tree."
+    problem = "only scorecards can be scaled to points that double the odds, got a tree."
     assert problem in run("show", "tree.json", *scale, "no")[2]
 
 
@@ -103,7 +103,7 @@ def test_only_a_scorecard_is_a_form_to_fill_in(folder, run):
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
     code, out, err = run("show", "tree.json", "--paper", "form.png")
     assert (code, out) == (2, "")
-    assert err.endswith("expected a scorecard for a form to fill in by hand, got a tree; use `plot`.\n")
+    assert err.endswith("only scorecards have a form to fill in by hand, got a tree; use `plot`.\n")
     assert not (folder / "form.png").exists()
 
 

@@ -38,17 +38,20 @@ def test_the_points_that_are_compared_are_those_of_the_scorecard():
         return re.search(rf" {re.escape(bin_)} +(-?\d+) +±(\d+) +about (\S+)\n", text).groups()
 
     (old, off, rows), (sixty, also, _) = map(line, ("76 to 100", "51 to 75"))
-    assert f"the one of 80 has {int(old) - int(sixty)} points more than the one of 60; without the noise, each" in PAGE
+    assert f"the patient of 80 has {int(old) - int(sixty)} points more than the patient of 60." in PAGE
     assert off == also
-    assert f"may be {off} higher or lower." in PAGE
+    assert f"each of the two numbers could be {off} higher or lower." in PAGE
     assert f"About {rows} of the 4,000 patients are older than 75." in PAGE
     (old, off, _), (others, also, _) = map(line, ("geriatrics", "cardiology, surgery"))
     assert f"they have {int(others) - int(old)} points less." in PAGE
     assert off == also
     assert f"Each of the two numbers may be off by {off}." in PAGE
     (risk,) = (risk for risk in card.risks() if risk["total"] == 0)
-    assert f"about {100 * risk['probability']:.0f} %: of 100 such patients, it expects about 50 to return." in PAGE
-    assert f"leaves {100 * risk['low']:.0f} to {100 * risk['high']:.0f} %." in PAGE
+    assert (
+        f"about {100 * risk['probability']:.0f} %: of 100 such patients, the scorecard expects about 50 to return."
+        in PAGE
+    )
+    assert f"may be between {100 * risk['low']:.0f} and {100 * risk['high']:.0f} %." in PAGE
     assert "drugs" in card.used_attributes
 
 

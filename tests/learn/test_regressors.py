@@ -206,8 +206,8 @@ CLASSES = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
         ({"class_weight": {0: 2}, "costs": {0: {1: 1}, 1: {0: 1}}}, "costs and class_weight cannot be combined"),
         ({"class_weight": {0: 2}, "objective": "brier"}, "objective must be 'errors' with costs or class_weight"),
         ({"class_weight": {2: 2}}, "expected classes among 0, 1; got 2"),
-        ({"class_weight": {0: -1}}, "class_weight must be finite numbers > 0, got -1"),
-        ({"costs": {0: {1: 1}}}, "expected the cost of every error"),
+        ({"class_weight": {0: -1}}, "must be a finite number > 0, got -1"),
+        ({"costs": {0: {1: 1}}}, "costs must include every error"),
         ({"costs": {0: {1: -1}, 1: {0: 1}}}, "expected costs of at least 0"),
         ({"costs": {0: {1: 10**400}, 1: {0: 1}}}, "costs must be finite numbers"),
         ({"objective": "absolute"}, "objective='absolute' needs ordered classes"),
@@ -337,7 +337,7 @@ def test_quantiles_are_read_from_the_counts_by_level():
     assert model.predict_quantiles(np.zeros((1, 1)), [0.0, 0.25, 0.5, 0.9, 1.0]).tolist() == [
         pytest.approx([0, 8, 12, 20.8, 24])
     ]
-    with pytest.raises(ValueError, match="quantiles must be numbers from 0 to 1"):
+    with pytest.raises(ValueError, match="quantiles must be"):
         model.predict_quantiles(np.zeros((1, 1)), [1.2])
     labels_only = made(hr.PrivateTreeRegressor).fit(X, Y)
     with pytest.raises(TypeError, match="with released counts of every leaf, got one with"):
@@ -364,7 +364,7 @@ def test_a_leaf_whose_sums_are_noise_predicts_what_was_drawn():
     model = hr.PrivateTreeRegressor(0.01, schema=SCHEMA, max_depth=0, random_state=3).fit(X[:8], Y[:8]).tree_
     (leaf,) = model.leaves
     assert leaf.mean == pytest.approx(leaf.label, abs=0.1)
-    assert "at most 1,000 rows: too few to tell" in str(model)
+    assert "at most 1,000 rows, possibly none" in str(model)
 
 
 def test_exact_chances_know_the_noise_of_the_sums():

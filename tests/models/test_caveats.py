@@ -39,9 +39,9 @@ def test_a_model_that_says_the_same_of_every_row_says_so_in_text_and_pages():
     model = tree_of(Leaf(label="no"), Leaf(label="no"))
     (caveat,) = model.caveats
     assert (caveat.kind, caveat.is_of_model) == ("constant", True)
-    assert str(model).endswith("caveat: It predicts no for every row: nothing in a row matters.")
-    assert "Caveat: It predicts no for every row" in model.to_html()
-    assert "Caveat: It predicts no for every row" in model._repr_html_().split("<details")[0]  # not folded
+    assert str(model).endswith("caveat: The model predicts no for every row, whatever the values of the attributes.")
+    assert "Caveat: The model predicts no for every row" in model.to_html()
+    assert "Caveat: The model predicts no for every row" in model._repr_html_().split("<details")[0]  # not folded
     assert not kinds(tree_of(Leaf(label="no"), Leaf(label="yes")))
     number = Schema({"smoker": Boolean()}, Number("y", 0, 8, 4))
     assert kinds(Tree(number, Leaf(label=3.0), CARD)) == ["constant"]
@@ -56,9 +56,9 @@ def test_a_model_that_was_not_charged_for_has_no_caveats():
     ("counts", "found", "said"),
     [
         ((30, 34), [], ""),
-        ((30, 33), ["unclear"], "the noise allows a gain of −0.5 to 4.7 percentage points (95 %)."),
-        ((30, 30), ["no-better"], "the noise allows a gain of −2.7 to 2.7 percentage points (95 %)."),
-        ((30, 26), ["no-better"], "It helps only where errors cost differently."),
+        ((30, 33), ["unclear"], "the gain in accuracy is −0.5 to 4.7 percentage points (95 % interval)."),
+        ((30, 30), ["no-better"], "the gain in accuracy is −2.7 to 2.7 percentage points (95 % interval)."),
+        ((30, 26), ["no-better"], "can be useful only if errors have different costs."),
     ],
 )
 def test_a_model_that_is_not_shown_to_be_better_than_the_commonest_class_says_so(counts, found, said):
@@ -69,9 +69,9 @@ def test_a_model_that_is_not_shown_to_be_better_than_the_commonest_class_says_so
     model = tree_of(Leaf(counts, label="yes"), Leaf((70, 10)))
     assert kinds(model) == found
     if found:
-        is_hidden = "allows" in said  # then the two shares are noise, and are not stated
+        is_hidden = "gain" in said  # the noise hides the difference, so the two shares are not stated
         right, always = 100 * (70 + counts[1]) / (80 + sum(counts)), 100 * (70 + counts[0]) / (80 + sum(counts))
-        words = f"right on {right:.1f} % of the rows; always saying the commonest class, on {always:.1f} %."
+        words = f"{right:.1f} % of the rows correctly; always predicting the most frequent class predicts {always:.1f}"
         assert (words in str(model)) != is_hidden
         assert str(model).endswith(said)
         assert model.caveats[0].is_of_model
@@ -93,8 +93,8 @@ def test_a_model_learned_by_costs_is_judged_by_them(costs, found):
     assert kinds(model) == found
     if found and costs:
         is_hidden = found == ["unclear"]
-        assert ("By the released counts a row costs" in str(model)) != is_hidden
-        assert ("the noise allows a gain of −0.02172 to 0.03937 a row (95 %)." in str(model)) == is_hidden
+        assert ("By the released counts, the model costs" in str(model)) != is_hidden
+        assert ("the saving is −0.02172 to 0.03937 per row (95 % interval)." in str(model)) == is_hidden
 
 
 @pytest.mark.parametrize("draws", [300, pytest.param(5000, marks=pytest.mark.statistics)])
@@ -122,10 +122,10 @@ def test_a_leaf_whose_rows_may_be_none_but_for_the_noise_is_named():
     for rows, found in ((most + 1, []), (most, ["empty"]), (-2, ["empty"])):
         model = tree_of(Leaf((rows - 50, 50)), Leaf((170, 10)))
         assert kinds(model) == found
-        said = ["There may be no rows in leaf 1: noise alone can make such counts."] if found else []
+        said = ["Leaf 1 may contain no rows: the noise alone can produce such counts."] if found else []
         assert [caveat.sentence for caveat in model.caveats] == said
         for text in (str(model), model.to_html()):  # where the note on the leaf says so
-            assert ("too few to tell" in text) == bool(found)
+            assert ("possibly none" in text) == bool(found)
             assert "aveat" not in text
 
 
@@ -138,7 +138,7 @@ def test_all_leaves_that_may_be_empty_are_listed():
     model = RuleList(SCHEMA, (*rules, Rule.of((), leaves[-1])), CARD)
     (caveat,) = [one for one in model.caveats if one.kind == "empty"]
     assert caveat.leaves == tuple(empty)
-    assert caveat.sentence.startswith("There may be no rows in rules 2 to 25, 28, 29, 31: noise")
+    assert caveat.sentence.startswith("Rules 2 to 25, 28, 29, 31 may contain no rows: ")
     assert [one["rule"] for one in model.get_rules() if one["probability"] is None] == empty
 
 
@@ -197,7 +197,7 @@ def test_a_model_too_large_to_be_examined_says_so(monkeypatch):
     assert "unreachable" in kinds(model)
     monkeypatch.setattr(caveats, "_MOST_WORK", 1)
     assert kinds(RuleList(SCHEMA, rules, CARD)) == ["unexamined"]
-    assert "It was not examined whether rows reach all rules" in str(RuleList(SCHEMA, rules, CARD))
+    assert "Whether rows can reach every rule was not checked" in str(RuleList(SCHEMA, rules, CARD))
 
 
 def test_a_branch_that_contradicts_an_earlier_one_is_out_of_reach():
@@ -211,7 +211,7 @@ LABELS = np.arange(800) % 16 == 0  # of both values of a column
 
 
 def test_a_fit_that_found_noise_alone_warns_and_one_that_was_asked_for_a_constant_does_not():
-    with pytest.warns(UselessModelWarning, match="for every row: nothing in a row matters") as told:
+    with pytest.warns(UselessModelWarning, match="for every row, whatever") as told:
         hr.PrivateTreeClassifier(50.0, max_depth=1).fit(X, LABELS)
     assert told[0].filename == __file__
     for clf in (hr.PrivateTreeClassifier(50.0, max_depth=0), hr.PrivateRuleListClassifier(50.0, max_rules=1)):
@@ -221,7 +221,7 @@ def test_a_fit_that_found_noise_alone_warns_and_one_that_was_asked_for_a_constan
 def test_a_model_with_a_choice_keeps_its_caveats_whatever_size_was_asked_for():
     model = Tree(SCHEMA, Split(SMOKER, Leaf((90, 10)), Leaf((80, 20))), CARD)
     assert [one.sentence for one in model_caveats(model, hr.PrivateTreeClassifier(1, max_depth=model.depth))] == [
-        "It predicts no for every row: nothing in a row matters."
+        "The model predicts no for every row, whatever the values of the attributes."
     ]
 
 
@@ -239,7 +239,7 @@ def test_a_model_that_was_paid_for_stays_where_warnings_are_errors():
 def test_drawn_probabilities_without_counts_say_so_once():
     leaves = [Leaf(label=one, probabilities=shares) for one, shares in (("no", (0.9, 0.1)), ("yes", (0.05, 0.95)))]
     rules = (Rule((SMOKER,), label="yes", probabilities=(0.05, 0.95)), Rule((), label="no", probabilities=(0.9, 0.1)))
-    said = "(probabilities were drawn with the model, for a leaf of hardly any row too: no counts were released)"
+    said = "(probabilities were drawn with the model; no counts were released, so small leaves cannot be recognised)"
     for model in (Tree(SCHEMA, Split(SMOKER, *leaves), CARD), RuleList(SCHEMA, rules, CARD)):
         assert str(model).splitlines()[-1] == said
         assert said[1:-1] in model.to_page()
@@ -252,5 +252,5 @@ def test_probabilities_of_labels_alone_come_with_a_warning():
     rows = np.arange(80).reshape(40, 2) % 4 // 2
     model = hr.PrivateTreeClassifier(50.0, max_depth=1, release_counts=False).fit(rows, rows[:, 0])
     for ask in (model.predict_proba, model.tree_.predict_proba):
-        with pytest.warns(LabelsOnlyWarning, match="got one with labels alone, whose probabilities are 0 or 1"):
+        with pytest.warns(LabelsOnlyWarning, match="labels only, so all probabilities are 0 or 1"):
             ask(pd.DataFrame(rows, columns=["x0", "x1"]))

@@ -66,7 +66,7 @@ def test_pieces_are_made_once_and_are_not_repeated_into_a_text_too_long_to_hold(
     made: list[str] = []
     pieces = Pieces[str](lambda part: made.append(part) or part * 2**20, "SQL")
     assert [len(pieces("a")) for _ in range(8)] == [2**20] * 8
-    with pytest.raises(ValueError, match=r"^expected a model of at most 8,388,608 characters of SQL, got a larger one"):
+    with pytest.raises(ValueError, match="more than 8,388,608 characters as SQL"):
         pieces("b")
     assert made == ["a", "b"]
 
@@ -74,7 +74,7 @@ def test_pieces_are_made_once_and_are_not_repeated_into_a_text_too_long_to_hold(
 def test_literals_must_fit_the_schema() -> None:
     schema = Schema({"x": Integer(0, 90, cuts=(30,))}, Label("y", (0, 1)))
     check_literals([YOUNG], schema, "a split")
-    with pytest.raises(SchemaError, match=r"^attribute 'z': is used by a split but not declared\.$"):
+    with pytest.raises(SchemaError, match=r"^attribute 'z': is used by a split but not declared in the schema\.$"):
         check_literals([YOUNG, Literal("z", "true")], schema, "a split")
     with pytest.raises(SchemaError, match=r"expected a literal on the cut points \[30\]"):
         check_literals([Literal("x", "<=", (31,))], schema, "a split")

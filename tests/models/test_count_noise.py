@@ -137,11 +137,10 @@ def test_a_rule_list_shows_ranges_and_its_file_the_numbers():
     model = RuleList(SCHEMA, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5"))
     assert str(model).splitlines() == [
         "if smoker then yes    # 65 to 71 % of about 720",
-        "else yes              # at most 30 rows: too few to tell",
-        "(shares of the predicted class; ranges allow for the noise on the counts, 95 %; "
-        "the file has the released numbers)",
+        "else yes              # at most 30 rows, possibly none",
+        "(%: share of the predicted class, as a 95 % interval given the noise; the file has the released counts)",
         "",
-        "caveat: It predicts yes for every row: nothing in a row matters.",
+        "caveat: The model predicts yes for every row, whatever the values of the attributes.",
     ]
     assert [rule["counts"] for rule in model.to_dict()["rules"]] == [[229, 496], [-2, 5]]
     assert [rule["counts"]["no"] for rule in model.get_rules()] == [229, -2]
@@ -153,7 +152,7 @@ def test_a_tree_shows_ranges():
     model = Tree(SCHEMA, Split(SMOKER, Leaf((229, 496)), Leaf((0, 8417376124))), card("1/5"))
     assert "if smoker: yes    # 65 to 71 % of about 720" in str(model)
     vague = Tree(SCHEMA, model.root, card("1/10000000000"))
-    assert str(vague).count("rows: too few to tell") == 2
+    assert str(vague).count("rows, possibly none") == 2
     assert "8417376124" not in str(vague)
 
 
@@ -162,8 +161,8 @@ def test_html_and_notebooks_show_ranges(html):
     rules = (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5)))
     cells = html(RuleList(SCHEMA, rules, card("1/5", Fact("leaf_counts", of="rules", number=2))))
     assert "<td>65 to 71 %</td><td>about 230</td><td>about 500</td>" in cells
-    assert '<td colspan="3">at most 30 rows: too few to tell</td>' in cells
-    assert "ranges allow for the noise on the counts, 95 %" in cells
+    assert '<td colspan="3">at most 30 rows, possibly none</td>' in cells
+    assert "as a 95 % interval given the noise" in cells
     assert "<td>-2</td>" not in cells
     exact = html(RuleList(SCHEMA, rules, PrivacyCard.none("exact", software="hedgerow")))
     assert "<td>68.4 %</td><td>229</td><td>496</td>" in exact
@@ -183,7 +182,7 @@ def test_the_cards_of_our_learners_name_the_noise(estimator, search):
     model = estimator(1, search=search, random_state=0, **given).fit(X, [0, 1] * 50)
     released = model.tree_ if estimator is PrivateTreeClassifier else model.rule_list_
     assert CountNoise.of(released.privacy) == CountNoise(5.0)
-    assert "ranges allow for" in str(released)
+    assert "interval given the noise" in str(released)
 
 
 REWORDED = "geometric, sensitivity 1, scale 5"
@@ -212,11 +211,11 @@ def test_counts_of_unknown_noise_are_never_shown_as_exact(model):
     model = unknown(model)
     assert CountNoise.of(model.privacy) is None
     text, html = str(model), model.to_html()
-    assert "725 rows ± unknown noise" in text
-    assert "3 rows ± unknown noise" in text
-    assert "<td>229 ± unknown noise</td><td>496 ± unknown noise</td>" in html
+    assert "725 rows (noise unknown)" in text
+    assert "3 rows (noise unknown)" in text
+    assert "<td>229 (noise unknown)</td><td>496 (noise unknown)</td>" in html
     for shown in (text, html):
-        assert "does not state the noise on the counts: none is known to be exact" in shown
+        assert "does not state the noise on the counts, so they may not be exact" in shown
         assert "68.4" not in shown
         assert "allow for the noise" not in shown
     assert not {"no-better", "empty"} & {caveat.kind for caveat in model.caveats}
@@ -225,9 +224,9 @@ def test_counts_of_unknown_noise_are_never_shown_as_exact(model):
 def test_bars_and_rows_of_a_number_do_not_hide_unknown_noise():
     rules = (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5)))
     axes = unknown(RuleList(SCHEMA, rules, card("1/5"))).plot()
-    assert axes.get_xlabel() == "released rows, with noise that the card does not state"
+    assert axes.get_xlabel() == "released rows (the noise is not stated on the privacy card)"
     number = unknown(RuleList(Schema(SCHEMA.attributes, Number("days", 0, 32, 2)), rules, card("1/5")))
-    assert str(number).splitlines()[0].endswith("# 725 rows ± unknown noise")
+    assert str(number).splitlines()[0].endswith("# 725 rows (noise unknown)")
 
 
 def test_noise_of_which_one_charge_is_unreadable_is_unknown():
@@ -246,7 +245,7 @@ def test_noise_is_unknown_in_a_model_that_comes_back_from_pmml_and_audits_assume
     tree = Tree(SCHEMA, Split(SMOKER, Leaf((229, 496)), Leaf((20, 5))), card("1/5"))
     (tmp_path / "tree.pmml").write_text(tree.to_pmml(), "utf-8")
     found = read_model(tmp_path / "tree.pmml", SCHEMA)
-    assert "725 rows ± unknown noise" in str(found)
+    assert "725 rows (noise unknown)" in str(found)
     assert "68.4" not in str(found)
     assert CountNoise.of(found.privacy) is None
     assert paths_of(found, SCHEMA)[0].view == "exact"
@@ -256,13 +255,13 @@ def test_noise_is_unknown_in_a_model_that_comes_back_from_pmml_and_audits_assume
 def test_of_a_number_rows_alone_are_said_to_be_of_few_digits():
     schema = Schema(SCHEMA.attributes, Number("days", 0, 32, 2))
     model = RuleList(schema, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5"))
-    assert str(model).splitlines()[2] == "(rows are rounded as the noise asks, 95 %; the file has the released numbers)"
-    assert "ranges" not in f"{model}{model._repr_html_()}"
+    assert str(model).splitlines()[2].startswith("(numbers of rows are rounded to the precision that the noise allows")
+    assert "share of the predicted" not in f"{model}{model._repr_html_()}"
 
 
 def test_bars_say_how_far_they_are_off():
     axes = RuleList(SCHEMA, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5")).plot()
-    assert axes.get_xlabel() == "released rows, of each class off by at most 15 (95 % by the noise)"
+    assert axes.get_xlabel() == "released rows per class (± 15 due to the noise, 95 %)"
 
 
 def test_noise_of_numbers_of_another_kind_says_nothing():
@@ -272,5 +271,5 @@ def test_noise_of_numbers_of_another_kind_says_nothing():
     assert CountNoise.of(counts, "sums") is CountNoise.of(sums, "counts") is None
     schema = Schema(SCHEMA.attributes, Number("days", 0, 32, 2))
     root = Split(SMOKER, Leaf(sums=(229, 496), mean=20.0), Leaf(sums=(3, 5), mean=4.0))
-    assert "725 rows ± unknown noise" in str(Tree(schema, root, counts))
+    assert "725 rows (noise unknown)" in str(Tree(schema, root, counts))
     assert "about 720 rows" in str(Tree(schema, root, sums))

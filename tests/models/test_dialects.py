@@ -128,7 +128,7 @@ def test_postgres_reads_a_backslash_as_one_whatever_its_setting_and_other_text_a
 
 
 def test_an_unknown_dialect_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="duckdb, postgres, snowflake, spark; got 'mysql'"):
+    with pytest.raises(ValueError, match="duckdb, postgres, snowflake, spark, got 'mysql'"):
         hostile_model().to_sql("mysql")
 
 

@@ -14,7 +14,7 @@ LABEL = Label("y", CLASSES)
 
 
 def test_a_leaf_says_something() -> None:
-    with pytest.raises(ValueError, match=r"^expected counts, a label, or both; got neither\.$"):
+    with pytest.raises(ValueError, match="must have counts, a label, or a mean"):
         Leaf()
 
 
@@ -37,14 +37,14 @@ def test_rows_are_the_sum_of_the_counts_but_never_negative() -> None:
 
 @pytest.mark.parametrize("label", [math.nan, math.inf, ["a"], b"a"])
 def test_a_label_is_text_a_finite_number_or_a_boolean(label: Any) -> None:
-    with pytest.raises(ValueError, match=r"^expected text, a finite number or a boolean as a label, got "):
+    with pytest.raises(ValueError, match=r"^label must be text, a finite number or a boolean, got "):
         Leaf((1, 2, 3), label=label)
 
 
 @pytest.mark.parametrize("count", [2**63, -(2**63), 10**399])
 def test_counts_are_below_2_to_the_63_in_size(count: int) -> None:
     assert Leaf((2**63 - 1, 1 - 2**63)).rows == 0
-    with pytest.raises(ValueError, match=r"^expected counts below 2\^63 in size, got a larger one\.$"):
+    with pytest.raises(ValueError, match=r"^counts must be below 2\^63"):
         Leaf((0, count))
 
 
@@ -79,11 +79,11 @@ LIKELY = Leaf(label="b", probabilities=(0.25, 0.5, 0.25))
     "values", [(), (0.5, 0.6, -0.1), (1.5,), (math.nan, 0.5), (1, 0, 0), ("1.0",), "1.0", 1.0, {0.5: 1}]
 )
 def test_probabilities_are_floats_between_0_and_1(values: Any) -> None:
-    with pytest.raises(ValueError, match=r"^expected floats between 0 and 1 as probabilities, got something else\.$"):
+    with pytest.raises(ValueError, match=r"^probabilities must be a tuple of floats from 0 to 1"):
         Leaf(label="a", probabilities=values)
 
 
 def test_probabilities_sum_to_1_within_rounding() -> None:
     assert Leaf(label="a", probabilities=[0.1] * 10).probabilities == (0.1,) * 10  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"^expected probabilities that sum to 1, got 0\.9\.$"):
+    with pytest.raises(ValueError, match=r"sum to 1, got 0\.9\.$"):
         Leaf(label="a", probabilities=(0.5, 0.4))

@@ -117,11 +117,11 @@ def test_no_number_is_shown_as_exact_if_the_noise_is_unknown(seed, size, make) -
     model = make(seed, size, "unknown")
     for text in (str(model), model.to_text(), model.to_html()):
         assert "%" not in text.replace("95 %", "")
-        assert "too few to tell" not in text
+        assert "possibly none" not in text
         assert " of about " not in text
     for line in lines_of(str(model)):
         note = line.partition("  # ")[2]
-        assert not note or note.endswith("± unknown noise")
+        assert not note or note.endswith("(noise unknown)")
 
 
 @pytest.mark.parametrize("make", [tree, rule_list])

@@ -57,14 +57,14 @@ def test_the_head_says_what_hubs_and_readers_of_privacy_look_for():
 def test_what_is_promised_is_rounded_up():
     for epsilon in ("1/1000", "1/3", "1", "9", "1000"):
         text = tree(Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes"))), card(epsilon)).to_model_card()
-        (most,) = re.findall(r"at most ([\d.]+) % by", text)
+        (most,) = re.findall(r"at most ([\d.]+) % and", text)
         exactly = 100 / (1 + exp(-float(Fraction(epsilon)) if Fraction(epsilon) < 700 else -700))
         assert exactly <= float(most) <= min(exactly + 0.1001, 100)
 
 
 def test_without_a_guarantee_none_is_stated():
     text = tree(Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes"))), PrivacyCard.none("by hand")).to_model_card()
-    assert "**No guarantee of privacy**: `none (by hand)`." in text
+    assert "**No privacy guarantee**: `none (by hand)`." in text
     assert head(text)["tags"] == ["tree", "interpretable"]
     assert "epsilon" not in head(text)["privacy"]
     assert "released values only" not in text

@@ -115,11 +115,11 @@ def test_the_text_says_what_a_point_is_worth() -> None:
         "",
         "days = 2 + 1.5 * total, at least 2 and at most 32.",
         "",
-        "total  days  95 % by noise",
-        "    0     2       2 to 3.5",
-        "    2     5     3.5 to 6.5",
+        "total  days  95 % (noise only)",
+        "    0     2           2 to 3.5",
+        "    2     5         3.5 to 6.5",
     ]
-    assert lines[-5:-3] == ["   20    32     30.5 to 32", "   21    32     30.5 to 32"]
+    assert lines[-5:-3] == ["   20    32         30.5 to 32", "   21    32         30.5 to 32"]
 
 
 def test_a_row_is_explained_by_its_points() -> None:
@@ -158,7 +158,7 @@ def test_a_number_has_no_probabilities_and_no_decisions() -> None:
         ({"unit": 2e-5}, "unit must be at least a 1,000,000th of the number's range"),
         ({"unit": True}, "unit must be a number"),
         ({"error": -1}, "error must be a number of at least 0"),
-        ({"base": (1, 2)}, "expected 1 number as base, for a number, got 2"),
+        ({"base": (1, 2)}, "base must have 1 number for a number, got 2"),
     ],
 )
 def test_what_is_no_scorecard_of_a_number_is_refused(change: dict, message: str) -> None:

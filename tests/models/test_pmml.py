@@ -264,9 +264,9 @@ def test_what_pmml_cannot_say_is_refused() -> None:
     years = Integer(0, 120, cuts=(50,), derived=YearsSince("born", "2020-01-01"))
     derived = Schema({"age": years}, Label("ill", ("no", "yes")))
     split = Split(Literal("age", "<=", (50,)), Leaf((1, 2)), Leaf((2, 1)))
-    with pytest.raises(ArgumentError, match="got the derived column 'age'; compute it beforehand"):
+    with pytest.raises(ArgumentError, match="the derived column 'age'; compute it beforehand"):
         Tree(derived, split, NONE).to_pmml()
-    for name, problem in (("predicted ill", "rename it"), ("a\x01b", "without control characters")):
+    for name, problem in (("predicted ill", "rename the column"), ("a\x01b", "control characters")):
         schema = Schema({name: Boolean()}, Label("ill", ("no", "yes")))
         model = Tree(schema, Split(Literal(name, "true"), Leaf((1, 2)), Leaf((2, 1))), NONE)
         with pytest.raises(ArgumentError, match=problem):
@@ -285,7 +285,7 @@ def test_reasons_by_hand() -> None:
     assert card.reasons(rows, favourable="no").tolist() == [[None] * 4, ["y", "x", None, None]]
     with pytest.raises(ArgumentError, match="favourable must be one of"):
         card.reasons(rows, favourable="maybe")
-    with pytest.raises(ArgumentError, match="expected a scorecard for reasons"):
+    with pytest.raises(ArgumentError, match="only scorecards have reason codes"):
         MODELS["tree"].reasons(rows)
 
 

@@ -67,7 +67,7 @@ def test_records_have_the_ends_of_intervals() -> None:
     assert records[["low", "high"]].iloc[3].isna().all()
     assert list(TWO.get_points()[0]) == ["attribute", "bin", "points"]
     titles = NOISY.listings()[0].columns
-    assert titles == ("attribute", "bin", "points", "95 % by noise", "rows")
+    assert titles == ("attribute", "bin", "points", "95 % (noise only)", "rows")
     assert NOISY.listings()[0].rows[0] == ("age", "17 to 30", -12, "±4", "about 210")
 
 

@@ -153,7 +153,7 @@ def test_every_dialect_can_parse_the_expression(dialect: str, model: Scorecard) 
 
 
 def test_the_total_is_for_two_classes() -> None:
-    with pytest.raises(ValueError, match=r"^output='total' is for two classes, got 3; leave it out\.$"):
+    with pytest.raises(ValueError, match=r"^output='total' needs two classes or a number, not 3 classes"):
         THREE.to_sql(output="total")
     with pytest.raises(ValueError, match=r"^output must be one of prediction, total, got 'risk'\.$"):
         TWO.to_sql(output="risk")  # type: ignore[arg-type]
@@ -164,7 +164,7 @@ def test_a_card_whose_sql_would_fill_the_memory_is_refused() -> None:
     schema = Schema({name: Boolean() for name in names}, Label("y", tuple(range(100))))
     parts = tuple(AttributePoints(name, ((1,) * 100, (2,) * 100)) for name in names)
     model = Scorecard(schema, (0,) * 100, parts, 1, None, NONE)
-    with pytest.raises(ValueError, match=r"^expected a model of at most 8,388,608 characters of SQL, got a larger one"):
+    with pytest.raises(ValueError, match="more than 8,388,608 characters as SQL"):
         model.to_sql()
 
 
@@ -224,7 +224,7 @@ def test_a_value_without_a_bin_is_a_value_error_that_does_not_quote_it() -> None
     found = functions_of(TWO.to_python())
     row = {"age": 20, "ward": "surgery", "smoker": None, "dose": 1}
     assert (found["total"](row), found["predict"](row)) == (-19, "no")
-    with pytest.raises(ValueError, match=r"^expected a value of the declared domain for smoker$"):
+    with pytest.raises(ValueError, match=r"^the value of smoker is outside the declared domain$"):
         found["total"](row | {"smoker": "s3cret"})
 
 

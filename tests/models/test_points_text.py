@@ -22,20 +22,20 @@ smoker     false           -2
            missing          0
 base                       -7
 
-total  P(ill = yes)  95 % by noise
-  -21          11 %  7.0 % to 17 %
-  -20          12 %  7.7 % to 18 %
-  -15          18 %   12 % to 27 %
-  -10          27 %   18 % to 38 %
-   -5          38 %   27 % to 50 %
-    0          50 %   38 % to 62 %
-    5          62 %   50 % to 73 %
-   10          73 %   62 % to 82 %
-   15          82 %   73 % to 88 %
-   17          85 %   77 % to 90 %
+total  P(ill = yes)  95 % (noise only)
+  -21          11 %      7.0 % to 17 %
+  -20          12 %      7.7 % to 18 %
+  -15          18 %       12 % to 27 %
+  -10          27 %       18 % to 38 %
+   -5          38 %       27 % to 50 %
+    0          50 %       38 % to 62 %
+    5          62 %       50 % to 73 %
+   10          73 %       62 % to 82 %
+   15          82 %       73 % to 88 %
+   17          85 %       77 % to 90 %
 
-95 % by noise: where a fit of the same rows without noise is expected.
-These intervals count neither sampling nor how related attributes share points."""
+95 % (noise only): interval expected to contain the result of the same fit without noise.
+It includes neither sampling error nor the division of points among correlated attributes."""
 
 
 def test_the_text_is_a_table_of_points_and_of_risks() -> None:
@@ -45,24 +45,24 @@ def test_the_text_is_a_table_of_points_and_of_risks() -> None:
 def test_the_noise_on_points_is_in_the_table_and_explained() -> None:
     lines = str(NOISY).splitlines()
     assert lines[:12] == [
-        "attribute  bin         points  95 % by noise         rows",
-        "age        17 to 30       -12             ±4    about 210",
-        "           31 to 60        -3             ±1    about 970",
-        "           61 to 90        11             ±2    about 430",
-        "           missing          0   too few rows   at most 20",
-        "ward       surgery          0             ±0  about 1,000",
-        "           day clinic       6             ±3    about 510",
-        "           outside          1             ±2     about 90",
-        "smoker     false           -2             ±1          900",
-        "           true             7             ±1          611",
-        "           missing          0             ±6           94",
+        "attribute  bin         points  95 % (noise only)         rows",
+        "age        17 to 30       -12                 ±4    about 210",
+        "           31 to 60        -3                 ±1    about 970",
+        "           61 to 90        11                 ±2    about 430",
+        "           missing          0       too few rows   at most 20",
+        "ward       surgery          0                 ±0  about 1,000",
+        "           day clinic       6                 ±3    about 510",
+        "           outside          1                 ±2     about 90",
+        "smoker     false           -2                 ±1          900",
+        "           true             7                 ±1          611",
+        "           missing          0                 ±6           94",
         "base                       -7",
     ]
     assert lines[-4:] == [
-        "95 % by noise: where a fit of the same rows without noise is expected.",
-        "These intervals count neither sampling nor how related attributes share points.",
-        "rows: the released number of rows, rounded to the digits that its noise leaves (95 %).",
-        "too few rows, or *: the released rows are within noise of none; the points are of other bins, or 0.",
+        "95 % (noise only): interval expected to contain the result of the same fit without noise.",
+        "It includes neither sampling error nor the division of points among correlated attributes.",
+        "rows: released number of rows, rounded to the precision that the noise allows (95 %).",
+        "too few rows or *: the noise alone can produce such rows; the points are those of other bins, or 0.",
     ]
 
 
@@ -93,8 +93,8 @@ def test_three_classes_have_three_columns_and_a_sentence() -> None:
         "           missing      0               0     1",
         "base                    1               0     1",
         "",
-        "The class with the largest total is predicted. P(class) is proportional to exp(0.5 * its total): "
-        "1.39 points double its odds.",
+        "The class with the largest total is predicted. P(class) is proportional to exp(0.5 * total of the class): "
+        "1.39 more points double its odds.",
     ]
 
 

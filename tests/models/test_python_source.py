@@ -120,7 +120,7 @@ def test_the_source_reads_like_the_rules() -> None:
         "import re\n"
         "\n\n"
         "def _own(value):\n"
-        '    """Return a value of NumPy as Python has it, of its times the date; None for None, NaN, NaT and NA."""\n'
+        '    """Return a NumPy value as a Python value, a timestamp as its date; None for None, NaN, NaT and NA."""\n'
         '    if value is None or repr(value) == "<NA>" or value != value:\n'
         "        return None\n"
         '    if getattr(getattr(value, "dtype", None), "kind", "") == "M":\n'
@@ -128,7 +128,7 @@ def test_the_source_reads_like_the_rules() -> None:
         '    return value.item() if hasattr(value, "item") else value\n'
         "\n\n"
         "def _cell(value, *missing):\n"
-        '    """Return text, a boolean or a number; None where it is missing: None, NaN, blank, one of `missing`."""\n'
+        '    """Return text, a boolean or a number; None for None, NaN, blank text and the values in `missing`."""\n'
         "    value = _own(value)\n"
         "    if value is None:\n"
         "        return None\n"
@@ -142,7 +142,7 @@ def test_the_source_reads_like_the_rules() -> None:
         '    return None if value == "" or value in missing else value\n'
         "\n\n"
         "def _number(value, *missing):\n"
-        '    """Return the float that is nearest to a number, or to that which text spells."""\n'
+        '    """Return the float nearest to a number, or to the number in text."""\n'
         "    value = _cell(value, *missing)\n"
         '    spelled = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"\n'
         "    if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch(spelled, value)):\n"
@@ -150,7 +150,7 @@ def test_the_source_reads_like_the_rules() -> None:
         "    return None if value is None else float(value)\n"
         "\n\n"
         "def predict(row):\n"
-        "    # row maps column names to numbers, booleans, dates and text; None or NaN where a value is missing\n"
+        "    # row: a mapping from column names to numbers, booleans, dates or text; None or NaN for missing values\n"
         "    # guarantee: none (example)\n"
         "    row = {\n"
         "        'age': _number(row['age'], '?', '-9', -9),\n"

@@ -428,7 +428,7 @@ def test_csv_rows_read_as_factors(library: Path, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("noise", "shown"), [(NO_NOISE, "91.3 % of 379"), (UNKNOWN_NOISE, "379 rows ± unknown noise")])
+@pytest.mark.parametrize(("noise", "shown"), [(NO_NOISE, "91.3 % of 379"), (UNKNOWN_NOISE, "379 rows (noise unknown)")])
 def test_counts_are_printed_as_exact_only_if_no_noise_is_stated(
     noise: Fact, shown: str, library: Path, tmp_path: Path
 ) -> None:

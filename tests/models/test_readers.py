@@ -90,20 +90,20 @@ def test_rules_as_text_predict_what_they_say(tmp_path, schema):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("if age <= 40 then yes", "expected a last line with `else`"),
-        ("", "expected a last line"),
+        ("if age <= 40 then yes", "the last line must be `else`"),
+        ("", "the last line must be"),
         ("if age <= 40 and then yes\nelse no", "line 1: expected a line such as"),
-        ("select case when age <= 40 then 'a' end from t", "expected SQL as Model.to_sql writes it.* got a SELECT"),
-        ("else no\nelse yes", "line 2: expected `else` on the last line"),
-        ("if age <= 1e999 then yes\nelse no", "line 1: expected a number below 1e150"),
-        ("if age <= " + "9" * 500 + " then yes\nelse no", "line 1: expected a number below 1e150"),
+        ("select case when age <= 40 then 'a' end from t", "expected SQL that Model.to_sql wrote.* got a SELECT"),
+        ("else no\nelse yes", "line 2: no line may follow"),
+        ("if age <= 1e999 then yes\nelse no", "line 1: .* a number below 1e150"),
+        ("if age <= " + "9" * 500 + " then yes\nelse no", "line 1: .* a number below 1e150"),
         ("if age <= 40 then yes (yes 1, yes 2)\nelse no", "line 1: expected each class once"),
         ("if age <= 40 then yes (yes -1)\nelse no", "line 1"),
-        ("if " + "a and " * 9000 + "b then yes\nelse no", "line 1: expected at most 20,000 characters"),
+        ("if " + "a and " * 9000 + "b then yes\nelse no", "line 1: a line may have at most 20,000 characters"),
         ("if a\nelse no", "line 1"),
         ('if "a <= 3 then yes\nelse no', "line 1"),
         ("if age <= 40 then yes yes\nelse no", "line 1"),
-        ("\n".join(["if age <= 40 then yes"] * 30_000) + "\nelse no", "line 20002: expected at most 20,000 rules"),
+        ("\n".join(["if age <= 40 then yes"] * 30_000) + "\nelse no", "line 20002: at most 20,000 rules"),
         ("if age <= 40 then yes\n" * 1_000_000, "expected a file of at most|larger one"),
     ],
 )
@@ -117,18 +117,18 @@ def test_text_that_is_no_rules_is_refused_with_its_line(tmp_path, text, message)
 
 def test_many_cut_points_are_refused_in_time(tmp_path):
     text = "\n".join(f"if age <= {i}.5 then {'yes' if i % 2 else 'no'}" for i in range(19_000)) + "\nelse no"
-    with pytest.raises(ModelFormatError, match="questions times bins"):
+    with pytest.raises(ModelFormatError, match="tests times bins"):
         read(tmp_path, text)
 
 
 def test_a_schema_that_does_not_fit_is_named(tmp_path):
-    with pytest.raises(ModelFormatError, match="line 1: expected an attribute of the schema, got 'x'"):
+    with pytest.raises(ModelFormatError, match="line 1: the attribute 'x' is not in the schema"):
         read(tmp_path, "if x <= 3 then yes\nelse no", SCHEMA)
-    with pytest.raises(ModelFormatError, match="line 1: expected numbers inside the domain of 'age'"):
+    with pytest.raises(ModelFormatError, match="line 1: the model compares 'age' with"):
         read(tmp_path, "if age <= 300 then yes\nelse no", SCHEMA)
-    with pytest.raises(ModelFormatError, match="line 1: expected 'q' among the values of 'ward'"):
+    with pytest.raises(ModelFormatError, match="line 1: the model tests 'ward' for 'q'"):
         read(tmp_path, "if ward = q then yes\nelse no", SCHEMA)
-    with pytest.raises(ModelFormatError, match="line 2: expected a class of the schema, got 'maybe'"):
+    with pytest.raises(ModelFormatError, match="line 2: 'maybe' is not a class of the schema"):
         read(tmp_path, "if age <= 30 then yes\nelse maybe", SCHEMA)
 
 
@@ -252,7 +252,7 @@ def test_missing_values_go_where_the_strategy_says(tmp_path, missing):
 def test_a_value_that_means_missing_is_not_predicted_where_missing_values_are_not(tmp_path):
     """It was taken for one of the values that are not listed, and predicted."""
     text = GOLF.format(missing="nullPrediction", last="returnLastPrediction")
-    with pytest.raises(ModelFormatError, match="line 1: expected no Value that means missing"):
+    with pytest.raises(ModelFormatError, match=r"line 1: .* must not have a Value for missing"):
         read(tmp_path, pmml(text, GOLF_MISSING))
     listed = GOLF_MISSING.replace(
         "<Value", "".join(f'<Value value="{x}"/>' for x in ("sunny", "half", "rain")) + "<Value"
@@ -268,7 +268,7 @@ def test_a_number_that_means_missing_goes_where_missing_values_go(tmp_path):
     text = GOLF.format(missing="defaultChild", last="returnLastPrediction")
     model = read(tmp_path, pmml(text, GOLF_FIELDS.replace(old, new)))
     assert model.predict(pd.DataFrame({"temp": [-9, 5, -8], "sky": "sunny"})).tolist() == ["yes", "no", "no"]
-    with pytest.raises(ModelFormatError, match="line 1: expected no Value that means missing"):
+    with pytest.raises(ModelFormatError, match=r"line 1: .* must not have a Value for missing"):
         read(tmp_path, pmml(text.replace('defaultChild" no', 'nullPrediction" no'), GOLF_FIELDS.replace(old, new)))
 
 
@@ -293,9 +293,9 @@ def test_rows_without_a_prediction_are_refused(tmp_path):
         ("<TreeModel", "<Targets/><TreeModel", "expected PMML with one model"),
         ('<Node id="2"', "<EmbeddedModel/><Node id='2'", "EmbeddedModel"),
         ('field="sky" operator="equal"', 'field="moon" operator="equal"', "expected an attribute|moon"),
-        ('value="10"', 'value="ten"', "expected a number below"),
+        ('value="10"', 'value="ten"', "must be a number below"),
         ('dataType="integer"', 'dataType="dateTime"', 'dataType="dateTime"'),
-        ("</TreeModel>", "", "line 1[0-9]: expected XML"),
+        ("</TreeModel>", "", "line 1[0-9]: not well-formed XML"),
     ],
 )
 def test_what_would_change_the_meaning_is_refused_by_its_name(tmp_path, old, new, message):
@@ -369,7 +369,7 @@ def test_a_scorecard_adds_up_what_its_attributes_say():
 def test_scores_that_no_sum_holds_are_refused(tmp_path):
     part = "<Characteristic><Attribute partialScore='9e307'><True/></Attribute></Characteristic>"
     model = f"<Scorecard functionName='regression'><Characteristics>{part * 3}</Characteristics></Scorecard>"
-    with pytest.raises(ModelFormatError, match="expected a number below 1e150 as partialScore"):
+    with pytest.raises(ModelFormatError, match="partialScore must be a number below 1e150"):
         read(tmp_path, pmml(model, ""))
 
 
@@ -433,16 +433,16 @@ def test_sql_of_a_number_is_read_too(tmp_path, dialect):
     found = read(tmp_path, written, schema)
     assert found.root == model.root
     for old, new in (("7.0", "ten"), ("7.0", "inf"), ("7.0", "70")):
-        with pytest.raises(ModelFormatError, match="expected SQL of a rule list or a tree"):
+        with pytest.raises(ModelFormatError, match=r"expected SQL that Model.to_sql wrote"):
             read(tmp_path, written.replace(old, new), schema)
 
 
 def test_other_sql_is_refused(tmp_path):
     sql = a_tree().to_sql()
     for text in (sql.replace("<= 30", "< 30"), sql.replace("'yes'", "1"), "/* DuckDB; x */ SELECT 1", "/* ; */ CASE"):
-        with pytest.raises(ModelFormatError, match="expected SQL of a rule list or a tree"):
+        with pytest.raises(ModelFormatError, match=r"expected SQL that Model.to_sql wrote"):
             read(tmp_path, text, SCHEMA)
-    with pytest.raises(ModelFormatError, match="expected the schema of the model"):
+    with pytest.raises(ModelFormatError, match="SQL can only be read with the schema"):
         read(tmp_path, sql)
     with pytest.raises(ModelFormatError, match="expected SQL"):
         read(tmp_path, "/* DuckDB; x */ " + "(" * 100_000, SCHEMA)
@@ -451,7 +451,7 @@ def test_other_sql_is_refused(tmp_path):
 def test_a_file_of_hedgerow_takes_no_schema(tmp_path):
     a_tree().save(tmp_path / "model.json")
     assert hr.read_model(tmp_path / "model.json") == a_tree()
-    with pytest.raises(ModelFormatError, match="expected no schema"):
+    with pytest.raises(ModelFormatError, match="contains its own schema"):
         hr.read_model(tmp_path / "model.json", SCHEMA)
-    with pytest.raises(TypeError, match="expected a Schema or None"):
+    with pytest.raises(TypeError, match="must be a Schema or None"):
         hr.read_model(tmp_path / "model.json", "schema.yaml")

@@ -41,7 +41,7 @@ def test_the_form_has_points_boxes_and_risks() -> None:
     assert len(boxes(axes)) == 3 + 2  # one an attribute, the base and the total
     assert found[found.index("base") + 1] == "-7"
     assert [one.shown for one in sheet(TWO).risks] == found[found.index("P(ill = yes)") + 1 :][: len(sheet(TWO).risks)]
-    assert {"95 % by noise, from", "to"} <= set(found)
+    assert {"95 % (noise only), from", "to"} <= set(found)
     predicted = ["yes" if one.total > 0 else "no" for one in sheet(TWO).risks]
     assert found[found.index("predicted") + 1 :][: len(predicted)] == predicted
     assert f"Model file: digest {TWO.to_dict()['digest'][:12]}…" in found

@@ -39,10 +39,10 @@ def test_the_form_has_points_boxes_the_total_and_risks() -> None:
         "31 to 60",
     ]
     assert texts[texts.index("base") : texts.index("P(ill = yes)") + 2] == [
-        *("base", "-7", "total", "total", "P(ill = yes)", "95 % by noise")
+        *("base", "-7", "total", "total", "P(ill = yes)", "95 % (noise only)")
     ]
     assert "no" in texts[texts.index("smoker") :]  # false, as a person says it
-    assert "yes is predicted for totals above 0, else no." in texts
+    assert "yes is predicted for totals above 0, otherwise no." in texts
     assert texts[-1] == str(TWO.privacy)
 
 

@@ -13,19 +13,22 @@ def test_a_sheet_has_the_bins_points_and_risks_of_its_scorecard() -> None:
     assert [one.record() for one in sheet(TWO).risks] == TWO.risks()
     assert sheet(THREE).risks == ()
     assert (sheet(TWO).columns, sheet(THREE).columns) == (("points",), ("home", "intensive care", "ward"))
-    assert risk_lines(sheet(TWO))[:2] == [["total", "P(ill = yes)", "95 % by noise"], ["-21", "11 %", "7.0 % to 17 %"]]
+    assert risk_lines(sheet(TWO))[:2] == [
+        ["total", "P(ill = yes)", "95 % (noise only)"],
+        ["-21", "11 %", "7.0 % to 17 %"],
+    ]
     certain = Scorecard(TWO.schema, TWO.base, TWO.parts, 0.1, None, NONE)
     assert risk_lines(sheet(certain))[:2] == [["total", "P(ill = yes)"], ["-21", "11 %"]]
 
 
 def test_how_totals_are_read_is_told_in_sentences() -> None:
     assert sheet(TWO).notes == [
-        "yes is predicted for totals above 0, else no.",
+        "yes is predicted for totals above 0, otherwise no.",
         "P(ill = yes) = 1 / (1 + exp(-0.1 * total)).",
-        "The noise of the release adds a standard error of 0.25 to log-odds.",
-        "95 % by noise: where a fit of the same rows without noise is expected.",
-        "These intervals count neither sampling nor how related attributes share points.",
+        "The noise of the release adds a standard error of 0.25 to the log-odds.",
+        "95 % (noise only): interval expected to contain the result of the same fit without noise.",
+        "It includes neither sampling error nor the division of points among correlated attributes.",
     ]
     noisy = Scorecard(THREE.schema, THREE.base, THREE.parts, 0.5, 0.25, NONE)
-    assert sheet(noisy).notes[1:] == ["The noise of the release adds a standard error of 0.25 to log-odds."]
+    assert sheet(noisy).notes[1:] == ["The noise of the release adds a standard error of 0.25 to the log-odds."]
     assert (sheet(TWO).title, sheet(THREE).title) == ("Points for ill = yes", "Points for goes to")

@@ -22,17 +22,17 @@ NONE = PrivacyCard.none("example", software="hedgerow")
 def test_a_tree_states_leaves_depth_and_the_exact_smallest_share():
     tree = Tree(SCHEMA, Split(SMOKER, Leaf((10, 15)), Leaf((900, 75))), NONE)
     assert tree.size == TreeSize(2, 1, SmallestShare(0.025, 1.0))
-    assert str(tree.size) == "tree with 2 leaves, depth 1; every leaf holds at least 2 % of the rows"
+    assert str(tree.size) == "tree with 2 leaves, depth 1; every leaf has at least 2 % of the rows"
     assert tree.size.to_dict() == {"leaves": 2, "depth": 1, "smallest": {"share": 0.025, "confidence": 1.0}}
 
 
 @pytest.mark.parametrize(
     ("counts", "privacy", "ending"),
     [
-        ((250, 750), card("1/5"), "; every leaf holds at least 48 % of the rows (95 % confidence)"),
+        ((250, 750), card("1/5"), "; every leaf has at least 48 % of the rows (95 % confidence)"),
         ((8, 2), card("1/5"), ""),  # within noise of no rows
         ((-3, 1), card("1/5"), ""),
-        ((20, 40), card("1/5"), "; every leaf holds at least 3 % of the rows (95 % confidence)"),
+        ((20, 40), card("1/5"), "; every leaf has at least 3 % of the rows (95 % confidence)"),
         ((20, 40), card("1/5", "something else"), ""),  # the card does not state the noise
         (None, card("1/5"), ""),
     ],

@@ -24,9 +24,9 @@ def test_the_model_is_readable_as_it_is():
     assert [row[1:] for row in grid.rows] == [
         ("yes", "67 to 100 %", "at most 10", "about 30"),
         ("no", "84 to 100 %", "about 50", "at most 7"),
-        ("no", "at most 6 rows: too few to tell", "", ""),
+        ("no", "at most 6 rows, possibly none", "", ""),
     ]
-    assert grid.title.startswith("The leaves")
+    assert grid.title.startswith("Leaves")
     (grid,) = disclosure.model(Subject(without_privacy())).grids
     assert grid.rows[0][1:] == ("yes", "90.9 %", "3", "30")
 
@@ -35,7 +35,7 @@ def test_rules_have_an_order_and_labels_no_counts():
     rules = RuleList(SCHEMA, (Rule((), label="no"),), CARD)
     (grid,) = disclosure.model(Subject(rules)).grids
     assert tuple(one.name for one in grid.columns) == ("if", "then")
-    assert grid.title == "The rules: the first that holds decides"
+    assert grid.title == "Rules: the first matching rule decides"
 
 
 def test_a_scorecard_shows_points_and_what_totals_mean(tmp_path):

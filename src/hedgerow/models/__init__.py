@@ -1,4 +1,4 @@
-"""Released models: rule lists, trees and scorecards with their exports. No learning code."""
+"""Released models: rule lists, trees and scorecards, with their exports. No learning code."""
 
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.files import load_model, read_model

@@ -1,4 +1,7 @@
-"""Caveats of a released model, by what was released alone: it says the same of all rows, or of leaves without any."""
+"""Caveats about a released model: constant or useless predictions, and leaves without rows.
+
+They follow from the released values alone.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,24 +16,29 @@ from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import shown_text
 
-_MOST_WORK = 2 * 10**8  # of looks at leaves, times bins: about a second, for a model from somebody else
-_A_LOOK = 1_000  # takes as long as so many bins
+_MOST_WORK = 2 * 10**8  # the limit on bin comparisons, about one second: the model may come from somebody else
+_LEAF_COST = 1_000  # the fixed cost of examining a leaf, in bin comparisons
 
 
 @dataclass(frozen=True)
 class Caveat:
-    """A reason why a model, or a leaf of it, is of little use. No row decides it, only what was released.
+    """A reason why a model, or one of its leaves, is of little use, derived from the released values alone.
 
     Attributes
     ----------
     kind : {"constant", "no-better", "unclear", "unreachable", "unexamined", "empty"}
-        Whether one prediction is made for all rows; the model is no better than always one class, by the released
-        counts; it is better by no more than the noise on the counts can explain; the schema has no row for a leaf; the
-        model is too large to look for such leaves; or the released rows of a leaf may be none but for the noise.
+        The kind of caveat.
+
+        - "constant": The model makes the same prediction for every row.
+        - "no-better": By the released counts, it is no better than always predicting one class.
+        - "unclear": Its advantage over always predicting one class is within the noise on the counts.
+        - "unreachable": No row that fits the schema reaches a leaf.
+        - "unexamined": The model is too large to search for such leaves.
+        - "empty": The noise alone can produce the released counts of a leaf.
     sentence : str
-        The same in words.
+        The caveat as a sentence.
     leaves : tuple of int
-        The numbers of all leaves that it is about, from 1; empty if it is about the model as a whole.
+        The numbers of the leaves that it concerns, from 1; empty if it concerns the whole model.
     """
 
     kind: str
@@ -39,36 +47,39 @@ class Caveat:
 
     @property
     def is_of_model(self) -> bool:
-        """True if it is about the model as a whole."""
+        """True if it concerns the whole model."""
         return self.kind in ("constant", "no-better", "unclear")
 
     @property
     def is_useless(self) -> bool:
-        """True if the model as a whole does no better than a constant, so that a fit warns."""
+        """True if the model is no better than a constant, so that `fit` warns."""
         return self.kind in ("constant", "no-better")
 
 
 def constant(prediction: Any) -> Caveat:
-    return Caveat("constant", f"It predicts {shown_text(prediction)} for every row: nothing in a row matters.")
+    return Caveat(
+        "constant", f"The model predicts {shown_text(prediction)} for every row, whatever the values of the attributes."
+    )
 
 
 def of_total(outcomes: Sequence[Any], ends: tuple[int, int], *, has_classes: bool) -> Iterator[Caveat]:
-    """Yield whether a total between these ends, of two classes or a number, always predicts the same."""
+    """Yield a caveat if all totals between these ends, for two classes or a number, predict the same."""
     if not has_classes:
-        if outcomes[0] == outcomes[-1]:  # they rise with the total
+        if outcomes[0] == outcomes[-1]:  # outcomes rise with the total
             yield constant(outcomes[0])
-    elif ends[1] <= 0 or ends[0] > 0:  # the first class is decided for up to a total of 0
+    elif ends[1] <= 0 or ends[0] > 0:  # totals up to 0 predict the first class
         yield constant(outcomes[int(ends[0] > 0)])
 
 
 def of_class_totals(outcomes: Sequence[Any], base: Integers, bins: Sequence[Integers]) -> Iterator[Caveat]:
-    """Yield whether one class has the largest total whatever the bins are.
+    """Yield a caveat if the same class has the largest total for every combination of bins.
 
-    `bins` has the points of each attribute's bins by class. Only the class that one row has can be that of all rows.
+    `bins` has the points of each attribute's bins by class.
     """
+    # Only the class of some row can be the class of all rows: the row of the first bins is tried.
     place = int((base + sum(points[0] for points in bins)).argmax())
     leads = (base[place] - base) + sum((points[:, [place]] - points).min(axis=0) for points in bins)
-    needed = np.arange(len(base)) < place  # the first of the largest totals decides
+    needed = np.arange(len(base)) < place  # ties go to the first class
     if (leads >= needed).all():
         yield constant(outcomes[place])
 
@@ -85,92 +96,93 @@ def leaf_caveats(
 
 
 def _no_better(release: LeafRelease, costs: CostTable | None) -> Iterator[Caveat]:
-    """Yield that the released counts do not show the model to be better than always one class, at 95 % by their noise.
+    """Yield a caveat unless the released counts show, at 95 %, that the model is better than always predicting a class.
 
-    It must be better than every class, so that the choice of the commonest one by noisy counts needs no correction.
+    The model must be better than every constant class: no correction is needed for selecting the most frequent class
+    by noisy counts.
     """
     noise = release.noise
     if noise is None or not release.is_histogram or release.counts.sum() <= noise.spread(release.counts.size):
         return
-    rows, (own, others, squares) = int(release.counts.sum()), _losses(release, costs)
-    gains, spreads = others - own, noise.weighted_spread(squares)
+    rows, (own, constants, squares) = int(release.counts.sum()), _losses(release, costs)
+    gains, spreads = constants - own, noise.weighted_spread(squares)
     if (gains > spreads).all():
         return
     place = int(gains.argmin())
     ends = [float(end) / rows for end in (gains[place] - spreads[place], gains[place] + spreads[place])]
-    losses = own / rows, float(others[place]) / rows
+    losses = own / rows, float(constants[place]) / rows
     kind = "unclear" if gains[place] > 0 else "no-better"
     yield Caveat(kind, " ".join(_comparison(losses, ends, has_costs=costs is not None)))
 
 
 def _losses(release: LeafRelease, costs: CostTable | None) -> tuple[float, Floats, Floats]:
-    """Return the model's loss on the released counts, and for each class the loss of always this class.
+    """Return the loss of the model on the released counts, and the loss of always predicting each class.
 
-    The third are the sums of the squared weights that the counts have in the difference. Without costs no table of all
-    pairs of classes is made: there may be too many.
+    The third value has, for each class, the sum of the squared weights of the counts in the difference of both losses.
     """
-    counts, said = release.counts, np.array(list(map(release.target.values.index, release.predictions)))
+    counts, predicted = release.counts, np.array(list(map(release.target.values.index, release.predictions)))
     totals = counts.sum(axis=0, dtype=np.float64)
-    if costs is None:
-        right = float(counts[np.arange(len(counts)), said].sum())
-        others_said = len(said) - np.bincount(said, minlength=len(totals))
-        return float(totals.sum()) - right, totals.sum() - totals, 2 * others_said.astype(np.float64)
+    if costs is None:  # without a table of all pairs of classes, which could be too large
+        correct = float(counts[np.arange(len(counts)), predicted].sum())
+        different = len(predicted) - np.bincount(predicted, minlength=len(totals))
+        return float(totals.sum()) - correct, totals.sum() - totals, 2 * different.astype(np.float64)
     table: Floats = np.array(costs, dtype=np.float64)  # by actual class, then by predicted class
     pairs = table.T @ table
     sizes = np.diag(pairs)
-    squares = (sizes[:, np.newaxis] + sizes[said] - 2 * pairs[:, said]).sum(axis=1)
-    return float((table.T[said] * counts).sum()), totals @ table, np.maximum(squares.astype(np.float64), 0)
+    squares = (sizes[:, np.newaxis] + sizes[predicted] - 2 * pairs[:, predicted]).sum(axis=1)
+    return float((table.T[predicted] * counts).sum()), totals @ table, np.maximum(squares.astype(np.float64), 0)
 
 
 def _comparison(losses: tuple[float, float], ends: Sequence[float], *, has_costs: bool) -> Iterator[str]:
-    """Yield the sentences on a model's mean loss and a constant's, with the ends of the interval of the gain.
+    """Yield sentences that compare the mean loss of the model with the mean loss of a constant prediction.
 
-    The losses themselves are stated only if the noise does not hide their difference.
+    `ends` is the interval of the gain. The losses are stated only if the noise does not hide their difference.
     """
     if ends[1] > 0:
-        scale, form, unit = (1, ".4g", " a row") if has_costs else (100, ".1f", " percentage points")
+        scale, form = (1, ".4g") if has_costs else (100, ".1f")
+        gain = "the saving is {} to {} per row" if has_costs else "the gain in accuracy is {} to {} percentage points"
         low, high = (f"{scale * end:{form}}".replace("-", "−") for end in ends)
-        yield "The released counts do not show that it is better than always saying one class:"
-        yield f"the noise allows a gain of {low} to {high}{unit} (95 %)."
+        yield "The released counts do not show that the model is better than always predicting one class:"
+        yield f"given the noise, {gain.format(low, high)} (95 % interval)."
     elif has_costs:
-        own, other = (f"{max(loss, 0):.4g}" for loss in losses)
-        yield f"By the released counts a row costs {own} on average; always saying one class, {other}."
+        own, constant_loss = (f"{max(loss, 0):.4g}" for loss in losses)
+        yield f"By the released counts, the model costs {own} per row on average; always predicting one class costs"
+        yield f"{constant_loss}."
     else:
-        own, other = (f"{100 * min(max(1 - loss, 0), 1):.1f} %" for loss in losses)
-        yield f"By the released counts it is right on {own} of the rows; always saying the commonest class, on {other}."
-        yield "It helps only where errors cost differently."
+        own, constant_share = (f"{100 * min(max(1 - loss, 0), 1):.1f} %" for loss in losses)
+        yield f"By the released counts, the model predicts {own} of the rows correctly; always predicting the most"
+        yield f"frequent class predicts {constant_share} correctly."
+        yield "The model can be useful only if errors have different costs."
 
 
 def _unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:
-    """Yield which leaves no row of the schema reaches: their literals contradict each other, or an earlier path.
+    """Yield a caveat about leaves that no row reaches: their literals contradict each other, or an earlier path holds.
 
-    Of a model that is too large, yield that this was not examined.
+    If the model is too large for this search, yield a caveat about that.
     """
-    looks = sum(map(len, paths)) + (0 if exclusive else len(paths) ** 2 // 2)
-    if looks * (_A_LOOK + max(attribute.n_bins for _, attribute in schema.attributes)) > _MOST_WORK:
-        what = "leaves" if name == "leaf" else f"{name}s"
-        yield Caveat(
-            "unexamined", f"It was not examined whether rows reach all {what}: the model is too large for that."
-        )
+    leaves_examined = sum(map(len, paths)) + (0 if exclusive else len(paths) ** 2 // 2)
+    if leaves_examined * (_LEAF_COST + max(attribute.n_bins for _, attribute in schema.attributes)) > _MOST_WORK:
+        yield Caveat("unexamined", f"Whether rows can reach every {name} was not checked: the model is too large.")
         return
     boxes = [box_of(schema, path) for path in paths]
-    none = list[int]()
+    unreachable = list[int]()
     for place, box in enumerate(boxes):
         earlier = [] if exclusive else boxes[:place]
         if not all(bins.any() for bins in box.values()) or any(_is_inside(box, other) for other in earlier):
-            none.append(place + 1)
-    if none:
-        yield Caveat("unreachable", f"No row that fits the schema reaches {_named(name, none)}.", tuple(none))
+            unreachable.append(place + 1)
+    if unreachable:
+        leaves = _named(name, unreachable)
+        yield Caveat("unreachable", f"No row that fits the schema reaches {leaves}.", tuple(unreachable))
 
 
 def _empty(release: LeafRelease) -> Iterator[Caveat]:
-    none = [place + 1 for place in range(len(release.leaves)) if release.is_too_few(place)]
-    if none and release.is_noisy:
-        where = _named(release.name, none)
-        yield Caveat("empty", f"There may be no rows in {where}: noise alone can make such counts.", tuple(none))
+    empty = [place + 1 for place in range(len(release.leaves)) if release.is_too_few(place)]
+    if empty and release.is_noisy:
+        leaves = _named(release.name, empty).capitalize()
+        yield Caveat("empty", f"{leaves} may contain no rows: the noise alone can produce such counts.", tuple(empty))
 
 
-AllowedBins = dict[str, Mask]  # the bins of some attributes; of others, all
+AllowedBins = dict[str, Mask]  # the allowed bins by attribute; every bin of an attribute that is not a key
 
 
 def box_of(schema: Schema, path: Path) -> AllowedBins:
@@ -186,7 +198,7 @@ def _is_inside(box: AllowedBins, other: AllowedBins) -> bool:
 
 
 def _named(name: str, numbers: Sequence[int]) -> str:
-    """Return all these leaves by their rising numbers, runs of three or more as ranges."""
+    """Return leaves by their numbers in rising order, with runs of three or more as ranges."""
     runs = list[list[int]]()
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""Conditions and decision paths of a model: literals that fit its schema, texts, and the first path that holds."""
+"""Conditions and decision paths of models: checks against the schema, texts, and the search for the first match."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -17,17 +17,17 @@ else:
     Dialect = Any  # sqlglot takes long to import
 
 Cases = Sequence[tuple[Sequence[Literal], Value]]
-"""The cases of a model in order of first match: literals, and the class. The last case has no literals."""
+"""The cases of a model: literals and a prediction. The first matching case decides; the last has no literals."""
 MOST_CHARACTERS = 2**23
-"""Maximum size of SQL, of Python, and of all decision paths in words: 10,000 rules have half as many."""
+"""Maximum number of characters of SQL, of Python, and of all decision paths; 10,000 rules have about half as many."""
 _K = TypeVar("_K", bound=Hashable)
 
 
 class Pieces(Generic[_K]):
-    """Cache of the texts of a model's parts; all texts returned have at most `MOST_CHARACTERS` together."""
+    """Cache of the texts of a model's parts. All returned texts together have at most `MOST_CHARACTERS` characters."""
 
-    def __init__(self, make: Callable[[_K], str], what: str) -> None:
-        self._make, self._what = make, what
+    def __init__(self, render: Callable[[_K], str], language: str) -> None:
+        self._render, self._language = render, language
         self._texts: dict[_K, str] = {}
         self._left = MOST_CHARACTERS
 
@@ -37,48 +37,51 @@ class Pieces(Generic[_K]):
 
     def __call__(self, part: _K) -> str:
         if part not in self._texts:
-            self._texts[part] = self._make(part)
+            self._texts[part] = self._render(part)
         self._left -= len(self._texts[part])
         if self._left < 0:
-            problem = f"expected a model of at most {MOST_CHARACTERS:,} characters of {self._what}, got a larger one"
-            raise ArgumentError(f"{problem}; apply it by `predict`.")
+            problem = f"the model is too large: it has more than {MOST_CHARACTERS:,} characters as {self._language}"
+            raise ArgumentError(f"{problem}; use `predict`.")
         return self._texts[part]
 
 
 def check_literals(literals: Iterable[Literal], schema: Schema, user: str) -> None:
     for literal in literals:
         if literal.attribute not in schema:
-            raise SchemaError(f"is used by {user} but not declared.", attribute=literal.attribute)
+            raise SchemaError(f"is used by {user} but not declared in the schema.", attribute=literal.attribute)
         schema[literal.attribute].extent(literal)
 
 
 def complement(literal: Literal, attribute: Attribute) -> Literal | None:
-    """Return the literal that holds exactly where another one does not; None if there is none."""
+    """Return the negation of a literal, or None if no literal expresses it."""
     return attribute.literal_on(literal.attribute, attribute.extent(literal).complement())
 
 
-Path = tuple[tuple[Literal, bool], ...]  # the literals on the decision path to a leaf, each with whether it holds there
+Path = tuple[tuple[Literal, bool], ...]  # the literals on the decision path to a leaf, each with its truth value
 
 
 def conditions(
     paths: Iterable[Path], schema: Schema, without: str, text: Callable[[Literal], str] = str
 ) -> Iterator[str]:
-    """Yield each decision path in words, the tests of an attribute as one condition; `without` for one without tests.
+    """Yield each decision path as text, with one condition for each attribute; a path without tests is `without`.
 
-    A condition says what the tests of a path leave of an attribute, such as ``20 < age <= 30``. If no short condition
-    says it, the tests are written one by one.
+    The tests of an attribute are combined into a short condition such as ``20 < age <= 30``. If there is none, the
+    tests are joined by "and".
     """
 
     @cache
     def words(steps: Path) -> tuple[str, bool]:
-        """Return the condition of the tests of one attribute, and whether it has alternatives, joined by "or"."""
+        """Return the condition of the tests of one attribute, and whether it has alternatives joined by "or"."""
         attribute = schema[steps[0][0].attribute]
-        alone = [literal if holds else complement(literal, attribute) for literal, holds in steps]
-        if len(steps) == 1 and alone[0] is not None:
-            return text(alone[0]), False
-        left = np.logical_and.reduce([attribute.truth(literal) == holds for literal, holds in steps])
-        plain = [f"not ({text(step[0])})" if one is None else text(one) for step, one in zip(steps, alone, strict=True)]
-        return _condition(steps[0][0].attribute, attribute, left, text) or (" and ".join(plain), False)
+        literals = [literal if holds else complement(literal, attribute) for literal, holds in steps]
+        if len(steps) == 1 and literals[0] is not None:
+            return text(literals[0]), False
+        truth = np.logical_and.reduce([attribute.truth(literal) == holds for literal, holds in steps])
+        texts = [
+            f"not ({text(step[0])})" if literal is None else text(literal)
+            for step, literal in zip(steps, literals, strict=True)
+        ]
+        return _condition(steps[0][0].attribute, attribute, truth, text) or (" and ".join(texts), False)
 
     for path in paths:
         steps = dict[str, dict[tuple[Literal, bool], None]]()
@@ -89,7 +92,7 @@ def conditions(
 
 
 def _condition(name: str, attribute: Attribute, truth: Mask, text: Callable[[Literal], str]) -> tuple[str, bool] | None:
-    """Return the condition that holds on exactly these bins, and whether it has alternatives; None for no short one."""
+    """Return a short condition for exactly these bins, and whether it has alternatives; None if there is none."""
     known = truth[: attribute.n_known]
     missing = bool(truth[attribute.n_known]) if attribute.missing == "bin" else None
     outside = bool(truth[-1]) if attribute.outside == "bin" else None
@@ -121,25 +124,29 @@ def literals_of(paths: Sequence[Path]) -> dict[Literal, None]:
 
 
 def first_that_holds(paths: Sequence[Path], schema: Schema, bins: Mapping[str, Whole], n_rows: int) -> Index:
-    """Return the index of the first path that holds of each row; a common beginning of neighbours is evaluated once."""
-    found = np.full(n_rows, -1, dtype=np.intp)
-    before, truths, coming = Path(), list[Mask](), [np.arange(n_rows)]  # coming: rows at each step
-    for index in reversed(range(len(paths))):
+    """Return the index of the first matching path of each row.
+
+    Neighbouring paths often share a prefix: the rows that reach each step of the previous path are kept for the next.
+    """
+    matches = np.full(n_rows, -1, dtype=np.intp)
+    previous, truths, reached = Path(), list[Mask](), [np.arange(n_rows)]  # reached: the rows at each step
+    for index in reversed(range(len(paths))):  # so that earlier paths overwrite later paths
         path = paths[index]
-        same = _begin_alike(path, before)
-        tested = _begin_alike([literal for literal, _ in path], [literal for literal, _ in before])
-        del coming[same + 1 :], truths[min(same + 1, tested) :]
+        same = _common_prefix(path, previous)
+        tested = _common_prefix([literal for literal, _ in path], [literal for literal, _ in previous])
+        del reached[same + 1 :], truths[min(same + 1, tested) :]
         for depth, (literal, holds) in enumerate(path[same:], same):
-            rows = coming[depth]
+            rows = reached[depth]
             if depth == len(truths):
                 codes = bins[literal.attribute]
                 truths.append(schema[literal.attribute].truth(literal)[codes[rows] if depth else codes])
-            coming.append(rows[truths[depth] if holds else ~truths[depth]])
-        found[coming[-1]] = index
-        before = path
-    return found
+            reached.append(rows[truths[depth] if holds else ~truths[depth]])
+        matches[reached[-1]] = index
+        previous = path
+    return matches
 
 
-def _begin_alike(one: Sequence[Any], other: Sequence[Any]) -> int:
-    different = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    return next(different, min(len(one), len(other)))
+def _common_prefix(first: Sequence[Any], second: Sequence[Any]) -> int:
+    """Return the length of the common prefix of two sequences."""
+    different = (place for place, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
+    return next(different, min(len(first), len(second)))

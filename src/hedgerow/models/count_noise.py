@@ -1,4 +1,4 @@
-"""Noise of released counts: its scale, by the card, and intervals for the exact numbers."""
+"""Noise on released counts: its scale according to the privacy card, and intervals for the exact counts."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,35 +14,36 @@ from hedgerow.privacy import Charge, PrivacyCard
 from hedgerow.privacy.card import NO_NOISE
 
 NumbersKind = Literal["none", "counts", "sums"]
-"""The numbers that were released about the rows of leaves: none; counts by class or level; or two sums of levels.
+"""The kind of numbers released for the rows of leaves: none, counts by class or level, or two sums of levels.
 
-A row adds 1 to the count of its own level. To the two sums it adds how many levels are below its own, and how many are
-above it. Every row adds the same to all numbers of its leaf together, so that the number of rows follows from them.
+A row adds 1 to the count of its level. It adds the number of levels below its own to the first sum, and the number of
+levels above it to the second. The contributions of a row to all numbers of its leaf have the same total for every row,
+so the number of rows follows from the numbers.
 """
 QUERIES: Mapping[NumbersKind, str] = {"counts": "leaf_counts", "sums": "leaf_sums"}
-"""The queries by which such numbers are charged."""
-CONFIDENCE = 0.95  # how often an interval contains the exact number
-_NORMAL = 1.96  # the quantile of a normal distribution for that
-_LARGEST = Fraction(2**62)  # of a scale: counts are less than 2^63
-_NONE = 1e-3  # a scale below which noise is never drawn
-_SLOPES = 1 - np.geomspace(1e-4, 1, 400)[:-1]  # the λ of Chernoff's bounds, in inverse scales
-_POINTS, _DEVIATION = 2**17, 4096  # 16 standard deviations to each side: beyond them there is less than 10^-9
+"""The queries whose charges pay for such numbers."""
+CONFIDENCE = 0.95  # the probability that an interval contains the exact number
+_NORMAL = 1.96  # the normal quantile for this confidence
+_LARGEST = Fraction(2**62)  # the largest scale: counts are below 2^63
+_NONE = 1e-3  # the scale below which noise is never drawn
+_SLOPES = 1 - np.geomspace(1e-4, 1, 400)[:-1]  # the λ of Chernoff bounds, in inverse scales
+_POINTS, _DEVIATION = 2**17, 4096  # 16 standard deviations to each side: the tails beyond have less than 10^-9
 
 
 @dataclass(frozen=True)
 class CountNoise:
-    """Discrete Laplace noise on each of a model's counts, or of its two sums a leaf, each drawn by itself.
+    """Independent discrete Laplace noise on each count, or on each of the two sums, of the leaves of a model.
 
-    Unknown noise is None and never a scale of 0: a scale of 0 states that the counts are exact.
+    Unknown noise is None. A scale of 0 means that the counts are exact.
     """
 
-    scale: float  # its scale, in rows; 0 if no noise was drawn
+    scale: float  # in rows; 0 for exact counts
 
     @classmethod
     def of(cls, card: PrivacyCard, kind: NumbersKind = "counts") -> Self | None:
-        """Return the largest noise that a card states for such numbers, or none of a model without privacy; else None.
+        """Return the largest noise that a card states for this kind of numbers, or None if it states none.
 
-        A charge for numbers of another kind says nothing about these.
+        For a model that was learned without privacy the scale is 0. Charges for other kinds of numbers are ignored.
         """
         if card.noise == NO_NOISE and not card.charges:
             return cls(0.0)
@@ -52,16 +53,16 @@ class CountNoise:
 
     @classmethod
     def of_deviation(cls, deviation: float) -> Self:
-        """Return the discrete Laplace noise of this standard deviation, whose tails are no lighter than Gaussian ones.
+        """Return discrete Laplace noise with a given standard deviation.
 
-        Noise on a sum of counts, K-norm noise and Gaussian noise of the same standard deviation have intervals that are
-        as long or shorter.
+        Its tails are at least as heavy as those of Gaussian noise: intervals for sums of counts, K-norm noise and
+        Gaussian noise of the same standard deviation are at most as wide.
         """
         return cls(1 / (2 * math.asinh(1 / (math.sqrt(2) * deviation))) if deviation else 0.0)
 
     @property
     def is_exact(self) -> bool:
-        """True if no noise was drawn."""
+        """True if no noise was added."""
         return not self.scale
 
     @property
@@ -69,15 +70,15 @@ class CountNoise:
         return 1 / (math.sqrt(2) * math.sinh(1 / (2 * self.scale))) if self.scale > _NONE else 0.0
 
     def spread(self, number: int, confidence: float = CONFIDENCE) -> int:
-        """Return the least w such that a sum of so many counts is off by at most w with this confidence."""
+        """Return the smallest w such that the noise on a sum of `number` counts is at most w with this confidence."""
         return _spread(self.scale, number, confidence)
 
     def bound(self, number: int, chance: float) -> float:
-        """Return a w such that a sum of counts is off by more than w with at most this chance, however small it is.
+        """Return a w that the noise on a sum of `number` counts exceeds with at most this probability.
 
-        This is Chernoff's bound of both tails. The noise X on a count of variance v has ``E exp(λX) = 1/(1 − 2v·sinh²(
-        λ/2))``. This bounds the same expectation of a sum of noises of the total variance v, each times a number of at
-        most 1 in size, since ``sinh(aλ/2) ≤ a·sinh(λ/2)``, and of discrete Gaussian noise.
+        This is the two-sided Chernoff bound, which also holds for very small probabilities. Noise X with variance v has
+        ``E exp(λX) = 1/(1 − 2v·sinh²(λ/2))``. The same expression bounds the expectation for discrete Gaussian noise,
+        and for sums of noise with total variance v and weights of at most 1, because ``sinh(aλ/2) ≤ a·sinh(λ/2)``.
         """
         if self.is_exact or not number:
             return 0.0
@@ -86,9 +87,9 @@ class CountNoise:
         return float(((math.log(2 / chance) + number * log_moments) * self.scale / _SLOPES).min())
 
     def size_tail(self, number: int, off: float) -> float:
-        """Return the probability that the sizes of the noise on so many counts sum to `off` or more.
+        """Return the probability that the absolute values of the noise on `number` counts sum to `off` or more.
 
-        Each size is 0, or else a geometric variable: that of k of them is a negative binomial one, plus k.
+        Each absolute value is 0 or a geometric variable; the sum of k of these is k plus a negative binomial variable.
         """
         if off <= 0 or self.is_exact or not number:
             return float(off <= 0)
@@ -100,9 +101,9 @@ class CountNoise:
         return min(1.0, float(chances.sum()))
 
     def weighted_spread(self, squares: Floats) -> Floats:
-        """Return how far weighted sums of counts are off at most, at 95 %, by the sums of their squared weights.
+        """Return the half-widths of 95 % intervals for weighted sums of counts, given the sums of squared weights.
 
-        The normal distribution approximates the noise of each sum.
+        The normal distribution approximates the noise on each sum.
         """
         return _NORMAL * self.deviation * np.sqrt(squares)
 
@@ -111,44 +112,44 @@ class CountNoise:
         return max(count - off, 0), max(count + off, 0)
 
     def share(self, counts: tuple[int, ...], k: int) -> tuple[float, float]:
-        """Return the ends of the interval for the share of a class in a leaf."""
-        # The class's count and that of all others each have half of the chance of an interval that misses.
+        """Return the interval for the share of class `k` in a leaf."""
+        # The count of the class and the count of all other classes each get half of the error probability.
         half = (1 + CONFIDENCE) / 2
         low, high = self.interval(counts[k], 1, half)
         least, most = self.interval(sum(counts) - counts[k], len(counts) - 1, half)
         return low / max(low + most, 1), high / (high + least) if high + least else 0.0
 
     def least_share(self, rows: Sequence[int], number: int) -> float:
-        """Return a share of all rows that every leaf holds, with this module's confidence for all leaves together.
+        """Return a lower bound on every leaf's share of all rows, with simultaneous confidence for all leaves.
 
-        `rows` has the released rows of each leaf, each a sum of `number` counts. One interval for each leaf and one
-        for all rows have equal parts of the chance of an interval that misses, each on one side only.
+        `rows` has the released rows of each leaf, each a sum of `number` counts. The one-sided intervals for each leaf
+        and for all rows have equal parts of the error probability.
         """
         confidence = 1 - 2 * (1 - CONFIDENCE) / (len(rows) + 1)
-        least = min(rows) - self.spread(number, confidence)
-        most = sum(rows) + self.spread(number * len(rows), confidence)
-        return max(least, 0) / max(most, 1)
+        smallest = min(rows) - self.spread(number, confidence)
+        total = sum(rows) + self.spread(number * len(rows), confidence)
+        return max(smallest, 0) / max(total, 1)
 
 
 def _scale(charge: Charge) -> float | None:
-    """Return the scale in rows of the noise on counts or sums that a charge paid for; None if it states none."""
+    """Return the scale, in rows, of the noise on the counts or sums of a charge; None if it is not stated."""
     mechanism = charge.mechanism
     if mechanism is None or mechanism.code != "discrete_laplace":
         return None
     if not charge.epsilon:
         return float(_LARGEST)
-    # A row adds as much to both sums together as their sensitivity is.
+    # The sensitivity of the sums is the contribution of a row to both sums together.
     each = mechanism["sensitivity"] if charge.query.code == QUERIES["sums"] else 1
     return float(min(mechanism["scale"] / each, _LARGEST))
 
 
 @lru_cache(maxsize=256)
 def _spread(scale: float, number: int, confidence: float) -> int:
-    """Return the quantile of the size of a sum of discrete Laplace variables, by its characteristic function."""
+    """Return a quantile of the absolute sum of discrete Laplace variables, by its characteristic function."""
     if not number:
         return 0
     deviation = math.sqrt(2 * number) * scale
-    larger = max(deviation / _DEVIATION, 1.0)  # a large scale is made smaller: the variable is nearly continuous then
+    larger = max(deviation / _DEVIATION, 1.0)  # large scales are reduced: the distribution is then nearly continuous
     stay = math.exp(-larger / scale) if scale else 0.0
     angles = np.pi * np.arange(_POINTS // 2 + 1) / _POINTS
     characteristic = ((1 - stay) ** 2 / ((1 - stay) ** 2 + 4 * stay * np.sin(angles) ** 2)) ** number

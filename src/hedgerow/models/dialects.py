@@ -1,4 +1,4 @@
-"""SQL dialects: the differences between engines that sqlglot does not cover, in one table."""
+"""SQL dialects: a table of the differences between engines that sqlglot does not cover."""
 
 import math
 import re
@@ -20,16 +20,16 @@ from hedgerow.text.days import Day
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, Value
 
-_EXACT_DIGITS = 15  # a decimal of so many digits is the nearest double, however an engine divides it out
-# PostgreSQL and DuckDB know no escape for the vertical tab, in plain strings none at all.
+_EXACT_DIGITS = 15  # every engine converts decimals of up to this many digits to the nearest double
+# PostgreSQL and DuckDB have no escape for the vertical tab, and no escapes at all in plain strings.
 _E_STRING = r"E' \t\n\r\x0B\f'"
 _SPELLED = f"CASE WHEN LENGTH(t) <= {LONGEST_NUMBER} AND t ~ '{NUMBER}' THEN CAST(t AS DOUBLE PRECISION) END"
-# A number of any length; to float64, PostgreSQL casts none that is rounded to 0 or to infinity.
+# A number of any length. PostgreSQL raises an error if a cast to float64 would round a number to 0 or to infinity.
 _NUMERIC = """
 CASE WHEN ABS(CAST(t AS NUMERIC)) < 2.4703282292062328e-324 THEN 0
   WHEN ABS(CAST(t AS NUMERIC)) < 1.7976931348623158e308 THEN CAST(t AS DOUBLE PRECISION) END
 """
-# Floating point is no text: how many digits of it PostgreSQL writes is a setting.
+# Floating-point columns are not compared as text: the number of digits that PostgreSQL writes is a setting.
 _POSTGRES_NUMBER = f"""
 CASE CAST(PG_TYPEOF(x) AS TEXT) WHEN 'real' THEN CAST(x AS DOUBLE PRECISION)
   WHEN 'double precision' THEN CAST(x AS DOUBLE PRECISION) WHEN 'numeric' THEN {_NUMERIC} ELSE {_SPELLED} END
@@ -38,32 +38,32 @@ _POSTGRES_FRACTIONAL = """
 CAST(PG_TYPEOF(x) AS TEXT) IN ('real', 'double precision')
 OR CAST(PG_TYPEOF(x) AS TEXT) = 'numeric' AND NOT t ~ '^-?[0-9]+$'
 """
-# No cast makes booleans and enumerations numbers, and a column may be of these: in rows all types can be compared.
+# Booleans and enumerations cannot be cast to numbers; comparing rows of one value works for all types.
 _POSTGRES_EQUAL = """
 CASE CAST(PG_TYPEOF(x) AS TEXT) WHEN 'double precision' THEN doubles WHEN 'real' THEN singles ELSE spelled END
 """
-# Engines divide a decimal of many digits out to a neighbour of the double that is nearest.
+# Engines may convert a decimal of many digits to a neighbour of the nearest double.
 _NUMBER = "CASE WHEN TYPEOF(x) LIKE '{}%' THEN TRY_CAST(t AS DOUBLE) ELSE TRY_CAST(x AS DOUBLE) END"
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """SQL of one engine, where engines differ."""
+    """The SQL of an engine, as far as engines differ."""
 
-    name: str  # sqlglot's name for it
-    title: str  # the engine's name for people
-    number: str  # the number in a column ``x``, or in its trimmed text ``t``; NULL if there is none, never an error
-    fractional: str  # whether ``x`` is of a type of numbers that can have a fraction, whose text is not unique
-    nan: tuple[str, ...] = ("NaN",)  # naN as text
-    white: str = ""  # ASCII white space, as a literal; by default as sqlglot writes it
-    flags: str = ""  # the prefix of regular expressions that makes ``$`` match the end only
-    # Whether such an ``x`` is one of some numbers: ``spelled``, where ``number`` is or the text spells one of
-    # them; ``doubles`` and ``singles``, where a row of ``x`` is a row of one in this precision
+    name: str  # the name of the dialect in sqlglot
+    title: str  # the name of the engine
+    number: str  # the number in a column ``x`` or in its trimmed text ``t``; NULL without a number, never an error
+    fractional: str  # whether the type of ``x`` allows fractions, so that its text is not unique
+    nan: tuple[str, ...] = ("NaN",)  # NaN as text
+    white: str = ""  # ASCII white space as a literal; default: as sqlglot writes it
+    flags: str = ""  # the prefix of regular expressions with which ``$`` matches only the end
+    # Whether a fractional ``x`` equals one of some numbers. ``spelled`` compares `number` or the text; ``doubles`` and
+    # ``singles`` compare rows of one value in this precision.
     equal: str = "spelled"
-    # The text of the day that is ``n`` after ``zero``, the start of serial days
+    # The text of the day that is ``n`` days after ``zero``, the start of serial days
     serial: str = "TO_CHAR(CAST(zero AS DATE) + n, 'YYYY-MM-DD')"
-    spelled: str = ""  # as `number`, of an ``x`` that `fractional` holds of and that is not floating point
-    types: Literal["any", "declared"] = "any"  # the types of the columns: any, or those that the schema implies
+    spelled: str = ""  # like `number`, for an ``x`` that is fractional but not floating point
+    types: Literal["any", "declared"] = "any"  # the types of the columns: any, or the types that the schema implies
 
     def text(self, column: exp.Condition) -> exp.Trim:
         white = exp.var(self.white) if self.white else exp.Literal.string(" \t\n\r\v\f")
@@ -79,7 +79,7 @@ class Dialect:
         return self.filled(self.equal, column, spelled=spelled, doubles=exp.or_(*in_rows), singles=singles)
 
     def matches(self, text: exp.Condition, *patterns: str) -> exp.Condition:
-        """Return whether a whole text matches one of some regular expressions, which must be free of backslashes."""
+        """Return the condition that a whole text matches a regular expression; patterns must not have backslashes."""
         return exp.RegexpLike(this=text, expression=exp.Literal.string(f"{self.flags}^({'|'.join(patterns)})$"))
 
     def plain_date(self, column: exp.Condition, form: DateFormat | None) -> exp.Condition:
@@ -101,7 +101,7 @@ class Dialect:
         return exp.Anonymous(this="REGEXP_REPLACE", expressions=parts)
 
     def literal(self, value: Value) -> Any:
-        """Return a value as SQL: every digit of a number, every character of a text."""
+        """Return a value as SQL, with all digits of a number and all characters of a text."""
         if isinstance(value, str):
             return exp.var(_QUOTED.get(self.name, lambda text: self.written(exp.Literal.string(text)))(value))
         if isinstance(value, float) and math.isinf(value):
@@ -112,11 +112,11 @@ class Dialect:
         return exp.convert(value)
 
     def typed_literal(self, value: Value) -> Any:
-        """Return a value as SQL that is compared with a column of the declared type."""
+        """Return a value as SQL for comparisons with a column of the declared type."""
         if isinstance(value, Day):
             return exp.cast(exp.Literal.string(str(value)), "date")
         if isinstance(value, float) and self.name == "duckdb" and not _is_single(value):
-            return exp.Literal.number(_double(value))  # it rounds a decimal to the precision of the column
+            return exp.Literal.number(_double(value))  # DuckDB rounds decimals to the precision of the column
         return self.literal(value)
 
     def is_nan(self, column: exp.Condition) -> exp.Condition:
@@ -128,22 +128,22 @@ class Dialect:
         return _generator(self.name)(dialect=self.name).generate(tree)
 
     def prewritten(self, tree: exp.Condition) -> exp.Condition:
-        """Return an expression as its text, which is generated once; in parentheses if it is an AND or an OR."""
+        """Return an expression whose text is generated once; AND and OR are put in parentheses."""
         text: Any = exp.var(self.written(tree))
         return exp.paren(text) if isinstance(tree, exp.Connector) else text
 
-    def filled(self, template: str, column: exp.Condition, **others: exp.Condition) -> exp.Condition:
-        """Return a template, such as `number`, about a column."""
-        parts = {"x": column, "t": self.text(column), **others}
-        found: Any = _parsed(template, self.name).transform(
+    def filled(self, template: str, column: exp.Condition, **parameters: exp.Condition) -> exp.Condition:
+        """Return a template, such as `number`, applied to a column."""
+        parts = {"x": column, "t": self.text(column), **parameters}
+        tree: Any = _parsed(template, self.name).transform(
             lambda node: parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
         )
-        return exp.paren(found) if isinstance(found, exp.Or) else found
+        return exp.paren(tree) if isinstance(tree, exp.Or) else tree
 
 
 @cache
 def _generator(dialect: str) -> type[Generator]:
-    """Return a generator class of a dialect of hedgerow's own: Ibis changes those of sqlglot when it is imported."""
+    """Return our own generator class for a dialect, because Ibis modifies sqlglot's classes when it is imported."""
     return type("Own", (sqlglot.Dialect.get_or_raise(dialect).generator_class,), {})
 
 
@@ -152,8 +152,8 @@ def _parsed(template: str, dialect: str) -> exp.Expr:
     return parse_one(template, read=dialect)
 
 
-def among(found: exp.Condition, literals: Sequence[Any]) -> exp.Condition:
-    return found.eq(literals[0]) if len(literals) == 1 else found.isin(*literals)
+def among(column: exp.Condition, literals: Sequence[Any]) -> exp.Condition:
+    return column.eq(literals[0]) if len(literals) == 1 else column.isin(*literals)
 
 
 def _row_equals(column: exp.Condition, literal: exp.Condition) -> exp.Condition:
@@ -174,13 +174,13 @@ def _is_single(number: float) -> bool:
 
 
 def _postgres_text(text: str) -> str:
-    """Return text as a constant that does not depend on ``standard_conforming_strings``."""
+    """Return a text constant that does not depend on ``standard_conforming_strings``."""
     quoted = text.replace("'", "''")
     return "E'" + quoted.replace("\\", "\\\\") + "'" if "\\" in text else f"'{quoted}'"
 
 
 def _spark_text(text: str) -> str:
-    """Return text as a constant without backslashes, which Spark reads in two ways, or ``${``, which it substitutes."""
+    """Return a text constant without backslashes, which Spark reads in two ways, and ``${``, which it substitutes."""
     pieces = [piece for piece in re.split(rf"([{_SPARK_ESCAPED}])|(?<=\$)(?=\{{)", text) if piece]
     written = [f"CHAR({ord(piece)})" if piece in _SPARK_ESCAPED else f"'{piece}'" for piece in pieces]
     return f"CONCAT({', '.join(written)})" if len(written) > 1 else "".join(written) or "''"
@@ -235,12 +235,11 @@ DIALECTS = {
         ),
     )
 }
-"""The dialects by name. The SQL for BigQuery and Snowflake has been parsed, but never run."""
+"""The dialects by name. Tests parse the SQL for BigQuery and Snowflake but do not run it."""
 
 
 def dialect_named(name: str, types: Literal["any", "declared"] = "any") -> Dialect:
     if name not in DIALECTS:
-        problem = f"expected one of the dialects {', '.join(sorted(DIALECTS))}"
-        raise ArgumentError(f"{problem}; got {describe_argument(name)}.")
+        raise ArgumentError(f"dialect must be one of {', '.join(sorted(DIALECTS))}, got {describe_argument(name)}.")
     check_choice("types", types, ("any", "declared"))
     return replace(DIALECTS[name], types=types)

@@ -15,23 +15,23 @@ from hedgerow.models.tree import Tree
 from hedgerow.schema.schema import Schema
 from hedgerow.text.days import Day
 
-KINDS: tuple[type[Model], ...] = (RuleList, Tree, Scorecard)  # the kinds of models, one for each format of a file
+KINDS: tuple[type[Model], ...] = (RuleList, Tree, Scorecard)  # the kinds of models; each has its own file format
 
 
 def load_model(path: str | PathLike[str]) -> Model:
-    """Read a model from a JSON file of any kind of model.
+    """Return the model in a JSON file, of any kind.
 
     Parameters
     ----------
     path : str or path
-        A file written by the method `save` of a model, or by ``hedgerow fit``.
+        A file that the method `save` of a model or ``hedgerow fit`` wrote.
 
     Raises
     ------
     ModelFormatError
-        If the file is of no known kind, truncated, or was edited.
+        If the file is not a model file, is truncated, or was edited.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------
@@ -50,35 +50,35 @@ def load_model(path: str | PathLike[str]) -> Model:
 
 
 def read_model(path: str | PathLike[str], schema: Schema | None = None) -> Model:
-    r"""Read a model of others, which carries no guarantee: rules as text, PMML, or SQL as `Model.to_sql` writes it.
+    r"""Return a model that other software wrote, without a guarantee.
 
-    Of PMML, ``TreeModel``, ``RuleSetModel`` and ``Scorecard`` without transformations are read, by an allow-list: any
-    other element, attribute or value is refused by name. A JSON file is read as `load_model` does. `Model.contents` has
-    the rows, statistics and free text that the file holds apart from the model.
+    Supported files are rules as text, PMML, and SQL that `Model.to_sql` wrote. PMML may have a ``TreeModel``,
+    ``RuleSetModel`` or ``Scorecard`` without transformations; every element, attribute or value that is not on an
+    allow-list raises an error that names it. JSON files are read as by `load_model`. `Model.contents` lists the rows,
+    statistics and free text that the file contains in addition to the model.
 
     Parameters
     ----------
     path : str or path
         The file, of at most 8 MiB.
     schema : Schema, optional
-        The public schema of the rows, with the label. Numbers get cut points where the model compares them. Default:
-        one made of the model's tests alone, which is enough to predict, and says nothing of the rows' domain; SQL
-        needs the schema of the model that was written.
+        The public schema of the rows, with the label. Numbers get cut points at the constants of the model's tests.
+        Default: a schema derived from the tests of the model, which is sufficient for predictions but does not describe
+        the domain of the rows. SQL needs the schema of the model that was exported.
 
     Returns
     -------
     RuleList, Tree or Scorecard
-        The model, with a card that states no guarantee. It predicts what the file says. Counts are those that the
-        file states.
+        The model, with the predictions and counts of the file, and a privacy card without a guarantee.
 
     Raises
     ------
     ModelFormatError
-        If the file is of none of these forms, too large, or not supported, with the line.
+        If the file has another form, is too large, or uses unsupported features; the message states the line.
     SchemaError
         If the schema does not fit the model.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------
@@ -87,15 +87,14 @@ def read_model(path: str | PathLike[str], schema: Schema | None = None) -> Model
     >>> path = Path(tempfile.mkdtemp(), "rules.txt")
     >>> _ = path.write_text("if age <= 40 and sex = f then yes (yes 12, no 3)\nelse no (yes 1, no 9)")
     >>> print(read_model(path))
-    if age <= 40 and sex = f then yes    # 15 rows ± unknown noise
-    else no                              # 10 rows ± unknown noise
-    (the privacy card does not state the noise on the counts: none is known to be exact)
+    if age <= 40 and sex = f then yes    # 15 rows (noise unknown)
+    else no                              # 10 rows (noise unknown)
+    (the privacy card does not state the noise on the counts, so they may not be exact)
     <BLANKLINE>
-    age: (source: made of the model's tests; it is not the domain of the rows)
-    sex: (source: made of the model's tests; it is not the domain of the rows)
+    age, sex: (source: derived from the tests of the model; not the domain of the rows)
     """
     if not (schema is None or isinstance(schema, Schema)):
-        raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
+        raise ArgumentTypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
     return read(path, lambda text: _of_text(text, schema))
 
 
@@ -103,11 +102,11 @@ def _of_text(text: str, schema: Schema | None) -> Model:
     start = text.lstrip()[:5].upper()
     if start.startswith(("{", "[")):
         if schema is not None:
-            raise ModelFormatError("expected no schema beside hedgerow's own model, which has one; leave it out.")
+            raise ModelFormatError("a hedgerow model file contains its own schema; leave out schema (--schema).")
         return model_from_dict(parse(text))
     if start == "SELEC":
-        raise ModelFormatError("expected SQL as Model.to_sql writes it, which begins with CASE; got a SELECT.")
-    from hedgerow.models.readers.pmml import model_of_pmml  # with what they read by, they take long to import
+        raise ModelFormatError("expected SQL that Model.to_sql wrote, which begins with /*, got a SELECT statement.")
+    from hedgerow.models.readers.pmml import model_of_pmml  # the readers take long to import
     from hedgerow.models.readers.rules_text import rules_of_text
     from hedgerow.models.readers.sql_case import model_of_sql
 
@@ -121,12 +120,12 @@ def model_from_dict(data: Any) -> Model:
         if isinstance(data, dict) and data.get("format") == kind.format:
             return kind.from_dict(data)
     expected = ", ".join(kind.format for kind in KINDS)
-    raise ModelFormatError(f"expected one of the formats {expected}; got {format_of(data)}.")
+    raise ModelFormatError(f"expected one of the formats {expected}, got {format_of(data)}.")
 
 
 def rebuilt(model: object) -> Model | None:
-    """Return a copy made of the text of a model's file; None of anything that is not of exactly a known kind."""
-    # Declared fields of hedgerow's classes and plain values are copied: code attached to the object is not run.
+    """Return a copy of a model that was written as JSON and read back; None if its type is not exactly a known kind."""
+    # Only declared fields of hedgerow's classes and plain values are copied, so code attached to the object is not run.
     kind = next((kind for kind in KINDS if type(model) is kind), None)
     return None if kind is None else kind.from_json(_plain_copy(cast("Model", model)).to_json())
 
@@ -143,7 +142,7 @@ def _plain_copy(value: Any) -> Any:
     if kind is dict:
         return {_plain_copy(key): _plain_copy(part) for key, part in value.items()}
     if not getattr(getattr(kind, "__dataclass_params__", None), "frozen", False) or not _is_ours(kind):
-        raise ArgumentError(f"it holds an object of type {kind.__name__}, which could run code of its own")
+        raise ArgumentError(f"the model contains an object of type {kind.__name__}, which could run its own code")
     copied = object.__new__(kind)
     for field in fields(cast("Any", kind)):
         object.__setattr__(copied, field.name, _plain_copy(object.__getattribute__(value, field.name)))
@@ -151,6 +150,6 @@ def _plain_copy(value: Any) -> Any:
 
 
 def _is_ours(kind: type) -> bool:
-    """Return whether a class is the one that a module of hedgerow has under its name."""
+    """Return whether a module of hedgerow defines this class under its name."""
     module = kind.__module__
     return module.startswith("hedgerow.") and vars(sys.modules.get(module, sys)).get(kind.__name__) is kind

@@ -1,4 +1,4 @@
-"""Importance of attributes, from points and released counts alone."""
+"""Importance of attributes, computed from points and released counts alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from hedgerow.models.points import AttributePoints
 
 @dataclass(frozen=True)
 class Division:
-    """A division of neighbouring leaves in two by a test of one or more attributes.
+    """A division of neighbouring leaves in two groups by a test of one or more attributes.
 
-    The leaves from `first` up to and without `middle` satisfy it; those from `middle` up to and without `stop` do not.
+    The leaves ``first`` to ``middle - 1`` satisfy the test, the leaves ``middle`` to ``stop - 1`` do not.
     """
 
     attributes: tuple[str, ...]
@@ -26,9 +26,9 @@ class Division:
 def point_importances(parts: Sequence[AttributePoints]) -> dict[str, float]:
     """Return the mean absolute contribution of each attribute to a total, as shares that add up to 1.
 
-    Contributions are differences from the attribute's mean. Of several classes, the differences of a bin's points from
-    their mean over the classes are added up. If rows by bin were released for all attributes, bins count by them, and
-    negative numbers as 0. Otherwise the importance is the distance between the lowest and the highest points.
+    Contributions are differences from the mean of the attribute. For several classes, the differences between the
+    points of a bin and their mean over the classes are added up. If rows by bin were released for all attributes, bins
+    are weighted by them, with negative numbers set to 0. Otherwise the importance is the range of the points.
     """
     has_rows = all(part.rows is not None and max(part.rows) > 0 for part in parts)
     return _shares({part.attribute: _mean_contribution(part) if has_rows else _spread(part) for part in parts})
@@ -50,30 +50,30 @@ def _spread(part: AttributePoints) -> float:
 
 
 def leaf_importances(release: LeafRelease, divisions: Iterable[Division]) -> dict[str, float]:
-    """Return by how much the tests of each attribute reduce the impurity, as shares that add up to 1.
+    """Return the reduction of the impurity by the tests of each attribute, as shares that add up to 1.
 
-    The impurity of classes is Gini's, of numbers the variance, each times the rows, by the released counts or sums. If
-    leaves have class probabilities, these divide their rows. Negative counts count as 0. The reduction by a test of
-    several attributes is divided equally among them.
+    The impurity is the Gini impurity for classes and the variance for numbers, weighted by rows. It is computed from
+    the released counts or sums, with negative values set to 0. If leaves have class probabilities, their rows are
+    divided by these. The reduction by a test of several attributes is divided equally among them.
 
     Raises
     ------
     TypeError
-        If counts or sums were not released of every leaf.
+        If counts or sums were not released for every leaf.
     """
     rows, sums = release.masses
     rows_before = np.concatenate([[0.0], rows.cumsum()])
     sums_before = np.concatenate([np.zeros((1, sums.shape[1])), sums.cumsum(axis=0)])
-    found = dict[str, float]()
-    for one in divisions:
-        ends = (one.first, one.middle), (one.middle, one.stop)
+    reductions = dict[str, float]()
+    for division in divisions:
+        ends = (division.first, division.middle), (division.middle, division.stop)
         (n, sums_true), (m, sums_false) = (
             (rows_before[stop] - rows_before[start], sums_before[stop] - sums_before[start]) for start, stop in ends
         )
         reduction = n * m / (n + m) * float(((sums_true / n - sums_false / m) ** 2).sum()) if n > 0 and m > 0 else 0.0
-        for name in one.attributes:
-            found[name] = found.get(name, 0.0) + float(reduction) / len(one.attributes)
-    return _shares(found)
+        for name in division.attributes:
+            reductions[name] = reductions.get(name, 0.0) + float(reduction) / len(division.attributes)
+    return _shares(reductions)
 
 
 def _shares(amounts: Mapping[str, float]) -> dict[str, float]:

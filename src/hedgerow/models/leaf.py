@@ -1,4 +1,4 @@
-"""Splits and leaves. A leaf has released counts, or sums, of its rows, a drawn label or probabilities, or both."""
+"""Splits and leaves. A leaf has released counts or sums of its rows, a drawn label or probabilities, or both."""
 
 import math
 import operator
@@ -11,34 +11,34 @@ from hedgerow.schema.literals import Literal
 from hedgerow.text.messages import shown
 
 _LARGEST_COUNT = 2**63
-_OFF = 1e-9  # what rounding may add to the sum of probabilities
-_WIDEST = 90  # characters of the longest line by which notes are aligned
+_TOLERANCE = 1e-9  # for rounding in the sum of probabilities
+_WIDEST = 90  # the longest line, in characters, to which notes are aligned
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """Release about the rows of one leaf: counts by class, or two sums; a label with or without probabilities; or both.
+    """The released values of a leaf: counts by class or two sums, a label with or without probabilities, or both.
 
     Attributes
     ----------
     counts : tuple of int, optional
-        Released rows of each class, in the order of the schema's classes. Noisy counts may be negative.
-        None where none were released.
+        Released rows of each class, in the order of the schema's classes. Noisy counts may be negative. None if no
+        counts were released.
     label : str, int, bool or float, optional
-        The class or number predicted, where it was drawn with the model. None where the counts decide.
+        The predicted class or number, if it was drawn with the model. None if the counts determine the prediction.
     probabilities : tuple of float, optional
         The probability of each class, in the order of the schema's classes: drawn with the model, or posterior means
-        of class shares, given the counts and the drawn label. The label is the most probable class, the first of
-        equals.
+        of class shares, given the counts and the drawn label. The label is the most probable class; ties go to the
+        first class.
     sums : tuple of int, optional
-        Of a number: the released sums, over the rows, of the levels below that of the row and of those above it.
+        For a number: the released sums, over the rows, of the number of levels below and above the level of the row.
     mean : float, optional
-        Of a number: the mean that is predicted, which follows from counts or sums, and the label if there is one.
+        For a number: the predicted mean, which follows from counts or sums and the label, if there is one.
 
     Raises
     ------
     ValueError
-        If there is nothing to predict, or the probabilities are none, or come without a label.
+        If there is neither a label nor counts nor a mean, or the probabilities are not valid or have no label.
 
     Examples
     --------
@@ -59,55 +59,59 @@ class Leaf:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _checked_numbers(name, getattr(self, name)))
         if self.sums is not None and len(self.sums) != 2:
-            raise ArgumentError("expected two sums, got another number.")
+            raise ArgumentError(f"sums must be two numbers, got {len(self.sums)}.")
         if self.mean is not None and not (isinstance(self.mean, float) and math.isfinite(self.mean)):
-            raise ArgumentError("expected a finite float as a mean, got something else.")
+            raise ArgumentError(f"mean must be a finite float, got {shown(self.mean)}.")
         if self.counts is None and self.label is None and self.mean is None:
-            raise ArgumentError("expected counts, a label, or both; got neither.")
+            raise ArgumentError("a leaf must have counts, a label, or a mean.")
         label = self.label
         is_infinite = isinstance(label, float) and not math.isfinite(label)
         if is_infinite or not isinstance(label, (str, int, float, type(None))):
-            raise ArgumentError(f"expected text, a finite number or a boolean as a label, got {shown(self.label)}.")
+            raise ArgumentError(f"label must be text, a finite number or a boolean, got {shown(self.label)}.")
         if self.probabilities is not None:
             object.__setattr__(self, "probabilities", _checked_probabilities(self.probabilities, self.label))
 
     @property
     def is_label_alone(self) -> bool:
-        """True if nothing was released but the label."""
+        """True if only the label was released."""
         return self.counts is None and self.probabilities is None and self.sums is None
 
     @property
     def rows(self) -> int | None:
-        """The sum of the released counts, at least 0; None where none were released."""
+        """The sum of the released counts, at least 0; None if no counts were released."""
         return None if self.counts is None else max(sum(self.counts), 0)
 
     def to_dict(self, prediction: Any) -> dict[str, Any]:
-        """Return the leaf and what it predicts as JSON-ready data; but for the counts only what there is."""
+        """Return the leaf and its prediction as JSON-ready data; fields other than `counts` are omitted if None."""
         counts = None if self.counts is None else list(self.counts)
-        more = {name: getattr(self, name) for name in ("label", "probabilities", "sums", "mean")}
-        present = {name: list(one) if isinstance(one, tuple) else one for name, one in more.items() if one is not None}
+        optional = {name: getattr(self, name) for name in ("label", "probabilities", "sums", "mean")}
+        present = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in optional.items()
+            if value is not None
+        }
         return {"then": prediction, "counts": counts, **present}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote."""
+        """Return the leaf that `to_dict` wrote."""
         return cls(data["counts"], *map(data.get, ("label", "probabilities", "sums", "mean")))
 
 
-L = TypeVar("L")  # what stands in the place of a leaf
+L = TypeVar("L")  # the type of the leaves
 
 
 @dataclass(frozen=True)
 class Split(Generic[L]):
-    """An inner node: a literal, and the branches of the rows that satisfy it and of all others.
+    """An inner node: a literal, with a branch for the rows that satisfy it and a branch for all other rows.
 
     Attributes
     ----------
     literal : Literal
         The test.
     true, false : Split or Leaf
-        The branch of the rows that satisfy the literal, and that of all others. A missing value satisfies only
-        ``is missing``, so it goes to `false` for any other literal.
+        The branch for the rows that satisfy the literal, and the branch for all other rows. A missing value satisfies
+        only ``is missing``; for any other literal it goes to `false`.
 
     Examples
     --------
@@ -125,21 +129,21 @@ TreeNode = Split[Leaf] | Leaf
 
 
 def _checked_numbers(name: str, values: Sequence[Any]) -> tuple[int, ...]:
-    found = tuple(int(operator.index(value)) for value in values)
-    if any(abs(value) >= _LARGEST_COUNT for value in found):
-        raise ArgumentError(f"expected {name} below 2^63 in size, got a larger one.")
-    return found
+    numbers = tuple(int(operator.index(value)) for value in values)
+    if any(abs(number) >= _LARGEST_COUNT for number in numbers):
+        raise ArgumentError(f"{name} must be below 2^63 in absolute value.")
+    return numbers
 
 
 def _checked_probabilities(values: object, label: object) -> tuple[float, ...]:
     if label is None:
-        raise ArgumentError("expected a label beside probabilities, got none.")
-    found = tuple(values) if isinstance(values, (tuple, list)) else ()
-    if not found or not all(isinstance(one, float) and 0 <= one <= 1 for one in found):
-        raise ArgumentError("expected floats between 0 and 1 as probabilities, got something else.")
-    if abs(math.fsum(found) - 1) > _OFF:
-        raise ArgumentError(f"expected probabilities that sum to 1, got {math.fsum(found):.6g}.")
-    return tuple(map(float, found))
+        raise ArgumentError("a leaf with probabilities must have a label.")
+    shares = tuple(values) if isinstance(values, (tuple, list)) else ()
+    if not shares or not all(isinstance(share, float) and 0 <= share <= 1 for share in shares):
+        raise ArgumentError(f"probabilities must be a tuple of floats from 0 to 1, got {shown(values)}.")
+    if abs(math.fsum(shares) - 1) > _TOLERANCE:
+        raise ArgumentError(f"probabilities must sum to 1, got {math.fsum(shares):.6g}.")
+    return tuple(map(float, shares))
 
 
 def commented(lines: Sequence[str], notes: Sequence[str | None]) -> str:

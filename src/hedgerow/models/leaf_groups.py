@@ -1,4 +1,4 @@
-"""Groups of leaves that a reader is shown together, so that a model of any size fits a page."""
+"""Groups of leaves that are displayed together, so that models of any size fit a page."""
 
 from typing import NamedTuple
 
@@ -6,28 +6,28 @@ from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.leaf_release import LeafRelease
 
 MOST_LINES = 60
-"""Lines of the leaves, or rules, of a model that are printed: about a page."""
+"""The number of printed lines for the leaves or rules of a model: about a page."""
 MOST_BOXES = 12
-"""Leaves of a tree that are drawn: their text is legible on a page in landscape."""
+"""The number of leaves in the plot of a tree, whose text is legible on a page in landscape format."""
 MOST_BARS = 20
-"""Rules that are drawn."""
+"""The number of rules in a plot."""
 
 
 class LeafGroup(NamedTuple):
-    """Neighbouring leaves that share a line, a box or a bar: leaf `first` up to, but without, leaf `stop`."""
+    """Neighbouring leaves that share a line, a box or a bar: leaf `first` up to, but not including, leaf `stop`."""
 
     first: int
     stop: int
-    is_unsupported: bool = False  # folded since there may be no rows in these leaves; otherwise, to save room
+    is_unsupported: bool = False  # True if folded because these leaves may have no rows; otherwise folded to save space
 
     @property
     def size(self) -> int:
-        """The number of leaves. A group of one leaf is not folded."""
+        """The number of leaves. A group of a single leaf is not folded."""
         return self.stop - self.first
 
 
 def list_groups(n_rules: int, release: LeafRelease, most: int | None) -> list[LeafGroup]:
-    """Return the groups of a rule list: runs of rules that may have no rows, and what is too much for so many lines.
+    """Return at most `most` groups of a rule list; runs of rules that may have no rows are folded first.
 
     The default rule is never folded.
     """
@@ -45,14 +45,15 @@ def list_groups(n_rules: int, release: LeafRelease, most: int | None) -> list[Le
 
 
 ShownNode = Split[LeafGroup] | LeafGroup
-"""The tests of a tree that are shown, and below them groups of leaves."""
+"""The displayed splits of a tree, with groups of leaves below them."""
 
 
 def tree_outline(root: TreeNode, release: LeafRelease, most_splits: int | None) -> ShownNode:
-    """Return what a page shows of a tree, or all of it if `most_splits` is None.
+    """Return the displayed part of a tree, or the whole tree if `most_splits` is None.
 
-    A subtree folds into one group if it may have no rows. If more splits remain, the deepest are left out, and
-    of those at one depth the ones of fewest released rows; without released rows, of fewest leaves.
+    A subtree that may have no rows folds into one group. If more than `most_splits` splits remain, the deepest are
+    folded. At the same depth, splits with the fewest released rows are folded first; without released rows, splits with
+    the fewest leaves.
     """
     sizes = dict[int, int]()
     n_leaves = _measure(root, sizes)
@@ -69,7 +70,7 @@ def tree_outline(root: TreeNode, release: LeafRelease, most_splits: int | None) 
 
 
 def _measure(node: TreeNode, sizes: dict[int, int]) -> int:
-    """Return the leaves below a node, and keep those of each split by its identity."""
+    """Return the number of leaves below a node, and store it for each split by its identity."""
     if isinstance(node, Leaf):
         return 1
     sizes[id(node)] = _measure(node.true, sizes) + _measure(node.false, sizes)
@@ -79,10 +80,10 @@ def _measure(node: TreeNode, sizes: dict[int, int]) -> int:
 def _shown_splits(
     root: TreeNode, n_leaves: int, release: LeafRelease, most: int, sizes: dict[int, int]
 ) -> set[tuple[int, int]]:
-    """Return the first and last leaf of each split that is shown: level by level, those of most rows first."""
+    """Return the leaf range of each displayed split, chosen level by level in descending order of rows."""
 
-    def order(one: tuple[int, int, TreeNode]) -> tuple[int, int, int]:
-        size, first, _ = one
+    def order(node: tuple[int, int, TreeNode]) -> tuple[int, int, int]:
+        size, first, _ = node
         return -(release.support(first, first + size).rows or 0), -size, first
 
     shown = set[tuple[int, int]]()

@@ -1,7 +1,7 @@
-"""Releases about leaves: what follows from the numbers that were released of their rows, and from what was drawn.
+"""Released values of leaves, and everything that follows from them.
 
-Texts, pictures, exports, caveats, audits and reports ask a `LeafRelease`. What cannot be answered from the kind of
-numbers that were released is refused here, with one error.
+Texts, plots, exports, caveats, audits and reports use a `LeafRelease`. Questions that the released kind of numbers
+cannot answer raise one error, which is defined here.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,11 +25,11 @@ from hedgerow.text.messages import shown
 from hedgerow.text.values import listed
 
 MOST_PROBABILITIES = 2**22
-"""Maximum of leaves times classes of a model, where the array of its probabilities has 32 MiB."""
+"""Maximum number of leaves times classes of a model; its array of probabilities then has 32 MiB."""
 
 
 def row_numbers(kind: NumbersKind, n_levels: int) -> Integers:
-    """Return what a row of each level adds to the numbers of its leaf, shape ``(n_levels, n_numbers)``."""
+    """Return the contribution of a row of each level to the numbers of its leaf, shape ``(n_levels, n_numbers)``."""
     if kind == "none":
         return np.zeros((n_levels, 0), dtype=np.int64)
     below = np.arange(n_levels)
@@ -38,14 +38,14 @@ def row_numbers(kind: NumbersKind, n_levels: int) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class LeafRelease:
-    """All that was released about the leaves of a model, and what follows from it.
+    """The released values of the leaves of a model, and everything that follows from them.
 
     Attributes
     ----------
     leaves : tuple of Leaf
         The leaves.
     target : Target
-        The classes, or the number with its levels.
+        The classes, or the numeric target with its levels.
     noise : CountNoise or None
         The noise on the released numbers; None if it is unknown.
     name : str
@@ -64,24 +64,24 @@ class LeafRelease:
 
     @classmethod
     def of(cls, leaves: tuple[Leaf, ...], target: Target, card: PrivacyCard, name: str) -> Self:
-        """Return the release about leaves with the noise on their numbers, which the card states, or does not."""
+        """Return the release of these leaves, with the noise that the card states for their numbers."""
         return cls(leaves, target, CountNoise.of(card, _kind(leaves)), name)
 
     def __post_init__(self) -> None:
         n_levels = len(self.target.values)
         if len(self.leaves) * n_levels > MOST_PROBABILITIES:
-            got = f"{len(self.leaves):,} times {n_levels:,}"
+            got = f"{len(self.leaves):,} × {n_levels:,}"
             problem = f"expected at most {MOST_PROBABILITIES:,} probabilities"
-            raise ArgumentError(f"{problem}, one a {self.name} and class, got {got}.")
+            raise ArgumentError(f"{problem}, one for each {self.name} and class, got {got}.")
         known = {(type(value), value) for value in self.target.values}  # True is not 1
         for leaf in self.leaves:
             _check_leaf(leaf, self.target, known, self.name)
         if any(leaf.counts is not None for leaf in self.leaves) and any(leaf.sums is not None for leaf in self.leaves):
-            raise ArgumentError(f"expected counts or sums for every {self.name}, got both in one model.")
+            raise ArgumentError(f"expected either counts or sums for every {self.name}, got both in one model.")
 
     @cached_property
     def kind(self) -> NumbersKind:
-        """The kind of numbers that were released about the rows of leaves, of some of them at least."""
+        """The kind of numbers that were released for at least some leaves."""
         return _kind(self.leaves)
 
     @cached_property
@@ -91,48 +91,48 @@ class LeafRelease:
 
     @property
     def width(self) -> int:
-        """How many numbers were released of a leaf."""
+        """The number of released numbers per leaf."""
         return {"none": 0, "counts": self.target.n_levels, "sums": 2}[self.kind]
 
     @property
     def has_rows(self) -> bool:
-        """True if the rows of any leaf follow from its numbers."""
+        """True if the number of rows of any leaf follows from its released numbers."""
         return self.kind != "none"
 
     @cached_property
     def is_complete(self) -> bool:
-        """True if the rows of every leaf follow from its numbers."""
+        """True if the number of rows of every leaf follows from its released numbers."""
         return self.has_rows and None not in self.numbers
 
     @property
     def is_histogram(self) -> bool:
-        """True if counts by class or level were released of every leaf."""
+        """True if counts by class or level were released for every leaf."""
         return self.kind == "counts" and self.is_complete
 
     @property
     def is_noisy(self) -> bool:
-        """True if noise is known to be on the numbers."""
+        """True if the numbers are known to contain noise."""
         return self.noise is not None and not self.noise.is_exact
 
     @cached_property
     def rows(self) -> tuple[int | None, ...]:
-        """The rows of each leaf by its numbers, negative where the noise is; None for a leaf without numbers."""
-        per_row = self.target.n_levels - 1 if self.kind == "sums" else 1  # what a row adds to all numbers together
-        return tuple(None if own is None else round(Fraction(sum(own), per_row)) for own in self.numbers)
+        """The number of rows of each leaf, which noise can make negative; None for a leaf without released numbers."""
+        per_row = self.target.n_levels - 1 if self.kind == "sums" else 1  # the sum of the contributions of a row
+        return tuple(None if numbers is None else round(Fraction(sum(numbers), per_row)) for numbers in self.numbers)
 
     @property
     def masses(self) -> tuple[Floats, Floats]:
-        """The rows of each leaf, and its rows by class, or the sum of the levels of a number; negative numbers are 0.
+        """The rows of each leaf, and its rows by class (for a number, the sum of its levels); negative values become 0.
 
-        If leaves have probabilities in addition to counts, these divide the rows of a leaf among the classes.
+        If leaves have probabilities in addition to counts, the rows of a leaf are divided by these probabilities.
 
         Raises
         ------
         TypeError
-            If counts or sums were not released of every leaf.
+            If counts or sums were not released for every leaf.
         """
         if not self.is_complete:
-            raise self.refused("released counts")
+            raise self.needs_counts()
         numbers: Floats = np.maximum(np.array(self.numbers, dtype=np.float64), 0.0)
         if self.kind == "sums":
             return numbers.sum(axis=1) / (self.target.n_levels - 1), numbers[:, :1]
@@ -150,22 +150,27 @@ class LeafRelease:
         Raises
         ------
         TypeError
-            If counts were not released of every leaf.
+            If counts were not released for every leaf.
         """
         if not self.is_histogram:
-            raise self.refused("released counts")
+            raise self.needs_counts()
         return np.array(self.numbers, dtype=np.int64)
 
     def counts_of(self, place: int) -> tuple[int, ...] | None:
         """Return the counts of a leaf by class or level; None if none were released."""
         return self.leaves[place].counts
 
-    def refused(self, wanted: str) -> ArgumentTypeError:
-        """Return the error of a request for which other numbers must be released."""
-        of_some = " of some leaves alone" if self.has_rows and not self.is_complete else ""
-        got = {"none": "no counts", "counts": f"counts{of_some}", "sums": f"sums of a number{of_some}"}[self.kind]
-        expected = f"expected a model with {wanted} of every {self.name}"
-        return ArgumentTypeError(f"{expected}, got one with {got}; learn it with release_counts=True.")
+    def needs_counts(self) -> ArgumentTypeError:
+        """Return the error for a request that needs released counts for every leaf."""
+        of_some = f" for some {self.name_of_all} only" if self.has_rows and not self.is_complete else ""
+        got = {"none": "without counts", "counts": f"with counts{of_some}", "sums": f"with sums{of_some}"}[self.kind]
+        expected = f"expected a model with released counts for every {self.name}"
+        return ArgumentTypeError(f"{expected}, got a model {got}; fit it with release_counts=True.")
+
+    @property
+    def name_of_all(self) -> str:
+        """The plural of `name`."""
+        return "leaves" if self.name == "leaf" else f"{self.name}s"
 
     @cached_property
     def probabilities(self) -> Floats:
@@ -174,34 +179,34 @@ class LeafRelease:
 
     @cached_property
     def predictions(self) -> tuple[Any, ...]:
-        """What each leaf predicts; see `LeafModel.predictions`."""
+        """The prediction of each leaf; see `LeafModel.predictions`."""
         predicted = self.target.predicted(self.probabilities)
         return tuple(
-            next(one for one in (leaf.mean, leaf.label, by_counts) if one is not None)
+            next(value for value in (leaf.mean, leaf.label, by_counts) if value is not None)
             for leaf, by_counts in zip(self.leaves, predicted, strict=True)
         )
 
     @property
     def has_probabilities(self) -> bool:
-        """True if any leaf has probabilities: drawn with the model, or what follows from its counts and its label."""
+        """True if any leaf has probabilities: drawn with the model, or computed from its counts and label."""
         return any(leaf.probabilities is not None for leaf in self.leaves)
 
     def has_shares(self, place: int) -> bool:
-        """Return whether the class probabilities of a leaf say more than its label."""
+        """Return whether the class probabilities of a leaf are more informative than its label."""
         return self.target.as_number is None and not self.leaves[place].is_label_alone
 
     @property
     def has_some_shares(self) -> bool:
-        """True if the class probabilities of any leaf say more than its label."""
+        """True if the class probabilities of any leaf are more informative than its label."""
         return any(map(self.has_shares, range(len(self.leaves))))
 
     @property
     def has_all_shares(self) -> bool:
-        """True if the class probabilities of every leaf say more than its label."""
+        """True if the class probabilities of every leaf are more informative than its label."""
         return all(map(self.has_shares, range(len(self.leaves))))
 
     def smallest_share(self) -> SmallestShare | None:
-        """Return the share of all rows that every leaf holds at least; None if rows or noise are unknown."""
+        """Return a lower bound on every leaf's share of the rows; None if the rows or the noise are unknown."""
         known = [rows for rows in self.rows if rows is not None]
         if self.noise is None or not self.is_complete:
             return None
@@ -209,20 +214,20 @@ class LeafRelease:
         return SmallestShare(share, 1.0 if self.noise.is_exact else CONFIDENCE)
 
     def is_too_few(self, place: int) -> bool:
-        """Return whether a leaf may have no rows, given the noise."""
+        """Return whether the noise alone can produce the released numbers of a leaf."""
         rows = self.rows[place]
         return self.noise is not None and rows is not None and rows <= self.noise.spread(self.width)
 
     @cached_property
     def _sums(self) -> tuple[list[int], list[int], list[int]]:
-        """The leaves before each place: their rows, how many have no numbers, and how many have enough rows."""
+        """Cumulative sums over the leaves: rows, leaves without numbers, and leaves with enough rows."""
         places = range(len(self.leaves))
         rows = accumulate((rows or 0 for rows in self.rows), initial=0)
         unknown = accumulate((rows is None for rows in self.rows), initial=0)
         return [*rows], [*unknown], [*accumulate((not self.is_too_few(place) for place in places), initial=0)]
 
     def support(self, first: int, stop: int) -> "Support":
-        """Return what is shown of the rows of neighbouring leaves together; of a leaf by itself, with its share."""
+        """Return the displayed rows of a run of leaves together; for a single leaf, with the share of its class."""
         support, counts = self._rows_of(first, stop), self.leaves[first].counts
         if stop - first > 1 or not self.has_shares(first) or support.is_too_few or support.is_unknown:
             return support
@@ -239,7 +244,7 @@ class LeafRelease:
         return Support(rows[stop] - rows[first], self.width * (stop - first), self.noise)
 
     def may_fold(self, first: int, stop: int) -> bool:
-        """Return whether there may be no rows in any of these leaves, nor in all of them, but are in the model."""
+        """Return whether these leaves may be empty, each and together, although the whole model is not."""
         return self._are_too_few(first, stop) and not self._is_nothing_known
 
     def _are_too_few(self, first: int, stop: int) -> bool:
@@ -251,7 +256,7 @@ class LeafRelease:
         return self._are_too_few(0, len(self.leaves))
 
     def rows_text(self, rows: int, leaves: int = 1) -> str:
-        """Return the rows of so many leaves in words, as far as the noise on their numbers allows."""
+        """Return the rows of this number of leaves as text, to the precision that the noise allows."""
         return rows_text(rows, self.width * leaves, self.noise)
 
 
@@ -264,46 +269,50 @@ def _kind(leaves: Sequence[Leaf]) -> NumbersKind:
 def _check_leaf(leaf: Leaf, target: Target, known: Collection[tuple[type, Any]], name: str) -> None:
     classes, number = target.values, target.as_number
     if leaf.counts is not None and len(leaf.counts) != len(classes):
-        raise ArgumentError(f"expected {len(classes)} counts a {name}, got {len(leaf.counts)}.")
+        raise ArgumentError(f"expected {len(classes)} counts per {name}, got {len(leaf.counts)}.")
     if leaf.label is not None and (type(leaf.label), leaf.label) not in known:
         expected = f"expected the label of a {name} to be one of the schema's classes {listed(classes)}"
         raise ArgumentError(f"{expected}; got {shown(leaf.label)}.")
     if leaf.sums is not None or leaf.mean is not None:
         if number is None:
-            raise ArgumentError(f"expected no mean of a {name} whose classes are no numbers, got one.")
+            got = "sums" if leaf.mean is None else f"mean={leaf.mean!r}"
+            raise ArgumentError(f"expected no mean or sums for a {name} that predicts a class, got {got}.")
         if leaf.mean is None or not number.low <= leaf.mean <= number.high:
-            raise ArgumentError(f"expected a mean of a {name} within the bounds of the number, got another.")
+            bounds = f"from {number.low:g} to {number.high:g}, the bounds of the number"
+            raise ArgumentError(f"expected a mean of a {name} {bounds}, got {leaf.mean!r}.")
     if leaf.probabilities is not None and number is not None:
-        raise ArgumentError(f"expected no probabilities of a {name} that predicts a number, got some.")
+        raise ArgumentError(f"expected no probabilities for a {name} that predicts a number; leave them out.")
     if leaf.probabilities is not None:
         _check_mode(leaf.probabilities, leaf.label, classes, name)
 
 
 def _check_mode(probabilities: Sequence[float], label: Any, classes: Sequence[Any], name: str) -> None:
     if len(probabilities) != len(classes):
-        raise ArgumentError(f"expected {len(classes)} probabilities a {name}, got {len(probabilities)}.")
-    if probabilities.index(max(probabilities)) != classes.index(label):
-        raise ArgumentError(f"expected the label of a {name} to be its most probable class, got another one.")
+        raise ArgumentError(f"expected {len(classes)} probabilities per {name}, got {len(probabilities)}.")
+    mode = probabilities.index(max(probabilities))
+    if mode != classes.index(label):
+        expected = f"expected the label of a {name} to be its most probable class, {shown(classes[mode])}"
+        raise ArgumentError(f"{expected}, got {shown(label)}.")
 
 
 def _probabilities(leaves: Sequence[Leaf], target: Target) -> Floats:
     classes = target.values
-    found = np.zeros((len(leaves), len(classes)))
+    shares = np.zeros((len(leaves), len(classes)))
     counted = [place for place, leaf in enumerate(leaves) if leaf.counts is not None and leaf.probabilities is None]
     counts = np.array([leaves[place].counts for place in counted], dtype=np.float64)
-    found[counted] = np.maximum(counts.reshape(len(counted), len(classes)), 0.0)
-    whole = found.sum(axis=0) if found.sum() > 0 else np.ones(len(classes))
-    found[[place for place in counted if not found[place].any()]] = whole
+    shares[counted] = np.maximum(counts.reshape(len(counted), len(classes)), 0.0)
+    whole = shares.sum(axis=0) if shares.sum() > 0 else np.ones(len(classes))
+    shares[[place for place in counted if not shares[place].any()]] = whole
     for place, leaf in enumerate(leaves):
         if leaf.probabilities is not None:
-            found[place] = leaf.probabilities
+            shares[place] = leaf.probabilities
         elif leaf.counts is None:
-            found[place, classes.index(leaf.label) if leaf.mean is None else _nearest(classes, leaf.mean)] = 1.0
+            shares[place, classes.index(leaf.label) if leaf.mean is None else _nearest(classes, leaf.mean)] = 1.0
         elif leaf.label is not None and target.as_number is None:
-            found[place] = with_mode(found[place], classes.index(leaf.label))
-    found[counted] /= found[counted].sum(axis=1, keepdims=True)
-    found.setflags(write=False)
-    return found
+            shares[place] = with_mode(shares[place], classes.index(leaf.label))
+    shares[counted] /= shares[counted].sum(axis=1, keepdims=True)
+    shares.setflags(write=False)
+    return shares
 
 
 def _nearest(levels: Sequence[float], mean: float) -> int:
@@ -311,7 +320,7 @@ def _nearest(levels: Sequence[float], mean: float) -> int:
 
 
 def with_mode(counts: Floats, mode: int) -> Floats:
-    """Pool the mode with the largest other classes until their mean is no smaller than any class left out."""
+    """Pool the mode with the largest other classes until the pooled mean is at least every remaining count."""
     others = np.argsort(-counts, kind="stable")
     others = others[others != mode]
     means = np.cumsum([counts[mode], *counts[others]]) / np.arange(1, len(counts) + 1)
@@ -324,30 +333,28 @@ def with_mode(counts: Floats, mode: int) -> Floats:
 
 
 WIDEST_SHARE = 0.5
-"""Width from which the interval of a share is not shown: it would exclude no more than half of all shares."""
+"""Width from which the interval of a share is not shown, because it excludes at most half of all shares."""
 
 
 @dataclass(frozen=True)
 class Support:
-    """The released rows of one leaf, or of several together, with the share of the predicted class.
+    """The released number of rows of one leaf, or of several leaves together, with the share of the predicted class.
 
-    Texts, pictures, pages and sheets show rows and shares by one rule. Intervals hold at 95 %:
+    Texts, plots, pages and sheets display rows and shares by the same rules. The confidence of intervals is 95 %:
 
     - If no counts were released, only a probability that was drawn with the model is shown.
-    - Exact rows and shares are shown as they are.
-    - Noisy rows whose interval contains 0 are too few to tell: only their upper bound is shown, and neither a share nor
-      a probability.
-    - Other noisy rows are rounded to the digits that the noise leaves. The share is shown as an interval if this is
-      narrower than half of the range from 0 to 1. Records for programs have the probability that the model gives.
-    - If the card does not state the noise, the released rows are shown and marked as such, without share and
-      probability.
+    - Exact rows and shares are shown unchanged.
+    - If the interval of noisy rows contains 0, only their upper bound is shown, without share or probability.
+    - Other noisy rows are rounded to the precision that the noise allows. The share is shown as an interval if the
+      interval is narrower than 50 percentage points. Records for programs have the probability of `predict_proba`.
+    - If the card does not state the noise, the released rows are shown with a remark, without share or probability.
     """
 
-    rows: int | None = None  # the sum of the released counts, negative if the noise is; None if none were released
-    numbers: int = 0  # how many noisy numbers were added
+    rows: int | None = None  # the sum of the released counts, which noise can make negative; None without counts
+    numbers: int = 0  # the number of noisy counts in the sum
     noise: CountNoise | None = None  # None if the card does not state it
-    share: tuple[float, float] | None = None  # the ends of its interval, equal if it is exact; None if it is not shown
-    probability: float | None = None  # of the predicted class, as `predict_proba` gives it; None if it is not shown
+    share: tuple[float, float] | None = None  # the ends of its interval, equal for exact counts; None if not shown
+    probability: float | None = None  # of the predicted class, as in `predict_proba`; None if not shown
 
     @property
     def is_exact(self) -> bool:
@@ -356,22 +363,22 @@ class Support:
 
     @property
     def is_too_few(self) -> bool:
-        """True if there may be no such rows, given the noise."""
+        """True if the noise alone can produce this number of rows."""
         return self.rows is not None and self.noise is not None and self.rows <= self.noise.spread(self.numbers)
 
     @property
     def is_unknown(self) -> bool:
-        """True if rows were released, and the card does not state their noise."""
+        """True if rows were released but the card does not state their noise."""
         return self.rows is not None and self.noise is None
 
     @property
     def rows_shown(self) -> str:
-        """The rows in words; empty if none were released."""
+        """The rows as text with their unit; empty if none were released."""
         return "" if self.rows is None else rows_text(self.rows, self.numbers, self.noise, "row")
 
     @property
     def cell(self) -> str:
-        """The rows in a column of a table, without a unit; empty if none were released."""
+        """The rows as text without a unit, for a column of a table; empty if none were released."""
         return "" if self.rows is None else rows_text(self.rows, self.numbers, self.noise)
 
     @property
@@ -383,21 +390,21 @@ class Support:
 
     @property
     def text(self) -> str:
-        """The share and the rows in words, such as "65 to 71 % of about 720"; empty if neither is shown."""
+        """The share and the rows as text, such as "65 to 71 % of about 720"; empty if neither is shown."""
         if self.rows is not None and self.share is not None:
             return f"{self.share_shown} of {rows_text(self.rows, self.numbers, self.noise)}"
-        return f"{self.rows_shown}: too few to tell" if self._most else self.rows_shown or self.share_shown
+        return f"{self.rows_shown}, possibly none" if self._upper_bound else self.rows_shown or self.share_shown
 
     @property
-    def _most(self) -> int:
-        """The upper bound of rows that may be none; 0 for others."""
+    def _upper_bound(self) -> int:
+        """The upper bound on the rows if there may be none, else 0."""
         if self.rows is None or self.noise is None or not self.is_too_few:
             return 0
         return max(self.rows + self.noise.spread(self.numbers), 0)
 
 
 def shown_share(counts: tuple[int, ...], place: int, noise: CountNoise | None) -> tuple[float, float] | None:
-    """Return the interval for the share of the class at a place, or None if it is not shown; exact shares have none."""
+    """Return the displayed interval for the share of a class, with equal ends for exact counts; None if not shown."""
     if noise is None or sum(counts) <= noise.spread(len(counts)):
         return None
     ends = noise.share(counts, place)
@@ -405,17 +412,17 @@ def shown_share(counts: tuple[int, ...], place: int, noise: CountNoise | None) -
 
 
 def rows_text(count: int, numbers: int, noise: CountNoise | None, unit: str = "") -> str:
-    """Return a sum of released counts in words: exact, rounded as the noise asks, or an upper bound if it may be 0."""
+    """Return a sum of released counts as text: exact, rounded by the noise, or an upper bound if it may be 0."""
     if noise is None:
-        return f"{_counted(count, unit)} ± unknown noise"
+        return f"{_counted(count, unit)} (noise unknown)"
     off = noise.spread(numbers)
     if not off:
         return _counted(max(count, 0), unit)
-    place = 10 ** (len(str(off)) - 1)  # of the first digit that the noise reaches
+    place = 10 ** (len(str(off)) - 1)  # the value of the first digit that the noise affects
     if count > off:
         return f"about {_counted(place * round(Fraction(count, place)), unit)}"
-    most = place * -(-max(count + off, 0) // place)
-    return f"at most {_counted(most, unit)}" if most else f"probably no {unit}s" if unit else "0"
+    upper = place * -(-max(count + off, 0) // place)
+    return f"at most {_counted(upper, unit)}" if upper else f"probably no {unit}s" if unit else "0"
 
 
 def _counted(number: int, unit: str) -> str:
@@ -423,6 +430,6 @@ def _counted(number: int, unit: str) -> str:
 
 
 def interval_text(share: tuple[float, float]) -> str:
-    """Return an interval of shares in whole percent, rounded outward."""
+    """Return an interval of shares as whole percentages, rounded outwards."""
     low, high = floor(100 * share[0]), ceil(100 * share[1])
     return f"{high} %" if low == high else f"{low} to {high} %"

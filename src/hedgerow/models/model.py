@@ -1,4 +1,4 @@
-"""Base class of released models: the model file, and all that other rooms ask of a model."""
+"""Base class of released models: the model file, and the interface that other packages use."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ _PAPER, _DRAWN = "overflow-x:auto;background:#fff;padding:.5rem", "max-width:max
 
 @dataclass(frozen=True)
 class Listing:
-    """A table of a model's parts: text is printable, and None is an empty cell."""
+    """A table of a model's parts. Its text is printable, and None is an empty cell."""
 
     title: str
     columns: tuple[str, ...]
@@ -56,106 +56,106 @@ class Listing:
 
 @dataclass(frozen=True)
 class RowDecisions:
-    """A model's decision on each row, and columns with its reasons, by name."""
+    """The predictions of a model for each row, and columns with its reasons, by name."""
 
     classes: list[Value]  # the predicted class of each row
-    reasons: dict[str, Any]  # what it follows from: the number of a leaf, or totals
+    reasons: dict[str, Any]  # the number of the leaf, or the totals
     probabilities: Floats  # of the classes, shape (n_rows, n_classes)
-    explained: Callable[[], dict[str, Any]]  # returns the reasons in words, with what was released about them
+    explained: Callable[[], dict[str, Any]]  # returns the reasons as text, with the released values behind them
 
 
 class Model(SealedFile):
-    """A released model with its schema and privacy card, and all that other rooms ask of a model.
+    """A released model with its schema and privacy card.
 
-    Subclasses are dataclasses, which define its fields. A new family is a subclass that `hedgerow.models.files` lists.
+    Subclasses are dataclasses that define its fields. `hedgerow.models.files` lists all of them.
     """
 
     schema: Schema
     privacy: PrivacyCard
 
     kind: ClassVar[str]  #: the kind of model in messages and titles
-    decides_by: ClassVar[str]  #: the way in which it decides, as a message says it after the kind: "adds up points"
+    decides_by: ClassVar[str]  #: a phrase that follows the kind in messages, such as "adds up points"
     has_points: ClassVar[bool] = False  #: True if it adds up points, so that each row has a total
     costs: CostTable | None = None  #: the costs that the fit minimised, by actual class, then by predicted class
-    contents: tuple[Content, ...] = ()  #: other data in the file that it was read from; its own file has none of it
+    contents: tuple[Content, ...] = ()  #: other data in the file that it was read from; `save` does not write them
 
     def with_contents(self, contents: tuple[Content, ...]) -> Self:
-        """Return the model with what else the file holds that it was read from."""
-        found = copy(self)
-        object.__setattr__(found, "contents", contents)
-        return found
+        """Return the model with other contents of the file that it was read from."""
+        model = copy(self)
+        object.__setattr__(model, "contents", contents)
+        return model
 
     @property
     def bin_supports(self) -> tuple[Support, ...]:
-        """The released rows of each bin of an attribute, one attribute after the other; empty if none were released."""
+        """The released rows of each bin, one attribute after the other; empty if none were released."""
         return ()
 
     @property
     def name(self) -> str:
-        """The name of the kind in commands and questions, such as ``rule-list``."""
+        """The name of the kind on the command line and in requests, such as ``rule-list``."""
         return self.format.removeprefix(OURS)
 
     @property
     @abstractmethod
     def used_attributes(self) -> tuple[str, ...]:
-        """The attributes that it uses, in the schema's order."""
+        """The attributes that the model uses, in the order of the schema."""
 
     @property
     @abstractmethod
     def sizes(self) -> dict[str, int]:
-        """Its sizes, by the parameters of its learner that bound them."""
+        """The sizes of the model, by the learner parameters that bound them."""
 
     @property
     @abstractmethod
     def size(self) -> ModelSize:
-        """Its size as facts; as text, one sentence, such as "tree with 6 leaves, depth 3"."""
+        """The size of the model; ``str(model.size)`` is a phrase such as "tree with 6 leaves, depth 3"."""
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The leaves, with what was released about their rows; none of a model that routes no row to a leaf."""
+        """The leaves with their released values; empty for a model without leaves."""
         return ()
 
     @property
     def paths(self) -> tuple[DecisionPath, ...]:
-        """The decision path of each leaf: literals, each with whether it holds; the first path that fits decides."""
+        """The decision path of each leaf: literals, each with whether it holds; the first matching path decides."""
         return ()
 
     @cached_property
     def leaf_release(self) -> LeafRelease:
-        """All that was released about the leaves, and what follows from it; of a model without leaves, nothing."""
+        """The released values of the leaves; empty for a model without leaves."""
         return LeafRelease((), self.schema.target, None)
 
     @property
     def has_counts(self) -> bool:
-        """True if counts were released of any leaf."""
+        """True if counts were released for any leaf."""
         return self.leaf_release.kind == "counts"
 
     @property
     @abstractmethod
     def outcomes(self) -> tuple[Any, ...]:
-        """The class of each outcome of `outcomes_of`."""
+        """The prediction of each outcome; `outcomes_of` returns indices into it."""
 
     @abstractmethod
     def outcomes_of(self, bins: Mapping[str, Whole], n_rows: int) -> Index:
-        """Return the place of each row's outcome in `outcomes`, from its bin of each attribute that is used."""
+        """Return the index in `outcomes` for each row, from its bin in each used attribute."""
 
     @abstractmethod
     def score_bands(self, most: int) -> ScoreBands:
-        """Return at most about `most` public bands of its probabilities, at least one for each predicted class.
+        """Return about `most` public bands of the predicted probabilities, at least one for each predicted class.
 
         They follow from the model alone. SchemaError if it predicts a number.
         """
 
     @abstractmethod
     def decisions(self, X: Any) -> RowDecisions:
-        """Return what it decides on each row, and why; see `predict` for `X` and errors."""
+        """Return the prediction of each row with its reasons; see `predict` for `X` and errors."""
 
     @abstractmethod
     def listings(self) -> tuple[Listing, ...]:
-        """Return its parts as tables for a report."""
+        """Return the parts of the model as tables for a report."""
 
     def _encoded(self, X: Any) -> tuple[dict[str, BinCodes], int]:
-        """Return the bin of each row in each attribute that is used, and the number of rows."""
+        """Return the bin of each row in each used attribute, and the number of rows."""
         table = Table.of(X)
         return self.schema.encode(table, self.used_attributes), len(table)
 
@@ -165,12 +165,12 @@ class Model(SealedFile):
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            Rows. Of a frame only the columns that the model uses are needed.
+            Rows. A frame needs only the columns that the model uses.
 
         Raises
         ------
         DomainError
-            If a column that the model uses is absent or holds values the schema does not allow.
+            If a column that the model uses is absent, or contains values that the schema does not allow.
         """
         return np.array(self.outcomes)[self.outcomes_of(*self._encoded(X))]
 
@@ -178,36 +178,36 @@ class Model(SealedFile):
     def predict_proba(self, X: Any) -> Floats:
         """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `predict`.
 
-        If only labels were released, each probability is 0 or 1, and `LabelsOnlyWarning` says so.
+        If only labels were released, each probability is 0 or 1, with a `LabelsOnlyWarning`.
         """
 
     @property
     @abstractmethod
     def has_shares(self) -> bool:
-        """True if its probabilities say more than its labels."""
+        """True if the model has class probabilities in addition to labels."""
 
     def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> Array:
-        """Return the class of the least expected cost of each row, shape ``(n_rows,)``.
+        """Return the class with the lowest expected cost for each row, shape ``(n_rows,)``.
 
-        A decision reads the released probabilities and public costs alone: it is post-processing, and costs no ε.
-        `predict`, and what is exported as SQL or Python, decide as if all errors cost the same.
+        Only the released probabilities and public costs are used, so this is post-processing and costs no ε. `predict`
+        and the exports to SQL and Python treat all errors as equally costly.
 
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            Rows, as `predict` takes them.
+            Rows, as in `predict`.
         class_weight : mapping of class to float, optional
-            The cost of any error about a row of the class, > 0; 1 for classes that are left out.
+            The cost of any error for a row of the class, > 0. Default for classes that are not given: 1.
         costs : mapping of class to mapping of class to float, optional
-            ``costs[actual][decided]``: what it costs to decide for one class where the row is of another. Those of
-            errors must be given; of a correct decision it is 0 where it is left out. Either this or `class_weight`.
+            ``costs[actual][decided]``, the cost of deciding for a class if the row belongs to another class. Required
+            for all errors; the default for correct decisions is 0. Pass either `costs` or `class_weight`.
 
         Raises
         ------
         TypeError
-            If the model has labels alone, whose probabilities are 0 or 1.
+            If only labels were released, so that all probabilities are 0 or 1.
         ValueError
-            If a class is none of the model's, or a cost is missing or not finite.
+            If a class is unknown, or a cost is missing or not finite.
 
         References
         ----------
@@ -216,61 +216,64 @@ class Model(SealedFile):
         classes = self.schema.classes
         matrix = cost_matrix(classes, class_weight=class_weight, costs=costs)
         if not self.has_shares:
-            problem = f"expected a {self.kind} with probabilities or counts, got one with labels alone"
-            advice = "learn it with release_counts=True, or with objective='mixed'."
-            raise ArgumentTypeError(f"{problem}, which no cost can change; {advice}")
+            problem = f"decisions by cost need probabilities, but this {self.kind} was released with labels only"
+            raise ArgumentTypeError(f"{problem}; fit it with release_counts=True or objective='mixed'.")
         numbers = {value: number for number, value in enumerate(classes)}
         predicted = np.array([numbers[value] for value in self.predict(X).tolist()], dtype=np.intp)
         return np.array(classes)[decisions(self.predict_proba(X), predicted, matrix)]
 
     @abstractmethod
     def feature_importances(self) -> dict[str, float]:
-        """Return the importance of each attribute that is used, by name: shares that add up to 1, or all 0.
+        """Return the importance of each used attribute: shares that add up to 1, or all 0.
 
-        They are computed from points and released counts alone, which is post-processing and costs no ε. Noise moves
-        them: an attribute whose counts are within their noise has an importance of no meaning.
+        They are computed from points and released counts alone, which is post-processing and costs no ε. They contain
+        noise: the importance of an attribute whose counts are within the noise is meaningless.
 
-        Scorecards: the mean absolute difference of a row's points from the attribute's mean, with bins weighted by
-        their released rows; the distance between the lowest and the highest points if rows by bin were not released.
-        Trees and rule lists: the reduction of the impurity (Gini of classes, variance of a number) by the tests of the
-        attribute, as in scikit-learn, by the released counts and, if there are any, the class shares estimated from
-        them. Negative counts are 0.
+        - Scorecards: the mean absolute difference between the points of a row and their mean, with bins weighted by
+          their released rows. If rows by bin were not released, the range of the points.
+        - Trees and rule lists: the reduction of the impurity (Gini for classes, variance for numbers) by the tests of
+          the attribute, as in scikit-learn. It uses the released counts, with negative counts set to 0, and the class
+          shares estimated from them, if there are any.
 
         Raises
         ------
         TypeError
-            If a tree or rule list was released without counts or sums of every leaf.
+            If a tree or rule list was released without counts or sums for every leaf.
         """
 
     def to_sql(self, dialect: DialectName = "duckdb", *, types: ColumnTypes = "any") -> str:
-        """Return an expression in an engine's SQL that gives the predicted class from the raw columns.
+        """Return a SQL expression that computes the prediction from the raw columns.
 
-        Columns may be boolean where the schema says so, of any number type, or text, white space around it left out;
-        where it declares dates, of dates, of times without a time zone, or text. No setting of the connection changes
-        what is predicted, except PostgreSQL's ``DateStyle`` for columns of dates. Missing values satisfy
-        ``is missing`` alone, as in `predict`. A value outside a domain whose policy is an error makes `predict` raise;
-        in SQL it satisfies the literals that compare true with it, and text that is no number none. A boolean where
-        words or categories are declared counts as what it is, since DuckDB reads yes and no in a file as booleans. In
-        PostgreSQL, text counts as no number either where no program writes numbers so, such as ``10e-150``.
+        By default, the expression accepts columns of any numeric type or text (surrounding white space is ignored),
+        boolean columns for boolean attributes, and for dates also date columns and timestamps without time zone. Its
+        result does not depend on settings of the connection, except on PostgreSQL's ``DateStyle`` for date columns.
+
+        Missing values satisfy only ``is missing``, as in `predict`. `predict` raises an error for a value outside a
+        domain with the policy "error"; in SQL, such a value satisfies the literals whose comparison is true, and text
+        that is not a number satisfies none. A boolean is accepted for declared words and categories, because DuckDB
+        reads yes and no in a file as booleans. PostgreSQL does not accept unusual spellings of numbers such as
+        ``10e-150``.
 
         Parameters
         ----------
         dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
-            The engine. In DuckDB, PostgreSQL and Spark the expression is tested to predict what `predict` does; for
-            BigQuery and Snowflake it is generated, but has not been run.
+            The engine. Tests run the expressions in DuckDB, PostgreSQL and Spark and compare them with `predict`.
+            Expressions for BigQuery and Snowflake have not been run.
         types : {"any", "declared"}, default="any"
-            The types of the columns. "any": the expression converts each value, as described above. "declared": plain
-            comparisons without casts, for columns of the types that the schema declares: any numeric type for integers,
-            reals and lists of whole numbers (decimals and integers of at most 15 digits), BOOLEAN for booleans without
-            words, DATE for dates, text for the rest, with values written as in the schema, without white space around
-            them. A tree is one CASE with a case for each leaf. For rows that `predict` accepts, both forms predict the
-            same. Derived attributes, dates with a `format`, and lists of both text and numbers keep the form for any
-            type.
+            The types of the columns.
+
+            - "any": the expression converts each value, as described above.
+            - "declared": plain comparisons without casts, for columns of the types that the schema declares. These are
+              any numeric type for integers, reals and lists of whole numbers (decimals and integers of at most 15
+              digits), BOOLEAN for booleans without declared words, DATE for dates, and text for all other attributes.
+              Values are written as in the schema, without surrounding white space. A tree becomes one CASE with a case
+              for each leaf. For rows that `predict` accepts, both forms predict the same. Derived attributes, dates
+              with a `format`, and lists of both text and numbers use the form for any type.
 
         Raises
         ------
         ValueError
-            If there is no such dialect or choice of types, or Spark would read a column's name as another.
+            If an argument is not one of these choices, or Spark would misread the name of a column.
 
         Examples
         --------
@@ -289,36 +292,38 @@ class Model(SealedFile):
         from hedgerow.models import sql  # sqlglot takes long to import
         from hedgerow.models.dialects import dialect_named
 
-        of = dialect_named(dialect, types)
-        return sql.expression(self._sql(of), of, self._guarantee)
+        chosen = dialect_named(dialect, types)
+        return sql.expression(self._sql(chosen), chosen, self._guarantee)
 
     @abstractmethod
     def _sql(self, dialect: Dialect) -> list[str]:
-        """Return the lines of the expression of `to_sql`."""
+        """Return the lines of the expression that `to_sql` returns."""
 
     @abstractmethod
     def to_python(self) -> str:
-        """Return the source of a Python function ``predict(row)`` that needs nothing installed.
+        """Return the source of a Python function ``predict(row)`` without dependencies.
 
-        `row` maps the names of columns to cells, as `csv.DictReader`, drivers of databases and NumPy give them: text,
-        numbers, decimals, booleans, dates, times; None, NaN or blank text where missing. Each is what `predict` takes
-        it for in a column of its type, and so is what is predicted. A cell that `predict` refuses is an error or, where
-        it is outside the domain, false of every comparison. psycopg reads `real` by its digits, as another number than
-        the single: cast it to double precision.
+        `row` maps the names of columns to cells, as returned by `csv.DictReader`, database drivers or NumPy: text,
+        numbers, decimals, booleans, dates, times, and None, NaN or blank text for missing values. The function reads
+        each cell as `predict` reads it in a column of its type, and returns the same prediction. If `predict` raises an
+        error for a cell, the function raises an error too, or treats a value outside the domain as satisfying no
+        comparison. psycopg reads the type `real` by its decimal digits, which are another number: cast such columns to
+        double precision.
         """
 
     @abstractmethod
     def to_pmml(self) -> str:
-        """Return the model as PMML 4.4: a ``TreeModel``, ``RuleSetModel`` or ``Scorecard`` for evaluators of others.
+        """Return the model as PMML 4.4: a ``TreeModel``, ``RuleSetModel`` or ``Scorecard``.
 
-        Cells are compared with the values as the schema writes them: text is not trimmed, dates are YYYY-MM-DD, and a
-        category 2 is not 2.0, as in a float column. Where `predict` refuses a value, an evaluator may predict, or not.
+        Evaluators compare cells with the values as the schema writes them: text is not trimmed, dates are YYYY-MM-DD,
+        and the category 2 is not equal to 2.0 in a column of floats. For values that `predict` does not accept, an
+        evaluator may or may not return a prediction.
 
         Raises
         ------
         ValueError
-            If it uses derived columns, adds up points for more than two classes or of no attribute, is too large, or
-            has control characters in names, or those of outputs.
+            If the model uses derived columns, is a scorecard for more than two classes or without attributes, is too
+            large, or has names with control characters or names that PMML outputs use.
         """
 
     def _pmml_document(self, own: Element) -> str:
@@ -328,35 +333,40 @@ class Model(SealedFile):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the model, and return the axes."""
 
-    def form(self, ax: Axes | None = None) -> Axes:  # noqa: ARG002 -- of those models that have a form
-        """Draw a form to print and to fill in by hand, and return the axes; ValueError but for a scorecard."""
-        raise ArgumentError(f"expected a scorecard for a form to fill in by hand, got a {self.kind}; use `plot`.")
+    def form(self, ax: Axes | None = None) -> Axes:  # noqa: ARG002 -- scorecards only
+        """Draw a form to print and to fill in by hand, and return the axes; ValueError unless it is a scorecard."""
+        raise ArgumentError(f"only scorecards have a form to fill in by hand, got a {self.kind}; use `plot`.")
 
     def scaled(self, *, pdo: float, score: float, odds: float, favourable: Value) -> Self:  # noqa: ARG002 -- scorecards
-        """Return the model with points that double the odds every `pdo`; ValueError except for a scorecard."""
-        raise ArgumentError(f"expected a scorecard for points that double the odds, got a {self.kind}.")
+        """Return the model on a scale on which `pdo` points double the odds; ValueError unless it is a scorecard."""
+        raise ArgumentError(f"only scorecards can be scaled to points that double the odds, got a {self.kind}.")
 
-    def reasons(self, X: Any, *, favourable: Value | None = None) -> Array:  # noqa: ARG002 -- of scorecards
-        """Return the attributes that cost each row most points; ValueError but for a scorecard."""
-        raise ArgumentError(f"expected a scorecard for reasons by points, got a {self.kind}; explain its rows instead.")
+    def reasons(self, X: Any, *, favourable: Value | None = None) -> Array:  # noqa: ARG002 -- scorecards only
+        """Return the attributes by which each row loses the most points; ValueError unless it is a scorecard."""
+        raise ArgumentError(f"only scorecards have reason codes, got a {self.kind}; use `hedgerow predict --explain`.")
 
     @property
     def _meanings(self) -> tuple[tuple[str, str], ...]:
-        return tuple((name, self.schema[name].meaning) for name in self.used_attributes if self.schema[name].meaning)
+        """Attributes with their descriptions; attributes with the same description share an entry."""
+        names = dict[str, list[str]]()
+        for name in self.used_attributes:
+            if self.schema[name].meaning:
+                names.setdefault(self.schema[name].meaning, []).append(printable(name))
+        return tuple((", ".join(described), meaning) for meaning, described in names.items())
 
     @property
     @abstractmethod
     def _text(self) -> str:
-        """The parts of the model in words."""
+        """The parts of the model as text that fits a page."""
 
     @property
     def _full_text(self) -> str:
-        """The parts of the model in words, however many there are."""
+        """All parts of the model as text."""
         return self._text
 
     @cached_property
     def caveats(self) -> tuple[Caveat, ...]:
-        """Reasons why it, or a leaf, is of little use, by what was released alone; none of a model without charges."""
+        """Reasons why the model or a leaf is of little use, from released values alone; empty without charges."""
         return tuple(self._caveats()) if self.privacy.charges else ()
 
     def _caveats(self) -> Iterator[Caveat]:
@@ -366,22 +376,22 @@ class Model(SealedFile):
         return self._with_remarks(self._text)
 
     def to_text(self) -> str:
-        """Return the whole model in words. ``str(model)`` fits a page: it folds what is too much for it."""
+        """Return the whole model as text. ``str(model)`` folds the parts that do not fit a page."""
         return self._with_remarks(self._full_text)
 
     def _with_remarks(self, text: str) -> str:
-        lines = [f"{printable(name)}: {meaning}" for name, meaning in self._meanings]
+        lines = [f"{names}: {meaning}" for names, meaning in self._meanings]
         lines += [f"caveat: {caveat.sentence}" for caveat in self._shown_caveats]
         return "\n".join([text, "", *lines]) if lines else text
 
     @property
     def _shown_caveats(self) -> list[Caveat]:
-        return [one for one in self.caveats if one.kind != "empty"]  # notes on these leaves say so already
+        return [caveat for caveat in self.caveats if caveat.kind != "empty"]  # the notes on these leaves state this
 
     @property
     @abstractmethod
     def _parts_html(self) -> str:
-        """The parts of the model as an HTML fragment; names and values are escaped."""
+        """The parts of the model as an HTML fragment with escaped names and values."""
 
     @property
     def _body_html(self) -> Html:
@@ -393,24 +403,24 @@ class Model(SealedFile):
 
     @property
     def _terms_html(self) -> str:
-        terms = [element("div", element("dt", printable(name)), element("dd", text)) for name, text in self._meanings]
+        terms = [element("div", element("dt", names), element("dd", text)) for names, text in self._meanings]
         return element("dl", *terms) if terms else ""
 
     def _picture(self) -> tuple[str, str]:
         try:
-            return svg_of(self.plot, f"Picture of the {self.kind}, whose parts are below in words"), ""
+            return svg_of(self.plot, f"Plot of the {self.kind}; the text below describes the same model"), ""
         except HedgerowError as error:
             return "", str(error)
 
     def to_html(self) -> str:
-        """Return the model and its card as an HTML fragment; names and values are escaped."""
+        """Return the model and its privacy card as an HTML fragment with escaped names and values."""
         return self._body_html + element("pre", str(self.privacy))
 
     def to_page(self) -> str:
-        """Return a whole HTML page to be read and printed: the picture of the model, its parts in words, the card.
+        """Return an HTML page to read and print: a plot of the model, its parts as text, and the privacy card.
 
-        It is one file that loads nothing and runs nothing; names and values are escaped. A model that is too large to
-        be drawn has no picture.
+        The page loads no other files and contains no scripts; names and values are escaped. If the model is too large
+        to draw, the page has no plot.
         """
         picture, problem = self._picture()
         label = self.schema.label
@@ -420,24 +430,24 @@ class Model(SealedFile):
         return page_template().render(**named, **parts, card=Html(self.privacy.to_html()))
 
     def to_model_card(self) -> str:
-        """Return the README of a model's repository: a head in YAML with ε, δ, unit and digest, then Markdown."""
+        """Return the README of a model repository: YAML metadata with ε, δ, unit and digest, then Markdown."""
         return model_card(self.kind, str(self), self.schema, self.privacy, self.to_dict()["digest"])
 
     @abstractmethod
     def _structure(self) -> dict[str, Any]:
-        """Return the entries of the file that are specific to this kind of model, JSON-ready."""
+        """Return the entries of the file that are specific to this kind of model as JSON-ready data."""
 
     @classmethod
     @abstractmethod
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
-        """Return the model of the entries that `_structure` wrote."""
+        """Return the model from the entries that `_structure` wrote."""
 
     @property
     def _guarantee(self) -> str:
         return guarantee_line(self.privacy)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the model as JSON-ready data, sealed with a digest of its content."""
+        """Return the model as JSON-ready data with a digest of its content."""
         schema = {"schema": self.schema.to_dict(), "schema_digest": self.schema.digest}
         data = {"format": self.format, "version": self.version, **schema, **self._structure()}
         return seal(data | {"privacy": self.privacy.to_dict()})
@@ -451,14 +461,14 @@ class Model(SealedFile):
         return model
 
     def _repr_html_(self) -> str:
-        words = self._parts_html + self._terms_html
-        picture = self._picture()[0] if len(words) <= _MOST_DRAWN else ""
-        shown = picture.replace("<svg", f'<svg style="{_DRAWN}"', 1)
-        if len(words) > _MOST_SHOWN:
-            words = element("p", f"{self!r}: too large to show here; write to_page() to a file.")
-        drawn = [element("div", Html(shown), style=_PAPER)] if shown else []
-        head = element("p", f"{self.kind.capitalize()}, {self._guarantee}.")
-        parts = _folded("In words", words, **({} if shown else {"open": "open"}))
+        text = self._parts_html + self._terms_html
+        picture = self._picture()[0] if len(text) <= _MOST_DRAWN else ""
+        svg = picture.replace("<svg", f'<svg style="{_DRAWN}"', 1)
+        if len(text) > _MOST_SHOWN:
+            text = element("p", f"{self!r} is too large to display here; write model.to_page() to a file.")
+        drawn = [element("div", Html(svg), style=_PAPER)] if svg else []
+        head = element("p", f"{self.kind.capitalize()}; {self._guarantee}.")
+        parts = _folded("Model as text", text, **({} if svg else {"open": "open"}))
         card = _folded("Privacy card", self.privacy.to_html())
         return element("div", *drawn, head, self._caveats_html, parts, card, style=_WRAPPED)
 
@@ -474,5 +484,5 @@ def page_template() -> "Template":
 
 
 def class_titles(name: str, classes: Sequence[Value]) -> list[str]:
-    """Return the title of a column for each class, such as ``rows(yes)``."""
+    """Return a column title for each class, such as ``rows(yes)``."""
     return [f"{name}({value_text(value)})" for value in classes]

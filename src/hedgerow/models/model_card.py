@@ -1,4 +1,4 @@
-"""The README of a model's repository: a head in YAML, as hubs of models read it, and Markdown for people."""
+"""README files of model repositories: YAML metadata for model hubs, and Markdown for people."""
 
 import json
 import re
@@ -13,11 +13,12 @@ from hedgerow.schema.schema import Schema
 from hedgerow.text.values import printable
 
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_EXACT = "The file may hold exact functions of the rows it was learned from: whoever has it can learn of single rows."
+_EXACT = "The file may contain exact statistics of the training rows, which can disclose individual rows."
+_RELEASED = "The file contains released values only; making predictions spends no privacy budget."
 
 
 def model_card(kind: str, words: str, schema: Schema, card: PrivacyCard, digest: str) -> str:
-    """Return the text; names and values stand in code, where neither Markdown nor HTML is read."""
+    """Return the README; names and values are code spans, in which neither Markdown nor HTML is interpreted."""
     head = "\n".join(_head(kind, schema, card, digest))
     label = schema.label
     title = f"# {kind.capitalize()}" + ("" if label is None else f" for {_code(label.name)}")
@@ -29,9 +30,9 @@ def model_card(kind: str, words: str, schema: Schema, card: PrivacyCard, digest:
         "## Privacy card",
         _block(str(card)),
         "## Use",
-        "The file holds released values only: to predict costs no privacy." if card.is_private else _EXACT,
+        _RELEASED if card.is_private else _EXACT,
         _block('import hedgerow as hr\n\nmodel = hr.load_model("model.json")\nmodel.predict(rows)', "python"),
-        f"SHA-256 of the model's content: {_code(digest)}",
+        f"SHA-256 of the content of the model: {_code(digest)}",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -45,26 +46,27 @@ def _head(kind: str, schema: Schema, card: PrivacyCard, digest: str) -> Iterator
     yield f"  guarantee: {_scalar(card.headline)}"
     yield f"  digest: {_scalar(digest)}"
     if card.is_private and card.epsilon is not None and card.delta is not None:
-        yield f"  epsilon: {Decimal(amount_text(card.epsilon)):f}"  # with an exponent YAML reads text
+        yield f"  epsilon: {Decimal(amount_text(card.epsilon)):f}"  # YAML reads a number with an exponent as text
         yield f"  delta: {Decimal(amount_text(card.delta)):f}"
         yield f"  unit: {_scalar(all_rows(card.unit, show=str))}"
 
 
 def _scalar(text: str) -> str:
-    """Return text as a scalar of YAML, in which some characters may only be written by their number."""
-    return _UNWRITABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(printable(text), ensure_ascii=False))
+    """Return text as a YAML scalar, with escapes for the characters that YAML does not allow."""
+    return _UNWRITABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(printable(text), ensure_ascii=False))
 
 
 def _promise(card: PrivacyCard) -> str:
     if not card.is_private or card.epsilon is None:
-        return f"**No guarantee of privacy**: {_code(card.headline)}."
+        return f"**No privacy guarantee**: {_code(card.headline)}."
     unit = noun(card.unit, show=_code)
     if card.delta:
         return f"Guarantee: {_code(card.headline)} for each {unit}."
-    most = ceil(1000 / (1 + exp(-float(min(card.epsilon, 700))))) / 10
+    largest = ceil(1000 / (1 + exp(-float(min(card.epsilon, 700))))) / 10
     return (
-        f"Guarantee: {_code(card.headline)} for each {unit}. A suspicion of 50 % that one was learned from becomes "
-        f"at most {most:g} % by reading the model, and at least {100 - most:.1f} %."
+        f"Guarantee: {_code(card.headline)} for each {unit}. Someone who considers it 50 % probable that a given "
+        f"{unit} is in the training table will, after reading the model, consider it at most {largest:g} % and at "
+        f"least {100 - largest:.1f} % probable."
     )
 
 

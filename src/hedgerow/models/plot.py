@@ -1,4 +1,4 @@
-"""Plots of released models: bars for rule lists and points, elements that all plots share, and plots as SVG."""
+"""Plots of released models: bars for rule lists and points, elements shared by all plots, and SVG output."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 NO_BREAK = "\u00a0"
 _BOX = "\u25a1"
 _SEVERAL = "0.85"  # the colour of leaves that predict several classes
-# Safe for colour-blind readers
+# Distinguishable for colour-blind readers
 _COLOURS = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB")
 MOST_DRAWN, _MOST_SHARES = 500, 10_000
-_BESIDE: Mapping[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # our own figures make room for it
+_BESIDE: Mapping[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # our own figures reserve space for it
 
 
 def check_matplotlib() -> None:
@@ -38,7 +38,7 @@ def check_matplotlib() -> None:
 
 
 def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return the axes to draw on, those of a new figure of this size in inches if there are none."""
+    """Return the given axes, or the axes of a new figure of this size in inches."""
     check_matplotlib()
     import matplotlib.pyplot as plt
 
@@ -47,9 +47,9 @@ def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
 
 def check_drawable(n_leaves: int, n_classes: int) -> None:
     if n_leaves > MOST_DRAWN or n_leaves * n_classes > _MOST_SHARES:
-        most = f"{MOST_DRAWN} leaves or rules to draw, and {_MOST_SHARES:,} shares of classes in them"
-        got = f"got {n_leaves:,} with {n_classes:,} classes; print the model, or export it."
-        raise ArgumentError(f"expected at most {most}, {got}")
+        limit = f"at most {MOST_DRAWN} leaves or rules and {_MOST_SHARES:,} class shares can be drawn"
+        got = f"got {n_leaves:,} with {n_classes:,} classes; print or export the model."
+        raise ArgumentError(f"{limit}, {got}")
 
 
 def shortened(text: str, longest: int = 80) -> str:
@@ -64,7 +64,7 @@ def leaf_bars(
     ax: Axes | None,
     unit: str = "released rows",
 ) -> Axes:
-    """Draw one horizontal bar a leaf, stacked by class; no bar for counts that are negative or not a number."""
+    """Draw a horizontal bar for each leaf, stacked by class; counts that are negative or NaN have no bar."""
     axes = _named_lines(leaves, classes, caption, ax)
     left = np.zeros(len(leaves))
     bars: list[BarContainer] = []
@@ -80,11 +80,11 @@ def leaf_bars(
 def number_bars(
     leaves: Sequence[str], ends: Sequence[tuple[float, float]], low: float, unit: str, caption: str, ax: Axes | None
 ) -> Axes:
-    """Draw one horizontal bar a leaf up to its number; of several leaves, paler from the least to the largest."""
+    """Draw a horizontal bar for each leaf up to its number; a group of leaves has a paler bar over its range."""
     axes = _named_lines(leaves, (), caption, ax)
-    places, (least, most) = range(len(leaves)), np.array(ends, dtype=np.float64).T
-    axes.barh(places, least - low, left=low, height=0.5, color=colour(0))
-    axes.barh(places, most - least, left=least, height=0.5, color=colour(0), alpha=0.4)
+    places, (smallest, largest) = range(len(leaves)), np.array(ends, dtype=np.float64).T
+    axes.barh(places, smallest - low, left=low, height=0.5, color=colour(0))
+    axes.barh(places, largest - smallest, left=smallest, height=0.5, color=colour(0), alpha=0.4)
     axes.set_xlabel(plain(unit))
     return axes
 
@@ -92,10 +92,10 @@ def number_bars(
 def class_bars(
     leaves: Sequence[str], predicted: Sequence[int | None], classes: Sequence[str], caption: str, ax: Axes | None
 ) -> Axes:
-    """Draw one bar a leaf in the colour of its class, gray for several, of one length, for models without counts."""
+    """Draw bars of equal length in the colours of the predicted classes, gray for several classes."""
     axes = _named_lines(leaves, classes, caption, ax)
     axes.barh(range(len(leaves)), 1, height=0.5, color=[_SEVERAL if k is None else colour(k) for k in predicted])
-    axes.set_xlim(0, 1.3 if ax is None else 2.5)  # within given axes, there must be room for the legend
+    axes.set_xlim(0, 1.3 if ax is None else 2.5)  # the legend needs space inside given axes
     axes.xaxis.set_visible(False)
     axes.spines["bottom"].set_visible(False)
     class_legend(axes, class_patches(classes), classes, **(_BESIDE if ax is None else {"loc": "center right"}))
@@ -122,7 +122,7 @@ def class_patches(classes: Sequence[str], colours: Sequence[str] | None = None) 
 def class_legend(
     ax: Axes, handles: "Sequence[Artist | BarContainer]", classes: Sequence[str], *, title: str = "class", **layout: Any
 ) -> None:
-    """Add a legend of the classes; handles are passed, as matplotlib omits names that start with "_"."""
+    """Add a legend of the classes; it has explicit handles, because matplotlib omits names that start with "_"."""
     names = [plain(legend_name(name)) for name in classes]
     ax.legend(handles, names, title=plain(legend_name(title)), frameon=False, **layout)
 
@@ -136,7 +136,7 @@ def colour(k: int) -> str:
 
 
 def shade(share: float) -> str:
-    """Return the colour of a number's place between its bounds, from 0 to 1: the darker, the lower."""
+    """Return the colour of a number, given its position between the bounds, from 0 (dark) to 1."""
     import matplotlib as mpl
     from matplotlib.colors import to_hex
 
@@ -144,12 +144,12 @@ def shade(share: float) -> str:
 
 
 def plain(text: str) -> str:
-    """Escape dollar signs, between which matplotlib reads mathematics, and replace what no font can draw."""
+    """Escape dollar signs, which matplotlib uses for mathematics, and replace characters that fonts cannot draw."""
     return drawable(text).replace("$", r"\$")
 
 
 def drawable(text: str) -> str:
-    """Replace characters that the fonts of plots lack, such as most emoji, by a box: drawing them would warn."""
+    """Replace characters that the plot fonts lack, such as most emoji, to avoid warnings of matplotlib."""
     import matplotlib as mpl
 
     if text.isascii():
@@ -160,12 +160,12 @@ def drawable(text: str) -> str:
 
 @lru_cache(maxsize=16)
 def _drawn_by(families: tuple[str, ...]) -> frozenset[str]:
-    """Return the characters that one of these families has, both plain and bold."""
+    """Return the characters that these font families have, both plain and bold."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     def drawn(weight: str) -> set[str]:
-        found = [FontProperties(family=family, weight=weight) for family in families]
-        return {chr(code) for font in found for code in get_font(findfont(font)).get_charmap()}
+        fonts = [FontProperties(family=family, weight=weight) for family in families]
+        return {chr(code) for font in fonts for code in get_font(findfont(font)).get_charmap()}
 
     return frozenset(drawn("normal") & drawn("bold"))
 
@@ -178,22 +178,22 @@ _BAND, _NO_ROWS = 0.25, "0.85"  # the opacity of intervals, and the shade of bin
 def points_plot(
     attributes: Sequence[Sequence[PointLine]], names: Sequence[str], title: str, caption: str, ax: Axes | None = None
 ) -> Axes:
-    """Draw points by bin: steps along bins in an order, bars for others, each with its interval.
+    """Draw points by bin: steps for ordered bins, bars for other bins, each with its interval.
 
-    `names` are those of the columns of points, for more than two classes.
+    `names` are the names of the columns of points, for more than two classes.
     """
 
     def span(lines: Sequence[PointLine]) -> float:
-        return float(np.ptp([one.points for one in lines], axis=0).max())
+        return float(np.ptp([line.points for line in lines], axis=0).max())
 
     ranked = sorted(attributes, key=lambda lines: -span(lines))[:MOST_ATTRIBUTES]
     if len(ranked) < len(attributes):
-        caption = f"the {len(ranked)} of {len(attributes)} attributes whose points differ most; {caption}"
-    lines = [one for attribute in ranked for one in attribute]
-    n_columns = max((len(one.points) for one in lines), default=1)
+        caption = f"the {len(ranked)} of {len(attributes)} attributes with the largest ranges of points; {caption}"
+    lines = [line for attribute in ranked for line in attribute]
+    n_columns = max((len(line.points) for line in lines), default=1)
     if len(lines) * n_columns > MOST_DRAWN:
-        got = f"{len(lines) * n_columns:,}; print the model, or export it"
-        raise ArgumentError(f"expected at most {MOST_DRAWN} bars to draw, got {got}.")
+        got = f"got {len(lines) * n_columns:,}; print or export the model."
+        raise ArgumentError(f"at most {MOST_DRAWN} bars can be drawn, {got}")
     labels = [label for attribute in ranked for label in _labels(attribute)]
     n_names = len(names) * (n_columns > 1)
     height = 1.3 + max(0.22 * len(lines) * (1 + 0.4 * (n_columns - 1)), 0.25 * (n_names + 1) * (n_names > 0))
@@ -214,39 +214,39 @@ def points_plot(
 
 
 def _draw(ax: Axes, attribute: Sequence[PointLine], first: int, column: int, n_columns: int) -> None:
-    """Draw one column of an attribute's points, which begin in line `first`."""
-    n_ordered = sum(one.is_ordered for one in attribute)
+    """Draw one column of the points of an attribute, starting at line `first`."""
+    n_ordered = sum(line.is_ordered for line in attribute)
     n = n_ordered if n_ordered > 1 else 0
     if n:
         _draw_steps(ax, attribute[:n], first, column, "0.2" if n_columns == 1 else colour(column))
     bars = attribute[n:]
     thickness = 0.8 / n_columns
     places = first + n + np.arange(len(bars)) - 0.4 + thickness * (column + 0.5)
-    points = [one.points[column] for one in bars]
+    points = [line.points[column] for line in bars]
     colours = [colour(int(value > 0)) if n_columns == 1 else colour(column) for value in points]
     ax.barh(places, points, height=0.9 * thickness, color=colours)
-    for place, one in zip(places, bars, strict=True):
-        if one.margins is not None:
-            ax.errorbar(one.points[column], place, xerr=one.margins[column], color="0.2", lw=1, capsize=2)
+    for place, line in zip(places, bars, strict=True):
+        if line.margins is not None:
+            ax.errorbar(line.points[column], place, xerr=line.margins[column], color="0.2", lw=1, capsize=2)
 
 
-def _draw_steps(ax: Axes, bins: Sequence[PointLine], first: int, column: int, line: str) -> None:
-    """Draw points along bins in an order as steps, with a band for their intervals."""
+def _draw_steps(ax: Axes, lines: Sequence[PointLine], first: int, column: int, color: str) -> None:
+    """Draw the points of ordered bins as steps, with a band for their intervals."""
     from matplotlib.patches import Rectangle
 
-    for place, one in enumerate(bins, first):
-        if one.margins is not None:
-            low, margin = one.points[column] - one.margins[column], one.margins[column]
-            color = colour(0) if line == "0.2" else line
-            ax.add_patch(Rectangle((low, place - 0.5), 2 * margin, 1, color=color, alpha=_BAND, lw=0))
-    values, edges = [one.points[column] for one in bins], np.arange(first, first + len(bins) + 1) - 0.5
-    ax.stairs(values, edges, orientation="horizontal", baseline=None, color=line, lw=1.5)
+    for place, line in enumerate(lines, first):
+        if line.margins is not None:
+            low, margin = line.points[column] - line.margins[column], line.margins[column]
+            band = colour(0) if color == "0.2" else color
+            ax.add_patch(Rectangle((low, place - 0.5), 2 * margin, 1, color=band, alpha=_BAND, lw=0))
+    values, edges = [line.points[column] for line in lines], np.arange(first, first + len(lines) + 1) - 0.5
+    ax.stairs(values, edges, orientation="horizontal", baseline=None, color=color, lw=1.5)
 
 
 def _labels(attribute: Sequence[PointLine]) -> list[str]:
-    """Return the names of the lines of an attribute: its own at the first of its bins."""
-    marks = ["" if one.is_supported else " (too few rows)" for one in attribute]
-    labels = [shortened(one.label(_LONGEST), _LONGEST) + mark for one, mark in zip(attribute, marks, strict=True)]
+    """Return the labels of the lines of an attribute; the first label begins with the name of the attribute."""
+    marks = ["" if line.is_supported else " (too few rows)" for line in attribute]
+    labels = [shortened(line.label(_LONGEST), _LONGEST) + mark for line, mark in zip(attribute, marks, strict=True)]
     return [f"{shortened(printable(attribute[0].attribute), _LONGEST)}: {labels[0]}", *labels[1:]]
 
 
@@ -255,8 +255,8 @@ def _label(ax: Axes, attributes: Sequence[Sequence[PointLine]], labels: Sequence
     for number, attribute in enumerate(attributes):
         if number % 2 == 0:
             ax.axhspan(first - 0.5, first + len(attribute) - 0.5, color="0.95", lw=0, zorder=0)
-        for place, one in enumerate(attribute, first):
-            if not one.is_supported:
+        for place, line in enumerate(attribute, first):
+            if not line.is_supported:
                 ax.axhspan(place - 0.5, place + 0.5, color=_NO_ROWS, lw=0, zorder=0)
         first += len(attribute)
     ax.set_yticks(range(len(labels)), list(map(plain, labels)), fontsize="small")
@@ -270,19 +270,19 @@ _ATTRIBUTES = frozenset(("clip-path", "d", "height", "href", "id", "style", "tra
 
 
 def svg_of(plot: Callable[[], Axes], title: str) -> Html:
-    """Draw a plot, and return it as an SVG element with a title for who cannot see it; no figure stays open."""
+    """Return a plot as an SVG element with a title for screen readers; its figure is closed."""
     check_matplotlib()
     import matplotlib as mpl
     import matplotlib.pyplot as plt
 
     written = StringIO()
     changed: dict[Any, Any] = {"svg.fonttype": "path", "svg.hashsalt": "hedgerow", "text.usetex": False}
-    # No rc_context: a notebook's first figure sets that figures are shown, and the context would take that back.
+    # No rc_context: the first figure in a notebook makes figures visible, and leaving the context would undo this.
     before: dict[Any, Any] = {key: mpl.rcParams[key] for key in changed}
     mpl.rcParams.update(changed)
     try:
         with catch_warnings():
-            simplefilter("ignore")  # of characters that the font lacks
+            simplefilter("ignore")  # warnings about characters that the font lacks
             figure = plot().get_figure(root=True)
             assert figure is not None
             try:

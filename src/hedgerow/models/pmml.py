@@ -1,6 +1,6 @@
-"""Export of models as PMML 4.4: predicates of literals, fields, and the document around a model's own element.
+"""Export of models as PMML 4.4: predicates of literals, fields, and the document around the element of a model.
 
-A predicate on a missing value is unknown, and decides for no child, rule or attribute: so does a `Literal`.
+A predicate on a missing value is unknown and selects no child, rule or attribute. This agrees with `Literal`.
 """
 
 import re
@@ -36,22 +36,22 @@ _COMPARED = {"<=": ("lessOrEqual",), ">": ("greaterThan",), "between": ("greater
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "double", str: "string"}
 _CELL_TYPES: Mapping[CellType, str] = {CellType.TRUTH: "boolean", CellType.NUMBER: "double", CellType.DATE: "date"}
-# The reason codes of a loss that the noise alone can make, and of bins without points of their own. Evaluators add up
-# losses with the same code, so each has the number of the characteristic; its name would be read as a reason.
+# The reason codes for losses within the noise, and for bins without their own points. Evaluators add up the losses with
+# the same code, so each code has the number of the characteristic; its name would be read as a reason.
 WITHIN_NOISE, TOO_FEW_ROWS = "(within the noise, {})", "(too few rows, {})"
-EXTENDER = "hedgerow"  # of the extensions with ε and δ
-NOISE = {"extender": EXTENDER, "name": "noise", "value": "unstated"}  # of a model without a guarantee
-_SUM, _TOTAL = "sum of points", "total points"  # of a scorecard: the target, and its output, to which others refer
+EXTENDER = "hedgerow"  # of the Extension elements with ε and δ
+NOISE = {"extender": EXTENDER, "name": "noise", "value": "unstated"}  # for a noisy model without a guarantee
+_SUM, _TOTAL = "sum of points", "total points"  # the target of a scorecard, and its output, which other outputs use
 
 
 def pmml_document(model: Element, schema: Schema, used: Sequence[str], card: PrivacyCard) -> str:
-    """Return the document of a model's element, which gets its fields first; ArgumentError where XML cannot hold it."""
+    """Return the PMML document of a model element, to which the fields are added; ArgumentError if it is not valid."""
     for name in used:
         if schema[name].derived is not None:
-            problem = f"expected columns of the table for PMML, got the derived column {shown(name)}"
+            problem = f"PMML export does not support the derived column {shown(name)}"
             raise ArgumentError(f"{problem}; compute it beforehand, and declare it without `derived`.")
     target = _target_field(schema.target)
-    if model.tag == "Scorecard":  # the total is its target, and what follows from it an output
+    if model.tag == "Scorecard":  # its target is the total; the prediction is an output
         target = _made("DataField", name=_SUM, optype="continuous", dataType="double")
     fields = [*(_field(name, schema[name]) for name in used), target]
     wholes = [_whole_field(name) for name in used if _has_whole_bin(schema[name])]
@@ -70,19 +70,19 @@ def pmml_document(model: Element, schema: Schema, used: Sequence[str], card: Pri
     named = Counter(x.attrib["name"] for tag in ("DataField", "DerivedField", "OutputField") for x in root.iter(tag))
     name, times = named.most_common(1)[0]
     if times > 1:
-        raise ArgumentError(f"expected no column with the name of an output of PMML, got {shown(name)}; rename it.")
+        raise ArgumentError(f"the column name {shown(name)} is also the name of an output of PMML; rename the column.")
     for element in root.iter():
         if any(map(_UNWRITABLE.search, [element.text or "", *element.attrib.values()])):
-            raise ArgumentError("expected names and values without control characters, which XML cannot hold.")
+            raise ArgumentError("XML does not allow control characters in names and values; rename them in the schema.")
     indent(root)
     text = tostring(root, encoding="unicode") + "\n"
     if len(text) > MOST_CHARACTERS:
-        raise ArgumentError(f"expected a model of at most {MOST_CHARACTERS:,} characters of PMML, got a larger one.")
+        raise ArgumentError(f"the model is too large: it has more than {MOST_CHARACTERS:,} characters as PMML.")
     return text
 
 
 def _header(card: PrivacyCard) -> Element:
-    """Return the header: a guarantee, or noise without one, as data for readers of ours, and in words for people."""
+    """Return the header, which states the guarantee, or noise without a guarantee, as data and as text."""
     stated = {} if card.no_guarantee else {"epsilon": card.epsilon, "delta": card.delta}
     facts = [
         _made("Extension", extender=EXTENDER, name=name, value=amount_text(amount))
@@ -105,34 +105,41 @@ def tree_model(target: Target, root: Element, *, has_shares: bool) -> Element:
     shares = target.values if has_shares else ()
     outputs = [
         _output(_predicted(target), "predictedValue", _class_type(target)),
-        *(_output(f"probability({value_text(one)})", "probability", "double", value=_text(one)) for one in shares),
+        *(
+            _output(f"probability({value_text(value)})", "probability", "double", value=_text(value))
+            for value in shares
+        ),
     ]
-    # Some child of every node holds, so that the last attribute says only that no row is left without a prediction.
+    # Every row satisfies a child of each node; the last attribute declares that every row has a prediction.
     always_some = {"splitCharacteristic": "multiSplit", "noTrueChildStrategy": "returnLastPrediction"}
     return _made("TreeModel", _made("Output", *outputs), _always(root), functionName=function, **always_some)
 
 
 def split_node(literal: Literal, attribute: Attribute, true: Element, false: Element) -> Element:
-    """Return the node of a split, which lacks its own predicate, from those of its branches."""
+    """Return the node of a split, without its own predicate, from the nodes of its branches."""
     true.insert(0, _predicate(literal, attribute))
     return _made("Node", true, _always(false))
 
 
 def first_match_node(nodes: Sequence[Element], cases: Cases, schema: Schema) -> Element:
-    """Return a node whose children are those of a model's cases, of which the first that holds decides."""
+    """Return a node with a child for each case; the first matching child decides."""
     for node, (literals, _) in zip(nodes, cases, strict=True):
-        node.insert(0, _all_of([_predicate(one, schema[one.attribute]) for one in literals]))
+        node.insert(0, _conjunction(literals, schema))
     return _made("Node", *nodes)
 
 
+def _conjunction(literals: Sequence[Literal], schema: Schema) -> Element:
+    return _all_of([_predicate(literal, schema[literal.attribute]) for literal in literals])
+
+
 def _always(node: Element) -> Element:
-    """Return a node with the predicate that holds of every row."""
+    """Return a node with a predicate that every row satisfies."""
     node.insert(0, Element("True"))
     return node
 
 
 def leaf_node(counts: Sequence[int] | None, prediction: Value, shares: Sequence[float], target: Target) -> Element:
-    """Return the node of a leaf, which lacks its predicate, with the share of each class if there are `shares`."""
+    """Return the node of a leaf, without its predicate, with the probability of each class if there are `shares`."""
     written = shares if counts is None else [max(count, 0) for count in counts]
     distribution = [
         _made("ScoreDistribution", value=_text(value), recordCount=_text(count), probability=_text(share))
@@ -142,20 +149,20 @@ def leaf_node(counts: Sequence[int] | None, prediction: Value, shares: Sequence[
 
 
 def rule_set_model(cases: Cases, shares: Sequence[float], schema: Schema) -> Element:
-    """Return a RuleSetModel of which the first rule that holds decides; the last holds of every row.
+    """Return a RuleSetModel in which the first matching rule decides; every row satisfies the last rule.
 
-    `shares` are the probabilities of what the rules predict; none where there are labels alone.
+    `shares` are the probabilities of the predicted classes; empty if only labels were released.
     """
     target, rules = schema.target, list[Element]()
     for number, (literals, value) in enumerate(cases):
         share = {"confidence": _text(shares[number])} if shares else {}
-        holds = _all_of([_predicate(one, schema[one.attribute]) for one in literals])
-        rules.append(_made("SimpleRule", holds, id=str(number + 1), score=_text(value), **share))
+        predicate = _conjunction(literals, schema)
+        rules.append(_made("SimpleRule", predicate, id=str(number + 1), score=_text(value), **share))
     outputs = [_output(_predicted(target), "predictedValue", _class_type(target))]
     outputs += [_output("confidence", "confidence", "double")] if shares else []
-    first = _made("RuleSelectionMethod", criterion="firstHit")
-    every = _made("RuleSet", first, *rules, defaultScore=_text(cases[-1][1]))
-    return _made("RuleSetModel", _made("Output", *outputs), every, functionName="classification")
+    selection = _made("RuleSelectionMethod", criterion="firstHit")
+    rule_set = _made("RuleSet", selection, *rules, defaultScore=_text(cases[-1][1]))
+    return _made("RuleSetModel", _made("Output", *outputs), rule_set, functionName="classification")
 
 
 def scorecard_model(
@@ -163,30 +170,30 @@ def scorecard_model(
     bins: AttributeBins,
     base: Points,
     schema: Schema,
-    said: Element,
+    prediction: Element,
     *,
     highest_is_best: bool,
 ) -> Element:
-    """Return a Scorecard of one total, with `said`, the output that follows from it.
+    """Return a Scorecard with a single total, and `prediction`, the output element that is computed from it.
 
-    Its reason codes are the attributes by how far their points are from the best of their bins. An evaluator ranks them
-    all, so a loss within the noise, or of a bin with too few rows, has a code of its own in the place of the name.
+    The reason codes are the attributes, ranked by the difference between their points and the points of their best bin.
+    Evaluators rank all attributes, so a loss within the noise, and a bin with too few rows, have their own codes.
     """
     algorithm, method = ("pointsBelow", "max") if highest_is_best else ("pointsAbove", "min")
     ranks = map(str, range(1, min(len(bins), MOST_REASONS) + 1))
-    outputs = [_output(_TOTAL, "predictedValue", "double"), said]
+    outputs = [_output(_TOTAL, "predictedValue", "double"), prediction]
     outputs += [_output(f"reason {rank}", "reasonCode", "string", rank=rank) for rank in ranks]
     characteristics = list[Element]()
-    for number, (part, ones) in enumerate(zip(parts, bins, strict=True), 1):
-        name, baseline = part.attribute, best_points(part, ones, highest_is_best=highest_is_best)
+    for number, (part, runs) in enumerate(zip(parts, bins, strict=True), 1):
+        name, baseline = part.attribute, best_points(part, runs, highest_is_best=highest_is_best)
         certain = certain_losses(part, highest_is_best=highest_is_best) | {baseline}
         attributes = list[Element]()
-        for one in ordered_bins(ones):
-            code = {} if one.points[0] in certain else {"reasonCode": WITHIN_NOISE.format(number)}
-            if not part.has_support(one):
+        for run in ordered_bins(runs):
+            code = {} if run.points[0] in certain else {"reasonCode": WITHIN_NOISE.format(number)}
+            if not part.has_support(run):
                 code = {"reasonCode": TOO_FEW_ROWS.format(number)}
-            holds = _predicate(bin_literal(one), schema[name])
-            attributes.append(_made("Attribute", holds, partialScore=_text(one.points[0]), **code))
+            predicate = _predicate(bin_literal(run), schema[name])
+            attributes.append(_made("Attribute", predicate, partialScore=_text(run.points[0]), **code))
         best_score = _text(baseline)
         characteristics.append(
             _made("Characteristic", *attributes, name=name, reasonCode=name, baselineScore=best_score)
@@ -207,9 +214,9 @@ def pmml_call(function: str, *arguments: Element | Value) -> Element:
 
 
 def _constant(value: Value) -> Element:
-    found = _made("Constant", dataType=_TYPES[type(value)])
-    found.text = _text(value)
-    return found
+    constant = _made("Constant", dataType=_TYPES[type(value)])
+    constant.text = _text(value)
+    return constant
 
 
 def pmml_total() -> Element:
@@ -243,7 +250,7 @@ def _predicate(literal: Literal, attribute: Attribute) -> Element:
             return _test(name, "equal", literal.operator)
         case operator:
             operands = zip(_COMPARED[operator], literal.operands, strict=True)
-            return _all_of([*(_test(name, *one) for one in operands), *_inside(name, attribute)])
+            return _all_of([*(_test(name, *operand) for operand in operands), *_inside(name, attribute)])
 
 
 def _test(name: str, operator: str, value: Value | None = None) -> Element:
@@ -252,12 +259,12 @@ def _test(name: str, operator: str, value: Value | None = None) -> Element:
 
 
 def _none_of(name: str, values: Sequence[Value]) -> Element:
-    # No SimpleSetPredicate: evaluators differ in how they read quotation marks within its values.
+    # No SimpleSetPredicate: evaluators disagree on quotation marks in its values.
     return _all_of([_test(name, "notEqual", value) for value in values])
 
 
 def _inside(name: str, attribute: Attribute) -> list[Element]:
-    """Return what a number that is compared must satisfy, where those outside the domain have a bin."""
+    """Return the predicates that a compared number must also satisfy if values outside the domain have a bin."""
     number = as_number(attribute)
     if number is None or number.outside != "bin":
         return []
@@ -274,7 +281,7 @@ def _outside(name: str, attribute: Attribute) -> Element:
 
 
 def _has_whole_bin(attribute: Attribute) -> bool:
-    """Return whether numbers that are not whole are in the bin of values outside the domain."""
+    """Return whether numbers with a fraction belong to the bin of values outside the domain."""
     number = as_number(attribute)
     return number is not None and number.outside == "bin" and number.whole and number.cell_type is CellType.NUMBER
 
@@ -284,7 +291,7 @@ def _whole_name(name: str) -> str:
 
 
 def _whole_field(name: str) -> Element:
-    # What is missing counts as whole, so that all comparisons with it stay unknown. Some have a floor of 32 bits.
+    # Missing values count as whole, so that all comparisons with them stay unknown. Some evaluators' floor has 32 bits.
     rest = _made("Apply", _made("FieldRef", field=name), _constant(1.0), function="modulo", mapMissingTo="0.0")
     equal = _made("Apply", rest, _constant(0.0), function="equal", mapMissingTo="true")
     return _made("DerivedField", equal, name=_whole_name(name), optype="categorical", dataType="boolean")
@@ -319,7 +326,7 @@ def _class_type(target: Target) -> str:
     if target.as_number is not None:
         return "double"
     types = {type(value) for value in target.values}
-    is_large = types == {int} and max(map(abs, target.values)) >= 2**31  # evaluators have integers of 32 bits
+    is_large = types == {int} and max(map(abs, target.values)) >= 2**31  # evaluators have 32-bit integers
     return _TYPES[types.pop()] if len(types) == 1 and not is_large else "string"
 
 

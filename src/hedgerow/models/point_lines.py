@@ -1,4 +1,4 @@
-"""Lines of printed scorecards: bins with the same points in one line, with the interval of the points by the noise."""
+"""Lines of printed scorecards: bins with the same points share a line, with the noise interval of the points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,29 +11,30 @@ from hedgerow.text.values import printable, quoted_text
 
 TOO_FEW = "too few rows"
 ROWS = "rows"
-BY_NOISE = "95 % by noise"  # the title of a column of intervals
+BY_NOISE = "95 % (noise only)"  # the title of a column of intervals
+INTERVAL_NOTE = f"{BY_NOISE}: interval expected to contain the result of the same fit without noise."
 _NOTES = (
-    f"{BY_NOISE}: where a fit of the same rows without noise is expected.",
-    "These intervals count neither sampling nor how related attributes share points.",
+    INTERVAL_NOTE,
+    "It includes neither sampling error nor the division of points among correlated attributes.",
 )
-_ROWS_NOTE = f"{ROWS}: the released number of rows, rounded to the digits that its noise leaves (95 %)."
-_TOO_FEW_NOTE = f"{TOO_FEW}, or *: the released rows are within noise of none; the points are of other bins, or 0."
+_ROWS_NOTE = f"{ROWS}: released number of rows, rounded to the precision that the noise allows (95 %)."
+_TOO_FEW_NOTE = f"{TOO_FEW} or *: the noise alone can produce such rows; the points are those of other bins, or 0."
 
 
 @dataclass(frozen=True)
 class PointLine:
-    """A line of a printed scorecard: a bin, neighbouring intervals, or categories that have the same points.
+    """A line of a printed scorecard: a bin, neighbouring intervals, or categories with the same points.
 
     Attributes
     ----------
     bins : tuple of PointBin
-        The bins; several if they are categories.
+        The bins; several only if they are categories.
     errors : tuple of float or None
-        The standard errors of the points, the largest of its bins that have enough rows. None if they are unknown.
+        The standard errors of the points: the largest among the bins with enough rows. None if they are unknown.
     has_rows : tuple of bool
-        For each of `bins`, False if no part of it has enough rows for points of its own.
+        For each of `bins`, False if no part of it has enough rows for its own points.
     support : Support
-        The released rows of all of them together.
+        The released rows of all bins together.
     """
 
     bins: tuple[PointBin, ...]
@@ -53,30 +54,30 @@ class PointLine:
 
     @property
     def is_ordered(self) -> bool:
-        """True if it is an interval, or values in an order."""
+        """True if the bins are intervals, or values of an ordered attribute."""
         return self.bins[0].stop <= self.bins[0].declared.n_ordered
 
     @property
     def is_supported(self) -> bool:
-        """True if some of its bins have enough rows for points of their own."""
+        """True if some of its bins have enough rows for their own points."""
         return any(self.has_rows)
 
     @property
     def labels(self) -> list[str]:
-        """The names of its bins as a printed table has them; those with too few rows are marked."""
-        return [self._marked(one.label, has) for one, has in zip(self.bins, self.has_rows, strict=True)]
+        """The names of its bins in a printed table; bins with too few rows are marked with an asterisk."""
+        return [self._marked(run.label, has) for run, has in zip(self.bins, self.has_rows, strict=True)]
 
     @property
     def words(self) -> str:
-        """The names of its bins as a form to fill in has them."""
-        return ", ".join(self._marked(one.words, has) for one, has in zip(self.bins, self.has_rows, strict=True))
+        """The names of its bins in a form to fill in."""
+        return ", ".join(self._marked(run.words, has) for run, has in zip(self.bins, self.has_rows, strict=True))
 
     def _marked(self, name: str, has_rows: bool) -> str:
         text = printable(quoted_text(name) if "," in name and len(self.bins) > 1 else name)
         return f"{text}{'' if has_rows or not self.is_supported else '*'}"
 
     def label(self, longest: int | None = None) -> str:
-        """Return the names of its bins, as many as have room in `longest` characters."""
+        """Return the names of its bins, shortened to `longest` characters."""
         names = self.labels
         for shown in range(len(names), 1, -1):
             more = f" and {len(names) - shown} more" if shown < len(names) else ""
@@ -87,33 +88,34 @@ class PointLine:
 
     @property
     def margins(self) -> tuple[int, ...] | None:
-        """Half the length of the 95 % interval of each of the points by the noise, in whole points, rounded up."""
+        """Half the width of the 95 % noise interval of each number of points, in points, rounded up."""
         if self.errors is None or not self.is_supported:
             return None
         return tuple(ceil(NORMAL_95 * error) for error in self.errors)
 
     @property
     def intervals(self) -> list[str]:
-        """The intervals as text, one for each of the points; the only place that decides how they are written."""
+        """The interval of each number of points as text."""
         if not self.is_supported:
             return [TOO_FEW] * len(self.points)
         return [""] * len(self.points) if self.margins is None else [f"±{margin}" for margin in self.margins]
 
 
 def point_lines(part: AttributePoints, bins: Sequence[PointBin]) -> tuple[PointLine, ...]:
-    """Return the lines of an attribute; known categories with the same points are one line."""
-    together = dict[object, list[PointBin]]()
-    for place, one in enumerate(bins):
-        is_category = one.is_known and one.start >= one.declared.n_ordered
-        together.setdefault(one.points if is_category else place, []).append(one)
-    return tuple(_line(part, tuple(ones)) for ones in together.values())
+    """Return the lines of an attribute; known categories with the same points share a line."""
+    groups = dict[object, list[PointBin]]()
+    for place, run in enumerate(bins):
+        is_category = run.is_known and run.start >= run.declared.n_ordered
+        groups.setdefault(run.points if is_category else place, []).append(run)
+    return tuple(_line(part, tuple(group)) for group in groups.values())
 
 
 def _line(part: AttributePoints, bins: tuple[PointBin, ...]) -> PointLine:
-    without = set(part.unsupported)
-    places = [place for one in bins for place in range(one.start, one.stop)]
-    held = [place for place in places if place not in without] or places
-    errors = None if part.errors is None else tuple(map(max, zip(*(part.errors[place] for place in held), strict=True)))
+    places = [place for run in bins for place in range(run.start, run.stop)]
+    supported = [place for place in places if place not in part.unsupported] or places
+    errors = None
+    if part.errors is not None:
+        errors = tuple(map(max, zip(*(part.errors[place] for place in supported), strict=True)))
     return PointLine(bins, errors, tuple(map(part.has_support, bins)), part.support(places))
 
 
@@ -129,40 +131,44 @@ class PointTable:
 
     lines: tuple[tuple[PointLine, ...], ...]
 
+    @property
+    def all_lines(self) -> tuple[PointLine, ...]:
+        """The lines of all attributes, one attribute after the other."""
+        return tuple(line for lines in self.lines for line in lines)
+
     @cached_property
     def has_intervals(self) -> bool:
         """True if the noise on some points is known, or some bins have too few rows."""
-        return any(one.errors is not None for lines in self.lines for one in lines) or self._has_too_few
+        return any(line.errors is not None for line in self.all_lines) or self._has_too_few
 
     @cached_property
     def has_rows(self) -> bool:
         """True if rows of some bins were released."""
-        return any(one.support.rows is not None for lines in self.lines for one in lines)
+        return any(line.support.rows is not None for line in self.all_lines)
 
     @property
     def _has_noisy_rows(self) -> bool:
-        supports = (one.support for lines in self.lines for one in lines)
-        return any(one.rows is not None and not one.is_exact for one in supports)
+        supports = (line.support for line in self.all_lines)
+        return any(support.rows is not None and not support.is_exact for support in supports)
 
     @property
     def _has_too_few(self) -> bool:
-        return not all(has for lines in self.lines for one in lines for has in one.has_rows)
+        return not all(has for line in self.all_lines for has in line.has_rows)
 
     def notes(self, *, has_interval: bool) -> list[str]:
-        """Return what intervals mean, if there are any; `has_interval` says that totals have them."""
-        found = _NOTES if has_interval or any(one.margins for lines in self.lines for one in lines) else ()
+        """Return the notes that explain intervals and rows; `has_interval` states whether totals have intervals."""
         return [
-            *found,
+            *(_NOTES if has_interval or any(line.margins for line in self.all_lines) else ()),
             *([_ROWS_NOTE] if self._has_noisy_rows else []),
             *([_TOO_FEW_NOTE] if self._has_too_few else []),
         ]
 
     def cells(self, line: PointLine) -> list[str]:
-        """Return the points of a line as text, each followed by its interval, if there are intervals; then its rows."""
+        """Return the cells of a line as text: each number of points, its interval if there are intervals, the rows."""
         return self._with([str(points) for points in line.points], line.intervals, line.support.cell)
 
     def base_cells(self, base: Points) -> list[str]:
-        """Return the points that every row starts with, in the columns of `cells`."""
+        """Return the cells of the base, in the columns of `cells`."""
         return self._with([str(points) for points in base], [""] * len(base), "")
 
     def titles(self, columns: Sequence[str]) -> list[str]:

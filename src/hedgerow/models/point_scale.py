@@ -11,30 +11,30 @@ from hedgerow.text.values import Value
 
 _LARGEST_UNIT = 1_000_000  # of any scorecard
 _LARGEST_PDO, _LARGEST_SCORE, _LARGEST_ODDS = 10_000, 100_000, 1e9
-_LARGEST_ROUNDING = 1e9  # points: no total is larger
+_LARGEST_ROUNDING = 1e9  # in points; totals are not larger
 
 
 @dataclass(frozen=True)
 class PointScale:
-    """The scale of a scorecard's points for two classes, as credit scorecards state it.
+    """The scale of the points of a scorecard for two classes, as usual in credit scoring.
 
-    A row with a total of `score` has odds of `odds` to 1 for the class `favourable`, and `pdo` points more double them:
-    ``total = score + pdo * log2(odds of the row / odds)``.
+    A row with a total of `score` has odds of `odds` to 1 for the class `favourable`, and `pdo` more points double the
+    odds: ``total = score + pdo * log2(odds of the row / odds)``.
 
     Attributes
     ----------
     pdo : float
-        The points to double the odds, above 0 and at most 10,000.
+        The number of points that double the odds, above 0 and at most 10,000.
     score : float
-        The target score, at most 100,000 in size.
+        The target score, at most 100,000 in absolute value.
     odds : float
         The odds at the target score: the probability of `favourable` divided by that of the other class. Above 0 and at
         most 1,000,000,000.
     favourable : str, int or bool
-        The class for which high totals speak.
+        The class that high totals favour.
     rounding : float, optional
-        The most by which rounding the points to whole numbers moved the total of a row, in points; set by
-        `Scorecard.scaled`. None if it is unknown.
+        The largest error of a total that rounding to whole points caused, in points; set by `Scorecard.scaled`. None
+        if it is unknown.
 
     Raises
     ------
@@ -63,7 +63,7 @@ class PointScale:
         check_amount("odds", self.odds, _LARGEST_ODDS)
         if not _is_number(self.score) or not abs(self.score) <= _LARGEST_SCORE:
             got = describe_argument(self.score)
-            raise ArgumentError(f"score must be a number of at most {_LARGEST_SCORE:,} in size, got {got}.")
+            raise ArgumentError(f"score must be a number of at most {_LARGEST_SCORE:,} in absolute value, got {got}.")
         check_amount("rounding", self.rounding, _LARGEST_ROUNDING, zero=True)
         for name in ("pdo", "score", "odds", *(["rounding"] if self.rounding is not None else [])):
             object.__setattr__(self, name, float(getattr(self, name)))
@@ -81,15 +81,15 @@ class PointScale:
 
     @property
     def even(self) -> float:
-        """The total at which both classes are as likely."""
+        """The total at which both classes are equally probable."""
         return self.score - self.pdo * log2(self.odds)
 
 
 def not_two_classes(schema: Schema) -> ArgumentError:
-    """Return the error of a target for which points to double the odds have no meaning."""
+    """Return the error for a target without odds."""
     is_classes = schema.target.as_number is None
     got = f"{schema.target.n_levels} classes" if is_classes else "a label that is a number"
-    return ArgumentError(f"expected two classes for points that double the odds, got {got}.")
+    return ArgumentError(f"points that double the odds need two classes, got {got}.")
 
 
 def _is_number(value: Any) -> bool:
@@ -97,7 +97,7 @@ def _is_number(value: Any) -> bool:
 
 
 def check_amount(name: str, value: Any, most: float, *, zero: bool = False) -> None:
-    """Check that a value is a number above 0, or None or at least 0 with `zero`, and not too large."""
+    """Raise ArgumentError unless a value is a number above 0 (with `zero`: at least 0, or None) and at most `most`."""
     if zero and value is None:
         return
     if not _is_number(value) or not ((0 < value <= most and isfinite(value)) or (zero and value == 0)):

@@ -1,4 +1,4 @@
-"""Points of an attribute by bin, and bins of a number that have the same points as one interval."""
+"""Points of an attribute by bin, and runs of neighbouring bins with the same points."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.text.messages import shown
 from hedgerow.text.values import printable
 
-MOST_POINTS = 10**6  # the most points of a bin, and of the base, in size
-MOST_TOTAL = 10**9  # the most points that a row can have in all, in size: any engine adds them up as 32-bit integers
-MOST_ROWS = 9 * 10**15  # the most released rows of a bin, in size: whole numbers that any reader of JSON keeps
-MOST_IN_ALL = 2**18  # the most points of all bins and classes: text and HTML of them have tens of MB
+MOST_POINTS = 10**6  # the largest absolute points of a bin and of the base
+MOST_TOTAL = 10**9  # the largest absolute total of a row: every engine can add it up in 32-bit integers
+MOST_ROWS = 9 * 10**15  # the largest absolute number of released rows of a bin: every reader of JSON keeps it exactly
+MOST_IN_ALL = 2**18  # the largest number of points over all bins and classes: their text and HTML have tens of MB
 NORMAL_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
-MOST_REASONS = 4  # the most reasons of a row: what lenders state at most
+MOST_REASONS = 4  # the number of reason codes of a row: lenders state at most four
 Points = tuple[int, ...]
-"""Whole points: one number for two classes, that of the second, or for a number; or else one for each class."""
+"""Whole points: one number for two classes (in favour of the second) or for a number, otherwise one for each class."""
 PointErrors = tuple[float, ...]
 """Standard errors of `Points`."""
 
@@ -40,27 +40,26 @@ class AttributePoints:
     Attributes
     ----------
     attribute : str
-        The attribute.
+        The name of the attribute.
     points : tuple of tuple of int
-        For each of its bins, in their order, those of missing and outside values included: one whole number for two
-        classes, the points of the second, or for a number; or one for each class.
+        The points of each bin, in the order of the bins, which includes the bins of missing and outside values. A bin
+        has one whole number for two classes or a number, otherwise one for each class.
     errors : tuple of tuple of float, optional
-        The standard error of each of these points by the noise of the releases, in points and of the same shape as
-        `points`: the standard deviation of their difference from the points that the same fit of the same rows would
-        give without noise, given what was released. Noise and smoothing are both counted, sampling of rows is not.
-        None if there is no noise, or it is unknown.
+        The standard error of each number of points due to the noise of the releases, in points. It is the standard
+        deviation, given the released values, of the difference from the points of the same fit without noise. It
+        includes noise and smoothing but not sampling error. None if there is no noise or it is unknown.
     unsupported : tuple of int
-        The bins whose released number of rows is within noise of none, by their places in `points`, in rising order.
-        Their points are those of other bins, or the mean, 0.
+        The places in `points`, in rising order, of the bins whose released rows the noise alone can produce. Their
+        points are the points of other bins, or 0, the mean.
     rows : tuple of int, optional
-        The released number of rows of each bin, rounded. Noise may make it negative. None if it was not released.
+        The released number of rows of each bin, rounded; noise can make it negative. None if it was not released.
     rows_error : float, optional
-        The standard deviation of the noise on each number of `rows`: 0 if they are exact, None if there are none.
+        The standard deviation of the noise on each number of `rows`; 0 for exact numbers, None without `rows`.
 
     Raises
     ------
     ValueError
-        If points are not whole numbers of at most 1,000,000 in size, an error is negative or above
+        If points are not whole numbers of at most 1,000,000 in absolute value, an error is negative or above
         1,000,000,000, or the errors, unsupported bins or rows do not fit the points.
 
     Examples
@@ -80,10 +79,10 @@ class AttributePoints:
 
     def __post_init__(self) -> None:
         if not isinstance(self.attribute, str):
-            raise ArgumentTypeError(f"expected text for the attribute of points, got {shown(self.attribute)}.")
+            raise ArgumentTypeError(f"attribute must be text, got {shown(self.attribute)}.")
         points: Any = self.points
         if not _is_sequence(points):
-            raise ArgumentTypeError(f"expected a tuple of points, one element for each bin, got {shown(points)}.")
+            raise ArgumentTypeError(f"points must be a tuple with an element for each bin, got {shown(points)}.")
         object.__setattr__(self, "points", tuple(whole_points(row) for row in points))
         if self.errors is not None:
             object.__setattr__(self, "errors", _standard_errors(self.errors, self.points))
@@ -93,18 +92,18 @@ class AttributePoints:
         object.__setattr__(self, "rows_error", error)
 
     def support(self, places: Sequence[int]) -> Support:
-        """Return what is shown of the released rows of these bins together."""
+        """Return the displayed rows of these bins together."""
         if self.rows is None or self.rows_error is None:
             return Support()
         rows = sum(self.rows[place] for place in places)
         return Support(rows, len(places), CountNoise.of_deviation(self.rows_error))
 
     def has_support(self, run: "PointBin") -> bool:
-        """Return whether any bin of a run has enough rows for points of its own."""
+        """Return whether any bin of a run has enough rows for its own points."""
         return not set(self.unsupported).issuperset(range(run.start, run.stop))
 
     def to_dict(self, bins: Sequence[str]) -> dict[str, Any]:
-        """Return the points as JSON-ready data, with the names of the bins for readers."""
+        """Return the points as JSON-ready data, with the names of the bins."""
         errors = {} if self.errors is None else {"errors": list(map(list, self.errors))}
         unsupported = {"unsupported": list(self.unsupported)} if self.unsupported else {}
         rows = {} if self.rows is None else {"rows": list(self.rows), "rows_error": self.rows_error}
@@ -113,24 +112,25 @@ class AttributePoints:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote."""
+        """Return the points that `to_dict` wrote."""
         optional = data.get("errors"), data.get("unsupported", ()), data.get("rows"), data.get("rows_error")
         return cls(data["attribute"], data["points"], *optional)
 
 
 def whole_points(values: Any) -> Points:
-    found = tuple(values) if _is_sequence(values) else ()
-    if not found or not all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in found):
-        raise ArgumentError(f"expected a tuple of whole numbers as points, such as (3,), got {shown(values)}.")
-    if any(abs(int(one)) > MOST_POINTS for one in found):
-        raise ArgumentError(f"expected points of at most {MOST_POINTS:,} in size, got more.")
-    return tuple(map(int, found))
+    points = tuple(values) if _is_sequence(values) else ()
+    if not points or not all(isinstance(x, (int, np.integer)) and not isinstance(x, bool) for x in points):
+        raise ArgumentError(f"points must be a tuple of whole numbers such as (3,), got {shown(values)}.")
+    largest = max(abs(int(x)) for x in points)
+    if largest > MOST_POINTS:
+        raise ArgumentError(f"points must be at most {MOST_POINTS:,} in absolute value, got {shown(largest)}.")
+    return tuple(map(int, points))
 
 
 def _standard_errors(rows: Any, points: Sequence[Points]) -> tuple[PointErrors, ...]:
     problem = ArgumentError(
-        "errors must have one number of at least 0, at most 1,000,000,000, for each number of points, such as "
-        f"((0.2,), (0.5,)); got {shown(rows)} for points of {len(points)} bins."
+        "errors must have a number from 0 to 1,000,000,000 for each number of points, such as ((0.2,), (0.5,)) for two "
+        f"bins; got {shown(rows)} for {len(points)} bins."
     )
     if not _is_sequence(rows) or not all(map(_is_sequence, rows)) or list(map(len, rows)) != list(map(len, points)):
         raise problem
@@ -146,7 +146,7 @@ def _rising_places(values: Any, n_bins: int) -> tuple[int, ...]:
     places = whole_points(values) if _is_sequence(values) and len(values) else ()
     allowed = _is_sequence(values) and list(places) == sorted({place for place in places if 0 <= place < n_bins})
     if not allowed:
-        raise ArgumentError(f"unsupported must hold places of the {n_bins} bins in rising order, got {shown(values)}.")
+        raise ArgumentError(f"unsupported must have places of the {n_bins} bins in rising order, got {shown(values)}.")
     return places
 
 
@@ -174,42 +174,44 @@ def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema)
     expected = "1 number" if width == 1 else f"{width} numbers"
     of = "a number" if is_number else f"{schema.target.n_levels} classes"
     if len(base) != width:
-        raise ArgumentError(f"expected {expected} as base, for {of}, got {len(base)}.")
+        raise ArgumentError(f"base must have {expected} for {of}, got {len(base)}.")
     n_points = sum(len(row) for part in parts for row in part.points)
     if n_points > MOST_IN_ALL:
-        raise ArgumentError(f"expected at most {MOST_IN_ALL:,} points of bins and classes in all, got {n_points:,}.")
-    seen: set[str] = set()
+        raise ArgumentError(f"a scorecard must have at most {MOST_IN_ALL:,} numbers of points, got {n_points:,}.")
+    names: set[str] = set()
     for part in parts:
         if part.attribute not in schema:
-            raise SchemaError("is used by a scorecard but not declared.", attribute=part.attribute)
-        if part.attribute in seen:
-            raise SchemaError("expected points once, got them more than once.", attribute=part.attribute)
-        seen.add(part.attribute)
+            raise SchemaError("has points in a scorecard but is not declared in the schema.", attribute=part.attribute)
+        if part.attribute in names:
+            raise SchemaError("has points more than once.", attribute=part.attribute)
+        names.add(part.attribute)
         n_bins, problem = schema[part.attribute].n_bins, ""
+        widths = sorted({len(row) for row in part.points})
         if len(part.points) != n_bins:
-            problem = f"expected points for each of {n_bins} bins, got {len(part.points)}."
-        elif any(len(row) != width for row in part.points):
-            problem = f"expected {expected} a bin, for {of}, got others."
+            problem = f"expected points for {n_bins} bins, got {len(part.points)}."
+        elif widths != [width]:
+            problem = f"expected {expected} per bin for {of}, got {' and '.join(map(str, widths))}."
         if problem:
             raise SchemaError(problem, attribute=part.attribute)
-    if max(max(map(abs, ends)) for ends in extreme_totals(base, parts)) > MOST_TOTAL:
-        raise ArgumentError(f"expected totals of at most {MOST_TOTAL:,} in size, got points that add up to more.")
+    largest = max(max(map(abs, ends)) for ends in extreme_totals(base, parts))
+    if largest > MOST_TOTAL:
+        raise ArgumentError(f"totals must be at most {MOST_TOTAL:,} in absolute value, got up to {largest:,}.")
 
 
 def extreme_totals(base: Points, parts: Sequence[AttributePoints]) -> list[tuple[int, int]]:
-    """Return the smallest and the largest total that a row can have, for each number of its points."""
-    found = list[tuple[int, int]]()
+    """Return the smallest and the largest possible total of a row, for each column of points."""
+    ends = list[tuple[int, int]]()
     for k, start in enumerate(base):
         bins = [[row[k] for row in part.points] for part in parts]
-        found.append((start + sum(map(min, bins)), start + sum(map(max, bins))))
-    return found
+        ends.append((start + sum(map(min, bins)), start + sum(map(max, bins))))
+    return ends
 
 
 def certain_losses(part: AttributePoints, *, highest_is_best: bool) -> set[int]:
-    """Return the points of an attribute that are worse than its best ones by more than the noise.
+    """Return the points of an attribute that are worse than its best points by more than the noise.
 
-    The noise on a difference of points is that on both: 1.96 standard errors, as of independent points. Points are
-    known as well as the least well-known supported bin that has them; points of unsupported bins alone say nothing.
+    The margin is 1.96 standard errors of the difference, treated as a difference of independent points. If several
+    supported bins have the same points, their largest standard error counts. Unsupported bins are ignored.
     """
     points = [row[0] for row in part.points]
     if part.errors is None:
@@ -225,9 +227,9 @@ def certain_losses(part: AttributePoints, *, highest_is_best: bool) -> set[int]:
 
 
 def best_points(part: AttributePoints, runs: Sequence["PointBin"], *, highest_is_best: bool) -> int:
-    """Return the best points of the bins of an attribute that have enough rows, or of all if none has."""
-    known = [run.points[0] for run in runs if part.has_support(run)]
-    return (max if highest_is_best else min)(known or [run.points[0] for run in runs])
+    """Return the best points among the bins with enough rows, or among all bins if none has enough rows."""
+    supported = [run.points[0] for run in runs if part.has_support(run)]
+    return (max if highest_is_best else min)(supported or [run.points[0] for run in runs])
 
 
 def reasons_by_points(
@@ -238,43 +240,43 @@ def reasons_by_points(
     *,
     highest_is_best: bool,
 ) -> Array:
-    """Return the attributes whose points are farthest from the best of their bins, shape ``(n_rows, 4)``, or None.
+    """Return the attributes with the largest losses of points for each row, shape ``(n_rows, 4)``, padded with None.
 
-    Of the four, those whose distance is within the noise, or whose bin has too few rows, are left out.
+    Attributes are omitted if their loss is within the noise, or if the bin of the row has too few rows.
     """
-    cost = np.zeros((n_rows, len(parts)), dtype=np.int64)
+    loss = np.zeros((n_rows, len(parts)), dtype=np.int64)
     is_certain = np.zeros((n_rows, len(parts)), dtype=bool)
-    for place, (part, ones) in enumerate(zip(parts, runs, strict=True)):
+    for place, (part, own) in enumerate(zip(parts, runs, strict=True)):
         points = np.array(part.points)[:, 0]
         certain = np.isin(points, list(certain_losses(part, highest_is_best=highest_is_best)))
-        certain &= np.concatenate([np.full(one.stop - one.start, part.has_support(one)) for one in ones])
-        lost = best_points(part, ones, highest_is_best=highest_is_best) - points
-        cost[:, place] = np.maximum(lost if highest_is_best else -lost, 0)[bins[part.attribute]]
+        certain &= np.concatenate([np.full(run.stop - run.start, part.has_support(run)) for run in own])
+        distance = best_points(part, own, highest_is_best=highest_is_best) - points
+        loss[:, place] = np.maximum(distance if highest_is_best else -distance, 0)[bins[part.attribute]]
         is_certain[:, place] = certain[bins[part.attribute]]
-    places = np.argsort(-cost, axis=1, kind="stable")[:, :MOST_REASONS]
+    places = np.argsort(-loss, axis=1, kind="stable")[:, :MOST_REASONS]
     is_named = np.take_along_axis(is_certain, places, axis=1)
-    order = np.argsort(~is_named, axis=1, kind="stable")  # those that are named come first
-    places, is_named = (np.take_along_axis(each, order, axis=1) for each in (places, is_named))
+    order = np.argsort(~is_named, axis=1, kind="stable")  # named attributes first
+    places, is_named = (np.take_along_axis(array, order, axis=1) for array in (places, is_named))
     names = np.array([part.attribute for part in parts], dtype=object)[places]
-    found = np.full((n_rows, MOST_REASONS), None, dtype=object)
-    found[:, : places.shape[1]][is_named] = names[is_named]
-    return found
+    reasons = np.full((n_rows, MOST_REASONS), None, dtype=object)
+    reasons[:, : places.shape[1]][is_named] = names[is_named]
+    return reasons
 
 
 @dataclass(frozen=True)
 class PointBin:
-    """A run of an attribute's bins that have the same points: a single bin, or neighbouring intervals of a number.
+    """A run of bins of an attribute with the same points: a single bin, or neighbouring intervals of a number.
 
     Attributes
     ----------
     attribute : str
-        The attribute's name.
+        The name of the attribute.
     declared : Attribute
-        The attribute.
+        The attribute as the schema declares it.
     start, stop : int
-        The bins, from `start` up to and without `stop`.
+        The first bin, and the bin after the last.
     points : tuple of int
-        Their points.
+        The points of these bins.
     """
 
     attribute: str
@@ -285,62 +287,62 @@ class PointBin:
 
     @property
     def is_known(self) -> bool:
-        """True for bins of values inside the domain, and not of missing or outside ones."""
+        """True for bins of values inside the domain; False for missing and outside values."""
         return self.start < self.declared.n_known
 
     @property
     def name(self) -> str:
-        """The name: that of the bin as the schema has it, or the interval."""
+        """The name of the bin in the schema, or the interval of the run."""
         return self.declared.run_name(self.start, self.stop)
 
     @property
     def label(self) -> str:
-        """The name in a printed table: whole numbers from the first to the last of the bin."""
+        """The name in a printed table, such as "18 to 50" for whole numbers."""
         return self.declared.run_label(self.start, self.stop)
 
     @property
     def words(self) -> str:
-        """The bin as a form to fill in has it."""
+        """The name in a form to fill in."""
         if not self.is_known:
             return {"missing": "missing", "outside": "any other value"}[self.name]
         return self.declared.run_words(self.start, self.stop)
 
 
 def point_bins(part: AttributePoints, attribute: Attribute) -> list[PointBin]:
-    """Return the bins of an attribute with their points; neighbouring intervals with the same points are one."""
+    """Return the bins of an attribute with their points; neighbouring intervals with the same points form one run."""
 
-    def run(place: int) -> Any:
+    def key(place: int) -> Any:
         return part.points[place] if place < attribute.n_ordered else place
 
-    found: list[PointBin] = []
-    for _, places in groupby(range(attribute.n_bins), run):
-        first, *others = places
-        found.append(PointBin(part.attribute, attribute, first, first + 1 + len(others), part.points[first]))
-    return found
+    runs: list[PointBin] = []
+    for _, places in groupby(range(attribute.n_bins), key):
+        first, *following = places
+        runs.append(PointBin(part.attribute, attribute, first, first + 1 + len(following), part.points[first]))
+    return runs
 
 
 def one_row(row: Any, names: Sequence[str]) -> Any:
-    """Return a mapping as a table of one row, with those of the named columns that it has; anything else as it is."""
+    """Return a mapping as a table of one row with these columns; anything but a mapping is returned unchanged."""
     if not isinstance(row, Mapping):
         return row
     values = {name: row[name] for name in names if name in row}
-    problem = ArgumentTypeError("expected a mapping of attributes to one value each, got values of other types.")
+    problem = ArgumentTypeError("a row must map each attribute to a single value, such as a number or text.")
     return guarded(lambda: pa.table({name: pa.array([x], from_pandas=True) for name, x in values.items()}), problem)
 
 
-AttributeBins = Sequence[Sequence[PointBin]]  # the bins of each attribute that is used
+AttributeBins = Sequence[Sequence[PointBin]]  # the bins of each used attribute
 _MOST_TERMS = 100
 
 
 def total_sql(bins: AttributeBins, base: Points, schema: Schema, dialect: Dialect) -> list[str]:
-    """Return a row's one total: the base plus a CASE for each attribute, NULL for a value without a bin."""
+    """Return the single total of a row: the base plus a CASE for each attribute, NULL for values without a bin."""
     from hedgerow.models import sql  # sqlglot takes long to import
 
     return _sum(bins, 0, base, sql.conditions(schema, dialect))
 
 
 def prediction_sql(bins: AttributeBins, base: Points, schema: Schema, dialect: Dialect, comparison: str) -> list[str]:
-    """Return what is predicted; the second of two classes if a comparison such as ``> 0`` holds of the total."""
+    """Return the predicted class; for two classes, the second if a comparison of the total such as ``> 0`` is true."""
     from hedgerow.models import sql  # sqlglot takes long to import
 
     classes = [sql.constant(value, dialect) for value in schema.classes]
@@ -361,14 +363,14 @@ def prediction_sql(bins: AttributeBins, base: Points, schema: Schema, dialect: D
 
 def _sum(bins: AttributeBins, column: int, base: Points, written: Pieces[tuple[Literal, bool]]) -> list[str]:
     terms = [[str(base[column])]]
-    for ones in bins:
-        cases = [f"  WHEN {written((bin_literal(one), True))} THEN {one.points[column]}" for one in ordered_bins(ones)]
+    for runs in bins:
+        cases = [f"  WHEN {written((bin_literal(run), True))} THEN {run.points[column]}" for run in ordered_bins(runs)]
         terms.append(["CASE", *cases, "END"])
     return _added(terms)
 
 
 def _added(terms: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a sum, in groups if it has many terms: engines limit how deep an expression is."""
+    """Return the lines of a sum, grouped if it has many terms, because engines limit the depth of expressions."""
     if len(terms) > _MOST_TERMS:
         groups = [terms[first : first + _MOST_TERMS] for first in range(0, len(terms), _MOST_TERMS)]
         return _added([["(", *indented(_added(group)), ")"] for group in groups])
@@ -381,26 +383,25 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 
 def ordered_bins(bins: Sequence[PointBin]) -> list[PointBin]:
-    """Return the bins with those of missing and outside values first, so that one literal distinguishes each."""
-    return sorted(bins, key=lambda one: one.is_known)
+    """Return the bins with missing and outside values first, so that a single literal distinguishes each."""
+    return sorted(bins, key=lambda run: run.is_known)
 
 
-def bin_literal(one: PointBin) -> Literal:
-    """Return a literal that holds of the values of a bin, if the literals of the bins before it do not."""
-    name, declared = one.attribute, one.declared
-    if not one.is_known:
-        return Literal(name, one.name)
-    return declared.run_literal(name, one.start, one.stop)
+def bin_literal(run: PointBin) -> Literal:
+    """Return a literal for the values of a bin, given that the literals of the bins before it do not hold."""
+    if not run.is_known:
+        return Literal(run.attribute, run.name)
+    return run.declared.run_literal(run.attribute, run.start, run.stop)
 
 
 def python_functions(bins: AttributeBins, base: Points, predicted: Sequence[str], schema: Schema, comment: str) -> str:
     written, functions = python_conditions(schema), list[str]()
-    for number, ones in enumerate(bins, 1):
-        functions += [f"def _points_{number}(row):", f"    # {printable(ones[0].attribute)}"]
-        for one in ordered_bins(ones):
-            value = one.points[0] if len(base) == 1 else one.points
-            functions += [f"    if {written(bin_literal(one))}:", f"        return {value!r}"]
-        problem = f"expected a value of the declared domain for {printable(ones[0].attribute)}"
+    for number, runs in enumerate(bins, 1):
+        functions += [f"def _points_{number}(row):", f"    # {printable(runs[0].attribute)}"]
+        for run in ordered_bins(runs):
+            value = run.points[0] if len(base) == 1 else run.points
+            functions += [f"    if {written(bin_literal(run))}:", f"        return {value!r}"]
+        problem = f"the value of {printable(runs[0].attribute)} is outside the declared domain"
         functions += [f"    raise ValueError({problem!r})", "", ""]
     calls = [f"_points_{number}(row)" for number in range(1, len(bins) + 1)]
     if len(base) == 1:

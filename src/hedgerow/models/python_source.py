@@ -1,16 +1,15 @@
-"""Export of models as Python source that needs the standard library only.
+"""Export of models as Python source that needs only the standard library.
 
-A cell is what `predict` takes it for in a column of its type:
+The source reads a cell as `predict` reads it in a column of its type:
 
-- None, NaN, NaT, pandas' NA, text that is empty or white space (ASCII's), and the declared `missing_values` are
-  missing.
-- Text is a word, without the white space around it and the zeros after the point of a whole number: "1.0" is "1", and
-  "01", "+1" and "1e0" are other words. Where numbers, dates or booleans are declared, it is that which it spells.
-- A number of Python's or NumPy's is itself, in every digit; a decimal with places is the nearest float. It is the value
-  of a schema that is this number, or is written as it is. Where numbers are declared, it is the nearest float.
-- A boolean is the word "true" or "false" where words of a boolean are declared.
-- A date, or a time without a time zone, is its date, NumPy's and pandas', too; where numbers are declared, an error.
-  Text and numbers in a declared format of dates are dates.
+- None, NaN, NaT, pandas' NA, empty text, ASCII white space, and the declared `missing_values` are missing values.
+- Text is a word, without surrounding white space and without a fraction of zeros: "1.0" equals "1", whereas "01", "+1"
+  and "1e0" are different words. If numbers, dates or booleans are declared, the text is parsed.
+- A number of Python or NumPy keeps all its digits; a decimal with a fraction becomes the nearest float. It equals the
+  value of the schema with the same number or spelling. If numbers are declared, it becomes the nearest float.
+- A boolean is the word "true" or "false" if words of a boolean are declared.
+- A date, and a timestamp without time zone (also of NumPy and pandas), is its date, or an error if numbers are
+  declared. If a date format is declared, text and numbers in this format are dates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +27,7 @@ _CELL = rf'''import re
 
 
 def _own(value):
-    """Return a value of NumPy as Python has it, of its times the date; None for None, NaN, NaT and NA."""
+    """Return a NumPy value as a Python value, a timestamp as its date; None for None, NaN, NaT and NA."""
     if value is None or repr(value) == "<NA>" or value != value:
         return None
     if getattr(getattr(value, "dtype", None), "kind", "") == "M":
@@ -37,7 +36,7 @@ def _own(value):
 
 
 def _cell(value, *missing):
-    """Return text, a boolean or a number; None where it is missing: None, NaN, blank, one of `missing`."""
+    """Return text, a boolean or a number; None for None, NaN, blank text and the values in `missing`."""
     value = _own(value)
     if value is None:
         return None
@@ -52,7 +51,7 @@ def _cell(value, *missing):
 _INFINITE = (float("inf"), -float("inf"))
 _READERS = {
     "_number": '''def _number(value, *missing):
-    """Return the float that is nearest to a number, or to that which text spells."""
+    """Return the float nearest to a number, or to the number in text."""
     value = _cell(value, *missing)
     spelled = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
     if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch(spelled, value)):
@@ -67,13 +66,13 @@ _READERS = {
     value = _cell(value, *missing)
     return str(value).lower() if isinstance(value, bool) else value''',
     "_date": '''def _date(value, *missing):
-    """Return a date as text, YYYY-MM-DD, which has the order of the dates."""
+    """Return a date as text in the form YYYY-MM-DD, which sorts like dates."""
     value = _cell(value, *missing)
     if value is not None and not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", str(value)):
         raise ValueError("expected a date")
     return value''',
     "_plain": '''def _plain(value, *steps):
-    """Return text, or the digits of a whole number, with a date in a format as YYYY-MM-DD."""
+    """Return text, or the digits of a whole number; dates in the declared format become YYYY-MM-DD."""
     value = _own(value)
     if (isinstance(value, int) and not isinstance(value, bool)) or hasattr(value, "as_tuple"):
         value = format(value)
@@ -83,7 +82,7 @@ _READERS = {
             value = re.sub(pattern, replacement, value)
     return value''',
     "_serial": r'''def _serial(value, zero, pattern):
-    """Return a serial day of spreadsheets, in text or a number, as YYYY-MM-DD; anything else as it is."""
+    """Return a serial day of a spreadsheet as YYYY-MM-DD; other values are unchanged."""
     value = _own(value)
     if value is None or isinstance(value, bool) or hasattr(value, "isoformat"):
         return value
@@ -94,22 +93,22 @@ _READERS = {
 
     return str(datetime.date.fromisoformat(zero) + datetime.timedelta(int(text.partition(".")[0])))''',
     "_years_since": '''def _years_since(date, year, day):
-    """Return the whole years from a date to a day of a year."""
+    """Return the number of whole years from a date to a day of a year."""
     return None if date is None else year - int(date[:4]) - (date[5:] > day)''',
     "_ratio": f'''def _ratio(above, below):
-    """Return a ratio; None where a number is missing or the denominator is 0."""
+    """Return a ratio; None if a number is missing or the denominator is 0."""
     if any(value is not None and not abs(value) <= {LARGEST!r} for value in (above, below)):
-        raise ValueError("expected numbers of at most {LARGEST!r} in size")
+        raise ValueError("expected numbers of at most {LARGEST!r} in absolute value")
     if above is None or below is None or abs(below) < {LEAST!r}:
         return None
     return (0.0 if abs(above) < {LEAST!r} else above) / below''',
     "_sum": '''def _sum(each, *items):
-    """Return a sum of whole numbers; None where one is missing."""
+    """Return a sum of whole numbers; None if a number is missing."""
     if any(value is not None and not (each[0] <= value <= each[1] and value == int(value)) for value in items):
         raise ValueError("expected whole numbers from %d to %d" % each)
     return None if None in items else sum(items)''',
     "_prefix_of": f'''def _prefix_of(code, prefixes):
-    """Return the first characters of a code, or the value of its longest prefix; "" where it has none."""
+    """Return the first characters of a code, or the value of its longest listed prefix; "" without a prefix."""
     if isinstance(code, bool):
         raise ValueError("expected text or whole numbers")
     if isinstance(code, float):
@@ -153,21 +152,21 @@ def python_module(
     before: Sequence[str] = (),
     after: Sequence[str] = (),
 ) -> str:
-    """Return the source of a function of `row`, which reads the attributes of the literals that were written."""
+    """Return the source of a function of `row` that reads the attributes of the rendered literals."""
     used = {literal.attribute for literal in written.parts}
     cells = {name: _cell_of(name, schema[name]) for name in schema.names if name in used}
     read = ["    row = {", *(f"        {name!r}: {cell}," for name, (cell, _) in cells.items()), "    }"]
     lines = [
         *before,
         f"def {name}(row):",
-        "    # row maps column names to numbers, booleans, dates and text; None or NaN where a value is missing",
-        f"    # {printable(comment)}",  # a comment that could end its line would be code
+        "    # row: a mapping from column names to numbers, booleans, dates or text; None or NaN for missing values",
+        f"    # {printable(comment)}",  # without line breaks, after which the text would be code
         *(read if cells else []),
         *(f"    {line}" for line in body),
         *(*after, ""),
     ]
-    called = {how for _, names in cells.values() for how in names}
-    readers = [text for how, text in _READERS.items() if how in called]
+    called = {reader for _, readers in cells.values() for reader in readers}
+    readers = [text for reader, text in _READERS.items() if reader in called]
     return "".join(f"{text}\n\n\n" for text in ([_CELL, *readers] if cells else [])) + "\n".join(lines)
 
 
@@ -183,7 +182,7 @@ def _cell_of(name: str, attribute: Attribute) -> tuple[str, tuple[str, ...]]:
 
 
 class _Calls:
-    """Derivations as calls of their functions in the source."""
+    """Derivations as function calls in the source."""
 
     @staticmethod
     def years_since(derived: YearsSince, date: str) -> str:
@@ -217,14 +216,14 @@ def _reading(name: str, attribute: Attribute) -> str:
 
 
 def _forms(values: Iterable[Value]) -> list[str]:
-    """Return what cells equal that are one of some values: the word of each, and the number that it spells."""
-    found: list[str] = []
+    """Return the source of all constants that cells with these values equal: words, and the numbers they spell."""
+    forms: list[str] = []
     for value in values:
         number = spelled_number(value)
-        found.append(repr(plain_word(value)))
+        forms.append(repr(plain_word(value)))
         if number is not None and number == number:
-            found.append(f"float('{number}')" if number in _INFINITE else value_text(number))
-    return list(dict.fromkeys(found))
+            forms.append(f"float('{number}')" if number in _INFINITE else value_text(number))
+    return list(dict.fromkeys(forms))
 
 
 def _one_of(cell: str, values: Iterable[Value]) -> str:

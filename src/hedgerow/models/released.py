@@ -7,7 +7,7 @@ from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.model import Model
 from hedgerow.models.scorecard import Scorecard
 
-_FITTED = ("rule_list_", "tree_", "scorecard_", "model_")  # the attributes of hedgerow's estimators with their models
+_FITTED = ("rule_list_", "tree_", "scorecard_", "model_")  # the attributes of estimators that have their models
 
 
 def is_model(value: object) -> TypeGuard[Model]:
@@ -15,12 +15,11 @@ def is_model(value: object) -> TypeGuard[Model]:
 
 
 def released_models(estimator: Any) -> tuple[Model, ...]:
-    """Return the model, or those that a fitted estimator holds as its own attributes; properties may be foreign."""
+    """Return the model itself, or the models in the instance attributes of a fitted estimator."""
     if is_model(estimator):
         return (estimator,)
-    own = getattr(estimator, "__dict__", {})
-    held = (own.get(name) for name in _FITTED)
-    return tuple(model for model in held if is_model(model))
+    own = getattr(estimator, "__dict__", {})  # no properties, which can be foreign code
+    return tuple(model for model in map(own.get, _FITTED) if is_model(model))
 
 
 def released_model(estimator: Any) -> Model | None:
@@ -36,14 +35,14 @@ def released_scorecard(estimator: Any) -> Scorecard:
     for model in released_models(estimator):
         if isinstance(model, Scorecard):
             return model
-    raise ArgumentTypeError(f"expected a scorecard, got {type(estimator).__name__}.")
+    raise ArgumentTypeError(f"expected a scorecard or an estimator with one, got {type(estimator).__name__}.")
 
 
 def leaf_model(model: Model) -> LeafModel:
     if isinstance(model, LeafModel):
         return model
     raise ArgumentTypeError(
-        f"expected a model with leaves, got a {model.kind}, which {model.decides_by} and has no leaves or decision "
-        "paths. Its privacy card bounds what it discloses; to measure it, pass its estimator to `audit.membership`, or "
-        "its method `predict` to `audit.overfit`; `hedgerow report` takes it, too."
+        f"expected a model with leaves, got a {model.kind}, which {model.decides_by} and has no leaves. Its privacy "
+        "card bounds the disclosure. To measure the disclosure, pass its estimator to `audit.membership`, pass its "
+        "method `predict` to `audit.overfit`, or use `hedgerow report`."
     )

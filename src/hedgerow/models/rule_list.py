@@ -1,4 +1,4 @@
-"""Rule lists with their text, SQL and Python: released models, public by construction. No learning code."""
+"""Released rule lists with their text, plots and exports. No learning code."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,19 +29,19 @@ from hedgerow.text.values import printable, shown_text
 
 @dataclass(frozen=True)
 class Rule:
-    """An antecedent, and what was released about the rows that it is the first to match.
+    """An antecedent with the released values of the rows for which it is the first matching rule.
 
     Attributes
     ----------
     antecedent : tuple of Literal
         The conjunction; empty for the default rule.
     counts, label, probabilities, sums, mean : optional
-        The release about these rows, as of a `Leaf`.
+        The released values of these rows; see `Leaf`.
 
     Raises
     ------
     ValueError
-        If there are neither counts nor a label, or probabilities without one.
+        If there are neither counts nor a label, or probabilities without a label.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Rule:
 
     @classmethod
     def of(cls, antecedent: tuple[Literal, ...], leaf: Leaf) -> Self:
-        """Return the rule of an antecedent and a leaf."""
+        """Return a rule made of an antecedent and a leaf."""
         return cls(antecedent, leaf.counts, leaf.label, leaf.probabilities, leaf.sums, leaf.mean)
 
     @cached_property
@@ -73,27 +73,27 @@ class Rule:
 
     @property
     def condition(self) -> str:
-        """The antecedent in words."""
+        """The antecedent as text."""
         return " and ".join(map(str, self.antecedent))
 
 
 @dataclass(frozen=True, repr=False)
 class RuleList(LeafModel):
-    """An ordered list of rules; the first one whose antecedent holds predicts, the default rule is last.
+    """An ordered list of rules: the first rule whose antecedent holds predicts, and the default rule is last.
 
-    Everything in it is released: the schema, the rules with their counts or labels, and the privacy card.
+    All its contents are released: the schema, the rules with their counts or labels, and the privacy card.
 
     Attributes
     ----------
     schema : Schema
         The public schema of the rules.
     rules : tuple of Rule
-        The rules, the default rule (empty antecedent) last.
+        The rules; the last rule is the default rule, which has an empty antecedent.
     privacy : PrivacyCard
-        What was spent and what is guaranteed.
+        The privacy budget spent and the guarantee.
     costs : tuple of tuple of float, optional
-        The costs that the fit minimised, by actual class, then by predicted class. None: every error cost the same, or
-        the model predicts a number.
+        The costs that the fit minimised, by actual class, then by predicted class. None if all errors had the same
+        cost, or if the model predicts a number.
 
     Raises
     ------
@@ -120,13 +120,13 @@ class RuleList(LeafModel):
     kind: ClassVar[str] = "rule list"
     leaf_name: ClassVar[str] = "rule"
     exclusive: ClassVar[bool] = False
-    listing_title: ClassVar[str] = "The rules: the first that holds decides"
+    listing_title: ClassVar[str] = "Rules: the first matching rule decides"
     format: ClassVar[str] = "hedgerow/rule-list"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(self.rules))
         if not self.rules or self.rules[-1].antecedent or not all(rule.antecedent for rule in self.rules[:-1]):
-            raise ArgumentError("expected one default rule, with an empty antecedent, as the last rule.")
+            raise ArgumentError("the last rule, and no other rule, must be a default rule with an empty antecedent.")
         object.__setattr__(self, "costs", cost_table(self.costs, self.schema.target))
         _ = self.leaf_release
         for rule in self.rules:
@@ -146,17 +146,17 @@ class RuleList(LeafModel):
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The antecedents in words; "otherwise" for the default rule."""
+        """The antecedents as text; "otherwise" for the default rule."""
         return tuple(rule.condition or "otherwise" for rule in self.rules)
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The rules, and the literals of the longest."""
+        """The number of rules, and of literals in the longest rule."""
         return {"max_rules": len(self.rules), "max_literals": max(len(rule.antecedent) for rule in self.rules)}
 
     @property
     def size(self) -> RuleListSize:
-        """The rules, the conditions of the longest, and the share of the rows that every rule decides at least."""
+        """The number of rules, of conditions in the longest rule, and a lower bound on the share of rows per rule."""
         return RuleListSize(len(self), self.sizes["max_literals"], self.leaf_release.smallest_share())
 
     @property
@@ -165,8 +165,10 @@ class RuleList(LeafModel):
         return tuple(Division(tuple(own), i, i + 1, len(self.rules)) for i, own in enumerate(names))
 
     def _structure(self) -> dict[str, Any]:
-        said = zip(self.rules, self.predictions, strict=True)
-        rules = ({"if": [x.to_dict() for x in rule.antecedent], **rule.leaf.to_dict(then)} for rule, then in said)
+        rules = (
+            {"if": [literal.to_dict() for literal in rule.antecedent], **rule.leaf.to_dict(prediction)}
+            for rule, prediction in zip(self.rules, self.predictions, strict=True)
+        )
         return {"rules": list(rules), **self._costs_entry}
 
     @classmethod
@@ -189,8 +191,8 @@ class RuleList(LeafModel):
         if self.schema.target.as_number is None:
             places = map(self.schema.classes.index, self.predictions)
             shares = [float(row[place]) for row, place in zip(self.probabilities, places, strict=True)]
-            said = shares if self.leaf_release.has_all_shares else []
-            return self._pmml_document(rule_set_model(self._cases, said, self.schema))
+            confidences = shares if self.leaf_release.has_all_shares else []
+            return self._pmml_document(rule_set_model(self._cases, confidences, self.schema))
         nodes = list(map(self._pmml_node, range(len(self))))
         root = first_match_node(nodes, self._cases, self.schema)
         return self._pmml_document(tree_model(self.schema.target, root, has_shares=False))
@@ -199,35 +201,35 @@ class RuleList(LeafModel):
         return python_first_case(self._cases, written)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw one bar a rule, and return the axes.
+        """Draw a bar for each rule, and return the axes.
 
-        It shows the released counts, or else the drawn probabilities, or else the class alone. Of a number, bars are as
-        long as what the rules predict. At most 20 bars are drawn: neighbouring rules that may have
-        no rows, and those at the end, are folded into one.
+        Bars show the released counts, or else the drawn probabilities, or else the class only. If the model predicts a
+        number, the length of a bar is the prediction. At most 20 bars are drawn: neighbouring rules that may have no
+        rows, and the last rules, are folded into one bar.
         """
         groups, number = self._groups(MOST_BARS), self.schema.target.as_number
         check_drawable(len(groups), self.schema.target.n_levels if number is None else 1)
         rules = [self._bar_name(group) for group in groups]
         caption = "; ".join([self._caption, *self._folding(groups)])
-        said = [set(self.predictions[group.first : group.stop]) for group in groups]
+        by_group = [set(self.predictions[group.first : group.stop]) for group in groups]
         if number is not None:
-            ends = [(min(one), max(one)) for one in said]
+            ends = [(min(predicted), max(predicted)) for predicted in by_group]
             return number_bars(rules, ends, number.low, printable(number.name), caption, ax)
         names = list(map(shown_text, self.schema.classes))
         if self.has_probabilities and not self.leaf_release.is_histogram:
             return leaf_bars(rules, self._drawn_bars(groups), names, caption, ax, "probability")
         if not self.has_counts:
-            levels = [self.schema.classes.index(one.pop()) if len(one) == 1 else None for one in said]
+            levels = [self.schema.classes.index(*predicted) if len(predicted) == 1 else None for predicted in by_group]
             return class_bars(rules, levels, names, caption, ax)
         unit, noise = "released rows", self.leaf_release.noise
         if noise is None:
-            unit += ", with noise that the card does not state"
+            unit += " (the noise is not stated on the privacy card)"
         elif not noise.is_exact:
-            unit += f", of each class off by at most {noise.spread(1):,} ({100 * CONFIDENCE:g} % by the noise)"
+            unit += f" per class (± {noise.spread(1):,} due to the noise, {100 * CONFIDENCE:g} %)"
         return leaf_bars(rules, self._bars(groups), names, caption, ax, unit)
 
     def _drawn_bars(self, groups: Sequence[LeafGroup]) -> Array:
-        """Return the probabilities of each rule by class, not a number if they are not shown."""
+        """Return the probabilities of each rule by class, NaN if they are not shown."""
         shares, release = np.full((len(groups), len(self.schema.classes)), np.nan), self.leaf_release
         for place, group in enumerate(groups):
             if release.support(group.first, group.stop).probability is not None:
@@ -235,7 +237,7 @@ class RuleList(LeafModel):
         return shares
 
     def _bars(self, groups: Sequence[LeafGroup]) -> Array:
-        """Return the counts of each group by class, not a number if no bar is drawn."""
+        """Return the counts of each group by class, NaN if no bar is drawn."""
         counts, release = np.full((len(groups), len(self.schema.classes)), np.nan), self.leaf_release
         for place, group in enumerate(groups):
             support = release.support(group.first, group.stop)
@@ -245,14 +247,14 @@ class RuleList(LeafModel):
         return counts
 
     def _bar_name(self, group: LeafGroup) -> str:
-        name, said = f"{group.first + 1}. {self._condition(group)}", self._prediction_text(group)
+        name, prediction = f"{group.first + 1}. {self._condition(group)}", self._prediction_text(group)
         if group.size > 1:
             name = f"{group.first + 1:,}–{group.stop:,}. any of these rules"
         elif self.rules[group.first].antecedent:
-            literals = (str(one).replace(" ", NO_BREAK) for one in self.rules[group.first].antecedent)
+            literals = (str(literal).replace(" ", NO_BREAK) for literal in self.rules[group.first].antecedent)
             name = f"{group.first + 1}. {shortened(' and '.join(literals), 300)}"
         note = self._note(group) or ("no counts were released" if self.leaf_release.has_rows else None)
-        return f"{name} →{NO_BREAK}{shortened(said)}" + (f" ({note})" if note else "")
+        return f"{name} →{NO_BREAK}{shortened(prediction)}" + (f" ({note})" if note else "")
 
     def _groups(self, most: int | None) -> list[LeafGroup]:
         return list_groups(len(self.rules), self.leaf_release, most)
@@ -271,10 +273,10 @@ class RuleList(LeafModel):
         return [(self._line(group), group) for group in self._shown_groups(is_full=is_full)]
 
     def _line(self, group: LeafGroup) -> str:
-        said = self._prediction_text(group)
+        prediction = self._prediction_text(group)
         if group.stop == len(self.rules):
-            return f"{'else' if group.first else 'always'} {said}"
-        return f"{'else if' if group.first else 'if'} {self._condition(group)} then {said}"
+            return f"{'else' if group.first else 'always'} {prediction}"
+        return f"{'else if' if group.first else 'if'} {self._condition(group)} then {prediction}"
 
     def __repr__(self) -> str:
         return f"<RuleList of {number_of(len(self), 'rule')}; {self._guarantee}>"

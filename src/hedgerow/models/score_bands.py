@@ -1,7 +1,7 @@
-"""Score bands: public intervals of a model's predicted probabilities, in which rows can be counted together.
+"""Score bands: public intervals of the predicted probabilities of a model, within which rows are counted together.
 
-Bands follow from the released model alone. A row is in one band, which has one predicted class: no band straddles the
-decision threshold, so that the confusion matrix follows from counts by band.
+Bands follow from the released model alone. Each row is in exactly one band, and all rows of a band have the same
+predicted class, so the confusion matrix follows from the counts by band.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,22 +14,22 @@ import numpy as np
 from hedgerow.boundary.arrays import Floats, Index, Integers, Whole
 from hedgerow.errors import ArgumentError
 
-SUM_TOLERANCE = 1e-6  # by which the probabilities of a band may differ from 1 in sum
+SUM_TOLERANCE = 1e-6  # the largest difference from 1 of the sum of the probabilities of a band
 
 
 @dataclass(frozen=True)
 class ScoreBand:
-    """A band of a model's scores.
+    """A band of scores of a model.
 
     Attributes
     ----------
     predicted : int
-        The number of the class that is predicted for its rows.
+        The index of the class that is predicted for its rows.
     low, high : float
-        The ends of the scores in the band: for two classes the probability of the second class, otherwise the
-        probability of the predicted class. 0 and 1 for a model that has labels alone.
+        The lowest and the highest score in the band: the probability of the second of two classes, or of the predicted
+        class if there are more. 0 and 1 for a model with labels only.
     probabilities : tuple of float, optional
-        The class probabilities that stand for all rows of the band. None if the model has labels alone.
+        The class probabilities that represent all rows of the band. None for a model with labels only.
     """
 
     predicted: int
@@ -42,9 +42,9 @@ class ScoreBand:
         shares = self.probabilities
         is_class = type(self.predicted) is int and 0 <= self.predicted < n_classes
         if not is_class or not 0 <= self.low <= self.high <= 1:
-            raise ArgumentError("expected bands with a predicted class, and scores from 0 to 1 in ascending order.")
+            raise ArgumentError("a band must have a predicted class and scores from 0 to 1 in ascending order.")
         if shares is not None and not (len(shares) == n_classes and min(shares) >= 0 and _adds_up(shares)):
-            raise ArgumentError(f"expected bands with {n_classes} probabilities that add up to 1.")
+            raise ArgumentError(f"a band must have {n_classes} probabilities that add up to 1.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the band as JSON-ready data."""
@@ -53,7 +53,7 @@ class ScoreBand:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote."""
+        """Return the band that `to_dict` wrote."""
         shares = data["probabilities"]
         return cls(data["predicted"], data["low"], data["high"], None if shares is None else tuple(map(float, shares)))
 
@@ -64,24 +64,24 @@ def _adds_up(shares: Sequence[float]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ScoreBands:
-    """The score bands of a model, in the order of predicted classes and scores, with a function that finds a row's."""
+    """The score bands of a model, sorted by predicted class and score, with a function that assigns rows to bands."""
 
     bands: tuple[ScoreBand, ...]
     places: Callable[[Mapping[str, Whole], int], Index]
-    """Returns the place of each row's band, from its bin of each attribute that the model uses."""
+    """Returns the index of the band of each row, from its bin in each attribute that the model uses."""
 
 
 def label_bands(predicted: Sequence[int]) -> tuple[tuple[ScoreBand, ...], Index]:
-    """Return one band for each class that outcomes predict, and the place of each outcome's band."""
+    """Return a band for each predicted class, and the index of the band of each outcome."""
     classes = sorted(set(predicted))
-    return tuple(map(ScoreBand, classes)), np.array([classes.index(one) for one in predicted], dtype=np.intp)
+    return tuple(map(ScoreBand, classes)), np.array(list(map(classes.index, predicted)), dtype=np.intp)
 
 
 def outcome_bands(predicted: Sequence[int], shares: Floats, most: int) -> tuple[tuple[ScoreBand, ...], Index]:
-    """Return at most `most` bands of outcomes with these probabilities, and the place of each outcome's band.
+    """Return at most `most` bands of outcomes with these probabilities, and the index of the band of each outcome.
 
-    Every class that is predicted has a band, whatever `most` is. Outcomes that predict the same class are merged,
-    beginning with the two neighbours whose probabilities differ least.
+    Every predicted class has a band, even if these are more than `most`. Outcomes that predict the same class are
+    merged, beginning with the neighbours whose probabilities differ least.
     """
     scores = shares[:, 1] if shares.shape[1] == 2 else shares[np.arange(len(shares)), list(predicted)]
     order = sorted(range(len(scores)), key=lambda place: (predicted[place], scores[place]))
@@ -104,17 +104,17 @@ def outcome_bands(predicted: Sequence[int], shares: Floats, most: int) -> tuple[
 
 
 def _merged(predicted: int, scores: Floats, shares: Floats) -> ScoreBand:
-    totals = shares.sum(axis=0)  # files may have rounded probabilities, which do not quite add up to 1
+    totals = shares.sum(axis=0)  # probabilities in files may be rounded, so that their sum differs slightly from 1
     means = tuple((totals / totals.sum()).tolist())
     return ScoreBand(predicted, float(scores.min()), float(scores.max()), means)
 
 
 def margin_cuts(lowest: int, highest: int, centre: float, deviation: float, most: int) -> Integers:
-    """Return rising cut points of whole margins from `lowest` to `highest`: a band ends at each, which it includes.
+    """Return rising cut points between `lowest` and `highest` whole margins; a band ends at each and includes it.
 
-    Margins above 0 predict the second class, so that 0 is a cut point if there are margins on both sides of it. The
-    others are equally far apart, up to 1.5 deviations from the centre for 6 bands, and up to 2 for 12 or more. If there
-    are at most `most` margins, each has a band.
+    Margins above 0 predict the second class, so 0 is a cut point if there are margins on both sides of it. The other
+    cut points are equidistant, up to 1.5 deviations from the centre for 6 bands, and up to 2 for 12 or more. If there
+    are at most `most` margins, each has its own band.
     """
     if highest - lowest < most:
         return np.arange(lowest, highest, dtype=np.int64)
@@ -129,10 +129,10 @@ def margin_cuts(lowest: int, highest: int, centre: float, deviation: float, most
 
 
 def margin_bands(lowest: int, highest: int, cuts: Integers) -> list[tuple[int, int, float]]:
-    """Return the lowest, the highest and a typical margin of each band that `margin_cuts` makes.
+    """Return the lowest, the highest and a typical margin of each band between the cut points of `margin_cuts`.
 
-    The typical margin is the middle. The first and the last band may be far wider than the others; their typical margin
-    is as far from the band beside them as the middle of a band that is twice as wide as the others.
+    The typical margin is the middle. The first and the last band can be much wider than the other bands: their typical
+    margin is at most one average width from the neighbouring band.
     """
     starts, stops = [lowest, *(cuts + 1).tolist()], [*cuts.tolist(), highest]
     width = float(np.diff(cuts).mean()) if len(cuts) > 1 else float(highest - lowest)

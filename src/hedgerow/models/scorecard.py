@@ -1,4 +1,4 @@
-"""Scorecards: released models that add up points by bin, public by construction. No learning code."""
+"""Scorecards: released models that add up points by bin. No learning code."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -43,47 +43,46 @@ from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, printable
 
-_UNKNOWN_NOISE = "the noise on the points is unknown: totals and what they mean are not known to be exact"
+_UNKNOWN_NOISE = "the noise on the points is unknown, so totals and probabilities may not be exact"
 
 
 @dataclass(frozen=True, repr=False)
 class Scorecard(Model):
-    """Whole points by bin that add up: a row's total decides its class, and gives its probability, or is a number.
+    """A model that adds up whole points by bin: the total of a row determines its class probabilities or its number.
 
-    For two classes, the log-odds of the second are `unit` times the total, and it is predicted where the total is above
-    0; `scaled` returns a card with another scale. For more, each class has its own total; the log-odds of two of them
-    are `unit` times the difference of their totals, and the class with the largest is predicted, the first of equals. A
-    number is its lowest value plus `unit` times the total, and no more or less than its bounds.
+    - For two classes, the log-odds of the second class are `unit` times the total, and it is predicted if the total is
+      above 0. `scaled` returns a scorecard on another scale.
+    - For more classes, each class has its own total. The log-odds between two classes are `unit` times the difference
+      of their totals. The class with the largest total is predicted; ties go to the first class.
+    - A number is its lower bound plus `unit` times the total, clipped to its bounds.
 
-    Everything in it is released: the schema, the points, the map from totals to probabilities and the privacy card.
+    All its contents are released: the schema, the points, the map from totals to probabilities, and the privacy card.
 
     Attributes
     ----------
     schema : Schema
         The public schema of the points.
     base : tuple of int
-        The points that every row starts with: one for two classes or a number, else one for each class.
+        The points that every row starts with: one number for two classes or a number, otherwise one for each class.
     parts : tuple of AttributePoints
-        The points by bin of each attribute that is used, at most 1,000,000 in size. No total is above 1,000,000,000.
+        The points by bin of each used attribute, at most 1,000,000 in absolute value. Totals are at most 1,000,000,000.
     unit : float
-        The log-odds of one point; of a number, what a point adds to it: at least a millionth of its range.
+        The log-odds of one point. For a number, the amount that a point adds, at least a millionth of the range.
     error : float or None
-        The standard error of a row's log-odds, or of its number, by the noise of the release: how far they are from
-        what the same rows would give without noise. None: there is no noise, or it is unknown. It does not include how
-        much another sample of rows would change them.
+        The standard error, due to the noise of the release, of the log-odds or the number of a row, compared with the
+        same fit without noise. It does not include sampling error. None if there is no noise or it is unknown.
     privacy : PrivacyCard
-        What was spent and what is guaranteed.
+        The privacy budget spent and the guarantee.
     scale : PointScale, optional
-        The scale of the points for two classes, if they are points to double the odds. `unit` is then
-        ``ln(2) / scale.pdo``, and a row has log-odds of ``unit * (total - scale.even)`` for the class
-        ``scale.favourable``.
+        The scale of the points for two classes, if it was set by `scaled`. `unit` is then ``ln(2) / scale.pdo``, and
+        the log-odds of the class ``scale.favourable`` are ``unit * (total - scale.even)``.
 
     Raises
     ------
     SchemaError
         If points do not fit the schema.
     ValueError
-        If points are not whole or too large, unit or error is out of range, or the scale does not fit.
+        If points are not whole numbers or too large, unit or error is out of range, or the scale does not fit.
 
     Examples
     --------
@@ -152,21 +151,21 @@ class Scorecard(Model):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The attributes that have points, and the largest points of a bin."""
-        points = (abs(one) for part in self.parts for row in part.points for one in row)
+        """The number of attributes with points, and the largest absolute points of a bin."""
+        points = (abs(amount) for part in self.parts for row in part.points for amount in row)
         return {"max_attributes": len(self.parts), "points": max(points, default=0)}
 
     @property
     def size(self) -> ScorecardSize:
-        """The attributes that have points, the bins in print, and the lowest and highest points of a bin."""
-        bins = [one for lines in self._totals.table.lines for one in lines]
-        points = [points for one in bins for points in one.points]
-        return ScorecardSize(len(self), len(bins), min(points, default=0), max(points, default=0))
+        """The number of attributes with points, of printed lines, and the lowest and highest points of a bin."""
+        lines = self._totals.table.all_lines
+        points = [points for line in lines for points in line.points]
+        return ScorecardSize(len(self), len(lines), min(points, default=0), max(points, default=0))
 
     @property
     def bin_supports(self) -> tuple[Support, ...]:
-        found = (part.support([place]) for part in self.parts for place in range(len(part.points)))
-        return tuple(one for one in found if one.rows is not None)
+        supports = (part.support([place]) for part in self.parts for place in range(len(part.points)))
+        return tuple(support for support in supports if support.rows is not None)
 
     @property
     def outcomes(self) -> tuple[Any, ...]:
@@ -176,29 +175,29 @@ class Scorecard(Model):
         return self._totals.places(self.totals_of(bins, n_rows))
 
     def scaled(self, *, pdo: float, score: float, odds: float, favourable: Value) -> Self:
-        """Return the scorecard with the points of credit scorecards: `pdo` points double the odds.
+        """Return the scorecard on a scale of credit scorecards, on which `pdo` points double the odds.
 
-        This is post-processing of a released model and costs no ε. Every attribute's points and the base are multiplied
-        and rounded to whole numbers. A total is therefore off by at most half a point for each attribute and half a
-        point for the base, and a row's class changes only if its probability is within that of 1/2. A larger `pdo`
-        rounds less.
+        This is post-processing of a released model and costs no ε. The base and the points of all attributes are scaled
+        and rounded to whole numbers. The rounding error of a total is at most half a point for each attribute and half
+        a point for the base, so predictions change only for rows with a probability near 1/2. A larger `pdo` reduces
+        the effect of rounding.
 
         Parameters
         ----------
         pdo : float
-            The points to double the odds, above 0 and at most 10,000.
+            The number of points that double the odds, above 0 and at most 10,000.
         score : float
             The total of a row with odds of `odds` to 1.
         odds : float
             The odds at `score`: the probability of the class `favourable` divided by that of the other class.
         favourable : str, int or bool
-            The class whose odds these are: the higher the total, the more probable it is. In credit it is the class of
+            The class that the odds are for: it is more probable if the total is higher. In credit scoring, the class of
             good customers.
 
         Raises
         ------
         ValueError
-            If there are not two classes, a number is out of range, or the points become too large.
+            If there are not exactly two classes, a number is out of range, or the scaled points are too large.
 
         Examples
         --------
@@ -212,8 +211,8 @@ class Scorecard(Model):
                    true      -26
         base                 545
         <BLANKLINE>
-        A total of 600 means odds of 50 to 1 for default = no; every 20 points more double the odds.
-        Totals range from 519 to 557; rounding moves a total by at most 0.63 points, the odds by at most 2.2 %.
+        A total of 600 means odds of 50 to 1 for default = no; 20 more points double the odds.
+        Totals range from 519 to 557; rounding changes a total by at most 0.63 points, and the odds by at most 2.2 %.
         <BLANKLINE>
         total  P(default = yes)
           519              25 %
@@ -234,7 +233,7 @@ class Scorecard(Model):
 
     @property
     def has_one_total(self) -> bool:
-        """True if a row has one total: of two classes, or of a number."""
+        """True if a row has a single total: for two classes or a number."""
         return len(self.base) == 1
 
     def totals(self, X: Any) -> Integers:
@@ -242,23 +241,23 @@ class Scorecard(Model):
         return self.totals_of(*self._encoded(X))
 
     def totals_of(self, bins: Mapping[str, Whole], n_rows: int) -> Integers:
-        """Return the total of each row, as `totals` does, from its bin of each attribute that is used."""
-        found = np.tile(np.array(self.base, dtype=np.int64), (n_rows, 1))
+        """Return the total of each row from its bin in each used attribute; see `totals`."""
+        totals = np.tile(np.array(self.base, dtype=np.int64), (n_rows, 1))
         for part in self.parts:
-            found += np.array(part.points, dtype=np.int64)[bins[part.attribute]]
-        return found[:, 0] if self.has_one_total else found
+            totals += np.array(part.points, dtype=np.int64)[bins[part.attribute]]
+        return totals[:, 0] if self.has_one_total else totals
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; SchemaError of a number."""
+        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; SchemaError for a number."""
         self.schema.classes  # noqa: B018 -- raises for a number
         return self.probabilities_of(self.totals(X))
 
     def decision_function(self, X: Any) -> Floats:
         """Return the log-odds of each row; for `X` and errors see `predict`.
 
-        Of two classes they are those of the second, shape ``(n_rows,)``: `predict` returns it if they are above 0. Of
-        more, shape ``(n_rows, n_classes)``: differences between them are log-odds, and the class of the largest is
-        predicted. SchemaError of a number.
+        For two classes, they are the log-odds of the second class, shape ``(n_rows,)``; it is predicted if they are
+        above 0. For more classes, the shape is ``(n_rows, n_classes)``: the differences between columns are log-odds,
+        and the class of the largest value is predicted. SchemaError for a number.
         """
         self.schema.classes  # noqa: B018 -- raises for a number
         assert isinstance(self._totals, ClassTotals)
@@ -268,24 +267,25 @@ class Scorecard(Model):
         return point_importances(self.parts)
 
     def predictions_of(self, totals: Integers) -> Array:
-        """Return what each of these `totals` predicts, shape ``(n_rows,)``."""
+        """Return the prediction for each total, shape ``(n_rows,)``."""
         return np.array(self.outcomes)[self._totals.places(totals)]
 
     def probabilities_of(self, totals: Integers) -> Floats:
-        """Return the class probabilities that these `totals` give, shape ``(n_rows, n_classes)``."""
+        """Return the class probabilities for each total, shape ``(n_rows, n_classes)``."""
         return self._totals.shares(totals)
 
     def get_points(self) -> list[dict[str, Any]]:
-        """Return one record a bin: attribute, bin, points; for more than two classes, those for each class.
+        """Return a record for each bin: attribute, bin and points (for more than two classes, points for each class).
 
-        Neighbouring intervals with the same points are one. If the noise on points is known, ``low`` and ``high`` are
-        the ends of their 95 % interval by the noise, None for bins with too few rows. If rows by bin were released,
-        ``rows`` is their number with its noise, which may make it negative. ``pandas.DataFrame`` makes a frame of it.
+        Neighbouring intervals with the same points share a record. If the noise on points is known, ``low`` and
+        ``high`` are the ends of their 95 % noise interval, or None for bins with too few rows. If rows by bin were
+        released, ``rows`` is the noisy number, which may be negative. ``pandas.DataFrame(model.get_points())`` converts
+        the records to a frame.
         """
-        return [self._totals.record(place, one) for place, bins in enumerate(self._totals.bins) for one in bins]
+        return [self._totals.record(place, run) for place, bins in enumerate(self._totals.bins) for run in bins]
 
     def explain(self, row: Any) -> dict[str, Any]:
-        """Return how the total of one row comes about.
+        """Return the points that add up to the total of a row.
 
         Parameters
         ----------
@@ -295,15 +295,16 @@ class Scorecard(Model):
         Returns
         -------
         dict
-            ``points``: a record for each attribute that is used, as of `get_points`, the largest first; ``base``,
-            ``total``, ``prediction``, ``probabilities`` by class. For more than two, base and total are by class, too.
+            ``points`` has a record of `get_points` for each used attribute, in descending order of absolute points. The
+            other keys are ``base``, ``total``, ``prediction``, and ``probabilities`` by class. For more than two
+            classes, base and total are also by class.
 
         Raises
         ------
         DomainError
-            If a value is absent, or not one that the schema allows.
+            If a value is absent or not allowed by the schema.
         ValueError
-            If there is not one row.
+            If `row` does not have exactly one row.
 
         Examples
         --------
@@ -311,25 +312,25 @@ class Scorecard(Model):
         >>> schema = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
         >>> parts = (AttributePoints("smoker", ((0,), (3,))),)
         >>> card = Scorecard(schema, (-1,), parts, 0.5, None, PrivacyCard.none("example", software="hedgerow"))
-        >>> found = card.explain({"smoker": True})
-        >>> found["points"], found["total"], found["prediction"]
+        >>> explanation = card.explain({"smoker": True})
+        >>> explanation["points"], explanation["total"], explanation["prediction"]
         ([{'attribute': 'smoker', 'bin': 'true', 'points': 3}], 2, 'yes')
         """
         bins, n_rows = self._encoded(one_row(row, self.used_attributes))
         if self.parts and n_rows != 1:
-            raise ArgumentError("expected one row to explain, got none or several.")
-        held = [
-            (place, one)
-            for place, ones in enumerate(self._totals.bins)
-            for one in ones
-            if one.start <= bins[one.attribute][0] < one.stop
+            raise ArgumentError(f"explain takes exactly one row, got {n_rows:,}.")
+        matching = [
+            (place, run)
+            for place, runs in enumerate(self._totals.bins)
+            for run in runs
+            if run.start <= bins[run.attribute][0] < run.stop
         ]
         totals = self.totals_of(bins, 1)
         classes, whole = self.schema.classes if self.has_shares else (), totals[0].tolist()
         shares = dict(zip(classes, self.probabilities_of(totals)[0].tolist(), strict=True))
-        ranked = sorted(held, key=lambda one: -max(map(abs, one[1].points)))
+        ranked = sorted(matching, key=lambda pair: -max(map(abs, pair[1].points)))
         return {
-            "points": [self._totals.record(*one) for one in ranked],
+            "points": [self._totals.record(place, run) for place, run in ranked],
             "base": self.base[0] if self.has_one_total else dict(zip(classes, self.base, strict=True)),
             "total": whole if self.has_one_total else dict(zip(classes, whole, strict=True)),
             "prediction": self.predictions_of(totals).tolist()[0],
@@ -337,13 +338,13 @@ class Scorecard(Model):
         }
 
     def score_bands(self, most: int) -> ScoreBands:
-        """Return at most about `most` bands of the totals for two classes; for more, one for each class."""
+        """Return about `most` bands of the totals for two classes, or one band for each of more classes."""
         self.schema.classes  # noqa: B018 -- raises for a number
         bands, places = self._totals.score_bands(most)
         return ScoreBands(bands, lambda bins, n_rows: places(self.totals_of(bins, n_rows)))
 
     def decisions(self, X: Any) -> RowDecisions:
-        """Return what the total of each row decides, and the total; for `X` and errors see `predict`."""
+        """Return the prediction of each row with its total; for `X` and errors see `predict`."""
         codes, n_rows = self._encoded(X)
         totals = self.totals_of(codes, n_rows)
         titles = self._totals.titles("total")
@@ -352,30 +353,32 @@ class Scorecard(Model):
 
         def explained() -> dict[str, Any]:
             of_classes = np.zeros(n_rows, dtype=np.intp) if self.has_one_total else totals.argmax(axis=1)
-            shown = {"probability": shares.max(axis=1)} if self.has_shares else {}
-            return {"explanation": row_texts(self._totals, codes, of_classes), **shown}
+            probability = {"probability": shares.max(axis=1)} if self.has_shares else {}
+            return {"explanation": row_texts(self._totals, codes, of_classes), **probability}
 
         return RowDecisions(self.predictions_of(totals).tolist(), reasons, shares, explained)
 
     def listings(self) -> tuple[Listing, ...]:
-        """Return the points by bin, and for two classes or a number what totals mean, as tables."""
+        """Return tables of the points by bin and, for two classes or a number, of the meaning of totals."""
         return self._totals.listings()
 
     def risks(self) -> list[dict[str, Any]]:
-        """Return the probability of the second class, or the number, for at most 13 totals that rows can have.
+        """Return the probability of the second class, or the number, for at most 13 possible totals.
 
-        Each record has the total, its ``probability``, or the number (``prediction``), and the ends ``low`` and
-        ``high`` of the 95 % interval by the noise, None where `error` is. Totals between the ends are round numbers.
+        Each record has the ``total``, its ``probability`` or number (``prediction``), and the ends ``low`` and ``high``
+        of the 95 % noise interval, which are None if `error` is None. The totals between the smallest and the largest
+        are round numbers.
 
         Raises
         ------
         ValueError
-            If there are more than two classes: a row then has a total for each.
+            If there are more than two classes, so that a row has several totals.
         """
         if not self.has_one_total:
-            got = f"{len(self.base)}, for each of which a row has a total"
-            raise ArgumentError(f"expected two classes, got {got}; use predict_proba.")
-        return [one.record() for one in self._totals.risks]
+            raise ArgumentError(
+                f"risks are listed for two classes or a number, not {len(self.base)} classes; use predict_proba."
+            )
+        return [total.record() for total in self._totals.risks]
 
     def to_sql(
         self,
@@ -384,30 +387,32 @@ class Scorecard(Model):
         types: ColumnTypes = "any",
         output: Literal["prediction", "total"] = "prediction",
     ) -> str:
-        """Return an expression in an engine's SQL that gives what is predicted, or the total, from the raw columns.
+        """Return a SQL expression that computes the prediction, or the total, from the raw columns.
 
-        It is NULL where a value has no bin and `predict` raises an error. For columns see `Model.to_sql`.
+        It is NULL if a value has no bin, for which `predict` raises an error. For the columns see `Model.to_sql`.
 
         Parameters
         ----------
         dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
             The engine.
         types : {"any", "declared"}, default="any"
-            The types of the columns: see `Model.to_sql`.
+            The types of the columns; see `Model.to_sql`.
         output : {"prediction", "total"}, default="prediction"
-            What the expression gives; the total for two classes, or of a number, only.
+            The value of the expression. "total" is allowed for two classes or a number only.
 
         Raises
         ------
         ValueError
-            If there is no such dialect, output or choice of types, or Spark would read a column's name as another.
+            If an argument is not one of these choices, or Spark would misread the name of a column.
         """
         from hedgerow.models import sql  # sqlglot takes long to import
         from hedgerow.models.dialects import dialect_named
 
         check_choice("output", output, ("prediction", "total"))
         if output == "total" and not self.has_one_total:
-            raise ArgumentError(f"output='total' is for two classes, got {len(self.base)}; leave it out.")
+            raise ArgumentError(
+                f"output='total' needs two classes or a number, not {len(self.base)} classes; leave it out."
+            )
         if output == "prediction":
             return super().to_sql(dialect, types=types)
         of = dialect_named(dialect, types)
@@ -418,31 +423,34 @@ class Scorecard(Model):
         return self._totals.sql(dialect)
 
     def to_python(self) -> str:
-        """Return the source of Python functions ``predict(row)`` and ``total(row)`` that need nothing installed.
+        """Return the source of Python functions ``predict(row)`` and ``total(row)`` without dependencies.
 
-        For more than two classes, ``total`` returns one a class. A value without a bin is a ValueError.
+        For more than two classes, ``total`` returns a total for each class. Both raise ValueError for a value without a
+        bin.
         """
         of = self._totals
         return python_functions(of.bins, self.base, of.python, self.schema, self._guarantee)
 
     def reasons(self, X: Any, *, favourable: Value | None = None) -> Array:
-        """Return the attributes that cost each row most points, shape ``(n_rows, 4)``: reason codes.
+        """Return reason codes: the attributes by which each row loses the most points, shape ``(n_rows, 4)``.
 
-        An attribute costs the distance of its points from the best of its bins; of equal costs, the first of `parts`
-        comes first. Of the four attributes that cost most, those are named whose cost is larger than its noise: 1.96
-        standard errors of the difference of points, if `AttributePoints.errors` are known. A bin with too few rows is
-        no reason. None stands after the last name. For `X` and errors see `predict`.
+        The loss of an attribute is the difference between its points and the points of its best bin; ties are in the
+        order of `parts`. Of the four attributes with the largest losses, those are returned whose loss exceeds the
+        noise: 1.96 standard errors of the difference, if `AttributePoints.errors` are known. Bins with too few rows are
+        never a reason. Unused places are None. For `X` and errors see `predict`.
 
         Parameters
         ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+            Rows, as in `predict`.
         favourable : str, int or bool, optional
-            The class for which a row loses points; by default the one for which points speak: the second, or that of
-            the scale. Of a number, ``"high"`` or ``"low"``.
+            The favourable class, for which a row loses points. Default: the second class, or the class of the scale.
+            For a number, ``"high"`` or ``"low"``.
 
         Raises
         ------
         ValueError
-            If it is no class, there are more than two, or no attribute.
+            If `favourable` is not a class, or the scorecard has more than two classes or no attributes.
         """
         is_high = self._is_high(favourable)
         codes, n_rows = self._encoded(X)
@@ -450,23 +458,23 @@ class Scorecard(Model):
 
     def _is_high(self, favourable: Value | None) -> bool:
         if not self.has_one_total or not self.parts:
-            found = "no attribute" if self.has_one_total else f"{len(self.base)} classes"
-            raise ArgumentError(f"expected a scorecard of attributes, for two classes or a number; got {found}.")
+            got = "a scorecard without attributes" if self.has_one_total else f"{len(self.base)} classes"
+            raise ArgumentError(f"expected a scorecard with attributes for two classes or a number, got {got}.")
         choices = self.schema.classes if self.has_shares else ("low", "high")
         if favourable is not None and favourable not in choices:
             raise ArgumentError(f"favourable must be one of {listed(choices)}, got {shown(favourable)}.")
         return favourable is None or favourable == choices[self._totals.points_for]
 
     def to_pmml(self, *, favourable: Value | None = None) -> str:
-        """Return the scorecard as PMML with total, prediction and `reasons`.
+        """Return the scorecard as PMML with the total, the prediction and reason codes.
 
-        An evaluator of PMML ranks all attributes, so that its last reasons may cost nothing. In the place of one whose
-        cost is within the noise it gives a code such as "(within the noise, 3)", and "(too few rows, 3)" if the row's
-        bin has too few rows for points of its own.
+        PMML evaluators rank all attributes, so the last reason codes may be attributes without a loss. If a loss is
+        within the noise, the code is, for example, "(within the noise, 3)" instead of the name; if the bin has too few
+        rows for its own points, "(too few rows, 3)". For `favourable` see `reasons`.
         """
-        is_high, bins, said = self._is_high(favourable), self._totals.bins, self._totals.pmml
+        is_high, bins, prediction = self._is_high(favourable), self._totals.bins, self._totals.pmml
         return self._pmml_document(
-            scorecard_model(self.parts, bins, self.base, self.schema, said, highest_is_best=is_high)
+            scorecard_model(self.parts, bins, self.base, self.schema, prediction, highest_is_best=is_high)
         )
 
     @property
@@ -474,25 +482,25 @@ class Scorecard(Model):
         return form_html(self._totals) + Html("".join(element("p", remark) for remark in self._remarks))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes.
+        """Draw the points by bin for the 12 attributes with the largest ranges of points, and return the axes.
 
-        Bins in an order are steps, and others bars, with the 95 % interval by the noise where it is known. Bins with
-        too few rows are grey.
+        Ordered bins are drawn as steps, other bins as bars, with their 95 % noise intervals if the noise is known. Bins
+        with too few rows are grey.
         """
-        of = self._totals
-        has_intervals = any(one.margins for lines in of.table.lines for one in lines)
-        title = of.plot_title + f" ({BY_NOISE})" * has_intervals
-        return points_plot(of.table.lines, of.columns, title, self._caption, ax)
+        totals = self._totals
+        has_intervals = any(line.margins for line in totals.table.all_lines)
+        title = totals.plot_title + f"; intervals: {BY_NOISE}" * has_intervals
+        return points_plot(totals.table.lines, totals.columns, title, self._caption, ax)
 
     def form(self, ax: Axes | None = None) -> Axes:
-        """Draw a form to print and to fill in by hand; ValueError if it has more than 150 bins, or 6 classes."""
+        """Draw a form to print and to fill in by hand; ValueError for more than 150 bins or 6 classes."""
         digest = self.to_dict()["digest"].removeprefix("sha256:")[:12]
         captions = f"Model file: digest {digest}…", f"Guarantee: {self._caption}."
         return draw_form(self._totals, captions, ax)
 
     @property
     def has_shares(self) -> bool:
-        """True if its totals give probabilities of classes."""
+        """True if the totals determine class probabilities."""
         return self.schema.target.as_number is None
 
     def _caveats(self) -> Iterator[Caveat]:
@@ -511,7 +519,7 @@ class Scorecard(Model):
 
     @property
     def _remarks(self) -> list[str]:
-        """Remarks below the totals."""
+        """The remarks below the totals."""
         noise = CountNoise.of(self.privacy)
         is_exact = noise is not None and noise.is_exact
         return [_UNKNOWN_NOISE] if self.error is None and not is_exact else []

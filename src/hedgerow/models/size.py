@@ -1,4 +1,4 @@
-"""Sizes of released models: how much a person has to read, as facts and as one sentence."""
+"""Sizes of released models, which measure how much a person has to read."""
 
 import math
 from abc import ABC, abstractmethod
@@ -10,33 +10,33 @@ from hedgerow.text.messages import number_of
 
 @dataclass(frozen=True)
 class SmallestShare:
-    """A share of the rows that every leaf holds at least, by the released counts.
+    """A lower bound on the share of the rows in every leaf, from the released counts.
 
     Attributes
     ----------
     share : float
         The share, from 0 to 1; 0 if a leaf may have no rows.
     confidence : float
-        The probability, over the noise on the counts, that every leaf holds at least this share; 1 for exact counts.
+        The probability, over the noise on the counts, that every leaf has at least this share; 1 for exact counts.
     """
 
     share: float
     confidence: float
 
     def words(self, subject: str) -> str:
-        """Return the sentence about the leaves, or nothing if the counts support none."""
+        """Return the clause about the leaves; empty if the bound is 0."""
         percent = 100 * self.share
         shown = math.floor(percent) if percent >= 1 else math.floor(10 * percent) / 10
         if not shown:
             return ""
-        trust = "" if self.confidence == 1 else f" ({100 * self.confidence:g} % confidence)"
-        return f"; {subject} at least {shown:g} % of the rows{trust}"
+        confidence = "" if self.confidence == 1 else f" ({100 * self.confidence:g} % confidence)"
+        return f"; {subject} at least {shown:g} % of the rows{confidence}"
 
 
 class ModelSize(ABC):
-    """Base class of the sizes of released models: facts that code reads, and the sentence that people read."""
+    """Base class of the sizes of released models; `str` returns a phrase for people."""
 
-    parts: ClassVar[str]  #: what a person reads one after the other: leaves, rules, bins or trees
+    parts: ClassVar[str]  #: the parts that a person reads: leaves, rules, bins or trees
 
     @property
     @abstractmethod
@@ -59,13 +59,13 @@ class TreeSize(ModelSize):
     depth : int
         The number of tests on the longest path.
     smallest : SmallestShare or None
-        The share of the rows that every leaf holds at least. None if counts were not released for every leaf, or if
-        their noise is unknown.
+        A lower bound on the share of the rows in every leaf. None if counts were not released for every leaf, or their
+        noise is unknown.
 
     Examples
     --------
     >>> print(TreeSize(leaves=6, depth=3, smallest=SmallestShare(0.0213, 0.95)))
-    tree with 6 leaves, depth 3; every leaf holds at least 2 % of the rows (95 % confidence)
+    tree with 6 leaves, depth 3; every leaf has at least 2 % of the rows (95 % confidence)
     """
 
     leaves: int
@@ -78,7 +78,7 @@ class TreeSize(ModelSize):
         return self.leaves
 
     def __str__(self) -> str:
-        support = "" if self.smallest is None or self.leaves == 1 else self.smallest.words("every leaf holds")
+        support = "" if self.smallest is None or self.leaves == 1 else self.smallest.words("every leaf has")
         return f"tree with {number_of(self.leaves, 'leaf', 'leaves')}, depth {self.depth}{support}"
 
 
@@ -89,12 +89,12 @@ class RuleListSize(ModelSize):
     Attributes
     ----------
     rules : int
-        The number of rules, the default rule included.
+        The number of rules, including the default rule.
     conditions : int
         The number of conditions of the longest rule.
     smallest : SmallestShare or None
-        The share of the rows that every rule decides at least. None if counts were not released for every rule, or if
-        their noise is unknown.
+        A lower bound on the share of the rows that each rule decides. None if counts were not released for every rule,
+        or their noise is unknown.
 
     Examples
     --------
@@ -126,9 +126,9 @@ class ScorecardSize(ModelSize):
     Attributes
     ----------
     attributes : int
-        The number of attributes that have points.
+        The number of attributes with points.
     bins : int
-        The number of printed lines with points: neighbouring intervals with the same points are one.
+        The number of printed lines with points; neighbouring intervals with the same points share a line.
     lowest, highest : int
         The lowest and the highest points of a bin.
 

@@ -1,6 +1,6 @@
-"""SQL of models: conditions, cases and constants, of which each model's `_sql` composes its own.
+"""Conditions, cases and constants in SQL, from which the models build their expressions.
 
-sqlglot quotes names and values; NULL satisfies "is missing" only.
+sqlglot quotes names and values. NULL satisfies "is missing" only.
 """
 
 import re
@@ -25,12 +25,12 @@ from hedgerow.text.values import Value, is_double, plain_word, printable, spelle
 
 _WHOLE = re.compile("-?[0-9]+")
 _LIKE_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
-# As text, as numbers of any type (minus zero too), as booleans. Other matches are outside the domain, an error.
+# The spellings of booleans as text, as numbers of any type (including minus zero), and as booleans.
 _BOOLEANS = {"true": ("true", "1([.]0+)?"), "false": ("false", "-?0([.]0+|e-[0-9]+)?")}
 
 
 def first_case(cases: Cases, schema: Schema, dialect: Dialect) -> list[str]:
-    """Return the lines of ``CASE WHEN … THEN … ELSE … END``; the last case, without conditions, is the ELSE."""
+    """Return the lines of ``CASE WHEN … THEN … ELSE … END``; the last case, which has no conditions, is the ELSE."""
     *conditional, (_, default) = cases
     if not conditional:
         return [constant(default, dialect)]
@@ -43,14 +43,14 @@ def first_case(cases: Cases, schema: Schema, dialect: Dialect) -> list[str]:
 
 
 def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]:
-    """Return the cache of the SQL of literals; the flag says whether a literal stands alone, without parentheses."""
+    """Return a cache of the SQL of literals; the flag of a literal is True if it needs no parentheses."""
     columns: dict[str, _Raw] = {}
 
     def write(part: tuple[Literal, bool]) -> str:
         literal, alone = part
         for name in schema.columns([literal.attribute]):
             if dialect.name == "spark" and "${" in name:
-                raise ArgumentError(f"expected names without ${{, which Spark would substitute, got {shown(name)}.")
+                raise ArgumentError(f"Spark would substitute the ${{ in the column name {shown(name)}; rename it.")
         attribute = schema[literal.attribute]
         tree = typed_condition(literal, attribute, dialect) if dialect.types == "declared" else None
         if tree is None:
@@ -64,8 +64,8 @@ def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]
 
 
 def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[str]:
-    """Return the lines of ``CASE WHEN … THEN … ELSE … END`` around those of two branches; NULL goes to the ELSE."""
-    # Only the first line of an element is indented: a line break within a quoted name or value is part of it.
+    """Return the lines of ``CASE WHEN … THEN … ELSE … END`` for the lines of two branches; NULL goes to the ELSE."""
+    # Only the first line of an element is indented, because line breaks inside quoted names and values are significant.
     return [
         f"CASE WHEN {condition}",
         f"  THEN {true[0]}",
@@ -84,7 +84,7 @@ def constant(value: Value, dialect: Dialect) -> str:
 
 
 def expression(lines: Sequence[str], dialect: Dialect, comment: str) -> str:
-    # DuckDB takes a quotation mark in a comment for the start of text, and replaces Unicode spaces in texts after it.
+    # DuckDB reads a quotation mark in a comment as the start of text, and replaces Unicode spaces in texts after it.
     comment = printable(comment).translate({ord("'"): "\u2019", ord('"'): "\u201d"})
     comment = comment.replace("*/", "* /").replace("/*", "/ *").replace("${", "$ {")
     types = ", columns of the declared types" if dialect.types == "declared" else ""
@@ -120,7 +120,7 @@ def _comparison(literal: Literal, raw: "_Raw") -> list[exp.Condition]:
 
 @dataclass(frozen=True)
 class _Raw:
-    """A raw column of any type, with its attribute in the schema; each SQL expression on it is generated once."""
+    """A raw column of any type with its declared attribute; each of its SQL expressions is generated once."""
 
     name: str
     attribute: Attribute
@@ -136,7 +136,7 @@ class _Raw:
 
     @cached_property
     def ordered(self) -> exp.Condition:
-        """The value that is compared: a number, or the text of a date, which has the order of the dates."""
+        """The compared value: a number, or the text of a date, which sorts like dates."""
         if self.attribute.cell_type is CellType.DATE:
             plain = self.dialect.plain_date(self.column, date_format(self.attribute))
             return self.dialect.prewritten(exp.Substring(this=plain, start=exp.convert(1), length=exp.convert(10)))
@@ -148,13 +148,13 @@ class _Raw:
 
     @cached_property
     def absent(self) -> exp.Condition:
-        """The condition that a value that is not NULL is missing. NULL only if the column is."""
+        """The condition that a non-NULL value is missing. It is NULL only if the column is NULL."""
         if self.attribute.cell_type is CellType.DATE:
             tokens = [*map(plain_word, self.attribute.missing_words)]
             days = [token for token in tokens if _LIKE_DAY.fullmatch(token)]
             of_days = [self._among(self.ordered, days)] if days else []
             return self.dialect.prewritten(exp.or_(self._spelled([*tokens, ""]), *of_days))
-        if self.attribute.cell_type is not CellType.VALUE:  # text for NaN in a column of text would be an error
+        if self.attribute.cell_type is not CellType.VALUE:  # `predict` raises an error for text NaN
             return self.dialect.prewritten(self.one_of(self.attribute.missing_values, "", *self.dialect.nan))
         nan = exp.and_(self.is_fractional, self._among(self.text, self.dialect.nan))
         return self.dialect.prewritten(exp.or_(self.one_of(self.attribute.missing_values, ""), nan))
@@ -171,13 +171,13 @@ class _Raw:
         return self.dialect.prewritten(inside)
 
     def one_of(self, values: Sequence[Value], *words: str) -> exp.Condition:
-        """Return whether the column holds one of these values or words: true if so, NULL or false if it is NULL."""
-        # As in `Column.equals`: text as text, without zeros after the point of a whole number; floating point and
-        # decimals as numbers, since engines write different ones as the same text.
-        found = [self._among(self.text, words)] if words else []
+        """Return the condition that the column has one of these values or words; NULL or false if it is NULL."""
+        # As in `Column.equals`: text is compared as text, without a fraction of zeros. Floating point and decimals are
+        # compared as numbers, because engines write different numbers as the same text.
+        in_words = [self._among(self.text, words)] if words else []
         texts = list(dict.fromkeys(plain_word(value) for value in values))
         if not values:
-            return exp.or_(*found)
+            return exp.or_(*in_words)
         numbers = [number for number in map(spelled_number, values) if number is not None and is_double(number)]
         in_text = self._spelled(texts)
         if numbers:
@@ -185,24 +185,24 @@ class _Raw:
             in_text = exp.Case().when(self.is_fractional, in_numbers).else_(in_text)
         elif any(map(_WHOLE.fullmatch, texts)):
             in_text = exp.and_(exp.not_(self.is_fractional), in_text)
-        return exp.or_(*found, in_text)
+        return exp.or_(*in_words, in_text)
 
     def _spelled(self, texts: Sequence[str]) -> exp.Condition:
-        """Return whether the text of the column is one of these, without zeros after the point of a whole number."""
+        """Return the condition that the text of the column is one of these; a fraction of zeros is ignored."""
         whole = [text for text in texts if _WHOLE.fullmatch(text)]
-        others = [text for text in texts if not _WHOLE.fullmatch(text)]
-        found: list[exp.Condition] = [self._among(self.text, others)] if others else []
+        other = [text for text in texts if not _WHOLE.fullmatch(text)]
+        parts: list[exp.Condition] = [self._among(self.text, other)] if other else []
         if whole:
-            found.append(self.dialect.matches(self.text, *(f"{text}([.]0+)?" for text in whole)))
-        return exp.or_(*found)
+            parts.append(self.dialect.matches(self.text, *(f"{text}([.]0+)?" for text in whole)))
+        return exp.or_(*parts)
 
-    def _among(self, found: exp.Condition, values: Sequence[Value]) -> exp.Condition:
-        return among(found, [self.dialect.literal(value) for value in values])
+    def _among(self, expression: exp.Condition, values: Sequence[Value]) -> exp.Condition:
+        return among(expression, [self.dialect.literal(value) for value in values])
 
 
 @dataclass(frozen=True)
 class _Derived(_Raw):
-    """A derived column: an expression that is NULL where it is missing, and nothing else where it is not."""
+    """A derived column: an expression that is NULL for missing values."""
 
     @cached_property
     def column(self) -> exp.Condition:
@@ -212,7 +212,7 @@ class _Derived(_Raw):
         return self.dialect.prewritten(exp.paren(derived.render(_SqlExpressions, cells)))
 
     @property
-    def ordered(self) -> exp.Condition:  # pyright: ignore[reportIncompatibleVariableOverride] -- a number as it is
+    def ordered(self) -> exp.Condition:  # pyright: ignore[reportIncompatibleVariableOverride] -- already a number
         return self.column
 
     @property
@@ -224,7 +224,7 @@ class _Derived(_Raw):
 
 
 class _SqlExpressions:
-    """Derivations of raw columns as expressions; NULL where a cell is missing or refused."""
+    """Derivations of raw columns as SQL expressions; NULL if a cell is missing or not valid."""
 
     @staticmethod
     def years_since(derived: YearsSince, date: _Raw) -> exp.Condition:
@@ -248,7 +248,7 @@ class _SqlExpressions:
 
     @staticmethod
     def sum(derived: Sum, *items: _Raw) -> exp.Condition:  # noqa: ARG004 -- the items are all
-        return reduce(lambda one, other: one + other, map(_number, items))
+        return reduce(lambda left, right: left + right, map(_number, items))
 
     @staticmethod
     def prefix_of(derived: Prefix, code: _Raw) -> exp.Condition:
@@ -264,18 +264,18 @@ class _SqlExpressions:
         def first(length: int) -> exp.Condition:
             return exp.Substring(this=word, start=exp.convert(1), length=exp.convert(length))
 
-        found: exp.Condition = dialect.literal("") if derived.length is None else first(derived.length)
+        prefixed: exp.Condition = dialect.literal("") if derived.length is None else first(derived.length)
         for length in reversed(derived.lengths):
-            cases = exp.Case(this=first(length)).else_(found)
+            cases = exp.Case(this=first(length)).else_(prefixed)
             for prefix, value in derived.values_of.items():
                 if len(prefix) == length:
                     cases = cases.when(dialect.literal(prefix), dialect.literal(value), copy=False)
-            found = cases
-        return exp.Case().when(exp.not_(code.absent), found)
+            prefixed = cases
+        return exp.Case().when(exp.not_(code.absent), prefixed)
 
 
 def _number(cell: _Raw) -> exp.Condition:
-    """Return the number of a cell; NULL where it is missing or refused."""
+    """Return the number in a cell; NULL if it is missing or outside the bounds."""
     bounds = as_number(cell.attribute)
     assert bounds is not None
     inside = cell.ordered.between(cell.dialect.literal(bounds.low), cell.dialect.literal(bounds.high))

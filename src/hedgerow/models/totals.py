@@ -1,4 +1,4 @@
-"""Totals of a scorecard by target: log-odds of two classes, a total for each of more, or what is added to a number."""
+"""Totals of a scorecard by target: log-odds for two classes, a total per class for more, or a scaled number."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -41,12 +41,12 @@ from hedgerow.schema import Number
 from hedgerow.text.messages import describe_argument, shown
 from hedgerow.text.values import Value, listed
 
-_LARGEST = 1e6  # log-odds of a point, and of its standard error: totals of them are finite
-_FINEST = 10**6  # the most points from the lowest to the highest number: each is an outcome
+_LARGEST = 1e6  # the log-odds of a point and of its standard error, so that totals are finite
+_FINEST = 10**6  # the largest number of points between the bounds of a number: each total is an outcome
 
 
 class ClassTotals(PointTotals):
-    """Totals of two classes, or of more: one for each."""
+    """Totals for classes: one total for two classes, otherwise one for each class."""
 
     def check(self) -> None:
         check_amount("unit", self.unit, _LARGEST)
@@ -55,7 +55,7 @@ class ClassTotals(PointTotals):
             return
         if not self.has_one_total:
             raise not_two_classes(self.schema)
-        if not any(_is_same(self.scale.favourable, one) for one in self.schema.classes):
+        if not any(_is_same(self.scale.favourable, value) for value in self.schema.classes):
             got = shown(self.scale.favourable)
             raise ArgumentError(f"favourable must be one of {listed(self.schema.classes)}, got {got}.")
         if not isclose(self.unit, self.scale.unit, rel_tol=1e-12):
@@ -67,25 +67,25 @@ class ClassTotals(PointTotals):
 
     @property
     def sign(self) -> int:
-        """1 if points speak for the second of two classes, -1 if for the first."""
+        """1 if high totals favour the second of two classes, -1 if they favour the first."""
         return 1 if self.points_for else -1
 
     @property
     def even(self) -> float:
-        """The total at which two classes are as likely."""
+        """The total at which two classes are equally probable."""
         return 0.0 if self.scale is None else self.scale.even
 
     @property
     def limit(self) -> int:
-        """The total above which the second of two classes is predicted, or below which, if points speak for the first.
+        """The total above which (below which, if `sign` is -1) the second of two classes is predicted.
 
-        It is `even` rounded so that the comparison of whole totals is the same.
+        It is `even`, rounded so that comparisons of whole totals have the same result.
         """
         return floor(self.even) if self.sign > 0 else ceil(self.even)
 
     @property
     def comparison(self) -> str:
-        """The comparison of a total that holds when the second of two classes is predicted."""
+        """The comparison of a total that is true if the second of two classes is predicted."""
         return f"{'>' if self.sign > 0 else '<'} {self.limit}"
 
     def on_scale(self, scale: PointScale) -> tuple[Points, tuple[AttributePoints, ...], float]:
@@ -100,12 +100,12 @@ class ClassTotals(PointTotals):
             for part, amounts in zip(self.parts, whole, strict=True)
         )
         moved = [[y - x for x, y in zip(*pair, strict=True)] for pair in zip(points, whole, strict=True)]
-        most = max(abs(_whole(base) - base + sum(map(end, moved))) for end in (min, max))
-        before = 0.0 if self.scale is None or self.scale.rounding is None else self.scale.rounding
-        return (_whole(base),), parts, round(abs(ratio) * before + most, 6)
+        error = max(abs(_whole(base) - base + sum(map(end, moved))) for end in (min, max))
+        previous = 0.0 if self.scale is None or self.scale.rounding is None else self.scale.rounding
+        return (_whole(base),), parts, round(abs(ratio) * previous + error, 6)
 
     def log_odds(self, totals: Any) -> Any:
-        """Return the log-odds of the second of two classes, or of each of more, up to a number added to all."""
+        """Return the log-odds of the second of two classes; for more, of each class up to an additive constant."""
         return self.unit * totals if not self.has_one_total else self.sign * self.unit * (totals - self.even)
 
     @property
@@ -126,11 +126,11 @@ class ClassTotals(PointTotals):
         return np.column_stack([expit(-odds), expit(odds)])
 
     def score_bands(self, most: int) -> tuple[tuple[ScoreBand, ...], Callable[[Integers], Index]]:
-        """Return at most about `most` bands of the totals, and a function that returns the place of each total's band.
+        """Return about `most` bands of the totals, and a function that returns the index of the band of each total.
 
-        The bands of two classes are intervals of totals, most of them where most totals are forecast to be: by the
-        released rows of the bins, as if attributes were independent. If no rows were released, the points of an
-        attribute are taken to have mean 0, as a fit gives them, and its bins to have equally many rows.
+        The bands of two classes are intervals of totals, narrower where more totals are expected. The distribution of
+        totals is estimated from the released rows of the bins, with independent attributes. Without released rows, the
+        points of an attribute are assumed to have mean 0, as after a fit, and its bins to have equal numbers of rows.
         """
         if not self.has_one_total:
             return super().score_bands(most)
@@ -158,7 +158,7 @@ class ClassTotals(PointTotals):
 
     @property
     def leads(self) -> list[tuple[int, int]]:
-        """The ends of the totals of each class; of two classes, the ends of how far totals are beyond `limit`."""
+        """The ends of the totals of each class; for two classes, the ends of the margin of totals over `limit`."""
         if not self.has_one_total:
             return super().leads
         low, high = sorted(self.sign * (end - self.limit) for end in super().leads[0])
@@ -166,7 +166,7 @@ class ClassTotals(PointTotals):
 
     @property
     def meaning(self) -> str:
-        """The title of what totals mean: the event whose probabilities are listed."""
+        """The title of the column of probabilities: the event that they are for."""
         return f"P({self.label} = {self.classes[1]})"
 
     @property
@@ -178,16 +178,16 @@ class ClassTotals(PointTotals):
         if not self.has_one_total:
             return "points"
         against, favour = (shortened(self.classes[place], 20) for place in (1 - self.points_for, self.points_for))
-        return f"points: below 0 for {against}, above 0 for {favour}"
+        return f"points: < 0 favours {against}, > 0 favours {favour}"
 
     @property
     def lead(self) -> list[str]:
-        """The scale in words, if there is one."""
+        """The description of the scale, if there is one."""
         if self.scale is None:
             return []
-        pdo, score, odds = (f"{one:.10g}" for one in (self.scale.pdo, self.scale.score, self.scale.odds))
+        pdo, score, odds = (f"{value:.10g}" for value in (self.scale.pdo, self.scale.score, self.scale.odds))
         event = f"{self.label} = {self.classes[self.points_for]}"
-        means = f"A total of {score} means odds of {odds} to 1 for {event}; every {pdo} points more double the odds."
+        means = f"A total of {score} means odds of {odds} to 1 for {event}; {pdo} more points double the odds."
         ((low, high),) = extreme_totals(self.base, self.parts)
         return [means, f"Totals range from {low} to {high}{_rounding_text(self.scale)}."]
 
@@ -195,17 +195,19 @@ class ClassTotals(PointTotals):
     def notes(self) -> list[str]:
         unit = f"{self.unit:.6g}"
         if not self.has_one_total:
-            odds = (
-                f"P(class) is proportional to exp({unit} * its total): {log(2) / self.unit:.3g} points double its odds."
-            )
-            return [f"The class with the largest total is predicted. {odds}", *self.error_notes("log-odds")]
+            odds = f"P(class) is proportional to exp({unit} * total of the class)"
+            doubling = f"{log(2) / self.unit:.3g} more points double its odds"
+            return [
+                f"The class with the largest total is predicted. {odds}: {doubling}.",
+                *self.error_notes("the log-odds"),
+            ]
         side, minus = ("above", "-") if self.sign > 0 else ("below", "")
         total = "total" if self.scale is None else f"(total - {self.even:.6f})"
         return [
             *self.lead,
-            f"{self.classes[1]} is predicted for totals {side} {self.limit}, else {self.classes[0]}.",
+            f"{self.classes[1]} is predicted for totals {side} {self.limit}, otherwise {self.classes[0]}.",
             f"{self.meaning} = 1 / (1 + exp({minus}{unit} * {total})).",
-            *self.error_notes("log-odds"),
+            *self.error_notes("the log-odds"),
         ]
 
     def sql(self, dialect: Dialect) -> list[str]:
@@ -227,7 +229,7 @@ class ClassTotals(PointTotals):
 
 
 def _moments(part: AttributePoints) -> tuple[float, float]:
-    """Return the mean and the variance that the points of an attribute are forecast to have."""
+    """Return the estimated mean and variance of the points of an attribute."""
     points = np.array([row[0] for row in part.points], dtype=np.float64)
     rows = np.maximum(np.array(part.rows or (0,), dtype=np.float64), 0.0)
     if not rows.any():
@@ -237,13 +239,13 @@ def _moments(part: AttributePoints) -> tuple[float, float]:
 
 
 class NumberTotals(PointTotals):
-    """Totals of a number: its lowest value and so much for each point, and no more than its bounds."""
+    """Totals for a number: its lower bound plus `unit` times the total, clipped to its bounds."""
 
     @property
     def number(self) -> Number:
-        found = self.schema.target.as_number
-        assert found is not None  # decided by the scorecard
-        return found
+        number = self.schema.target.as_number
+        assert number is not None  # checked by Scorecard
+        return number
 
     def check(self) -> None:
         if self.scale is not None:
@@ -257,7 +259,7 @@ class NumberTotals(PointTotals):
 
     @cached_property
     def most(self) -> int:
-        """The largest total whose number is within the bounds."""
+        """The largest total whose number is not clipped."""
         number = self.number
         total = ceil((Fraction(number.high) - Fraction(number.low)) / Fraction(self.unit)) + 1
         while number.low + self.unit * total > number.high:
@@ -266,7 +268,7 @@ class NumberTotals(PointTotals):
 
     @cached_property
     def _ends(self) -> tuple[int, int]:
-        """The first and the last total that differ in what they predict."""
+        """The first and the last total of those with different predictions."""
         ((low, high),) = extreme_totals(self.base, self.parts)
         first, last = (min(max(end, 0), self.most + 1) for end in (low, high))
         return first, last
@@ -291,7 +293,7 @@ class NumberTotals(PointTotals):
         return (np.clip(totals, first, last) - first).astype(np.intp)
 
     def shares(self, totals: Integers) -> Floats:
-        """Return no column: a number has no probabilities."""
+        """Return an array without columns: a number has no class probabilities."""
         return np.zeros((len(totals), 0))
 
     @property
@@ -299,17 +301,18 @@ class NumberTotals(PointTotals):
         number, (low, high) = self.number, self._ends
         short = high - low < MOST_TOTALS
         totals = range(low, high + 1) if short else ends_and_between(low, high, low + 1, high - 1, MOST_TOTALS)
-        decimals = max(1 - floor(log10(self.unit)), 0)  # two digits of a point's
+        decimals = max(1 - floor(log10(self.unit)), 0)  # the second significant digit of the value of a point
 
-        def listed(total: int) -> ListedTotal:
-            said = self._value(total)
+        def listed_total(total: int) -> ListedTotal:
+            value = self._value(total)
             if self.error is None:
-                return ListedTotal(total, said, is_number=True)
-            off = NORMAL_95 * self.error
-            low, high = (round(min(max(end, number.low), number.high), decimals) for end in (said - off, said + off))
-            return ListedTotal(total, said, low, high, is_number=True)
+                return ListedTotal(total, value, is_number=True)
+            margin = NORMAL_95 * self.error
+            ends = value - margin, value + margin
+            low, high = (round(min(max(end, number.low), number.high), decimals) for end in ends)
+            return ListedTotal(total, value, low, high, is_number=True)
 
-        return tuple(map(listed, totals))
+        return tuple(map(listed_total, totals))
 
     @property
     def meaning(self) -> str:
@@ -328,15 +331,15 @@ class NumberTotals(PointTotals):
 
     @property
     def lead(self) -> list[str]:
-        """The worth of a point."""
+        """The value of a point."""
         return self.notes[:1]
 
     @property
     def notes(self) -> list[str]:
         low, high = map(digits, (self.number.low, self.number.high))
         start = "" if not self.number.low else f"{low} + "
-        worth = f"{self.label} = {start}{digits(self.unit)} * total, at least {low} and at most {high}."
-        return [worth, *self.error_notes("the prediction")]
+        value = f"{self.label} = {start}{digits(self.unit)} * total, at least {low} and at most {high}."
+        return [value, *self.error_notes("the prediction")]
 
     def sql(self, dialect: Dialect) -> list[str]:
         from hedgerow.models import sql  # sqlglot takes long to import
@@ -352,8 +355,8 @@ class NumberTotals(PointTotals):
     @property
     def python(self) -> list[str]:
         low, high = self.number.low, self.number.high
-        found = ["points = total(row)", "if points < 0:", f"    return {low!r}"]
-        return [*found, f"return {high!r} if points > {self.most} else {low!r} + {self.unit!r} * points"]
+        below = ["points = total(row)", "if points < 0:", f"    return {low!r}"]
+        return [*below, f"return {high!r} if points > {self.most} else {low!r} + {self.unit!r} * points"]
 
     @property
     def pmml(self) -> Element:
@@ -368,7 +371,7 @@ def _whole(amount: float) -> int:
     """Return points as a whole number."""
     whole = round(amount)
     if abs(whole) > MOST_POINTS:
-        expected = f"expected a scale with points of at most {MOST_POINTS:,} in size"
+        expected = f"expected a scale with points of at most {MOST_POINTS:,} in absolute value"
         raise ArgumentError(f"{expected}, got {whole:,}; use a smaller pdo.")
     return whole
 
@@ -377,7 +380,7 @@ def _rounding_text(scale: PointScale) -> str:
     if not scale.rounding:
         return ""
     points, odds = ceil(100 * scale.rounding) / 100, ceil(1000 * (2 ** (scale.rounding / scale.pdo) - 1)) / 10
-    return f"; rounding moves a total by at most {points:.10g} points, the odds by at most {odds:.10g} %"
+    return f"; rounding changes a total by at most {points:.10g} points, and the odds by at most {odds:.10g} %"
 
 
 def _scaled_errors(part: AttributePoints, ratio: float) -> tuple[PointErrors, ...] | None:

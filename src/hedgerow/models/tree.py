@@ -1,4 +1,4 @@
-"""Decision trees with their text, SQL and Python: released models, public by construction. No learning code."""
+"""Released decision trees with their text, plots and exports. No learning code."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from hedgerow.text.messages import number_of
 from hedgerow.text.values import Value, printable, shown_text
 
 MAX_DEPTH = 64  # Python accepts at most 100 levels of indentation, and such a tree is unreadable
-_ELSE = "a missing value fails every test but `is missing`"
+_MISSING = "a missing value satisfies no test except `is missing`"
 _T = TypeVar("_T")
 
 
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 class Tree(LeafModel):
     """A binary decision tree: splits route each row to one leaf, which predicts.
 
-    Everything in it is released: the schema, the splits, the counts or labels of the leaves and the privacy card.
+    All its contents are released: the schema, the splits, the counts or labels of the leaves, and the privacy card.
 
     Attributes
     ----------
@@ -43,10 +43,10 @@ class Tree(LeafModel):
     root : Split or Leaf
         The first split, or the only leaf.
     privacy : PrivacyCard
-        What was spent and what is guaranteed.
+        The privacy budget spent and the guarantee.
     costs : tuple of tuple of float, optional
-        The costs that the fit minimised, by actual class, then by predicted class. None: every error cost the same, or
-        the model predicts a number.
+        The costs that the fit minimised, by actual class, then by predicted class. None if all errors had the same
+        cost, or if the model predicts a number.
 
     Raises
     ------
@@ -79,7 +79,7 @@ class Tree(LeafModel):
     kind: ClassVar[str] = "tree"
     leaf_name: ClassVar[str] = "leaf"
     exclusive: ClassVar[bool] = True
-    listing_title: ClassVar[str] = "The leaves: a row is in one of them"
+    listing_title: ClassVar[str] = "Leaves: each row is in exactly one"
     format: ClassVar[str] = "hedgerow/tree"
 
     def __post_init__(self) -> None:
@@ -89,20 +89,20 @@ class Tree(LeafModel):
 
     @cached_property
     def _paths(self) -> tuple[tuple[Path, Leaf], ...]:
-        """The decision path and leaf of each leaf, computed without recursion."""
-        found: list[tuple[Path, Leaf]] = []
+        """The decision path and the content of each leaf, computed without recursion."""
+        paths: list[tuple[Path, Leaf]] = []
         waiting: list[tuple[Path, TreeNode]] = [((), self.root)]
         while waiting:
             path, node = waiting.pop()
             if isinstance(node, Leaf):
-                found.append((path, node))
+                paths.append((path, node))
                 continue
             if not isinstance(node, Split):
                 raise ArgumentTypeError(f"expected a Split or a Leaf, got {type(node).__name__}.")
             _check_depth(len(path) + 1)
             waiting.append(((*path, (node.literal, False)), node.false))
             waiting.append(((*path, (node.literal, True)), node.true))
-        return tuple(found)
+        return tuple(paths)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -110,7 +110,7 @@ class Tree(LeafModel):
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The leaves, those of the true branch of each split before those of the false one."""
+        """The leaves; for each split, the leaves of the true branch come first."""
         return self._leaves
 
     @cached_property
@@ -128,7 +128,7 @@ class Tree(LeafModel):
 
     @property
     def size(self) -> TreeSize:
-        """The leaves, the depth, and the share of the rows that every leaf holds at least by the released counts."""
+        """The number of leaves, the depth, and a lower bound on the share of rows in every leaf."""
         return TreeSize(len(self), self.depth, self.leaf_release.smallest_share())
 
     @property
@@ -138,15 +138,18 @@ class Tree(LeafModel):
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The decision path of each leaf in words; "always" for a leaf without splits above it.
+        """The decision path of each leaf as text; "always" for a tree without splits.
 
-        All splits on an attribute are one condition, such as ``20 < age <= 30``; of an age that may be missing,
-        ``age > 30 or missing`` is what does not satisfy ``age <= 30``.
+        All splits on an attribute are combined into one condition, such as ``20 < age <= 30``. If the age may be
+        missing, the rows that do not satisfy ``age <= 30`` are described by ``age > 30 or missing``.
         """
-        return tuple(map(Pieces[str](str, "words"), conditions(self.paths, self.schema, "always")))
+        return tuple(map(Pieces[str](str, "text"), conditions(self.paths, self.schema, "always")))
 
     def fold(self, split: Callable[[Literal, _T, _T], _T], leaf: Callable[[int], _T]) -> _T:
-        """Fold the tree from the leaves up: `leaf` of a leaf's number, `split` of a literal and its two branches.
+        """Return the result of folding the tree from the leaves up.
+
+        `leaf` maps the index of a leaf to a value; `split` combines the values of the true and the false branch of a
+        literal.
 
         Examples
         --------
@@ -168,14 +171,14 @@ class Tree(LeafModel):
 
     @property
     def _divisions(self) -> tuple[Division, ...]:
-        found: list[Division] = []
+        divisions: list[Division] = []
 
         def split(literal: Literal, true: tuple[int, int], false: tuple[int, int]) -> tuple[int, int]:
-            found.append(Division((literal.attribute,), *true, false[1]))
+            divisions.append(Division((literal.attribute,), *true, false[1]))
             return true[0], false[1]
 
         self.fold(split, lambda i: (i, i + 1))
-        return tuple(found)
+        return tuple(divisions)
 
     def _structure(self) -> dict[str, Any]:
         def split(literal: Literal, true: dict[str, Any], false: dict[str, Any]) -> dict[str, Any]:
@@ -200,18 +203,18 @@ class Tree(LeafModel):
         )
 
     def _case(self, path: Path, prediction: Value) -> tuple[Sequence[Literal], Value]:
-        """Return a leaf as a case of a list of which the first case that holds decides.
+        """Return a leaf as a case of a list in which the first matching case decides.
 
-        The cases before it catch every row that satisfies a literal which is false on the path, so that these literals
-        need no test. A literal that a narrower one on the same attribute implies is left out, too.
+        Literals that are false on the path need no test, since earlier cases match the rows that satisfy them. Literals
+        that a narrower literal on the same attribute implies are omitted, too.
         """
-        found: list[Literal] = []
-        for literal in (one for one, holds in reversed(path) if holds):
+        needed: list[Literal] = []
+        for literal in (literal for literal, holds in reversed(path) if holds):
             truth = self.schema[literal.attribute].truth(literal)
-            own = [one for one in found if one.attribute == literal.attribute]
-            if not any((self.schema[one.attribute].truth(one) <= truth).all() for one in own):
-                found.append(literal)
-        return found[::-1], prediction
+            narrower = [other for other in needed if other.attribute == literal.attribute]
+            if not any((self.schema[other.attribute].truth(other) <= truth).all() for other in narrower):
+                needed.append(literal)
+        return needed[::-1], prediction
 
     def to_pmml(self) -> str:
         def split(literal: Literal, true: Element, false: Element) -> Element:
@@ -228,11 +231,11 @@ class Tree(LeafModel):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the tree, true branches to the left, and return the axes.
+        """Draw the tree with true branches to the left, and return the axes.
 
-        At most 12 leaves are drawn: subtrees without rows, and the deepest ones, of these first those of fewest
-        released rows, are folded into one box each.
-        Leaves have the colour of their class, or of their number: the darker, the lower.
+        At most 12 leaves are drawn. Subtrees that may have no rows are folded into one box each, and then the deepest
+        subtrees, beginning with those with the fewest released rows. The colour of a leaf shows its class; for
+        numbers, darker leaves predict lower values.
         """
         outline = self._outline(MOST_BOXES - 1)
         groups, number = groups_of(outline), self.schema.target.as_number
@@ -244,7 +247,7 @@ class Tree(LeafModel):
                 return self._drawn_leaf(part, levels)
             return Split(part.literal, drawn(part.true), drawn(part.false))
 
-        caption = "; ".join([self._caption, *self._of_missing, *self._folding(groups)])
+        caption = "; ".join([self._caption, *self._missing_remark, *self._folding(groups)])
         root = drawn(outline)
         if number is None:
             return tree_diagram(root, list(map(shown_text, levels)), caption, ax)
@@ -254,20 +257,20 @@ class Tree(LeafModel):
 
     def _drawn_leaf(self, group: LeafGroup, levels: Sequence[Any]) -> DrawnLeaf:
         support = self.leaf_release.support(group.first, group.stop)
-        said = set(self.predictions[group.first : group.stop])
+        predicted = set(self.predictions[group.first : group.stop])
         shares = tuple(map(float, self.probabilities[group.first])) if support.share_shown else ()
         note = (self._note(group) or "").replace("of ", f"of{NO_BREAK}")
-        level = levels.index(said.pop()) if len(said) == 1 else None
+        level = levels.index(predicted.pop()) if len(predicted) == 1 else None
         return DrawnLeaf(level, note, shares, self._prediction_text(group), is_folded=group.size > 1)
 
     @property
-    def _of_missing(self) -> list[str]:
-        tested = [one for one in self._literals if one.operator != "missing"]
-        return [_ELSE] if any(self.schema[one.attribute].missing == "bin" for one in tested) else []
+    def _missing_remark(self) -> list[str]:
+        tests = [literal for literal in self._literals if literal.operator != "missing"]
+        return [_MISSING] if any(self.schema[test.attribute].missing == "bin" for test in tests) else []
 
     @property
     def _remarks_on_rows(self) -> list[str]:
-        return [*super()._remarks_on_rows, *self._of_missing]
+        return [*super()._remarks_on_rows, *self._missing_remark]
 
     def _outline(self, most_splits: int | None) -> ShownNode:
         return tree_outline(self.root, self.leaf_release, most_splits)
@@ -297,7 +300,7 @@ class Tree(LeafModel):
 
 
 def _under(head: str, lines: NotedLines) -> NotedLines:
-    """Return a head with its branch below it, or a single leaf beside it."""
+    """Return a head with its branch below it; a single leaf is put on the line of the head."""
     if len(lines) == 1:
         return [(f"{head} {lines[0][0]}", lines[0][1])]
     return [(head, None), *((f"    {text}", number) for text, number in lines)]
@@ -312,4 +315,4 @@ def _node(data: Mapping[str, Any], depth: int) -> TreeNode:
 
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise ArgumentError(f"expected a tree of depth {MAX_DEPTH} at most, got a deeper one.")
+        raise ArgumentError(f"expected a tree of depth {MAX_DEPTH} at most; this tree is deeper.")

@@ -1,4 +1,4 @@
-"""Diagrams of trees: boxes from the root down, laid out in inches so that text fits into them."""
+"""Diagrams of trees: boxes from the root down, laid out in inches so that their text fits."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,19 +26,19 @@ _SIZE = 8.0  # of text, in points
 _LINE = 1.35 * _SIZE / 72  # height of a line
 _PAD = 0.07  # between a box and its text
 _BAR = 0.07  # height of the shares in a leaf
-_APART = 0.1  # between boxes beside each other
-_GAP = 0.42  # between levels: room for "yes" and "no"
+_APART = 0.1  # between neighbouring boxes
+_GAP = 0.42  # between levels, for the words "yes" and "no"
 _LARGEST = 60.0  # pictures of more than 2^16 pixels cannot be written
 
 
 @dataclass(frozen=True)
 class DrawnLeaf:
-    """Content of a leaf's box, or of a box for several leaves: a note on the counts, and shares if there are any."""
+    """The content of the box of a leaf or of a group of leaves: its prediction, a note on the counts, class shares."""
 
-    predicted: int | None  # the number of the predicted class; None if there are several
+    predicted: int | None  # the number of the predicted class; None for several classes
     note: str
     shares: tuple[float, ...]
-    several: str = ""  # what is predicted, if there are several classes
+    several: str = ""  # the predictions as text, for several classes
     is_folded: bool = False
 
 
@@ -47,7 +47,7 @@ DrawnNode = Split[DrawnLeaf] | DrawnLeaf
 
 @dataclass(frozen=True)
 class _Box:
-    """A split or leaf with its text in lines, the middle and size of its box, and the boxes below it."""
+    """The box of a split or leaf: its lines of text, its position and size, and the boxes below it."""
 
     title: tuple[str, ...]
     x: float
@@ -80,9 +80,9 @@ def tree_diagram(
     colours: Sequence[str] | None = None,
     legend: str = "class",
 ) -> Axes:
-    """Draw a tree, the branch where the literal holds to the left; text shrinks to fit given axes."""
+    """Draw a tree with true branches to the left; text is scaled down to fit given axes."""
     colours = [colour(k) for k in range(len(classes))] if colours is None else colours
-    slot = min(max(6.5 / _n_leaves(root), 1.05), 1.8)  # the width for one leaf
+    slot = min(max(6.5 / _n_leaves(root), 1.05), 1.8)  # the width of a leaf
     classes, caption = [" ".join(shortened(drawable(name)).split()) for name in classes], shortened(caption, 300)
     top = _lay_out(root, classes, slot)
     tops = _tops(top)
@@ -107,14 +107,14 @@ def _n_leaves(part: DrawnNode) -> int:
 
 
 def _lay_out(root: DrawnNode, classes: Sequence[str], slot: float) -> _Box:
-    """Return the layout: each leaf in a slot, each split centred over its branches, with the room of two slots."""
+    """Return the layout: each leaf has a slot, and each split is centred over its branches, two slots wide."""
     numbers = count()
 
     def place(part: DrawnNode, level: int) -> _Box:
         if isinstance(part, DrawnLeaf):
-            room, x = slot - _APART - 2 * _PAD, (next(numbers) + 0.5) * slot
+            width, x = slot - _APART - 2 * _PAD, (next(numbers) + 0.5) * slot
             title = shortened(drawable(part.several)) if part.predicted is None else classes[part.predicted]
-            return _Box(_wrapped(title, room, bold=True), x, level, part, _wrapped(part.note, room))
+            return _Box(_wrapped(title, width, bold=True), x, level, part, _wrapped(part.note, width))
         below = (place(part.true, level + 1), place(part.false, level + 1))
         lines = _wrapped(_held_together(part.literal), 2 * slot - _APART - 2 * _PAD)
         return _Box(lines, (below[0].x + below[1].x) / 2, level, below=below)
@@ -142,7 +142,7 @@ def _own_axes(width: float, height: float, caption: str) -> Axes:
 
 
 def _show_inches(ax: Axes, width: float, height: float) -> float:
-    """Set the limits of the axes to this many inches, centred, and return the scale on paper."""
+    """Set the limits of the axes to a centred area of this size in inches, and return the scale on paper."""
     window = ax.get_window_extent()
     dpi = ax.get_figure(root=True).dpi  # type: ignore[union-attr] -- axes are on a figure
     paper = window.width / dpi, window.height / dpi
@@ -194,7 +194,7 @@ def _held_together(literal: Literal) -> str:
 
 
 def _wrapped(text: str, width: float, *, bold: bool = False) -> tuple[str, ...]:
-    """Break text into lines of a width in inches: at spaces, else after signs such as "_", else anywhere."""
+    """Break text into lines of a width in inches: at spaces, or after signs such as "_", or anywhere."""
     lines: list[str] = []
     for piece in _pieces(re.sub(rf"[^\S{NO_BREAK}]+", " ", drawable(text)).strip(), width, bold=bold):
         if lines and _width((lines[-1] + piece).rstrip(), bold=bold) <= width:
@@ -222,7 +222,7 @@ def _width(line: str, *, bold: bool = False) -> float:
 
 @lru_cache(4096)
 def _measured(line: str, bold: bool, _: str) -> float:
-    """Return the width by the fonts that are set: most lines of a tree are there many times."""
+    """Return the width of a line in inches, cached by the current fonts: most lines of a tree repeat."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 

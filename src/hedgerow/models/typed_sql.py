@@ -1,4 +1,4 @@
-"""SQL conditions on columns that have the types their attributes declare: plain comparisons, without casts."""
+"""SQL conditions on columns of the declared types: plain comparisons without casts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from hedgerow.text.values import Value, plain_word, spelled_number
 
 
 def typed_condition(literal: Literal, attribute: Attribute, dialect: Dialect) -> exp.Condition | None:
-    """Return the condition on a column of the declared type, or None if the declaration does not imply one type.
+    """Return the condition on a column of the declared type, or None if the declaration does not imply a type.
 
     Derived attributes, dates with a format, and lists of both text and numbers do not imply a type.
     """
@@ -49,17 +49,17 @@ class _Column(ABC):
 
     @property
     def has_nan(self) -> bool:
-        """True if the column may hold NaN."""
+        """True if the column may contain NaN."""
         return False
 
     @property
     def missing_values(self) -> list[Any]:
-        """The values other than NULL and NaN that mean missing, in the type of the column."""
+        """The values other than NULL and NaN that count as missing, in the type of the column."""
         return []
 
     @abstractmethod
     def comparison(self, literal: Literal) -> exp.Condition:
-        """Return the condition of an operator of the attribute's own; no missing value satisfies it."""
+        """Return the condition of an operator that depends on the attribute; no missing value satisfies it."""
 
     def condition(self, literal: Literal) -> exp.Condition:
         absent = [self.dialect.is_nan(self.column)] if self.has_nan else []
@@ -81,8 +81,9 @@ class _Column(ABC):
         return among(self.column, [self.dialect.typed_literal(value) for value in values])
 
     def none_of(self, values: Sequence[Value]) -> exp.Condition:
-        first, *others = values
-        return exp.not_(self.one_of(values)) if others else self.column.neq(self.dialect.typed_literal(first))
+        if len(values) > 1:
+            return exp.not_(self.one_of(values))
+        return self.column.neq(self.dialect.typed_literal(values[0]))
 
 
 class _TruthColumn(_Column):
@@ -94,7 +95,7 @@ class _TruthColumn(_Column):
 
 @dataclass(frozen=True)
 class _ListedColumn(_Column):
-    """A column of text, or of whole numbers of any numeric type, whose values the schema lists."""
+    """A column of text, or of whole numbers in any numeric type, with values that the schema lists."""
 
     is_text: bool
 
@@ -150,9 +151,9 @@ class _NumberColumn(_Column):
         return exp.and_(*parts, *(self._whole() if self.attribute.outside == "bin" else []))
 
     def _ends(self, literal: Literal) -> tuple[float | None, float | None]:
-        """Return the number above which, and the number up to which a literal holds; None for an open end.
+        """Return the exclusive lower and the inclusive upper limit of a literal; None for an open end.
 
-        Engines sort NaN above all numbers: an interval that ends at the upper bound does not contain it.
+        Engines sort NaN above all numbers, so an interval that ends at the upper bound does not contain NaN.
         """
         operands: tuple[Any, ...] = literal.operands
         match literal.operator:
@@ -164,14 +165,14 @@ class _NumberColumn(_Column):
                 return operands[0], None if self.attribute.outside == "clip" else self.number.high
 
     def _whole(self) -> list[exp.Condition]:
-        """Return the condition that a number is whole; numbers with a fraction are outside the domain of integers."""
+        """Return the condition that a number is whole, because fractions are outside the domain of integers."""
         is_whole = self.number.whole and self.attribute.cell_type is CellType.NUMBER
         return [self.column.eq(exp.Floor(this=self.column))] if is_whole else []
 
 
 def _numbers(words: Sequence[Value]) -> list[float]:
-    found = (spelled_number(word) for word in words)
-    return list(dict.fromkeys(number for number in found if number is not None and not isnan(number)))
+    numbers = map(spelled_number, words)
+    return list(dict.fromkeys(number for number in numbers if number is not None and not isnan(number)))
 
 
 def _days(words: Sequence[Value]) -> list[Day]:

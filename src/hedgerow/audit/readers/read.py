@@ -17,7 +17,7 @@ from hedgerow.audit.readers.paths import HasRegions, Paths, leaf_paths
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.conditions import Path
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.models.readers.questions import largest_as_single
+from hedgerow.models.readers.attribute_tests import largest_as_single
 from hedgerow.models.released import released_leaf_model
 from hedgerow.schema import Literal, Schema
 

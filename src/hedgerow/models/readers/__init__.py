@@ -1,1 +1,1 @@
-"""Models of others, read from text, PMML and SQL as released models without a guarantee."""
+"""Readers of models that other software wrote as text, PMML or SQL, without a guarantee."""

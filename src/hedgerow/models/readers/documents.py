@@ -1,4 +1,4 @@
-"""XML documents of others: elements with their lines and paths, bounded in number and depth, without DOCTYPE."""
+"""Untrusted XML documents: elements with lines and paths, bounded in number and depth, without DOCTYPE."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ ADDRESS = re.compile("(https?|urn):[A-Za-z0-9_./:#-]{1,100}")
 _DECLARATION = re.compile(
     r"""^\s*<\?xml(\s+(version|encoding|standalone)\s*=\s*("[\w.-]{1,40}"|'[\w.-]{1,40}')){1,3}\s*\?>"""
 )
-_SHOWN_PATH = 4  # the most elements of a path in a message
+_SHOWN_PATH = 4  # the number of elements of a path in messages
 
 
 @dataclass(eq=False)
@@ -31,7 +31,7 @@ class Element:
 
     @property
     def path(self) -> str:
-        """The names of the elements down to this one; of a deep one, the last."""
+        """The names of the elements from the root to this one; only the last names of a long path."""
         names, element = [self.tag], self.parent
         while element is not None and element.tag and len(names) <= _SHOWN_PATH:
             names.append(element.tag)
@@ -48,7 +48,7 @@ class Element:
             waiting += reversed(element.children)
 
     def all(self, *tags: str) -> "list[Element]":
-        return [one for one in self.children if one.tag in tags]
+        return [child for child in self.children if child.tag in tags]
 
     def first(self, *tags: str) -> "Element | None":
         return next(iter(self.all(*tags)), None)
@@ -58,31 +58,31 @@ class Element:
 
     def need(self, name: str) -> str:
         if name not in self.given:
-            self.refuse(f"expected {self.path} with the attribute {name}")
+            self.refuse(f"{self.path} has no attribute {name}")
         return self.given[name]
 
     def one_of(self, name: str, default: str, *allowed: str) -> str:
-        found = self.given.get(name, default)
-        if found not in allowed:
+        value = self.given.get(name, default)
+        if value not in allowed:
             supported = ", ".join(allowed)
-            self.refuse(f'{name}="{found[:40]}" of {self.path} is not supported; supported: {supported}')
-        return found
+            self.refuse(f'{name}="{value[:40]}" of {self.path} is not supported; supported: {supported}')
+        return value
 
 
 @dataclass(frozen=True)
 class Document:
-    """The root element of a document, and its comments and odd names of namespaces, each with its line."""
+    """The root element of a document, with its comments and unusual namespace names, each with its line."""
 
     root: Element
     comments: tuple[tuple[int, str], ...]
 
 
-class _Refused(Exception):  # noqa: N818 -- the reason of the parser's end
+class _Refused(Exception):  # noqa: N818 -- stops the parser
     pass
 
 
 class _XmlReader:
-    """The parser's target: the elements of a document of bounded size and depth."""
+    """The parser target, which builds the elements of a document of bounded size and depth."""
 
     def __init__(self, parser: Any) -> None:
         self.parser, self.count = parser, 0
@@ -92,11 +92,11 @@ class _XmlReader:
     def start(self, tag: str, given: dict[str, str]) -> None:
         self.count += 1
         if len(self.open) > _DEEPEST or self.count > _MOST_ELEMENTS:
-            raise _Refused(f"expected at most {_MOST_ELEMENTS:,} elements, nested {_DEEPEST} deep, found more")
+            raise _Refused(f"the document exceeds {_MOST_ELEMENTS:,} elements or a depth of {_DEEPEST}")
         space, _, name = tag.rpartition(" ")
-        one = Element(name, given, self.parser.CurrentLineNumber, space, self.open[-1])
-        self.open[-1].children.append(one)
-        self.open.append(one)
+        element = Element(name, given, self.parser.CurrentLineNumber, space, self.open[-1])
+        self.open[-1].children.append(element)
+        self.open.append(element)
 
     def end(self, _: str) -> None:
         self.open.pop()
@@ -112,10 +112,10 @@ class _XmlReader:
             self.comment(name or "")
 
     def refuse_instruction(self, *_: object) -> None:
-        raise _Refused("expected a document without processing instructions; delete the line that begins with <?")
+        raise _Refused("processing instructions are not allowed; delete the line that begins with <?")
 
     def refuse_doctype(self, *_: object) -> None:
-        raise _Refused("expected a document without DOCTYPE, which could define entities; delete the DOCTYPE line")
+        raise _Refused("a DOCTYPE is not allowed, because it could define entities; delete the DOCTYPE line")
 
 
 def document(text: str) -> Document:
@@ -133,12 +133,12 @@ def document(text: str) -> Document:
     except _Refused as error:
         problem = f"line {parser.CurrentLineNumber}: {error}"
     except expat.ExpatError as error:
-        problem = f"line {error.lineno}: expected XML, found a document that is not well formed"
+        problem = f"line {error.lineno}: the document is not well-formed XML"
     if problem:
         raise ModelFormatError(f"{problem}.")
     return Document(reader.open[0].children[0], tuple(reader.comments))
 
 
-def _blank_lines(found: re.Match[str]) -> str:
-    """Return the line breaks of a declaration, so that the lines after it keep their numbers."""
-    return "\n" * found[0].count("\n")
+def _blank_lines(declaration: re.Match[str]) -> str:
+    """Return the line breaks of an XML declaration, so that later lines keep their numbers."""
+    return "\n" * declaration[0].count("\n")

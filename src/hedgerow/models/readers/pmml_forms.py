@@ -1,7 +1,7 @@
-"""The part of PMML that is read: for each element its attributes, their allowed values, and its children.
+"""The supported part of PMML: the attributes, their allowed values, and the children of each element.
 
-Whatever is not listed here is refused by name, since an element or attribute that is skipped may change a prediction.
-`models/readers/contents.py` reports the elements that hold data of rows and do not change predictions.
+Everything that is not listed here raises an error that names it, because it could change predictions.
+`models/readers/pmml_contents.py` reports the elements with data of rows that do not change predictions.
 """
 
 import re
@@ -12,9 +12,9 @@ from hedgerow.models.readers.documents import Element
 from hedgerow.text.messages import shown
 from hedgerow.text.values import LONGEST_TEXT, NUMBER
 
-Allowed = tuple[str, ...] | re.Pattern[str]  # the values of an attribute, or their form
+Allowed = tuple[str, ...] | re.Pattern[str]  # the allowed values of an attribute, or a pattern for them
 
-TEXT = re.compile(".*", re.DOTALL)  # any text, which is reported as a content of the file where it is free
+TEXT = re.compile(".*", re.DOTALL)  # any text; free text is reported as a content of the file
 NAME = re.compile(f".{{1,{LONGEST_TEXT}}}", re.DOTALL)
 AMOUNT, WHOLE = re.compile(NUMBER), re.compile("[0-9]{1,18}")
 _TRUTH = ("true", "false", "1", "0")
@@ -28,12 +28,12 @@ _SCHEMA_LOCATION = "http://www.w3.org/2001/XMLSchema-instance schemaLocation"
 
 @dataclass(frozen=True)
 class ElementForm:
-    """The attributes, with the allowed values of each, and the children of an element."""
+    """The attributes with their allowed values, and the children of an element."""
 
     attributes: Mapping[str, Allowed]
     children: tuple[str, ...]
     has_text: bool = False
-    is_open: bool = False  # whether anything may be in it: it is only reported
+    is_open: bool = False  # True if its content is arbitrary and only reported
 
 
 def _form(children: str = "", *, has_text: bool = False, is_open: bool = False, **attributes: Allowed) -> ElementForm:
@@ -149,7 +149,7 @@ FORMS: Mapping[str, ElementForm] = {
     "Characteristics": _form("Characteristic"),
     "Characteristic": _form("Attribute", name=NAME, reasonCode=TEXT, baselineScore=AMOUNT),
     "Attribute": _form(_PREDICATES, reasonCode=TEXT, partialScore=AMOUNT),
-    # Data of rows, which is reported and not used
+    # Data of rows, which are reported and not used
     "ModelStats": _form("UnivariateStats"),
     "UnivariateStats": _form("Counts NumericInfo DiscrStats ContStats", field=NAME, weighted=_TRUTH),
     "Counts": _form(totalFreq=AMOUNT, missingFreq=AMOUNT, invalidFreq=AMOUNT, cardinality=WHOLE),
@@ -177,15 +177,15 @@ _SEVERAL = (
     *("SimpleRule", "Characteristic", "Attribute", "UnivariateStats", "Quantile", "VerificationField", "row"),
     *("Annotation", "Array"),
 )
-"""Elements that may come more than once in an element."""
+"""Elements that may occur several times in their parent."""
 _ADVICE = "export the model without it"
 
 
 def listed(root: Element) -> Iterator[Element]:
-    """Yield the elements of a document that have a form, in order; refuse all that the forms do not allow."""
+    """Yield the elements of a document in order; raise an error for everything that the forms do not allow."""
     space, waiting = root.space, [root]
     if space and not _SPACE.fullmatch(space):
-        root.refuse("expected the namespace of PMML 3 or 4, such as http://www.dmg.org/PMML-4_4")
+        root.refuse("the namespace must be that of PMML 3 or 4, such as http://www.dmg.org/PMML-4_4")
     while waiting:
         element = waiting.pop()
         form = FORMS[element.tag]
@@ -203,13 +203,13 @@ def _check(element: Element, form: ElementForm, space: str) -> None:
         if isinstance(allowed, tuple):
             element.one_of(name, value, *allowed)
         elif not allowed.fullmatch(value):
-            element.refuse(f"expected a number or text of the usual form as {name} of {element.path}")
+            element.refuse(f"the value of the attribute {name} of {element.path} is not valid")
     if element.text.strip() and not form.has_text:
         element.refuse(f"the text inside {element.path} is not supported; {_ADVICE}")
-    counted = set[str]()
+    tags = set[str]()
     for child in element.children:
         if child.tag not in form.children or child.space != space:
             child.refuse(f"{shown(child.tag)} in {element.path} is not supported; {_ADVICE}")
-        if child.tag in counted and child.tag not in _SEVERAL:
-            child.refuse(f"expected one {child.tag} in {element.path}, got a second")
-        counted.add(child.tag)
+        if child.tag in tags and child.tag not in _SEVERAL:
+            child.refuse(f"{element.path} may have only one {child.tag}; this is the second")
+        tags.add(child.tag)

@@ -1,4 +1,4 @@
-"""Nodes and rules of PMML: their predicates with a three-valued logic, and the rows by class of leaves."""
+"""Nodes and rules of PMML: their predicates in three-valued logic, and the rows of leaves by class."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,106 +8,109 @@ from functools import reduce
 import numpy as np
 
 from hedgerow.boundary.arrays import Mask
+from hedgerow.models.readers.attribute_tests import AttributeTest
 from hedgerow.models.readers.documents import Element
-from hedgerow.models.readers.questions import AttributeTest
 
 PREDICATES = ("True", "False", "SimplePredicate", "SimpleSetPredicate", "CompoundPredicate")
 _OPERATORS = {"equal": "=", "notEqual": "!=", "lessThan": "<", "lessOrEqual": "<=", "greaterThan": ">"}
 _OPERATORS |= {"greaterOrEqual": ">=", "isMissing": "missing", "isNotMissing": "known"}
 _QUOTED = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"]+))(?=\s|$)')
-_WHOLE_TO = Fraction(1, 10**6)  # by which a number of rows that a share gives may be off a whole number
+_WHOLE_TO = Fraction(1, 10**6)  # the largest rounding error of a number of rows that is computed from a share
 _MOST = 10**18
 
 
-def predicate_of(one: Element) -> Element:
-    found = one.all(*PREDICATES)
-    if len(found) != 1:
-        one.refuse(f"expected {one.path} with one predicate, got {len(found)}")
-    return found[0]
+def predicate_of(element: Element) -> Element:
+    predicates = element.all(*PREDICATES)
+    if len(predicates) != 1:
+        element.refuse(f"{element.path} must have exactly one predicate, got {len(predicates)}")
+    return predicates[0]
 
 
-def is_surrogate(one: Element) -> bool:
-    return one.tag == "CompoundPredicate" and one.given.get("booleanOperator") == "surrogate"
+def is_surrogate(predicate: Element) -> bool:
+    return predicate.tag == "CompoundPredicate" and predicate.given.get("booleanOperator") == "surrogate"
 
 
-def _parts(one: Element) -> list[Element]:
-    """Return the parts of a compound predicate; of surrogates the first, which the others stand in for."""
-    one.need("booleanOperator")
-    found = one.all(*PREDICATES)
-    if not found:
-        one.refuse("expected a CompoundPredicate with predicates, got none")
-    return found[:1] if is_surrogate(one) else found
+def _parts(compound: Element) -> list[Element]:
+    """Return the parts of a compound predicate; for surrogates only the first, which the others can replace."""
+    compound.need("booleanOperator")
+    parts = compound.all(*PREDICATES)
+    if not parts:
+        compound.refuse("a CompoundPredicate must contain predicates")
+    return parts[:1] if is_surrogate(compound) else parts
 
 
-def questions_of(one: Element) -> Iterator[AttributeTest]:
-    """Yield the questions of a predicate; of surrogates those that are used."""
-    if one.tag == "CompoundPredicate":
-        for part in _parts(one):
-            yield from questions_of(part)
-    elif one.tag not in ("True", "False"):
-        yield question_of(one)
+def tests_of(predicate: Element) -> Iterator[AttributeTest]:
+    """Yield the tests of a predicate; for surrogates only the test that is used."""
+    if predicate.tag == "CompoundPredicate":
+        for part in _parts(predicate):
+            yield from tests_of(part)
+    elif predicate.tag not in ("True", "False"):
+        yield test_of(predicate)
 
 
-def question_of(one: Element) -> AttributeTest:
-    name = one.need("field")
-    if one.tag == "SimplePredicate":
-        operator = _OPERATORS[one.need("operator")]
+def test_of(simple: Element) -> AttributeTest:
+    name = simple.need("field")
+    if simple.tag == "SimplePredicate":
+        operator = _OPERATORS[simple.need("operator")]
         if operator not in ("missing", "known"):
-            return AttributeTest(name, operator, (one.need("value"),), one.line)
-        if "value" in one.given:
-            one.refuse(f"expected {one.path} with the operator {one.given['operator']} and without a value")
-        return AttributeTest(name, operator, (), one.line)
-    operator = {"isIn": "in", "isNotIn": "not in"}[one.need("booleanOperator")]
-    array = one.first("Array") or one.refuse("expected a SimpleSetPredicate with an Array, got none")
-    return AttributeTest(name, operator, _values(array), one.line)
+            return AttributeTest(name, operator, (simple.need("value"),), simple.line)
+        if "value" in simple.given:
+            simple.refuse(f"{simple.path} with the operator {simple.given['operator']} must not have a value")
+        return AttributeTest(name, operator, (), simple.line)
+    operator = {"isIn": "in", "isNotIn": "not in"}[simple.need("booleanOperator")]
+    array = simple.first("Array") or simple.refuse("a SimpleSetPredicate must have an Array")
+    return AttributeTest(name, operator, _values(array), simple.line)
 
 
 def _values(array: Element) -> tuple[str, ...]:
-    """Return the values of an array, which are separated by spaces; a value with spaces is in quotation marks."""
-    found, at, text = list[str](), 0, array.text.rstrip()
+    """Return the values of an array, which are separated by spaces; values with spaces are in quotation marks."""
+    values, at, text = list[str](), 0, array.text.rstrip()
     while at < len(text):
         value = _QUOTED.match(text, at)
         if value is None:
-            array.refuse(f"expected values separated by spaces in {array.path}, got an unpaired quotation mark")
+            array.refuse(f"the text of {array.path} has an unpaired quotation mark")
         quoted, plain = value.groups()
-        found.append(re.sub(r"\\(.)", r"\1", quoted) if plain is None else plain)
+        values.append(re.sub(r"\\(.)", r"\1", quoted) if plain is None else plain)
         at = value.end()
-    if int(array.given.get("n", len(found))) != len(found) or not found:
-        array.refuse(f"expected an Array with as many values as its attribute n says, got {len(found)}")
-    return tuple(found)
+    if not values:
+        array.refuse("an Array must have values")
+    if int(array.given.get("n", len(values))) != len(values):
+        array.refuse(f"the attribute n of the Array states {array.given['n']} values, but it has {len(values)}")
+    return tuple(values)
 
 
-def field_of(one: Element) -> str:
-    names = {each.attribute for each in questions_of(one)}
+def field_of(predicate: Element) -> str:
+    names = {test.attribute for test in tests_of(predicate)}
     if len(names) != 1:
-        one.refuse(f"expected a predicate about one field, got {len(names)}; split the Node, or export another model")
+        predicate.refuse(f"a predicate must test exactly one field, got {len(names)}; split it into nested Nodes")
     return names.pop()
 
 
-def conjuncts(one: Element) -> Iterator[Element]:
-    """Yield the simple predicates of a conjunction, such as a rule has."""
-    if one.tag == "CompoundPredicate" and one.given.get("booleanOperator") == "and":
-        for part in _parts(one):
+def conjuncts(predicate: Element) -> Iterator[Element]:
+    """Yield the simple predicates of a conjunction."""
+    operator = predicate.given.get("booleanOperator", "")
+    if predicate.tag == "CompoundPredicate" and operator == "and":
+        for part in _parts(predicate):
             yield from conjuncts(part)
-    elif one.tag in ("SimplePredicate", "SimpleSetPredicate"):
-        yield one
-    elif one.tag != "True":
-        one.refuse(f"{one.tag} {one.given.get('booleanOperator', '')[:20]} in a rule is not supported; use `and` alone")
+    elif predicate.tag in ("SimplePredicate", "SimpleSetPredicate"):
+        yield predicate
+    elif predicate.tag != "True":
+        predicate.refuse(f"{predicate.tag} {operator[:20]} in a rule is not supported; use `and` only")
 
 
-def answers(told: Callable[[AttributeTest], tuple[Mask, Mask]], one: Element) -> tuple[Mask, Mask]:
-    """Return for each bin whether a predicate about one field is true, and whether it is unknown."""
-    if one.tag in ("True", "False"):
-        one.refuse(f"{one.path} is not supported here; delete it")
-    if one.tag != "CompoundPredicate":
-        return told(question_of(one))
-    operator, parts = one.given["booleanOperator"], [answers(told, part) for part in _parts(one)]
+def answers(answer: Callable[[AttributeTest], tuple[Mask, Mask]], predicate: Element) -> tuple[Mask, Mask]:
+    """Return for each bin whether a predicate on a single field is true, and whether it is unknown."""
+    if predicate.tag in ("True", "False"):
+        predicate.refuse(f"{predicate.path} is not supported here; delete it")
+    if predicate.tag != "CompoundPredicate":
+        return answer(test_of(predicate))
+    operator, parts = predicate.given["booleanOperator"], [answers(answer, part) for part in _parts(predicate)]
     return reduce(lambda a, b: _joined(operator, a, b), parts)
 
 
-def _joined(operator: str, one: tuple[Mask, Mask], other: tuple[Mask, Mask]) -> tuple[Mask, Mask]:
-    """Join two answers by the three-valued logic of PMML."""
-    (a, a_unknown), (b, b_unknown) = one, other
+def _joined(operator: str, left: tuple[Mask, Mask], right: tuple[Mask, Mask]) -> tuple[Mask, Mask]:
+    """Return the conjunction, disjunction or exclusive disjunction of two answers in PMML's three-valued logic."""
+    (a, a_unknown), (b, b_unknown) = left, right
     if operator == "xor":
         unknown = a_unknown | b_unknown
         return np.logical_and(a ^ b, ~unknown), unknown
@@ -118,10 +121,10 @@ def _joined(operator: str, one: tuple[Mask, Mask], other: tuple[Mask, Mask]) -> 
 
 
 def leaf_counts(nodes: Sequence[Element], spelled: Callable[[str, Element], str]) -> Mapping[Element, dict[str, int]]:
-    """Return the rows of each class in each leaf that has them; empty if the numbers of the document are not rows.
+    """Return the rows by class of the leaves that state them; empty if the numbers of the document are not rows.
 
-    ``ScoreDistribution@recordCount`` is the number of rows by the specification. Nyoka writes shares there, with the
-    rows in ``Node@recordCount``; sklearn2pmml writes shares, with 1 in ``Node@recordCount``.
+    By the specification, ``ScoreDistribution@recordCount`` is the number of rows. Nyoka writes shares there and the
+    number of rows in ``Node@recordCount``; sklearn2pmml writes shares there and 1 in ``Node@recordCount``.
     """
     given = {node: _distribution(node, spelled) for node in nodes}
     leaves = {node: rows for node, rows in given.items() if rows and not node.all("Node")}
@@ -130,22 +133,22 @@ def leaf_counts(nodes: Sequence[Element], spelled: Callable[[str, Element], str]
     has_shares = any(count.denominator != 1 for rows in given.values() for count in rows.values())
     has_shares = has_shares or any(_size(node) not in (None, sum(rows.values())) for node, rows in leaves.items())
     sizes = {node: _size(node) if has_shares else Fraction(1) for node in leaves}
-    sized = {node: size for node, size in sizes.items() if size is not None}  # other leaves have shares alone
-    found = {node: _as_rows(leaves[node], size) for node, size in sized.items()}
-    read = {node: rows for node, rows in found.items() if rows is not None}
+    sized = {node: size for node, size in sizes.items() if size is not None}  # other leaves have only shares
+    whole = {node: _as_rows(leaves[node], size) for node, size in sized.items()}
+    read = {node: rows for node, rows in whole.items() if rows is not None}
     if len(read) < len(sized) or _may_be_shares(read) or not _is_consistent(nodes, read):
         return {}
     return read
 
 
 def _may_be_shares(leaves: Mapping[Element, Mapping[str, int]]) -> bool:
-    """Return whether all leaves have 1, which can be one row or all rows, or all have 100, without a number of rows."""
+    """Return whether the numbers can be shares: each leaf sums to 1, or to 100 without a number of rows."""
     sums = {sum(rows.values()) for rows in leaves.values()}
     return sums <= {1} or (sums == {100} and not any("recordCount" in node.given for node in leaves))
 
 
 def _is_consistent(nodes: Sequence[Element], leaves: Mapping[Element, Mapping[str, int]]) -> bool:
-    """Return whether the leaves below each node have as many rows as the node, if it states a number."""
+    """Return whether the leaves below each node add up to the number of rows that the node states, if any."""
     sums = {node: sum(rows.values()) for node, rows in leaves.items()}
     for node in reversed(nodes):  # children come after their parents
         children = node.all("Node")
@@ -157,15 +160,15 @@ def _is_consistent(nodes: Sequence[Element], leaves: Mapping[Element, Mapping[st
 
 
 def _distribution(node: Element, spelled: Callable[[str, Element], str]) -> dict[str, Fraction]:
-    found = dict[str, Fraction]()
-    if not all("recordCount" in one.given for one in node.all("ScoreDistribution")):
-        return found  # shares alone
-    for one in node.all("ScoreDistribution"):
-        value = spelled(one.need("value"), one)
-        if value in found:
-            one.refuse("expected one ScoreDistribution for each class, got a second")
-        found[value] = Fraction(one.need("recordCount"))
-    return found
+    counts = dict[str, Fraction]()
+    if not all("recordCount" in element.given for element in node.all("ScoreDistribution")):
+        return counts  # only shares
+    for element in node.all("ScoreDistribution"):
+        value = spelled(element.need("value"), element)
+        if value in counts:
+            element.refuse("a Node must have at most one ScoreDistribution for each class; this is the second")
+        counts[value] = Fraction(element.need("recordCount"))
+    return counts
 
 
 def _size(node: Element) -> Fraction | None:
@@ -173,7 +176,7 @@ def _size(node: Element) -> Fraction | None:
 
 
 def _as_rows(counts: Mapping[str, Fraction], times: Fraction) -> dict[str, int] | None:
-    """Return counts times a number as whole numbers; None if they are not whole, or are no shares of the number."""
+    """Return counts times a number as whole numbers; None if they are not whole, or not shares of the number."""
     rows = {value: count * times for value, count in counts.items()}
     is_sum = times == 1 or (times > 0 and abs(sum(counts.values()) - 1) <= _WHOLE_TO)
     whole = {value: round(count) for value, count in rows.items()}

@@ -1,4 +1,4 @@
-"""Rules as text: ``if age <= 40 and sex = f then yes (yes 12, no 3)``, one a line, the last ``else no``."""
+"""Reader of rules as text: lines such as ``if age <= 40 and sex = f then yes (yes 12, no 3)``, the last ``else no``."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import numpy as np
 from hedgerow.errors import ModelFormatError
 from hedgerow.models.extra_contents import Content, comments_content
 from hedgerow.models.model import Model
-from hedgerow.models.readers.questions import (
+from hedgerow.models.readers.attribute_tests import (
     MOST_PARTS,
     AttributeTest,
     TestedSchema,
@@ -31,7 +31,7 @@ _FORM = "expected a line such as: if age <= 40 and sex = f then yes (yes 12, no 
 
 @dataclass
 class _RuleLine:
-    """The tokens of a line: texts, each with whether it is plain, so that it can be a word of the grammar."""
+    """The tokens of a line: texts, each with a flag that is True if it is not quoted, so that it can be a keyword."""
 
     number: int
     tokens: list[tuple[str, bool]]
@@ -42,24 +42,24 @@ class _RuleLine:
     def of(cls, number: int, text: str) -> "_RuleLine":
         line = cls(number, [])
         if len(text) > _LONGEST_LINE:
-            raise line.problem(f"expected at most {_LONGEST_LINE:,} characters a line, got more")
+            raise line.problem(f"a line may have at most {_LONGEST_LINE:,} characters, got {len(text):,}")
         at, end = 0, len(text.rstrip())
         while at < end:
-            found = _TOKEN.match(text, at)
-            if found is None:
+            token = _TOKEN.match(text, at)
+            if token is None:
                 raise line.problem(_FORM)
-            quoted, mark, word, comment = found.groups()
+            quoted, mark, word, comment = token.groups()
             line.comment += comment or ""
             if quoted is not None or mark or word:
                 line.tokens.append((quoted if quoted is not None else mark or word, quoted is None))
-            at = found.end()
+            at = token.end()
         return line
 
     def problem(self, text: str) -> ModelFormatError:
         return ModelFormatError(f"line {self.number}: {text}.")
 
     def took(self, *words: str) -> str | None:
-        """Return the next token and go on, if it is one of some words or marks of the grammar."""
+        """Return the next token and advance if it is one of these words or marks; otherwise return None."""
         if self.place < len(self.tokens):
             text, is_plain = self.tokens[self.place]
             if is_plain and text in words:
@@ -76,7 +76,7 @@ class _RuleLine:
         raise self.problem(_FORM)
 
     def condition(self) -> Iterator[AttributeTest]:
-        """Yield the questions of one condition: two for ``30 < age <= 45``."""
+        """Yield the tests of a condition; ``30 < age <= 45`` has two."""
         if self.took("not"):
             yield AttributeTest(self.term(), "false", (), self.number)
             return
@@ -92,30 +92,31 @@ class _RuleLine:
             yield AttributeTest(name, "true", (), self.number)
             return
         value = self.term()
-        other = self.took("<=", "<") if mark in ("<", "<=") and re.fullmatch(NUMBER, name) else None
-        if other is None:
+        second = self.took("<=", "<") if mark in ("<", "<=") and re.fullmatch(NUMBER, name) else None
+        if second is None:
             yield AttributeTest(name, mark, (value,), self.number)
             return
         yield AttributeTest(value, {"<": ">", "<=": ">="}[mark], (name,), self.number)
-        yield AttributeTest(value, other, (self.term(),), self.number)
+        yield AttributeTest(value, second, (self.term(),), self.number)
 
-    def rest(self) -> tuple[str, dict[str, int] | None]:
-        found = self.term(), self.counts()
+    def prediction(self) -> tuple[str, dict[str, int] | None]:
+        """Return the predicted class or number, and the counts if there are any."""
+        prediction = self.term(), self.counts()
         if self.place < len(self.tokens):
             raise self.problem(_FORM)
-        return found
+        return prediction
 
     def counts(self) -> dict[str, int] | None:
         if not self.took("("):
             return None
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         while not self.took(")"):
             name, rows = self.term(), self.term()
-            if name in found or not re.fullmatch("[0-9]{1,18}", rows):
+            if name in counts or not re.fullmatch("[0-9]{1,18}", rows):
                 raise self.problem("expected each class once with a whole number of rows, such as (yes 12, no 3)")
-            found[name] = int(rows)
+            counts[name] = int(rows)
             self.took(",")
-        return found
+        return counts
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class _Rule:
 
 
 def _lines(text: str, comments: list[tuple[int, str]]) -> Iterator[_RuleLine]:
-    """Yield the lines that are not blank, and append the comments with their lines to `comments`."""
+    """Yield the lines that are not blank, and append comments with their line numbers to `comments`."""
     for number, written in enumerate(text.splitlines(), 1):
         line = _RuleLine.of(number, written)
         if line.comment:
@@ -137,13 +138,13 @@ def _lines(text: str, comments: list[tuple[int, str]]) -> Iterator[_RuleLine]:
 
 
 def _rules(text: str) -> tuple[list[_Rule], tuple[Content, ...]]:
-    """Return the rules of a text, and the content of its comments."""
-    found, comments = list[_Rule](), list[tuple[int, str]]()
+    """Return the rules in a text, and the content of its comments."""
+    rules, comments = list[_Rule](), list[tuple[int, str]]()
     for line in _lines(text, comments):
-        if len(found) > MOST_PARTS:
-            raise line.problem(f"expected at most {MOST_PARTS:,} rules, got more")
-        if found and not found[-1].conditions:
-            raise line.problem("expected `else` on the last line, got a line after it")
+        if len(rules) > MOST_PARTS:
+            raise line.problem(f"at most {MOST_PARTS:,} rules are supported")
+        if rules and not rules[-1].conditions:
+            raise line.problem("no line may follow the line with `else` alone, which applies to all rows")
         is_else, conditions = line.took("else"), list[AttributeTest]()
         if line.took("if"):
             conditions += line.condition()
@@ -153,34 +154,35 @@ def _rules(text: str) -> tuple[list[_Rule], tuple[Content, ...]]:
                 raise line.problem(_FORM)
         elif not is_else:
             raise line.problem(_FORM)
-        found.append(_Rule(tuple(conditions), *line.rest(), line.number))
-    if not found or found[-1].conditions:
-        raise ModelFormatError("expected a last line with `else` and what is predicted of all other rows, got none.")
-    return found, comments_content(comments)
+        rules.append(_Rule(tuple(conditions), *line.prediction(), line.number))
+    if not rules or rules[-1].conditions:
+        raise ModelFormatError("the last line must be `else` with the prediction for all other rows.")
+    return rules, comments_content(comments)
 
 
 def rules_of_text(text: str, schema: Schema | None) -> Model:
-    rules, comments = _rules(text)
-    questions = [one for rule in rules for one in rule.conditions]
+    parsed, comments = _rules(text)
+    tests = [test for rule in parsed for test in rule.conditions]
     if schema is None:
-        scores = [name for rule in rules for name in (rule.score, *(rule.counts or ()))]
-        is_number = all(re.fullmatch(NUMBER, one.score) and one.counts is None and "." in one.score for one in rules)
-        schema = derived(questions, target_of("prediction", scores, is_number=is_number))
-    asked = TestedSchema.of(schema, questions)
-    made = list[Rule]()
-    for rule in rules:
-        literals = dict.fromkeys(x for one in rule.conditions for x in literals_of(asked, one))
-        made.append(Rule.of(tuple(literals), asked.leaf(rule.score, rule.counts, rule.line)))
-    return RuleList(asked.schema, tuple(made), no_guarantee("rules as text")).with_contents(comments)
+        scores = [name for rule in parsed for name in (rule.score, *(rule.counts or ()))]
+        is_number = all(re.fullmatch(NUMBER, x.score) and x.counts is None and "." in x.score for x in parsed)
+        schema = derived(tests, target_of("prediction", scores, is_number=is_number))
+    asked = TestedSchema.of(schema, tests)
+    rules = list[Rule]()
+    for rule in parsed:
+        literals = dict.fromkeys(literal for test in rule.conditions for literal in literals_of(asked, test))
+        rules.append(Rule.of(tuple(literals), asked.leaf(rule.score, rule.counts, rule.line)))
+    return RuleList(asked.schema, tuple(rules), no_guarantee("rules as text")).with_contents(comments)
 
 
-def literals_of(asked: TestedSchema, one: AttributeTest) -> tuple[Literal, ...]:
-    yes, _ = asked.told(one)
-    attribute = asked.schema[one.attribute]
+def literals_of(asked: TestedSchema, test: AttributeTest) -> tuple[Literal, ...]:
+    yes, _ = asked.answers(test)
+    attribute = asked.schema[test.attribute]
     if yes.all() or not yes.any():
-        raise one.problem(f"expected a test of {shown(one.attribute)} that some values pass and others do not.")
-    found = conjunction(one.attribute, attribute, yes, np.logical_not(yes))
-    if found is None:
-        problem = f"expected a test of {shown(one.attribute)} that hedgerow's conditions can say"
-        raise one.problem(f"{problem}; declare `missing: error` and `outside: error` for it in a schema.")
-    return found
+        problem = f"a test of {shown(test.attribute)} has the same result for all values that the schema allows"
+        raise test.problem(f"{problem}; delete it, or extend the domain in the schema.")
+    literals = conjunction(test.attribute, attribute, yes, np.logical_not(yes))
+    if literals is None:
+        problem = f"the literals of hedgerow cannot express this test of {shown(test.attribute)}"
+        raise test.problem(f"{problem}; declare `missing: error` and `outside: error` for it in a schema.")
+    return literals

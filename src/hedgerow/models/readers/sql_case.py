@@ -1,4 +1,4 @@
-"""SQL of rule lists and trees as hedgerow writes it, read back: what is read must be written as the same text."""
+"""Reader of the SQL that hedgerow writes for rule lists and trees; writing the result must give the same text."""
 
 import logging
 import re
@@ -17,7 +17,7 @@ from hedgerow.models.dialects import DIALECTS, Dialect
 from hedgerow.models.extra_contents import text_content
 from hedgerow.models.leaf import Leaf, Split, TreeNode
 from hedgerow.models.model import ColumnTypes, Model
-from hedgerow.models.readers.questions import MOST_PARTS, no_guarantee
+from hedgerow.models.readers.attribute_tests import MOST_PARTS, no_guarantee
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.tree import Tree
 from hedgerow.schema import Attribute, Schema
@@ -28,35 +28,35 @@ _HEAD = re.compile(r"/\* ([A-Za-z]+)(, columns of the declared types)?; [^\n]{0,
 _LARGEST = 2**20  # characters
 _MOST_CONSTANTS = 100  # of a condition
 _OTHER = (
-    "expected SQL of a rule list or a tree as hedgerow writes it (Model.to_sql), and the schema of that model; got "
-    "other SQL, another schema, or a scorecard, whose SQL does not hold what a point means: read its JSON file."
+    "expected SQL that Model.to_sql wrote for a rule list or a tree, with the schema of that model. Other SQL and "
+    "other schemas are not supported, nor are scorecards, whose SQL lacks the worth of a point; read their JSON files."
 )
 
 
 def model_of_sql(text: str, schema: Schema | None) -> Model:
     head = _HEAD.match(text.lstrip())
-    dialects: Mapping[str, Any] = {one.title: one for one in DIALECTS.values()}
+    dialects: Mapping[str, Any] = {dialect.title: dialect for dialect in DIALECTS.values()}
     if head is None or head[1] not in dialects:
         raise ModelFormatError(_OTHER)
     if schema is None:
-        raise ModelFormatError("expected the schema of the model beside its SQL, got none; pass schema= (--schema).")
+        raise ModelFormatError("SQL can only be read with the schema of its model; pass schema= (--schema).")
     body = text.strip()[head.end() :].rstrip("; \n")
     if len(body) > _LARGEST or body.count("CASE") + body.count("WHEN") > MOST_PARTS:
-        raise ModelFormatError(f"expected SQL of at most {_LARGEST:,} characters and {MOST_PARTS:,} cases, got more.")
+        raise ModelFormatError(f"the SQL is too large: it exceeds {_LARGEST:,} characters or {MOST_PARTS:,} cases.")
     types: ColumnTypes = "declared" if head[2] else "any"
     dialect = replace(dialects[head[1]], types=types)
     reader = _CaseReader(schema, dialect)
-    found = None
+    model = None
     with suppress(RecursionError, SqlglotError, HedgerowError, KeyError, AttributeError, ValueError):
-        found = reader.read(body)
-    if found is None or found.to_sql(dialect.name, types=types).partition("*/ ")[2] != body:
+        model = reader.read(body)
+    if model is None or model.to_sql(dialect.name, types=types).partition("*/ ")[2] != body:
         raise ModelFormatError(_OTHER)
     comment = text_content(head[0].strip().removeprefix("/*").removesuffix("*/").partition(";")[2], "comment", 1)
-    return found if comment is None else found.with_contents((comment,))
+    return model if comment is None else model.with_contents((comment,))
 
 
 class _CaseReader:
-    """A reader of SQL in a dialect, with the attributes that it has cut where the model compares."""
+    """A reader of SQL in a dialect; it adds cut points to the attributes at the constants of the model."""
 
     def __init__(self, schema: Schema, dialect: Dialect) -> None:
         self.schema, self.dialect = schema, dialect
@@ -67,13 +67,13 @@ class _CaseReader:
         self.classes = {self._canonical(sql.constant(value, dialect)): value for value in classes}
 
     def read(self, body: str) -> Model:
-        """Return the model, which is not yet known to be written as the same text."""
+        """Return the model; the caller checks that it is written as the same text."""
         case: Any = self._parsed(body)
         card = no_guarantee("SQL", is_ours=True)
-        if not body.startswith("CASE\n"):  # as one CASE for all leaves or rules is written
+        if not body.startswith("CASE\n"):  # a single CASE for all leaves or rules begins so
             root = self._node(case)
             return Tree(self._refined(), root, card)
-        rules = [Rule.of(self._literals(one.this), self._leaf(one.args["true"])) for one in case.args["ifs"]]
+        rules = [Rule.of(self._literals(branch.this), self._leaf(branch.args["true"])) for branch in case.args["ifs"]]
         rules.append(Rule.of((), self._leaf(case.args["default"])))
         return RuleList(self._refined(), tuple(rules), card)
 
@@ -83,7 +83,7 @@ class _CaseReader:
     def _parsed(self, text: str) -> exp.Expr:
         logger = logging.getLogger("sqlglot")
         level = logger.level
-        logger.setLevel(logging.CRITICAL)  # it would quote the text
+        logger.setLevel(logging.CRITICAL)  # its warnings would quote the text
         try:
             return parse_one(text, read=self.dialect.name)
         finally:
@@ -96,8 +96,9 @@ class _CaseReader:
         tree = tree.unnest()
         if not isinstance(tree, exp.Case):
             return self._leaf(tree)
-        (one,) = tree.args["ifs"]
-        return Split(self._literals(one.this)[0], self._node(one.args["true"]), self._node(tree.args["default"]))
+        (branch,) = tree.args["ifs"]
+        true, false = self._node(branch.args["true"]), self._node(tree.args["default"])
+        return Split(self._literals(branch.this)[0], true, false)
 
     def _leaf(self, tree: Any) -> Leaf:
         if self.number is not None:
@@ -108,10 +109,10 @@ class _CaseReader:
         whole = self._literal(tree)
         if whole is not None:
             return (whole,)
-        found = tuple(self._literal(part.unnest()) for part in tree.flatten()) if isinstance(tree, exp.And) else ()
-        if not found or None in found:
+        parts = tuple(self._literal(part.unnest()) for part in tree.flatten()) if isinstance(tree, exp.And) else ()
+        if not parts or None in parts:
             raise ModelFormatError(_OTHER)
-        return tuple(one for one in found if one is not None)
+        return tuple(literal for literal in parts if literal is not None)
 
     def _literal(self, tree: Any) -> Literal | None:
         text = self.dialect.written(tree)
@@ -125,7 +126,7 @@ class _CaseReader:
             return None
         (name,) = names
         attribute = self.attributes[name]
-        constants = {one.this if one.is_string else one.this.removesuffix("e0") for one in tree.find_all(exp.Literal)}
+        constants = {x.this if x.is_string else x.this.removesuffix("e0") for x in tree.find_all(exp.Literal)}
         for literal in _candidates(name, attribute, constants):
             with suppress(SchemaError):
                 refined = attribute.refined_by(literal)
@@ -144,9 +145,9 @@ def _candidates(name: str, attribute: Attribute, constants: set[str]) -> Iterato
         if operator in attribute.operators or operator in ("missing", "known", "outside"):
             yield Literal(name, operator)
     spelled = () if attribute.listed else sorted(map(spelled_number, constants), key=str)
-    numbers = [one for one in spelled if one is not None and is_number(one)]
-    values: list[Any] = [int(one) if attribute.kind == "integer" else float(one) for one in numbers]
-    patterns = " ".join(constants)  # whole numbers stand in regular expressions
+    numbers = [number for number in spelled if number is not None and is_number(number)]
+    values: list[Any] = [int(number) if attribute.kind == "integer" else float(number) for number in numbers]
+    patterns = " ".join(constants)  # whole numbers are in regular expressions
     texts = ((value, value_text(value)) for value in attribute.listed)
     values += [value for value, text in texts if text in constants or f"{text}([.]0+)?" in patterns]
     values += [text for text in sorted(constants) if not attribute.listed and re.fullmatch(r"\d{4}-\d\d-\d\d", text)]
