@@ -14,6 +14,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.wording import noun, of_unit
 from hedgerow.report.appetite import Appetite
 from hedgerow.report.checks import Check, SheetKind, Status, check, rows_text, short
+from hedgerow.report.contents import enumerated
 from hedgerow.report.promises import local_amount
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, public_release
@@ -42,7 +43,7 @@ def card_checks(
         yield from constant(subject)
     missing = [_(entry) for name, entry in _REQUIRED.items() if not getattr(subject.form, name)]
     if missing:
-        yield check("form", "review", _("The form does not state: {entries}.", entries="; ".join(missing)))
+        yield check("form", "review", _("The form does not state: {entries}.", entries=enumerated(missing)))
 
 
 def promised(subject: Subject) -> Iterator[Check]:
@@ -164,7 +165,7 @@ def _recorded(subject: Subject, releases: Releases) -> Iterator[Check]:
         else local_amount(own.epsilon)
         for unit, own in units.items()
     ]
-    sentences = [_("All releases on record together have epsilon = {epsilon}.", epsilon="; ".join(amounts))]
+    sentences = [_("All releases on record together have epsilon = {epsilon}.", epsilon=enumerated(amounts))]
     if of_person is not None and any(most > own.epsilon for own in units.values()):
         sentences.append(_("For all rows of one person it is {epsilon}.", epsilon=local_amount(most)))
     yield check("releases/tier", status, " ".join([*sentences, verdict]), float(most), **_tiers(appetite))
@@ -222,7 +223,7 @@ def stored(subject: Subject, kind: SheetKind) -> Iterator[Check]:
 def _places(places: Sequence[str]) -> str:
     rest = len(places) - _MOST_PLACES
     more = [ngettext("{count} more place", "{count} more places", rest)] if rest > 0 else []
-    return "; ".join([*places[:_MOST_PLACES], *more])
+    return enumerated([*places[:_MOST_PLACES], *more])
 
 
 _MOST_PLACES = 3  # that a check names

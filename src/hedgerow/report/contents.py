@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -356,11 +356,17 @@ class Sheet:
         }
 
 
+def enumerated(items: Iterable[str]) -> str:
+    """Return the items of a list in a sentence; empty if there are none."""
+    first, *rest = [*items] or [""]
+    return reduce(lambda text, item: _("{items}; {item}", items=text, item=item), rest, first)
+
+
 def _named(titles: Sequence[str]) -> dict[str, str]:
     """Return the titles of checks as a value of a message, at most four of them."""
     rest = len(titles) - _NAMED
     more = [ngettext("{count} more", "{count} more", rest)] if rest > 0 else []
-    return {"checks": "; ".join([*titles[:_NAMED], *more])}
+    return {"checks": enumerated([*titles[:_NAMED], *more])}
 
 
 _PUBLIC_DECIDES = N_(
@@ -427,7 +433,14 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 def _templates() -> "Environment":
     folder = Path(__file__).with_name("templates")
     return templates(
-        folder, cell_text=_cell_text, day=long_date, text_of=text_of, line=_line, is_long=_is_long, wide=_WIDE
+        folder,
+        cell_text=_cell_text,
+        day=long_date,
+        enumerated=enumerated,
+        text_of=text_of,
+        line=_line,
+        is_long=_is_long,
+        wide=_WIDE,
     )
 
 

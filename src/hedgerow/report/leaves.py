@@ -8,7 +8,7 @@ from hedgerow.audit.inference.ensemble_risk import EnsembleRisk
 from hedgerow.audit.inference.labelled import declared_unit
 from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
 from hedgerow.report.checks import Check, Status, check, rows_text, short
-from hedgerow.report.contents import MOST_SHOWN, Cell, Column, Grid, GridValue, Section, SheetLine, section
+from hedgerow.report.contents import MOST_SHOWN, Cell, Column, Grid, GridValue, Section, SheetLine, enumerated, section
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import judged_epsilon
 from hedgerow.text.language import N_, _, ngettext, number
@@ -228,7 +228,7 @@ def _not_examined(risk: LeafRisk, leaves: Sequence[int], messages: tuple[str, st
         return ""
     rest = len(leaves) - _NAMED
     more = [ngettext("{count} more", "{count} more", rest)] if rest > 0 else []
-    names = "; ".join([*(f'"{risk.leaves[i]}"' for i in leaves[:_NAMED]), *more])
+    names = enumerated([*(f'"{risk.leaves[i]}"' for i in leaves[:_NAMED]), *more])
     return _(messages[len(leaves) != 1], count=len(leaves), leaves=names)
 
 

@@ -19,6 +19,7 @@ from hedgerow.report.contents import (
     Sheet,
     SheetKind,
     SheetLine,
+    enumerated,
     json_text,
     page,
     section,
@@ -195,7 +196,8 @@ def _remark(charge: Charge, *, has_failed: bool = False) -> Cell:
         "no_guarantee": _("no guarantee: {reasons}", reasons=charge.no_guarantee_reason) if charge.no_guarantee else "",
     }
     return Cell(
-        "; ".join(filter(None, remarks.values())), ",".join(code for code, text in remarks.items() if text) or None
+        enumerated(filter(None, remarks.values())),
+        ",".join(code for code, text in remarks.items() if text) or None,
     )
 
 
@@ -312,7 +314,7 @@ def stated(subject: Subject, kind: SheetKind) -> Section:
         if entry
     ]
     missing = [_(_STATED[name]) for name, entry in entries.items() if not entry and name not in _OPTIONAL]
-    facts += [SheetLine("not_stated", _("not stated"), "; ".join(missing))] if missing else []
+    facts += [SheetLine("not_stated", _("not stated"), enumerated(missing))] if missing else []
     return section("statements", facts, missing=missing)
 
 
