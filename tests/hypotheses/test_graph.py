@@ -43,7 +43,7 @@ def test_what_no_later_step_takes_is_dropped_and_what_nothing_takes_is_not_compu
     chain = [Step(add, (i, i), 3) for i in range(50)]
     assert Graph(((0, 1, 2),), ("double",), tuple(chain)).widest == 6
     unused = Step(Elementwise("divide"), (99, 99), 10**9)
-    with pytest.raises(ArgumentError, match="takes a later step's value"):
+    with pytest.raises(ArgumentError, match="must only take values of earlier steps"):
         Graph(((0,),), ("double",), (unused,))
     last = Graph(((0, 1, 2),), ("double",), (Step(add, (0, 0), 10**9), Step(add, (0, 0), 3)))
     assert last.widest == 6
@@ -63,12 +63,12 @@ def test_a_constant_score_is_that_of_every_row():
 @pytest.mark.parametrize(
     ("graph", "match"),
     [
-        (GraphClassifier(ALL, (SCORES,), ("a", "z")), "expected predictions that are one of"),
+        (GraphClassifier(ALL, (SCORES,), ("a", "z")), "must be classes of the target"),
         (GraphClassifier(ALL, (SCORES,), ("a", "a")), "its classes are not distinct"),
-        (GraphClassifier(ALL, (SCORES,), ("a",)), "it has 2 scores, and there are 1 classes"),
-        (GraphClassifier((Input("x", "double", 4),), (SCORES,), None), "its input 'x' takes 4 columns"),
-        (GraphClassifier((Input("z", "double", 1),), (SCORES,), None), "its input 'z' is none of the columns"),
-        (GraphClassifier((Input("x", "text", 5),), (SCORES,), None), "takes text, and the column numbers"),
+        (GraphClassifier(ALL, (SCORES,), ("a",)), "it has 2 scores for 1 classes"),
+        (GraphClassifier((Input("x", "double", 4),), (SCORES,), None), "its input 'x' expects 4 columns"),
+        (GraphClassifier((Input("z", "double", 1),), (SCORES,), None), "its input 'z' is not a column"),
+        (GraphClassifier((Input("x", "text", 5),), (SCORES,), None), "expects text, but the column has numbers"),
     ],
 )
 def test_what_does_not_fit_is_refused(graph, match):
@@ -83,5 +83,5 @@ class Derived(GraphClassifier):
 def test_a_graph_with_code_of_its_own_is_not_read():
     assert read_classifier(Derived(ALL, (SCORES,), None), inputs(X)[0], (0, 1)) is None
     foreign = GraphClassifier(ALL, (Step(Counted(), (0,), 5),), None)
-    with pytest.raises(HypothesisError, match="an object of type Counted, which could run code of its own"):
+    with pytest.raises(HypothesisError, match="an object of type Counted, which could run its own code"):
         read_classifier(foreign, inputs(X)[0], (0, 1))

@@ -24,7 +24,7 @@ ONE = np.array([[1.0], [-2.0], [0.5]])
 
 def refused(text):
     began, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(HypothesisError, match="expected") as raised:
+    with pytest.raises(HypothesisError, match=r"ONNX|onnx|input|trees") as raised:
         read_onnx(text)
     assert time.process_time() - began < 3  # unbounded, it would take minutes
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**17  # kilobytes
@@ -48,7 +48,7 @@ def test_no_hostile_file_is_charged_or_meets_a_row(tmp_path):
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
         for number, made in enumerate([*FILES.values()][::5]):  # each is refused by what reads it, above
             body = question(epsilon="1", bins=BINS, hypothesis={"onnx": text_of(made)})
-            with pytest.raises(QuestionError, match="expected"):
+            with pytest.raises(QuestionError, match=r"ONNX|onnx|input|trees"):
                 curator.ask(Request(ANA, "wards", "error-marginals", str(number), body))
         assert rows.touched == 0
         assert curator.ledger.account("wards").spent == 0
@@ -103,7 +103,7 @@ def test_a_pipeline_of_another_tool_is_read():
     for gives in ("label probabilities", "probabilities label"):
         made = model(nodes, gives=gives, takes=[value("x", T.DOUBLE, (None, 3))], opset=15)
         assert predicted(made, X, ("no", "yes")).tolist() == (scores > 0).astype(int).tolist()
-    with pytest.raises(HypothesisError, match=r"no use of its output for the operator 'ai.onnx.ml.Normalizer'"):
+    with pytest.raises(HypothesisError, match=r"the operator 'ai.onnx.ml.Normalizer'"):
         read_onnx(text_of(model(nodes, gives="n")))
 
 
@@ -133,7 +133,7 @@ def test_labels_may_be_cast_and_shaped_as_another_tool_does():
     made.opset_import.append(made.opset_import[0])
     assert predicted(made, X, (5, 7)).tolist() == (1 - (X @ W.astype(float)).argmax(axis=1)).tolist()
     made.graph.node[3].attribute[0].i = T.BOOL
-    with pytest.raises(HypothesisError, match="a number, of a label"):
+    with pytest.raises(HypothesisError, match="a numeric type for a label"):
         read_onnx(text_of(made))
 
 
@@ -173,9 +173,9 @@ def test_columns_that_do_not_fit_are_refused_in_words():
     frame = pd.DataFrame({"a": [1.0, 2.0], "w": ["r", "g"]})
     score = [node("Identity", ["a"], ["y"])]
     for takes, match in (
-        ([value("a", T.DOUBLE, (None, 3))], "its input 'a' takes 3 columns, and there are 2"),
-        ([value("a", T.DOUBLE, (None, 2))], "takes text, and the column numbers, or the reverse"),
-        ([value("a", T.DOUBLE, (None, 1)), value("z", T.DOUBLE, (None, 1))], "its input 'z' is none of the columns"),
+        ([value("a", T.DOUBLE, (None, 3))], "its input 'a' expects 3 columns, got 2"),
+        ([value("a", T.DOUBLE, (None, 2))], "expects text, but the column has numbers, or the reverse"),
+        ([value("a", T.DOUBLE, (None, 1)), value("z", T.DOUBLE, (None, 1))], "its input 'z' is not a column"),
         ([value("a", T.DOUBLE, (None, 1)), value("w", T.DOUBLE, (None, 1))], "its input 'w' takes text, and"),
     ):
         with pytest.raises(HypothesisError, match=match):

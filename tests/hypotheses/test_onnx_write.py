@@ -151,7 +151,7 @@ def test_names_of_columns_are_no_names_of_values():
 def test_a_category_that_is_there_twice_is_not_sent():
     model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), ridge()).fit(X[:, :1].round(), Y)
     model[0].categories_[0][:2] = 1.0
-    with pytest.raises(HypothesisError, match="different categories"):
+    with pytest.raises(HypothesisError, match="duplicate categories"):
         sent(model, X[:, :1])
 
 
@@ -159,16 +159,16 @@ def test_a_classifier_of_no_column_is_not_read_or_sent():
     model = make_pipeline(make_column_transformer((StandardScaler(), [0])), ridge()).fit(X, Y)
     model[0].transformers_, model[1].coef_ = [], np.zeros((1, 0))
     for ask in (lambda: read(model, X), lambda: sent(model, X)):
-        with pytest.raises(HypothesisError, match="one column or more"):
+        with pytest.raises(HypothesisError, match="it has no columns"):
             ask()
 
 
 def test_a_graph_of_other_operators_than_scikit_learn_needs_is_not_sent():
     classifier = GraphClassifier((Input("x", "double", 5),), (Step(Rowwise("softmax"), (0,), 5),), None)
-    with pytest.raises(HypothesisError, match="that was read from scikit-learn"):
+    with pytest.raises(HypothesisError, match="read from scikit-learn"):
         sent(classifier, X, tuple("abcde"))
     classifier = GraphClassifier((Input("x0", "double", 1),), (Step(Elementwise("negative"), (0,), 1),), None)
-    with pytest.raises(HypothesisError, match="that was read from scikit-learn"):
+    with pytest.raises(HypothesisError, match="read from scikit-learn"):
         sent(classifier, X[:, :1], ("a",))
 
 

@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 import hedgerow as hr
 from hedgerow.errors import DomainError
 from hedgerow.hypotheses.hypothesis import codes_of
-from hedgerow.hypotheses.read import bins_or_refused
+from hedgerow.hypotheses.read import bins_or_outside
 from hedgerow.schema.attributes import OUTSIDE
 from hedgerow.tables.frames import column_of
 from tests.hypotheses.hypotheses import FRAME, ROWS, RULES, SCHEMA, read
@@ -83,7 +83,7 @@ def test_points_of_numbers_do_not_fit_a_column_of_booleans():
     schema = hr.Schema({"b": hr.Real(0.0, 1.0, (0.5,), missing="bin", outside="clip")}, hr.Label("y", (0, 1)))
     parts = (hr.models.AttributePoints("b", ((0,), (1,), (0,))),)
     card = hr.models.Scorecard(schema, (0,), parts, 0.5, None, hr.privacy.PrivacyCard.none("example", software="test"))
-    with pytest.raises(hr.errors.HypothesisError, match="its attribute 'b' is real, and the column is boolean"):
+    with pytest.raises(hr.errors.HypothesisError, match="its attribute 'b' is real, but the column is boolean"):
         read(card, FRAME[["b"]])
 
 
@@ -92,7 +92,7 @@ def test_a_row_that_would_be_refused_is_refused_for_itself_whatever_the_policies
     """Text that is no number, or one beyond float64, was once put into the bin of values outside the domain."""
     words = ["5", "abc", "200", None, "1e400"]
     attribute = make(0, 9, (4,), outside="bin", missing="bin")
-    found = bins_or_refused(attribute, column_of(words, "x"))
+    found = bins_or_outside(attribute, column_of(words, "x"))
     assert found.tolist() == [1, OUTSIDE, 3, 2, OUTSIDE]
     for word, bin in zip(words, found, strict=True):
         alone = column_of(np.array([word], dtype=object), "x")

@@ -68,25 +68,25 @@ REFUSED = {
     "unfitted": (LogisticRegression(), "the LogisticRegression is not fitted"),
     "unfitted pipeline": (make_pipeline(StandardScaler(), LogisticRegression()), "the Pipeline is not fitted"),
     "unfitted of hedgerow's": (hr.PrivateTreeClassifier(1.0), "the PrivateTreeClassifier is not fitted"),
-    "other width": (ridge().fit(X[:, :3], Y), "it was fitted on 3 columns, and there are 5"),
-    "three classes": (ridge().fit(X, Y + (X[:, 0] > 1)), "expected a classifier of two classes, got one of 3"),
-    "classes of others": (DecisionTreeClassifier().fit(X, Y + 7), "expected predictions that are one of 0, 1"),
-    "not finite": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), np.nan)), "not finite, or too large"),
-    "huge": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), 1e200)), "not finite, or too large"),
+    "other width": (ridge().fit(X[:, :3], Y), "it was fitted on 3 columns, but there are 5"),
+    "three classes": (ridge().fit(X, Y + (X[:, 0] > 1)), "expected a classifier with two classes, got 3"),
+    "classes of others": (DecisionTreeClassifier().fit(X, Y + 7), "must be classes of the target: 0, 1"),
+    "not finite": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), np.nan)), "not finite or are too large"),
+    "huge": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), 1e200)), "not finite or are too large"),
     "code in an array": (
         edited(ridge().fit(X, Y), coef_=np.ones((1, 5)).view(Array)),
-        "its parameters are not in NumPy arrays",
+        "its parameters are not numeric NumPy arrays",
     ),
-    "objects": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), object())), "not in NumPy arrays"),
+    "objects": (edited(ridge().fit(X, Y), coef_=np.full((1, 5), object())), "not numeric NumPy arrays"),
     "layers that do not fit": (
         edited(small_network(), coefs_=[np.ones((5, 3)), np.ones((4, 1))]),
-        "expected layers of matching shapes, and one output for two classes",
+        "the shapes of the layers do not match",
     ),
     "an activation of others": (edited(small_network(), activation="sin"), "got 'sin'"),
-    "classes that do not fit": (tree_of_object(), "where .* is expected"),
+    "classes that do not fit": (tree_of_object(), "expected parameters of shape"),
     "a function": (
         make_pipeline(FunctionTransformer(np.abs), ridge()).fit(X, Y),
-        "with a function runs code of its own",
+        "with a function runs its own code",
     ),
     "an indicator": (
         make_pipeline(SimpleImputer(add_indicator=True), ridge()).fit(X, Y),
@@ -104,9 +104,9 @@ REFUSED = {
     ),
     "too few columns": (
         hr.models.RuleList(SCHEMA, RULES, hr.privacy.PrivacyCard.none("example", software="test")),
-        "it is a model of 4 columns, and there are 5",
+        "the model has 4 attributes, but there are 5 columns",
     ),
-    "no class": (Always("perhaps"), "expected predictions that are one of 0, 1"),
+    "no class": (Always("perhaps"), "must be classes of the target: 0, 1"),
 }
 
 
@@ -124,14 +124,14 @@ def test_what_does_not_fit_is_refused_in_words(name):
         (ridge().fit(FRAME[["n", "b"]], Y), "fitted on the columns n, b"),
         (
             ridge().fit(np.column_stack([FRAME["n"]] * 4), Y),
-            "it takes numbers, and some columns are of text",
+            "it expects numbers, but some columns are text",
         ),
-        (make_pipeline(StandardScaler(), ridge()).fit(X[:, :4], Y), "scaled, and other columns come"),
+        (make_pipeline(StandardScaler(), ridge()).fit(X[:, :4], Y), "got text columns"),
         (
             make_pipeline(make_column_transformer((OneHotEncoder(), ["w", "n"])), ridge()).fit(
                 WORDS.assign(w=1.0, a=2.0), Y
             ),
-            "it has text categories for a column of numbers",
+            "it has text categories for a numeric column",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Hypotheses as data: classifiers evaluated in arithmetic whose result for a row does not depend on other rows."""
+"""Hypotheses as data: classifiers that are evaluated so that the result for a row does not depend on other rows."""
 
 from hedgerow.hypotheses.hypothesis import Always, Hypothesis, RowClassifier, TargetColumns
 from hedgerow.hypotheses.onnx_plain import LARGEST_ONNX

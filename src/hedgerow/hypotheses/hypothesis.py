@@ -1,4 +1,4 @@
-"""Hypotheses of questions to an oracle, the columns that they take, and the class numbers of their predictions."""
+"""Hypotheses in questions to an oracle, their columns, and the class indices of their predictions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from hedgerow.tables.columns import Column
 from hedgerow.text.messages import shown
 from hedgerow.text.values import quoted_text
 
-NO_CLASS = -1  # the prediction for a row without a result: none of the classes, hence wrong
+NO_CLASS = -1  # the prediction for a row without a result, which counts as wrong
 _Class = TypeVar("_Class")
 
 
 class Hypothesis(Protocol):
-    """A classifier that an oracle can be asked about, read as data, or, without a guarantee, as code."""
+    """A classifier in a question to an oracle, which reads it as data or, without a guarantee, runs its code."""
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row, shape ``(n_rows,)``."""
@@ -26,11 +26,11 @@ class Hypothesis(Protocol):
 
 @dataclass(frozen=True)
 class TargetColumns:
-    """Public properties of the target's columns."""
+    """The public properties of the columns of a target."""
 
-    names: tuple[str, ...]  # their names
+    names: tuple[str, ...]
     kinds: tuple[str, ...]  # ``boolean``, ``numbers`` or ``text``
-    named: bool  # whether columns are selected by name; else by position
+    named: bool  # True if columns are selected by name, False if by position
 
     def place(self, name: str) -> int:
         if name not in self.names:
@@ -39,10 +39,10 @@ class TargetColumns:
 
 
 class RowClassifier(Protocol):
-    """A classifier as data. Its prediction for a row depends on the row and its public parameters alone."""
+    """A classifier as data. Its prediction for a row depends only on the row and on public parameters."""
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Integers:
-        """Return the number of the class predicted for each row, shape ``(n_rows,)``, `NO_CLASS` where none is."""
+        """Return the index of the predicted class of each row, or `NO_CLASS`, shape ``(n_rows,)``."""
         ...
 
 
@@ -50,7 +50,7 @@ _ATTRIBUTES: dict[type, str] = {}
 
 
 def has_hypothesis(attribute: str) -> Callable[[type[_Class]], type[_Class]]:
-    """Declare that fitted objects of exactly the decorated class have their hypothesis in an attribute."""
+    """Return a decorator that declares the attribute with the hypothesis of fitted objects of exactly this class."""
 
     def declare(learner: type[_Class]) -> type[_Class]:
         _ATTRIBUTES[learner] = attribute
@@ -60,17 +60,17 @@ def has_hypothesis(attribute: str) -> Callable[[type[_Class]], type[_Class]]:
 
 
 def unwrap_hypothesis(hypothesis: Any) -> Any:
-    """Return the hypothesis of a fitted object of a declared class; any other object as it is."""
+    """Return the hypothesis of a fitted object of a declared class, or any other object unchanged."""
     attribute = _ATTRIBUTES.get(type(hypothesis))
     if attribute is None:
         return hypothesis
     if not hasattr(hypothesis, attribute):
-        raise HypothesisError(f"expected a fitted {type(hypothesis).__name__}, got one that is not fitted.")
+        raise HypothesisError(f"the {type(hypothesis).__name__} is not fitted; call fit first.")
     return unwrap_hypothesis(getattr(hypothesis, attribute))
 
 
 class Always:
-    """The hypothesis that predicts one class for every row: h_0 of EXPRIL.
+    """The hypothesis that predicts the same class for every row (h_0 of EXPRIL).
 
     Parameters
     ----------
@@ -92,15 +92,15 @@ class Always:
 
 
 def class_codes(labels: Sequence[Any], classes: Sequence[Any]) -> tuple[int, ...]:
-    found = codes_of(np.array(labels, dtype=object), classes, len(labels))
-    if (found < 0).any():
+    codes = codes_of(np.array(labels, dtype=object), classes, len(labels))
+    if (codes < 0).any():
         names = ", ".join(map(quoted_text, classes))
-        raise HypothesisError(f"expected predictions that are one of {names}; some are not.")
-    return tuple(found.tolist())
+        raise HypothesisError(f"all predictions of the hypothesis must be classes of the target: {names}.")
+    return tuple(codes.tolist())
 
 
 def codes_of(predictions: Any, classes: Sequence[Any], expected: int) -> Integers:
-    """Return the class number of each prediction, -1 for others."""
+    """Return the class index of each prediction, -1 for values that are not classes."""
     values = np.asarray(predictions)
     if values.shape != (expected,):
         raise HypothesisError(f"expected predictions of shape ({expected},), got {values.shape}.")

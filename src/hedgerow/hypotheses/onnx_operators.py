@@ -1,4 +1,4 @@
-"""ONNX's operators as steps of a graph: those that compute a row's values from the same row's."""
+"""ONNX operators as steps of a graph, if they compute the values of a row only from the same row."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,12 +16,12 @@ from hedgerow.hypotheses.operators import Affine, Clip, Encode, FillText, Pick, 
 
 def _arithmetic(name: str, call: Call) -> RowValue:
     values = call.aligned(call.present())
-    if name == "divide" and any(one.kind in ("whole", "boolean") for one in values):
-        call.refuse("numbers of type float or double")
-    found = values[0]
-    for one in values[1:]:
-        found = call.builder.elementwise(name, (found, one))
-    return found
+    if name == "divide" and any(value.kind in ("whole", "boolean") for value in values):
+        call.refuse("inputs of type float or double")
+    result = values[0]
+    for value in values[1:]:
+        result = call.builder.elementwise(name, (result, value))
+    return result
 
 
 def _comparison(name: str, call: Call) -> RowValue:
@@ -29,21 +29,21 @@ def _comparison(name: str, call: Call) -> RowValue:
 
 
 def _equal(call: Call) -> RowValue:
-    words = [one for one in call.operands if isinstance(one, OnnxTensor) and one.kind == "text"]
-    texts = [one for one in call.operands if isinstance(one, RowValue) and one.kind == "text"]
+    words = [operand for operand in call.operands if isinstance(operand, OnnxTensor) and operand.kind == "text"]
+    texts = [operand for operand in call.operands if isinstance(operand, RowValue) and operand.kind == "text"]
     if not (words or texts):
         return _comparison("equal", call)
     if len(words) != 1 or len(texts) != 1 or len(words[0].items) != 1:
-        call.refuse("text and one word")
+        call.refuse("text and a single word")
     ((word,), (text,)) = words[0].items, texts
-    found = call.builder.step(Encode((word or None,)), (text,), "boolean", text.shape)
-    return replace(found, missing=None if word else text)
+    result = call.builder.step(Encode((word or None,)), (text,), "boolean", text.shape)
+    return replace(result, missing=None if word else text)
 
 
 def _function(name: str, kind: InputKind | None, call: Call) -> RowValue:
     value = call.row()
-    found = call.builder.elementwise(name, (value,), kind)
-    return replace(found, before=value) if name == "logistic" else found
+    result = call.builder.elementwise(name, (value,), kind)
+    return replace(result, before=value) if name == "logistic" else result
 
 
 def _where(call: Call) -> RowValue:
@@ -62,27 +62,27 @@ def _cast(call: Call) -> RowValue:
     if kind is None or kind == "text":
         call.refuse("the type float, double, int32, int64 or bool")
     if value.number < 0:
-        return value if kind != "boolean" else call.refuse("a number, of a label")
+        return value if kind != "boolean" else call.refuse("a numeric type for a label")
     if kind == "double":
         return replace(value, kind=kind)
     exact = {"single": ("single", "boolean"), "whole": ("whole", "boolean"), "boolean": ("boolean",)}[kind]
     if value.kind in exact:
         return replace(value, kind=kind)
-    found = call.builder.elementwise(kind, (value,), kind)
-    return replace(found, before=value.before, labels=value.labels) if kind == "single" else found
+    result = call.builder.elementwise(kind, (value,), kind)
+    return replace(result, before=value.before, labels=value.labels) if kind == "single" else result
 
 
 def _concat(call: Call) -> RowValue:
-    values = [one for one in call.present() if isinstance(one, RowValue)]
-    kinds = {one.kind == "text" for one in values}
+    values = [operand for operand in call.present() if isinstance(operand, RowValue)]
+    kinds = {value.kind == "text" for value in values}
     rank = len(values[0].shape) if values else 0
     axis = call.attribute("axis", 1)
-    if len(values) < len(call.operands) or len(kinds) != 1 or any(len(one.shape) != rank for one in values):
-        call.refuse("values of a row, all of numbers or all of text")
-    before = {one.shape[:-1] for one in values}
+    if len(values) < len(call.operands) or len(kinds) != 1 or any(len(value.shape) != rank for value in values):
+        call.refuse("inputs that depend on the row and are all numeric or all text")
+    before = {value.shape[:-1] for value in values}
     if not rank or axis not in (rank, -1) or len(before) != 1 or prod(values[0].shape[:-1]) != 1:
-        call.refuse("columns to put side by side")
-    shape = (*values[0].shape[:-1], sum(one.shape[-1] for one in values))
+        call.refuse("columns to concatenate")
+    shape = (*values[0].shape[:-1], sum(value.shape[-1] for value in values))
     return call.builder.step(Rowwise("join"), tuple(values), values[0].kind, shape)
 
 
@@ -99,11 +99,11 @@ def _clip(call: Call) -> RowValue:
 
 
 def _sizes(call: Call, operand: Operand | None) -> tuple[int, ...]:
-    """Return whole numbers, one a dimension: few, since any number of nodes may take the same constant."""
-    found = call.constant(operand)
-    if found.kind != "whole" or len(found.items) != found.numbers.size or len(found.items) > MOST_DIMENSIONS:
+    """Return a whole number per dimension; limited, since many nodes may take the same constant."""
+    tensor = call.constant(operand)
+    if tensor.kind != "whole" or len(tensor.items) != tensor.numbers.size or len(tensor.items) > MOST_DIMENSIONS:
         call.refuse(f"at most {MOST_DIMENSIONS} whole numbers")
-    return found.items
+    return tensor.items
 
 
 def _axes(call: Call) -> tuple[int, ...] | None:
@@ -114,15 +114,15 @@ def _reduce_sum(call: Call) -> RowValue:
     value = call.vector()
     if _axes(call) not in ((1,), (-1,)):
         call.refuse("axes=[1]")
-    found = call.builder.step(Rowwise("sum"), (value,), value.kind, (1,), value.width)
-    return found if call.attribute("keepdims", 1) else replace(found, shape=())
+    total = call.builder.step(Rowwise("sum"), (value,), value.kind, (1,), value.width)
+    return total if call.attribute("keepdims", 1) else replace(total, shape=())
 
 
 def _affine(call: Call, value: RowValue, weights: Any, bias: Any) -> RowValue:
     if value.kind in ("whole", "boolean") or weights.ndim != 2 or weights.shape[0] != value.width:
         call.refuse("a matrix of weights with a row for each column")
     if bias.size not in (1, weights.shape[1]):
-        call.refuse("one bias for each column of the weights")
+        call.refuse("a bias for each column of the weights")
     operator = Affine(finite(weights), finite(np.broadcast_to(bias.ravel(), (weights.shape[1],)).copy()))
     return call.builder.step(operator, (value,), value.kind, (weights.shape[1],), weights.size)
 
@@ -162,12 +162,12 @@ def _reshape(call: Call) -> RowValue:
     value, sizes = call.row(), _sizes(call, call.operands[1])
     if not sizes or call.attribute("allowzero", 0):
         call.refuse("the rows as first dimension")
-    rows, rest = sizes[0], sizes[1:]
-    known = prod(size for size in rest if size != -1)
-    rest = tuple(value.width if size == -1 and known == 1 and rows == 0 else size for size in rest)
-    if rows not in (0, -1) or any(size < 1 for size in rest) or prod(rest) != value.width:
-        call.refuse("the rows as first dimension, and as many columns")
-    return replace(value, shape=rest)
+    rows, shape = sizes[0], sizes[1:]
+    known = prod(size for size in shape if size != -1)
+    shape = tuple(value.width if size == -1 and known == 1 and rows == 0 else size for size in shape)
+    if rows not in (0, -1) or any(size < 1 for size in shape) or prod(shape) != value.width:
+        call.refuse("the rows as first dimension and the same number of columns")
+    return replace(value, shape=shape)
 
 
 def _squeeze(call: Call) -> RowValue:
@@ -187,13 +187,13 @@ def _unsqueeze(call: Call) -> RowValue:
     return replace(value, shape=(*value.shape, 1))
 
 
-def _chosen(call: Call, value: Operand | None, places: OnnxTensor) -> RowValue:
+def _pick(call: Call, value: Operand | None, places: OnnxTensor) -> RowValue:
     if not isinstance(value, RowValue) or len(value.shape) != 1 or places.kind != "whole" or len(places.shape) > 2:
-        call.refuse("columns, and their numbers")
-    width, wanted = value.width, tuple(places.items)
-    if not wanted or any(not -width <= place < width for place in wanted):
-        call.refuse("numbers of columns")
-    return call.builder.step(Pick(tuple(place % width for place in wanted)), (value,), value.kind, (len(wanted),))
+        call.refuse("columns and their indices")
+    width, indices = value.width, tuple(places.items)
+    if not indices or any(not -width <= index < width for index in indices):
+        call.refuse("indices of columns")
+    return call.builder.step(Pick(tuple(index % width for index in indices)), (value,), value.kind, (len(indices),))
 
 
 def _labelled(call: Call, labels: OnnxTensor, place: RowValue) -> RowValue:
@@ -208,37 +208,37 @@ def _gather(call: Call) -> RowValue:
         return _labelled(call, value, places)
     if call.attribute("axis", 0) not in (1, -1) or len(call.constant(places).shape) != 1:
         call.refuse("axis=1 and a list of columns")
-    return _chosen(call, value, call.constant(places))
+    return _pick(call, value, call.constant(places))
 
 
 def _extract(call: Call) -> RowValue:
     value, places = call.present()
     if isinstance(value, OnnxTensor) and isinstance(places, RowValue):
         return _labelled(call, value, places)
-    return _chosen(call, value, call.constant(places))
+    return _pick(call, value, call.constant(places))
 
 
 def _scaler(call: Call) -> RowValue:
     value = call.vector()
     offset, scale = (np.array(call.attribute(name, ())) for name in ("offset", "scale"))
-    if any(one.size not in (1, value.width) for one in (offset, scale)):
+    if any(numbers.size not in (1, value.width) for numbers in (offset, scale)):
         call.refuse("an offset and a scale for each column")
-    moved = call.builder.elementwise("subtract", (value, call.builder.numbers(offset)))
-    return call.builder.elementwise("multiply", (moved, call.builder.numbers(scale)), "double")
+    centred = call.builder.elementwise("subtract", (value, call.builder.numbers(offset)))
+    return call.builder.elementwise("multiply", (centred, call.builder.numbers(scale)), "double")
 
 
 def _imputer(call: Call) -> RowValue:
     value, builder = call.vector(), call.builder
     kind = "int64" if "imputed_value_int64s" in call.node.attributes else "float"
-    filled = np.array(call.attribute(f"imputed_value_{kind}s", ()))
-    replaced = call.attribute(f"replaced_value_{kind}", 0)
-    if filled.size not in (1, value.width):
+    fill = np.array(call.attribute(f"imputed_value_{kind}s", ()))
+    missing = call.attribute(f"replaced_value_{kind}", 0)
+    if fill.size not in (1, value.width):
         call.refuse("a value for each column")
-    if isnan(replaced):
+    if isnan(missing):
         is_gap = builder.elementwise("is missing", (value,))
     else:
-        is_gap = builder.elementwise("equal", (value, builder.numbers([replaced])))
-    return builder.elementwise("where", (is_gap, builder.numbers(filled), value), value.kind)
+        is_gap = builder.elementwise("equal", (value, builder.numbers([missing])))
+    return builder.elementwise("where", (is_gap, builder.numbers(fill), value), value.kind)
 
 
 def _one_hot(call: Call) -> RowValue:
@@ -246,25 +246,25 @@ def _one_hot(call: Call) -> RowValue:
     if not isinstance(value, RowValue) or len(value.shape) > 1:
         call.refuse("columns")
     words = call.attribute("cats_strings", ())
-    found = words if value.kind == "text" else tuple(map(float, call.attribute("cats_int64s", ())))
-    if not found or bool(words) != (value.kind == "text") or len(set(found)) < len(found):
-        call.refuse("different categories of the column's type")
-    categories = tuple(None if one == "" else one for one in found)
+    values = words if value.kind == "text" else tuple(map(float, call.attribute("cats_int64s", ())))
+    if not values or bool(words) != (value.kind == "text") or len(set(values)) < len(values):
+        call.refuse("different categories of the type of the column")
+    categories = tuple(None if category == "" else category for category in values)
     encode = Encode(categories, not call.attribute("zeros", 1))
-    return call.builder.step(encode, (value,), "single", (*value.shape, len(found)), len(found))
+    return call.builder.step(encode, (value,), "single", (*value.shape, len(values)), len(values))
 
 
 _BINARY = {"Add": "add", "Sub": "subtract", "Mul": "multiply", "Div": "divide"}
 _COMPARED = {"Less": "less", "LessOrEqual": "less or equal", "Greater": "greater", "GreaterOrEqual": "greater or equal"}
 _COMPARED |= {"And": "and", "Or": "or"}
-_OF_ONE = {"Neg": "negative", "Abs": "absolute", "Relu": "relu", "Tanh": "tanh", "Sigmoid": "logistic"}
+_UNARY = {"Neg": "negative", "Abs": "absolute", "Relu": "relu", "Tanh": "tanh", "Sigmoid": "logistic"}
 _MANY = {"Sum": "add", "Max": "maximum", "Min": "minimum"}
 _IMPUTED = tuple(f"{name}_value_{kind}" for name, kind in (("imputed", "floats"), ("imputed", "int64s")))
 READERS: Mapping[str, Reader] = {
-    **{name: Reader(partial(_arithmetic, done), 2, 2) for name, done in _BINARY.items()},
-    **{name: Reader(partial(_arithmetic, done), 1, 1000) for name, done in _MANY.items()},
-    **{name: Reader(partial(_comparison, done), 2, 2) for name, done in _COMPARED.items()},
-    **{name: Reader(partial(_function, done, None), 1, 1) for name, done in _OF_ONE.items()},
+    **{name: Reader(partial(_arithmetic, function), 2, 2) for name, function in _BINARY.items()},
+    **{name: Reader(partial(_arithmetic, function), 1, 1000) for name, function in _MANY.items()},
+    **{name: Reader(partial(_comparison, function), 2, 2) for name, function in _COMPARED.items()},
+    **{name: Reader(partial(_function, function, None), 1, 1) for name, function in _UNARY.items()},
     "Not": Reader(partial(_function, "not", "boolean"), 1, 1),
     "IsNaN": Reader(partial(_function, "is missing", "boolean"), 1, 1),
     "Equal": Reader(_equal, 2, 2),
@@ -289,4 +289,4 @@ READERS: Mapping[str, Reader] = {
     "ai.onnx.ml.Imputer": Reader(_imputer, 1, 1, (*_IMPUTED, "replaced_value_float", "replaced_value_int64")),
     "ai.onnx.ml.OneHotEncoder": Reader(_one_hot, 1, 1, ("cats_strings", "cats_int64s", "zeros")),
 }
-"""The operators, but for those that classify."""
+"""The operators that are not classifiers."""

@@ -1,7 +1,7 @@
-"""Readers of ONNX files: bytes become a graph of hedgerow's own operators, or are refused by name.
+"""Readers of ONNX files, which become graphs of hedgerow's own operators.
 
-No runtime runs a file: its operators are evaluated in arithmetic whose result for a row does not depend on other rows
-(`hedgerow.hypotheses`).
+No ONNX runtime is used. The operators are evaluated so that the result for a row does not depend on other rows
+(`hedgerow.hypotheses`). Operators that are not supported are named in the error.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,9 @@ from hedgerow.hypotheses.onnx_plain import OnnxNode, OnnxTensor, PlainGraph, rea
 from hedgerow.hypotheses.operators import Affine, BinaryTree, Pick, TreeScores
 from hedgerow.text.messages import shown
 
-BESIDE = ("ai.onnx.ml.Normalizer", "ai.onnx.ml.ZipMap")
-"""Operators that may be in a file where the label does not need them."""
-_TREE_WORK = 16  # operations a comparison
+IGNORED = ("ai.onnx.ml.Normalizer", "ai.onnx.ml.ZipMap")
+"""Operators that a file may contain if the label does not depend on them."""
+_TREE_WORK = 16  # operations per comparison
 _MOST_CLASSES = 1_000
 
 
@@ -42,13 +42,13 @@ def _linear(call: Call) -> RowValue:
 def _trees(call: Call) -> RowValue:
     value, node, labels = call.vector(), call.node, _labels(call)
     ids, tensors = set(call.attribute("class_ids", ())), [call.attribute(f"{name}_as_tensor") for name in _TENSORS]
-    summed = call.attribute("aggregate_function", "SUM") == "SUM"
-    if not summed or any(not isinstance(one, OnnxTensor | None) for one in tensors):
+    is_sum = call.attribute("aggregate_function", "SUM") == "SUM"
+    if not is_sum or any(not isinstance(tensor, OnnxTensor | None) for tensor in tensors):
         call.refuse("sums of numbers")
-    one_score = len(labels) == 2 and len(ids) == 1
-    if one_score:
+    is_single = len(labels) == 2 and len(ids) == 1
+    if is_single:
         node = replace(node, attributes={**node.attributes, "class_ids": (0,) * len(call.attribute("class_ids"))})
-    n_scores = 1 if one_score else len(labels)
+    n_scores = 1 if is_single else len(labels)
     trees = read_trees(node, value.width, n_scores)
     base = np.array(tensors[2].items if isinstance(tensors[2], OnnxTensor) else call.attribute("base_values", ()))
     base = finite(np.zeros(n_scores) if not base.size else base.astype(np.float64))
@@ -56,31 +56,31 @@ def _trees(call: Call) -> RowValue:
         call.refuse("a base value for each score")
     work = _TREE_WORK * sum(tree.depth for tree in trees)
     scores = call.builder.step(TreeScores(trees, tuple(base.tolist())), (value,), "double", (n_scores,), work)
-    if one_score:
+    if is_single:
         scores = call.builder.with_zero(scores, 0.5 if all((tree.shares >= 0).all() for tree in trees) else 0.0)
     return _classified(call, scores, labels)
 
 
 def _labels(call: Call) -> tuple[Any, ...]:
-    found = [call.attribute(f"classlabels_{kind}", ()) for kind in ("strings", "int64s", "ints")]
-    labels = next((one for one in found if one), ())
-    if sum(map(bool, found)) != 1 or not 2 <= len(labels) <= _MOST_CLASSES:
-        call.refuse("the labels of two or more classes")
+    lists = [call.attribute(f"classlabels_{kind}", ()) for kind in ("strings", "int64s", "ints")]
+    labels = next((values for values in lists if values), ())
+    if sum(map(bool, lists)) != 1 or not 2 <= len(labels) <= _MOST_CLASSES:
+        call.refuse(f"the labels of 2 to {_MOST_CLASSES:,} classes")
     return tuple(labels)
 
 
 def _classified(call: Call, scores: RowValue, labels: tuple[Any, ...]) -> RowValue:
-    """Return the label; its scores are those that the node's second output has."""
-    done = call.attribute("post_transform", "NONE")
-    if done == "NONE":
-        made = scores
-    elif done == "LOGISTIC":
-        made = replace(call.builder.elementwise("logistic", (scores,)), before=scores)
-    elif done == "SOFTMAX":
-        made = call.builder.softmax(scores)
+    """Return the label. Its `before` is the second output of the node."""
+    transform = call.attribute("post_transform", "NONE")
+    if transform == "NONE":
+        output = scores
+    elif transform == "LOGISTIC":
+        output = replace(call.builder.elementwise("logistic", (scores,)), before=scores)
+    elif transform == "SOFTMAX":
+        output = call.builder.softmax(scores)
     else:
         call.refuse("post_transform NONE, LOGISTIC or SOFTMAX")
-    return RowValue(-1, "whole", (), scores=scores, labels=labels, before=made)
+    return RowValue(-1, "whole", (), scores=scores, labels=labels, before=output)
 
 
 _TENSORS = ("nodes_values", "class_weights", "base_values")
@@ -103,18 +103,18 @@ CLASSIFIERS: Mapping[str, Reader] = {
         ),
     ),
 }
-"""The operators that have a label as first output and scores as second."""
+"""The operators whose first output is a label and whose second output has scores."""
 
 
 MOST_TREES = 5_000
-DEEPEST = 20_000  # the most comparisons on the way from the root to the leaf, of all trees together
+DEEPEST = 20_000  # the sum of the depths of all trees
 _MOST_SHARES = 2**22
 _SWAPPED = {"BRANCH_GTE": "BRANCH_LT", "BRANCH_GT": "BRANCH_LEQ"}
 _MODES = ("LEAF", "BRANCH_LEQ", "BRANCH_LT", *_SWAPPED)
 
 
 def read_trees(node: OnnxNode, width: int, n_scores: int) -> tuple[BinaryTree, ...]:
-    """Return the trees of a TreeEnsembleClassifier, each with its nodes numbered from the root downwards."""
+    """Return the trees of a TreeEnsembleClassifier, with nodes numbered from the root downwards."""
     lists = _lists(node)
     keys = list(zip(lists["treeids"], lists["nodeids"], strict=True))
     places = {key: place for place, key in enumerate(keys)}
@@ -125,29 +125,29 @@ def read_trees(node: OnnxNode, width: int, n_scores: int) -> tuple[BinaryTree, .
     for place, (tree, _) in enumerate(keys):
         by_tree.setdefault(tree, []).append(place)
     if not 1 <= len(by_tree) <= MOST_TREES:
-        raise HypothesisError(f"expected 1 to {MOST_TREES:,} trees in an ONNX file, got others.")
+        raise HypothesisError(f"an ONNX file must have 1 to {MOST_TREES:,} trees, got {len(by_tree):,}.")
     trees = tuple(_tree(lists, places, members, weights, width) for _, members in sorted(by_tree.items()))
-    if sum(tree.depth for tree in trees) > DEEPEST:
-        raise HypothesisError(f"expected trees of at most {DEEPEST:,} levels in all, got more.")
+    depth = sum(tree.depth for tree in trees)
+    if depth > DEEPEST:
+        raise HypothesisError(f"the depths of all trees must add up to at most {DEEPEST:,}, got {depth:,}.")
     return trees
 
 
 def _lists(node: OnnxNode) -> Mapping[str, Sequence[Any]]:
-    given = node.attributes
     names = ("treeids", "nodeids", "featureids", "modes", "truenodeids", "falsenodeids")
-    lists: dict[str, Sequence[Any]] = {name: given.get(f"nodes_{name}", ()) for name in names}
+    lists: dict[str, Sequence[Any]] = {name: node.attributes.get(f"nodes_{name}", ()) for name in names}
     size = len(lists["nodeids"])
     lists["values"] = _numbers(node, "nodes_values").tolist()
-    lists["tracks"] = given.get("nodes_missing_value_tracks_true", ()) or (0,) * size
-    if not size or any(len(one) != size for one in lists.values()):
+    lists["tracks"] = node.attributes.get("nodes_missing_value_tracks_true", ()) or (0,) * size
+    if not size or any(len(values) != size for values in lists.values()):
         raise _no_tree()
-    if any(mode not in _MODES for mode in lists["modes"]):
-        raise HypothesisError(f"expected nodes of trees of the modes {', '.join(_MODES)}, got others.")
+    if unknown := [mode for mode in lists["modes"] if mode not in _MODES]:
+        raise HypothesisError(f"nodes of trees must have a mode of {', '.join(_MODES)}, got {shown(unknown[0])}.")
     return lists
 
 
 def _numbers(node: OnnxNode, name: str) -> Floats:
-    """Return numbers that are in a list of float32, or in a tensor of any type."""
+    """Return numbers from a list of float32 or a tensor of any type."""
     tensor = node.attributes.get(f"{name}_as_tensor")
     if isinstance(tensor, OnnxTensor):
         return tensor.numbers.ravel()
@@ -155,16 +155,16 @@ def _numbers(node: OnnxNode, name: str) -> Floats:
 
 
 def _weights(node: OnnxNode, places: Mapping[tuple[int, int], int], n_scores: int) -> Floats:
-    given = [node.attributes.get(f"class_{name}", ()) for name in ("treeids", "nodeids", "ids")]
+    keys = [node.attributes.get(f"class_{name}", ()) for name in ("treeids", "nodeids", "ids")]
     values = _numbers(node, "class_weights")
-    if {len(one) for one in given} != {len(values)} or len(places) * n_scores > _MOST_SHARES:
+    if {len(ids) for ids in keys} != {len(values)} or len(places) * n_scores > _MOST_SHARES:
         raise _no_tree()
-    found = np.zeros((len(places), n_scores))
-    for tree, one, score, value in zip(*given, finite(values).tolist(), strict=True):
-        if (tree, one) not in places or not 0 <= score < n_scores:
+    weights = np.zeros((len(places), n_scores))
+    for tree, number, score, value in zip(*keys, finite(values).tolist(), strict=True):
+        if (tree, number) not in places or not 0 <= score < n_scores:
             raise _no_tree()
-        found[places[tree, one], score] += value
-    return found
+        weights[places[tree, number], score] += value
+    return weights
 
 
 def _tree(
@@ -186,7 +186,7 @@ def _tree(
     values = finite(np.array([0.0 if place not in children else lists["values"][place] for place in order]))
     swapped = np.array([lists["modes"][place] in _SWAPPED for place in order])
     tracks = np.array([lists["tracks"][place] != 0 for place in order])
-    below = np.array([[number[one] for one in children[place]] if place in children else [-1, -1] for place in order])
+    below = np.array([[number[node] for node in children[place]] if place in children else [-1, -1] for place in order])
     feature = np.array([lists["featureids"][place] if place in children else -1 for place in order], dtype=np.int64)
     before = np.where(np.array(modes) == "BRANCH_LT", np.nextafter(values, -np.inf), values)
     try:
@@ -197,7 +197,7 @@ def _tree(
 
 
 def _from_root(members: list[int], children: Mapping[int, tuple[int, int]]) -> list[int]:
-    """Return the nodes from the root downwards; HypothesisError where one has two ways to it, or none."""
+    """Return the nodes from the root downwards; HypothesisError unless exactly one path leads to every node."""
     has_parent = {child for pair in children.values() for child in pair}
     waiting, order = [place for place in members if place not in has_parent], list[int]()
     while waiting and len(order) < len(members):
@@ -210,24 +210,26 @@ def _from_root(members: list[int], children: Mapping[int, tuple[int, int]]) -> l
 
 
 def _no_tree() -> HypothesisError:
-    return HypothesisError("expected nodes of an ONNX file that form trees, got others.")
+    return HypothesisError("the nodes of a TreeEnsembleClassifier in an ONNX file do not form trees.")
 
 
 _READERS: Mapping[str, Reader] = {**READERS, **CLASSIFIERS}
-_LABELLING = ("ArgMax", "Gather", "ai.onnx.ml.ArrayFeatureExtractor", *CLASSIFIERS)
-_PASSED = ("Identity", "Cast", "Flatten", "Reshape", "Squeeze", "Unsqueeze")
+_LABEL_OPERATORS = ("ArgMax", "Gather", "ai.onnx.ml.ArrayFeatureExtractor", *CLASSIFIERS)
+_PASS_THROUGH = ("Identity", "Cast", "Flatten", "Reshape", "Squeeze", "Unsqueeze")
 
 
 def read_onnx(text: str) -> GraphClassifier:
     graph = read_graph(text)
     for node in graph.nodes:
         reader = _READERS.get(node.operator)
-        if reader is None and node.operator not in BESIDE:
+        if reader is None and node.operator not in IGNORED:
             names = ", ".join(sorted(_READERS))
-            raise HypothesisError(f"expected an ONNX file of the operators {names}; got {shown(node.operator)}.")
+            problem = f"the ONNX operator {shown(node.operator)} is not supported"
+            raise HypothesisError(f"{problem}. Supported operators are {names}.")
         unknown = [] if reader is None else [name for name in node.attributes if name not in reader.attributes]
         if unknown:
-            raise HypothesisError(f"expected known attributes, got {shown(unknown[0])} of {shown(node.operator)}.")
+            problem = f"the attribute {shown(unknown[0])} of the ONNX operator {shown(node.operator)} is not supported."
+            raise HypothesisError(problem)
     return _classifier(graph)
 
 
@@ -238,13 +240,13 @@ def _classifier(graph: PlainGraph) -> GraphClassifier:
     for place, node in enumerate(graph.nodes):
         if place in needed:
             _read(builder, node)
-    found = builder.values.get(output)
-    if not isinstance(found, RowValue) or found.kind == "text" or len(found.shape) > 1:
-        raise HypothesisError("expected an ONNX file whose output is a label or scores of a row, got another.")
-    scores = found if found.scores is None else found.scores
+    result = builder.values.get(output)
+    if not isinstance(result, RowValue) or result.kind == "text" or len(result.shape) > 1:
+        raise HypothesisError("the output of an ONNX file must be a label or scores for each row.")
+    scores = result if result.scores is None else result.scores
     while scores.before is not None:
         scores = scores.before
-    labels = found.labels if labels is None else labels
+    labels = result.labels if labels is None else labels
     if scores.width == 1:
         scores = builder.with_zero(scores)
     first = len(graph.inputs)
@@ -254,35 +256,36 @@ def _classifier(graph: PlainGraph) -> GraphClassifier:
 
 
 def _output(graph: PlainGraph) -> tuple[str, tuple[Any, ...] | None]:
-    """Return the name of the output to read, a label if there is one; and the labels of a map of scores."""
-    makers, are_labels = dict[str, OnnxNode](), set[str]()
-    for node in graph.nodes:  # each takes earlier values only
-        makers |= dict.fromkeys(node.outputs, node)
-        if node.operator in _LABELLING or (node.operator in _PASSED and are_labels.issuperset(node.inputs[:1])):
+    """Return the name of the output to read, preferably a label, and the labels of a map of scores, if it is one."""
+    sources, are_labels = dict[str, OnnxNode](), set[str]()
+    for node in graph.nodes:  # nodes take only earlier values
+        sources |= dict.fromkeys(node.outputs, node)
+        is_label = node.operator in _PASS_THROUGH and are_labels.issuperset(node.inputs[:1])
+        if is_label or node.operator in _LABEL_OPERATORS:
             are_labels.update(node.outputs[:1])
     for name in graph.outputs:
         if name in are_labels:
             return name, None
     for name in graph.outputs:
-        maker = makers.get(name)
-        if maker is None or maker.operator != "ai.onnx.ml.ZipMap":
+        source = sources.get(name)
+        if source is None or source.operator != "ai.onnx.ml.ZipMap":
             return name, None
     if not graph.outputs:
-        raise HypothesisError("expected an ONNX file with an output, got one without.")
-    maker = makers[graph.outputs[0]]
-    labels = (*maker.attributes.get("classlabels_strings", ()), *maker.attributes.get("classlabels_int64s", ()))
-    return maker.inputs[0] if maker.inputs else "", labels
+        raise HypothesisError("the ONNX file has no output.")
+    source = sources[graph.outputs[0]]
+    labels = (*source.attributes.get("classlabels_strings", ()), *source.attributes.get("classlabels_int64s", ()))
+    return source.inputs[0] if source.inputs else "", labels
 
 
 def _needed(graph: PlainGraph, output: str) -> set[int]:
-    makers = {name: place for place, node in enumerate(graph.nodes) for name in node.outputs if name}
-    waiting, found = [output], set[int]()
+    sources = {name: place for place, node in enumerate(graph.nodes) for name in node.outputs if name}
+    waiting, needed = [output], set[int]()
     while waiting:
-        place = makers.get(waiting.pop())
-        if place is not None and place not in found:
-            found.add(place)
+        place = sources.get(waiting.pop())
+        if place is not None and place not in needed:
+            needed.add(place)
             waiting += graph.nodes[place].inputs
-    return found
+    return needed
 
 
 def _first_output(reader: Reader, call: Call) -> Operand:
@@ -292,22 +295,22 @@ def _first_output(reader: Reader, call: Call) -> Operand:
         raise
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
         pass
-    return call.refuse("attributes of their types")
+    return call.refuse("attributes of the declared types")
 
 
 def _read(builder: OnnxBuilder, node: OnnxNode) -> None:
     reader, call = _READERS.get(node.operator), Call(builder, node, ())
     if reader is None:
-        call.refuse("no use of its output")
+        call.refuse("an output that the label does not depend on")
     if not reader.fewest <= len(node.inputs) <= reader.most or not node.outputs:
-        call.refuse(f"{reader.fewest} to {reader.most} inputs")
+        call.refuse(f"{reader.fewest} to {reader.most} inputs and an output")
     for name in node.inputs:
         if name and name not in builder.values:
-            raise HypothesisError(f"expected inputs that an earlier node makes, got {shown(name)}, which none does.")
+            raise HypothesisError(f"no earlier node of the ONNX graph has the output {shown(name)}.")
     operands = tuple(builder.values[name] if name else None for name in node.inputs)
-    found = _first_output(reader, replace(call, operands=operands))
-    if node.operator in CLASSIFIERS and isinstance(found, RowValue):
-        assert found.before is not None
-        builder.values.update(zip(node.outputs[1:2], [replace(found.before, labels=found.labels)], strict=False))
-        found = replace(found, before=None)
-    builder.values[node.outputs[0]] = found
+    output = _first_output(reader, replace(call, operands=operands))
+    if node.operator in CLASSIFIERS and isinstance(output, RowValue):
+        assert output.before is not None
+        builder.values.update(zip(node.outputs[1:2], [replace(output.before, labels=output.labels)], strict=False))
+        output = replace(output, before=None)
+    builder.values[node.outputs[0]] = output

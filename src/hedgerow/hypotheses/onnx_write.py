@@ -1,7 +1,7 @@
-"""Writers of ONNX files: the graph that an oracle reads of a classifier, in operators that predict the same.
+"""Writers of ONNX files, whose operators make the same predictions as the graph that an oracle reads.
 
-All is in float64. Trees get numbers that are float32, as scikit-learn compares them, and thresholds as they are. A row
-for which a step has no result gets 0/0 as scores.
+All values are float64. Trees receive numbers rounded to float32, as in scikit-learn, and unchanged thresholds. If a
+step has no result for a row, the scores of the row are 0/0.
 """
 
 import base64
@@ -19,9 +19,9 @@ from hedgerow.hypotheses.hypothesis import Always, TargetColumns, unwrap_hypothe
 from hedgerow.hypotheses.onnx_plain import onnx_package
 from hedgerow.hypotheses.read import READABLE, model_of, read_classifier
 
-_OPSETS = {"": 19, "ai.onnx.ml": 3}  # the first that compares text, and the first whose trees have float64 weights
+_OPSETS = {"": 19, "ai.onnx.ml": 3}  # the first with comparisons of text, and the first with float64 weights of trees
 _IR_VERSION = 9
-# The functions that scikit-learn's classifiers and steps need
+# The functions that classifiers and transformers of scikit-learn need
 _FUNCTIONS = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "relu": "Relu", "tanh": "Tanh"}
 _FUNCTIONS |= {"is missing": "IsNaN", "where": "Where", "logistic": "Sigmoid"}
 
@@ -29,9 +29,9 @@ _FUNCTIONS |= {"is missing": "IsNaN", "where": "Where", "logistic": "Sigmoid"}
 def write_onnx(
     classifier: BoundClassifier, names: Sequence[str], kinds: Sequence[str], classes: Sequence[Any]
 ) -> bytes:
-    """Return a classifier as an ONNX file, always the same: columns ``[rows, 1]`` in, labels ``[rows]`` out."""
+    """Return a classifier as a reproducible ONNX file, with inputs ``[rows, 1]`` per column and labels ``[rows]``."""
     if classifier.graph.places != tuple((i,) for i in range(len(names))):
-        raise _not_of_scikit_learn()
+        raise _not_from_scikit_learn()
     prefix = "_"
     while any(name.startswith(prefix) for name in names):
         prefix += "_"
@@ -45,23 +45,23 @@ def write_onnx(
     return file.content(file.node("Gather", [labels, place], axis=0), classes)
 
 
-def _not_of_scikit_learn() -> HypothesisError:
-    return HypothesisError("expected a classifier that was read from scikit-learn, got another.")
+def _not_from_scikit_learn() -> HypothesisError:
+    return HypothesisError("only classifiers that were read from scikit-learn can be written as ONNX.")
 
 
 @dataclass
 class _OnnxFile:
-    """An ONNX file in the making."""
+    """A builder of an ONNX file."""
 
-    prefix: str  # what the names of its values begin with, and those of columns do not
+    prefix: str  # the prefix of the names of values, which no column name has
     graph: Graph
     onnx: Any = field(default_factory=partial(onnx_package, "sending a hypothesis of this type", "client"))
     nodes: list[Any] = field(default_factory=list)
     constants: list[Any] = field(default_factory=list)
     inputs: list[Any] = field(default_factory=list)
     values: list[str] = field(default_factory=list)  # the name of each value of the graph
-    texts: set[int] = field(default_factory=set)  # values that are text
-    of_empty_text: set[int] = field(default_factory=set)  # values whose missing text is filled with the empty text
+    texts: set[int] = field(default_factory=set)  # text values
+    of_empty_text: set[int] = field(default_factory=set)  # values whose missing text is replaced by empty text
 
     def add_input(self, name: str, kind: str) -> None:
         types = self.onnx.TensorProto
@@ -72,7 +72,7 @@ class _OnnxFile:
         self.values.append(name)
 
     def node(self, operator: str, inputs: list[str], before: int = 0, **attributes: Any) -> str:
-        """Add a node; return the name of its output, before which it has others."""
+        """Add a node and return the name of its last output; `before` is the number of other outputs."""
         outputs = [f"{self.prefix}{len(self.nodes)}_{i}" for i in range(before + 1)]
         self.nodes.append(self.onnx.helper.make_node(operator, inputs, outputs, **attributes))
         return outputs[-1]
@@ -86,7 +86,7 @@ class _OnnxFile:
     def written(self, step: Step) -> str:
         write = _WRITERS.get(type(step.operator))
         if write is None:
-            raise _not_of_scikit_learn()
+            raise _not_from_scikit_learn()
         return write(self, step.operator, [self.values[value] for value in step.inputs], step.inputs)
 
     def double(self, value: str) -> str:
@@ -96,7 +96,7 @@ class _OnnxFile:
         if function.name == "single":
             return self.double(self.node("Cast", inputs, to=self.onnx.TensorProto.FLOAT))
         if function.name not in _FUNCTIONS:
-            raise _not_of_scikit_learn()
+            raise _not_from_scikit_learn()
         return self.node(_FUNCTIONS[function.name], inputs)
 
     def of_rows(self, function: operators.Rowwise, inputs: list[str], _: Any) -> str:
@@ -106,10 +106,10 @@ class _OnnxFile:
             case "sum":
                 return self.node("ReduceSum", [*inputs, self.constant([1])], keepdims=1)
             case _:
-                raise _not_of_scikit_learn()
+                raise _not_from_scikit_learn()
 
     def filled(self, fill: operators.FillText, inputs: list[str], _: Any) -> str:
-        """Add what replaces missing text; the empty text is as missing text is written."""
+        """Add the replacement of missing text, which ONNX represents as empty text."""
         self.texts.add(len(self.values))
         if not fill.word:
             self.of_empty_text.add(len(self.values))
@@ -120,7 +120,7 @@ class _OnnxFile:
     def encoded(self, encode: operators.Encode, inputs: list[str], values_before: tuple[int, ...]) -> str:
         values, (name,), (value,) = encode.categories, inputs, values_before
         if encode.refuse_others or len(set(values)) < len(values) or self.graph.widths[value] != 1:
-            raise HypothesisError("expected different categories of a OneHotEncoder to send it, got one twice.")
+            raise HypothesisError("a OneHotEncoder with duplicate categories cannot be sent to a service.")
         if value in self.texts:
             return self._words(name, values, of_empty_text=value in self.of_empty_text)
         parts = list[str]()
@@ -130,7 +130,7 @@ class _OnnxFile:
         return self.double(parts[0] if len(parts) == 1 else self.node("Concat", parts, axis=1))
 
     def _words(self, name: str, values: Sequence[Any], *, of_empty_text: bool) -> str:
-        """Return a column of 0 and 1 a category; missing text is empty, and no text is white space alone."""
+        """Return an indicator column per category. Missing text is empty; a tab stands for a category of no row."""
         missing = "" if of_empty_text else None
         words = ["" if value == missing else value or "\t" for value in values]
         one_hot = self.node("OneHotEncoder", [name], domain="ai.onnx.ml", cats_strings=words, zeros=1)
@@ -138,14 +138,14 @@ class _OnnxFile:
 
     def summed(self, scores: operators.TreeScores, inputs: list[str], _: Any) -> str:
         if any(scores.base):
-            raise _not_of_scikit_learn()
+            raise _not_from_scikit_learn()
         parts = [_tree_lists(number, tree) for number, tree in enumerate(scores.trees)]
         lists = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         helper = self.onnx.numpy_helper
         values = helper.from_array(lists.pop("nodes_values"), "values")
         weights = helper.from_array(lists.pop("class_weights"), "weights")
         modes = np.where(lists.pop("leaves"), "LEAF", "BRANCH_LEQ").tolist()
-        made = self.node(
+        label = self.node(
             "TreeEnsembleClassifier",
             inputs,
             before=1,
@@ -156,7 +156,7 @@ class _OnnxFile:
             nodes_modes=modes,
             **{name: part.tolist() for name, part in lists.items()},
         )
-        return self.double(made)
+        return self.double(label)
 
     def content(self, label: str, classes: Sequence[Any]) -> bytes:
         helper, types = self.onnx.helper, self.onnx.TensorProto
@@ -185,11 +185,11 @@ _WRITERS: Mapping[type, Callable[[_OnnxFile, Any, list[str], tuple[int, ...]], s
     operators.Encode: _OnnxFile.encoded,
     operators.TreeScores: _OnnxFile.summed,
 }
-"""The operators that scikit-learn's classifiers and steps need."""
+"""The operators that classifiers and transformers of scikit-learn need."""
 
 
 def _tree_lists(number: int, tree: operators.BinaryTree) -> dict[str, Any]:
-    """Return the nodes of a tree as ONNX lists them, one column an attribute."""
+    """Return the nodes of a tree as ONNX lists them, with a list per attribute."""
     size, n_classes = tree.shares.shape
     leaf, nodes = tree.left < 0, np.arange(size)
     leaves = np.flatnonzero(leaf)
@@ -212,14 +212,17 @@ def _tree_lists(number: int, tree: operators.BinaryTree) -> dict[str, Any]:
 def hypothesis_data(
     hypothesis: Any, columns: TargetColumns | None = None, classes: Sequence[Any] = ()
 ) -> dict[str, Any]:
-    """Return a hypothesis as JSON-ready data: a class, a model as its file has it, or an ONNX file in base64."""
+    """Return a hypothesis as JSON-ready data: a class, the data of a model file, or an ONNX file in base64."""
     hypothesis = unwrap_hypothesis(hypothesis)
     if type(hypothesis) is Always:
         return {"always": hypothesis.label}
     model = model_of(hypothesis)
     if model is not None:
         return {"model": model.to_dict()}
-    found = None if columns is None else read_classifier(hypothesis, columns, classes)
-    if columns is not None and isinstance(found, BoundClassifier):
-        return {"onnx": base64.b64encode(write_onnx(found, columns.names, columns.kinds, classes)).decode()}
-    raise HypothesisError(f"expected as hypothesis to send a constant, or {READABLE}; got {type(hypothesis).__name__}.")
+    classifier = None if columns is None else read_classifier(hypothesis, columns, classes)
+    if columns is not None and isinstance(classifier, BoundClassifier):
+        return {"onnx": base64.b64encode(write_onnx(classifier, columns.names, columns.kinds, classes)).decode()}
+    kind = type(hypothesis).__name__
+    raise HypothesisError(
+        f"an object of type {kind} cannot be sent as a hypothesis. Supported are constants and {READABLE}."
+    )

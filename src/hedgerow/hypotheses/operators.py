@@ -1,7 +1,7 @@
-"""Operators of a graph: a value of each row from other values of the same row, to the last bit.
+"""Operators of a graph, which compute a value of a row from values of the same row, to the last bit.
 
-A value is a matrix of float64 with a row for each row of the table, or with one row where it is a constant; or it is a
-tuple of columns of text. Whole numbers and truth values are float64, too. NaN stands for what is missing.
+A value is a float64 matrix with a row for each row of the table, a float64 matrix with a single row for a constant, or
+a tuple of text columns. Whole numbers and booleans are also float64. NaN stands for missing values.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,34 +21,34 @@ from hedgerow.text.messages import shown
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """A column of text, and the text that replaces missing values."""
+    """A text column with a replacement for missing values."""
 
     column: Column
-    fill: str | None = None  # None where missing stays missing
+    fill: str | None = None  # None: missing values stay missing
 
 
 Texts = tuple[Text, ...]
 GraphValue = Floats | Texts
-"""What a graph computes of each row: numbers, shape ``(n_rows, width)`` or ``(1, width)``, or columns of text."""
+"""A value of a graph: numbers of shape ``(n_rows, width)`` or ``(1, width)``, or text columns."""
 
 
 class Operator(Protocol):
-    """Computes a value from others, row by row."""
+    """A function of values that computes each row separately."""
 
     def __call__(self, *values: Any) -> GraphValue: ...
 
 
 @dataclass(frozen=True, eq=False)
 class ConstantRow:
-    """A constant, the same for each row."""
+    """A constant that is the same for every row."""
 
     values: Floats  # shape (1, width)
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or len(self.values) != 1:
-            raise ArgumentError("expected a constant that is the same for each row")
+            raise ArgumentError(f"a constant must have the shape (1, width), got {self.values.shape}")
 
-    def __call__(self, *values: Any) -> GraphValue:  # noqa: ARG002 -- of no other values
+    def __call__(self, *values: Any) -> GraphValue:  # noqa: ARG002 -- a constant has no inputs
         return self.values
 
 
@@ -57,7 +57,7 @@ def _truth(compare: Callable[..., Any]) -> Callable[..., Floats]:
 
 
 def _within(values: Floats) -> Floats:
-    """Return rows with a number that is missing or too large as rows without results."""
+    """Return values with NaN for rows with a missing or too large number."""
     return np.where((np.abs(values) < LARGEST).all(axis=1, keepdims=True), values, np.nan)
 
 
@@ -83,7 +83,7 @@ ELEMENTWISE: Mapping[str, Callable[..., Floats]] = {
     "not": _with_nan(_truth(lambda x: x == 0)),
     "and": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, (a != 0) & (b != 0)),
     "or": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, (a != 0) | (b != 0)),
-    "where": lambda is_so, a, b: np.where(np.isnan(is_so), np.nan, np.where(is_so != 0, a, b)),
+    "where": lambda condition, a, b: np.where(np.isnan(condition), np.nan, np.where(condition != 0, a, b)),
     "single": lambda x: x.astype(np.float32).astype(np.float64),
     "whole": np.trunc,
     "boolean": _with_nan(_truth(lambda x: x != 0)),
@@ -91,7 +91,7 @@ ELEMENTWISE: Mapping[str, Callable[..., Floats]] = {
     "tanh": lambda x: hyperbolic_tangent(_within(x)),
     "logistic": lambda x: _logistic(_within(x)),
 }
-"""Functions of the numbers in the same place. A constant of one row, or a value of one column, counts for all."""
+"""Elementwise functions. Constants and single columns are broadcast."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Elementwise:
 
 @dataclass(frozen=True)
 class Clip:
-    """Numbers, clipped to bounds; missing stays missing."""
+    """Clipping of numbers to bounds. Missing values stay missing."""
 
     low: float
     high: float
@@ -121,14 +121,14 @@ class Clip:
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """``x @ weights + bias``; a row with a number that is missing or too large has no result."""
+    """``x @ weights + bias``. A row with a missing or too large number has no result."""
 
     weights: Floats  # shape (width, outputs)
     bias: Floats  # shape (outputs,)
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 2 or self.bias.shape != self.weights.shape[1:]:
-            raise ArgumentError("expected a matrix of weights, and a bias for each of its columns")
+            raise ArgumentError("weights must be a matrix, and bias must have an entry for each of its columns")
 
     def __call__(self, *values: Any) -> GraphValue:
         (rows,) = values
@@ -138,9 +138,9 @@ class Affine:
 
 @dataclass(frozen=True)
 class Pick:
-    """Some columns of a value."""
+    """A selection of the columns of a value."""
 
-    places: tuple[int, ...]  # their numbers
+    places: tuple[int, ...]  # the indices of the columns
 
     def __call__(self, *values: Any) -> GraphValue:
         (value,) = values
@@ -148,7 +148,7 @@ class Pick:
 
 
 def _joined(*values: Any) -> GraphValue:
-    """Return values side by side, all of numbers or all of text."""
+    """Return the columns of all values, which are all numeric or all text."""
     if isinstance(values[0], tuple):
         return tuple(text for value in values for text in value)
     n_rows = max(len(value) for value in values)
@@ -156,7 +156,7 @@ def _joined(*values: Any) -> GraphValue:
 
 
 def _sum(values: Floats) -> Floats:
-    """Return the sum of each row's numbers, by halves: elementwise, so that no batch changes the order."""
+    """Return the sum of the numbers of each row by halving, so that the order of additions never depends on rows."""
     while values.shape[1] > 1:
         half = values.shape[1] // 2
         values = np.hstack([values[:, :half] + values[:, half : 2 * half], values[:, 2 * half :]])
@@ -170,9 +170,9 @@ def _softmax(values: Floats) -> Floats:
 
 
 def _arg_max(values: Floats) -> Floats:
-    """Return the number of the first of the largest numbers; missing where one is."""
-    found = values.argmax(axis=1, keepdims=True).astype(np.float64)
-    return np.where(np.isnan(values).any(axis=1, keepdims=True), np.nan, found)
+    """Return the index of the first of the largest numbers of each row; NaN for rows with a missing number."""
+    indices = values.argmax(axis=1, keepdims=True).astype(np.float64)
+    return np.where(np.isnan(values).any(axis=1, keepdims=True), np.nan, indices)
 
 
 ROWWISE: Mapping[str, Callable[..., GraphValue]] = {
@@ -181,7 +181,7 @@ ROWWISE: Mapping[str, Callable[..., GraphValue]] = {
     "softmax": _softmax,
     "arg max": _arg_max,
 }
-"""Functions of all numbers of a row."""
+"""Functions of all values of a row."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Rowwise:
 
 @dataclass(frozen=True)
 class FillText:
-    """Text, with missing text replaced."""
+    """A replacement of missing text."""
 
     word: str
 
@@ -210,45 +210,45 @@ class FillText:
 
 @dataclass(frozen=True)
 class Encode:
-    """One-hot encoding: of each column, a column of 0 and 1 for each category."""
+    """One-hot encoding: an indicator column for each column and category."""
 
-    categories: tuple[str | float | None, ...]  # text or numbers; None is what is missing
-    refuse_others: bool = False  # whether a row with another value has no result. False: all its columns are 0.
+    categories: tuple[str | float | None, ...]  # text or numbers; None for missing values
+    refuse_others: bool = False  # True: a row with another value has no result; False: all its indicators are 0
 
     def __call__(self, *values: Any) -> GraphValue:
         columns = values[0] if isinstance(values[0], tuple) else values[0].T
-        places = np.stack([self._place(column) for column in columns], axis=1)
-        found = (places[:, :, None] == np.arange(len(self.categories))).astype(np.float64).reshape(len(places), -1)
-        refused = (places < 0).any(axis=1, keepdims=True) & self.refuse_others
-        return np.where(refused, np.nan, found)
+        codes = np.stack([self._codes(column) for column in columns], axis=1)
+        indicators = (codes[:, :, None] == np.arange(len(self.categories))).astype(np.float64).reshape(len(codes), -1)
+        has_no_result = (codes < 0).any(axis=1, keepdims=True) & self.refuse_others
+        return np.where(has_no_result, np.nan, indicators)
 
-    def _place(self, column: Floats | Text) -> Integers:
-        """Return the number of each row's category, -1 for none."""
+    def _codes(self, column: Floats | Text) -> Integers:
+        """Return the index of the category of each row, or -1."""
         if not isinstance(column, Text):
-            found = np.full(len(column), -1)
-            for number, value in enumerate(self.categories):
-                found[np.isnan(column) if value is None else column == value] = number
-            return found
+            codes = np.full(len(column), -1)
+            for code, value in enumerate(self.categories):
+                codes[np.isnan(column) if value is None else column == value] = code
+            return codes
         words = [value for value in self.categories if isinstance(value, str)]
-        places = np.array([self.categories.index(word) for word in words] + [-1])
-        found = places[column.column.index_in(words)]
+        word_codes = np.array([self.categories.index(word) for word in words] + [-1])
+        codes = word_codes[column.column.index_in(words)]
         if column.column.missing is None:
-            return found
-        of_missing = self.categories.index(column.fill) if column.fill in self.categories else -1
-        return np.where(column.column.missing, of_missing, found)
+            return codes
+        missing_code = self.categories.index(column.fill) if column.fill in self.categories else -1
+        return np.where(column.column.missing, missing_code, codes)
 
 
 @dataclass(frozen=True, eq=False)
 class BinaryTree:
-    """A tree on numbers: what is ``<= threshold`` goes left."""
+    """A tree on numbers: values ``<= threshold`` go left."""
 
-    left: Integers  # the nodes below; -1 in a leaf
-    right: Integers  # the nodes below; -1 in a leaf
-    feature: Integers  # what is compared
-    threshold: Floats  # with what
-    missing_left: Mask  # whether a missing value goes left
-    shares: Floats  # what each node holds of each class
-    width: int  # how many features there are
+    left: Integers  # the left child of each node; -1 in a leaf
+    right: Integers  # the right child of each node; -1 in a leaf
+    feature: Integers  # the feature that is compared
+    threshold: Floats
+    missing_left: Mask  # whether missing values go left
+    shares: Floats  # the class shares of each node
+    width: int  # the number of features
 
     def __post_init__(self) -> None:
         size, inner = len(self.shares), self.left >= 0
@@ -256,21 +256,21 @@ class BinaryTree:
         if {part.shape for part in parts} != {(size,)} or self.shares.ndim != 2:
             raise ArgumentError("its nodes do not form a tree")
         below, feature = np.stack([self.left, self.right])[:, inner], self.feature[inner]
-        if (below <= np.flatnonzero(inner)).any() or (below >= size).any():  # later nodes only: every path ends
+        if (below <= np.flatnonzero(inner)).any() or (below >= size).any():  # children are later nodes: every path ends
             raise ArgumentError("its nodes do not form a tree")
         if not size or (feature < 0).any() or (feature >= self.width).any():
-            raise ArgumentError("its nodes split on features that it does not have")
+            raise ArgumentError(f"its nodes split on features beyond its {self.width} features")
 
     @cached_property
     def depth(self) -> int:
-        """The most steps from the root to a leaf."""
-        found = np.zeros(len(self.left), dtype=np.int64)
+        """The largest number of comparisons from the root to a leaf."""
+        depths = np.zeros(len(self.left), dtype=np.int64)
         for node in np.flatnonzero(self.left >= 0):
-            found[[self.left[node], self.right[node]]] = found[node] + 1
-        return int(found.max())
+            depths[[self.left[node], self.right[node]]] = depths[node] + 1
+        return int(depths.max())
 
     def leaves(self, values: Floats) -> Integers:
-        """Return the leaf of each row: comparisons and look-ups only."""
+        """Return the leaf of each row, by comparisons and look-ups only."""
         node, rows = np.zeros(len(values), dtype=np.int64), np.arange(len(values))
         for _ in range(self.depth):
             value = values[rows, np.maximum(self.feature[node], 0)]
@@ -282,14 +282,14 @@ class BinaryTree:
 
 @dataclass(frozen=True, eq=False)
 class TreeScores:
-    """Sums of what the leaves of trees hold, one tree after the other, onto a base."""
+    """The base plus the class shares of the leaves, added one tree after the other."""
 
     trees: tuple[BinaryTree, ...]
-    base: tuple[float, ...]  # one number a class
+    base: tuple[float, ...]  # a number per class
 
     def __post_init__(self) -> None:
         if len({(tree.width, tree.shares.shape[1]) for tree in self.trees}) != 1:
-            raise ArgumentError("expected trees with the same features and classes")
+            raise ArgumentError("all trees must have the same numbers of features and classes")
 
     @property
     def width(self) -> int:
@@ -297,8 +297,8 @@ class TreeScores:
 
     def __call__(self, *values: Any) -> GraphValue:
         (rows,) = values
-        if rows.shape[1] != self.width:  # else a row's path would decide whether a feature is missed
-            raise ArgumentError(f"it takes {self.width} columns, and there are {rows.shape[1]}")
+        if rows.shape[1] != self.width:  # otherwise an error would depend on the path of a row
+            raise ArgumentError(f"it expects {self.width} columns, got {rows.shape[1]}")
         total = np.tile(np.array(self.base), (len(rows), 1))
         for tree in self.trees:
             total += tree.shares[tree.leaves(rows)]

@@ -1,4 +1,4 @@
-"""Readers of hypotheses: objects of known types become data; none of their code runs on a row."""
+"""Readers of hypotheses: objects of known types become data, and none of their code runs on rows."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -42,17 +42,18 @@ READABLE = (
 
 
 def read_classifier(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> RowClassifier | None:
-    """Return a hypothesis as data, if it is of exactly a known type; None for others, whose code could be theirs."""
+    """Return a hypothesis as data if its type is exactly a known type; None for other types, including subclasses."""
     try:
-        found = _read(hypothesis, columns, classes)
-        if found is None:
+        classifier = _read(hypothesis, columns, classes)
+        if classifier is None:
             return None
-        check_data(found)
-        # what fails on every row must fail now, even if the target is empty
-        codes = found([_PROBES[kind](name) for name, kind in zip(columns.names, columns.kinds, strict=True)], 2)
+        check_data(classifier)
+        # An error that does not depend on rows must occur now, even if the target is empty.
+        probes = [_PROBES[kind](name) for name, kind in zip(columns.names, columns.kinds, strict=True)]
+        codes = classifier(probes, 2)
         if codes.shape != (2,) or (codes < NO_CLASS).any() or (codes >= len(classes)).any():
-            raise ArgumentError("it does not predict one class for each row")
-        return found
+            raise ArgumentError("it does not predict a class for each row")
+        return classifier
     except HypothesisError:
         raise
     except NotFittedError:
@@ -65,8 +66,8 @@ def read_classifier(hypothesis: Any, columns: TargetColumns, classes: Sequence[A
 def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> RowClassifier | None:
     hypothesis = unwrap_hypothesis(hypothesis)
     if type(hypothesis) is Always:
-        only = Graph((), (), (Step(ConstantRow(np.zeros((1, 1))), (), 1),))
-        return BoundClassifier(only, class_codes([plain_value(hypothesis.label)], classes))
+        constant = Graph((), (), (Step(ConstantRow(np.zeros((1, 1))), (), 1),))
+        return BoundClassifier(constant, class_codes([plain_value(hypothesis.label)], classes))
     if type(hypothesis) is GraphClassifier:
         check_data(hypothesis)
         return hypothesis.bound(columns.names, columns.kinds, classes)
@@ -79,49 +80,49 @@ def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> Ro
 
 @dataclass(frozen=True, eq=False)
 class ModelClassifier:
-    """A model of hedgerow's. A row with a value that its schema refuses has no class."""
+    """A hedgerow model as a hypothesis. A row with a value that the schema does not allow has no class."""
 
     model: Model
-    places: Mapping[str, int]  # the number of the column of each attribute that it uses
-    codes: tuple[int, ...]  # the number of the class of each of its outcomes
+    places: Mapping[str, int]  # the column index of each attribute that the model uses
+    codes: tuple[int, ...]  # the class index of each outcome of the model
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Integers:
-        refused, bins = np.zeros(n_rows, dtype=bool), dict[str, Whole]()
+        is_invalid, bins = np.zeros(n_rows, dtype=bool), dict[str, Whole]()
         for name, place in self.places.items():
-            found = bins_or_refused(self.model.schema[name], columns[place])
-            refused |= found == OUTSIDE
-            bins[name] = np.maximum(found, 0)
-        return np.where(refused, NO_CLASS, np.array(self.codes)[self.model.outcomes_of(bins, n_rows)])
+            codes = bins_or_outside(self.model.schema[name], columns[place])
+            is_invalid |= codes == OUTSIDE
+            bins[name] = np.maximum(codes, 0)
+        return np.where(is_invalid, NO_CLASS, np.array(self.codes)[self.model.outcomes_of(bins, n_rows)])
 
 
-def bins_or_refused(attribute: Attribute, column: Column) -> Integers:
-    """Return the bin of each row, `OUTSIDE` for a row that `encode` would refuse; independent of other rows."""
+def bins_or_outside(attribute: Attribute, column: Column) -> Integers:
+    """Return the bin of each row, independent of other rows; `OUTSIDE` for rows for which `encode` would raise."""
     column = attribute.prepared(column)
-    codes = _codes_of_each(attribute, column)
+    codes = _codes_by_row(attribute, column)
     if column.missing is not None:
         codes = np.where(column.missing, MISSING, codes)
-    refused = (codes == MISSING) & (attribute.missing == "error")
-    refused |= ((codes == OUTSIDE) & (attribute.outside != "bin")) | (codes == _NO_VALUE)
-    bins = bins_of_codes(attribute, np.where(refused, 0, codes), column.name)
-    return np.where(refused, OUTSIDE, bins.astype(np.int64))
+    is_invalid = (codes == MISSING) & (attribute.missing == "error")
+    is_invalid |= ((codes == OUTSIDE) & (attribute.outside != "bin")) | (codes == _NO_VALUE)
+    bins = bins_of_codes(attribute, np.where(is_invalid, 0, codes), column.name)
+    return np.where(is_invalid, OUTSIDE, bins.astype(np.int64))
 
 
-_NO_VALUE = -3  # text where a number is declared: refused under every policy
+_NO_VALUE = -3  # text for a numeric attribute: an error under every policy
 
 
-def _codes_of_each(attribute: Attribute, column: Column) -> Codes:
-    """Return the codes of a column, `_NO_VALUE` for a row that has none, which bisection finds."""
+def _codes_by_row(attribute: Attribute, column: Column) -> Codes:
+    """Return the codes of a column, with `_NO_VALUE` for rows without a code, which are found by bisection."""
     try:
         return attribute.codes(column)
     except DomainError:
         if len(column) == 1:
             return np.array([_NO_VALUE], dtype=np.int32)
     half = len(column) // 2
-    return np.concatenate([_codes_of_each(attribute, part) for part in (column[:half], column[half:])])
+    return np.concatenate([_codes_by_row(attribute, part) for part in (column[:half], column[half:])])
 
 
 def model_of(hypothesis: Any) -> Model | None:
-    """Return the model of a hypothesis, rebuilt from its file's text, so that no other code is left; None if none."""
+    """Return the model of a hypothesis, rebuilt from the text of its file without foreign code, or None."""
     if isinstance(hypothesis, TallyEstimator):
         hypothesis = released_model(hypothesis)
         if hypothesis is None:
@@ -132,33 +133,36 @@ def model_of(hypothesis: Any) -> Model | None:
 def _places(schema: Schema, used: Collection[str], columns: TargetColumns) -> dict[str, int]:
     names = schema.names
     if not columns.named and len(names) != len(columns.names):
-        raise ArgumentError(f"it is a model of {len(names)} columns, and there are {len(columns.names)}")
+        raise ArgumentError(f"the model has {len(names)} attributes, but there are {len(columns.names)} columns")
     places = {name: columns.place(name) if columns.named else names.index(name) for name in names if name in used}
     for name, place in places.items():
         if columns.kinds[place] == "boolean" and schema[name].kind != "boolean":
-            raise ArgumentError(f"its attribute {shown(name)} is {schema[name].kind}, and the column is boolean")
+            raise ArgumentError(f"its attribute {shown(name)} is {schema[name].kind}, but the column is boolean")
     return places
 
 
 @dataclass(frozen=True)
 class HypothesisCharges:
-    """Charges of a hypothesis's own cards, each with a copy; reserves, each with the card's charges; denials."""
+    """The charges on the cards of a hypothesis with copies, the reserves with the charges of their cards, and denials.
+
+    A denial has the reasons why a card without charges has no guarantee.
+    """
 
     charges: Sequence[tuple[Charge, Charge]] = ()
     reserves: Sequence[tuple[Charge, Sequence[Charge]]] = ()
     denials: Sequence[tuple[Fact, ...]] = ()
 
     def foreign(self, known: Collection[int]) -> list[Charge]:
-        """Return the reserves of cards with a charge that is none of `known`, by identity, nor on an earlier card."""
-        seen, found = {*known}, list[Charge]()
-        for reserve, beside in self.reserves:
-            found += [reserve] if {*map(id, beside)} - seen else []
-            seen |= {*map(id, beside)}
-        return found
+        """Return the reserves of cards with a charge that is not in `known` (by identity) or on an earlier card."""
+        seen, reserves = {*known}, list[Charge]()
+        for reserve, charges in self.reserves:
+            reserves += [reserve] if {*map(id, charges)} - seen else []
+            seen |= {*map(id, charges)}
+        return reserves
 
 
 def charges_of(hypothesis: Any) -> HypothesisCharges:
-    """Return what a hypothesis's own cards say; whether it was learned from the oracle's rows it does not show."""
+    """Return the charges on the cards of a hypothesis, whether or not it was learned from the oracle's rows."""
     paid, reserves, denials = (
         list[tuple[Charge, Charge]](),
         list[tuple[Charge, Sequence[Charge]]](),
@@ -178,24 +182,24 @@ def charges_of(hypothesis: Any) -> HypothesisCharges:
 
 
 def _parts(hypothesis: Any) -> list[Any]:
-    held = getattr(hypothesis, "hypothesis_", None)
-    wholes = [hypothesis, held] if is_model(held) or isinstance(held, TallyEstimator) else [hypothesis]
-    models = [model for whole in wholes for model in released_models(whole) if model is not whole]
-    return wholes + models
+    inner = getattr(hypothesis, "hypothesis_", None)
+    learners = [hypothesis, inner] if is_model(inner) or isinstance(inner, TallyEstimator) else [hypothesis]
+    models = [model for learner in learners for model in released_models(learner) if model is not learner]
+    return learners + models
 
 
 _PLAIN = (str, int, float, bool, type(None))
 _REBUILT = (Schema, *KINDS)  # rebuilt from the text of a file
-_ARRAYS = (Floats, Integers, Mask)  # as fields are annotated
+_ARRAYS = (Floats, Integers, Mask)  # the annotations of array fields
 _OURS = __name__.rpartition(".")[0]
 
 
 def check_data(value: Any) -> None:
-    """Check that a value runs no code but hedgerow's: plain values, arrays, and dataclasses of this package.
+    """Raise ArgumentError unless a value consists of plain values, arrays, and dataclasses of this package.
 
-    An object of a derived type could run code of its own on rows: a text with its own hash, a number with its own
-    comparison. An array that stands for a number would be combined with rows by their positions: it is taken where a
-    field is declared as one.
+    A subclass could run its own code on rows, such as a hash of a text or a comparison of a number. An array in place
+    of a number would be combined with rows by position, so arrays are allowed only in fields that are declared as
+    arrays.
     """
     kind = type(value)
     if kind in _PLAIN or kind in _REBUILT:
@@ -212,13 +216,13 @@ def check_data(value: Any) -> None:
             if type(part) is not np.ndarray or types[field.name] not in _ARRAYS:
                 check_data(part)
             elif part.dtype.kind not in "fib":
-                raise ArgumentError("one of its arrays does not hold numbers")
+                raise ArgumentError("an array is not numeric")
     else:
-        raise ArgumentError(f"it holds an object of type {kind.__name__}, which could run code of its own")
+        raise ArgumentError(f"it contains an object of type {kind.__name__}, which could run its own code")
 
 
 _GAP = np.array([False, True])
-_PROBES = {  # two rows of each kind of column: a value, and a missing one if the kind allows it
+_PROBES = {  # two rows for each kind of column, with a missing value if the kind allows it
     "boolean": lambda name: Column(name, np.array([True, False]), None),
     "numbers": lambda name: Column(name, np.array([0.0, np.nan]), _GAP),
     "text": lambda name: Column(name, pa.array(["a", None], pa.large_string()), _GAP),
