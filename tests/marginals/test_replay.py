@@ -116,7 +116,7 @@ def test_the_replay_catches_a_hypothesis_that_ranks_rows(monkeypatch):
         def predict(self, X):
             return np.asarray(X["b"].rank(na_option="bottom") > len(X) / 2)
 
-    monkeypatch.setattr("hedgerow.oracle.frame_rows._try_out", lambda *_: None)
+    monkeypatch.setattr("hedgerow.oracle.frame_rows._validate", lambda *_: None)
     monkeypatch.setattr(learner, "Always", lambda _: Ranking())
     rows, new = [(0.0, i, False, i % 2 == 0) for i in range(40)], (0.0, -5, False, True)
     with pytest.raises(AssertionError, match="further than declared"):

@@ -137,10 +137,10 @@ def test_every_row_has_one_bin_of_each_attribute_whatever_it_holds(kind, source,
 @pytest.mark.parametrize(
     ("source", "match"),
     [
-        (np.array([[1.0], [1.0], [np.nan]]), "column 'x0': expected two or more values in the source"),
-        (np.array([[np.nan], [np.nan]]), "column 'x0': expected two or more values in the source"),
-        (pd.DataFrame({"w": ["a", "a", None]}), "column 'w': expected two or more values in the source"),
-        (pd.DataFrame({"f": [True, True]}), "column 'f': expected two or more values in the source"),
+        (np.array([[1.0], [1.0], [np.nan]]), "column 'x0': the source has fewer than two values"),
+        (np.array([[np.nan], [np.nan]]), "column 'x0': the source has fewer than two values"),
+        (pd.DataFrame({"w": ["a", "a", None]}), "column 'w': the source has fewer than two values"),
+        (pd.DataFrame({"f": [True, True]}), "column 'f': the source has fewer than two values"),
         (np.array([[1.0], [np.inf]]), "column 'x0': expected finite numbers"),
     ],
 )
@@ -160,7 +160,7 @@ def test_a_number_of_bins_that_is_none_is_refused(most):
     [np.ones(2), np.array([1, -1, 1]), np.array([1, np.nan, 1]), np.zeros(3), np.ones((3, 1)), ["a", "b", "c"]],
 )
 def test_weights_that_are_none_are_refused(weights):
-    with pytest.raises(ValueError, match="expected one finite weight >= 0 for each row"):
+    with pytest.raises(ValueError, match="weights must be a finite number >= 0"):
         choose_bins(np.array([[1.0], [2.0], [3.0]]), 2, weights)
 
 
@@ -182,7 +182,7 @@ def test_bins_that_are_given_must_hold_rows_of_the_source():
     fits = Schema({"a": Real(0.0, 3.0, (1.5,), missing="bin", outside="clip")})
     assert bins_or_chosen(fits, X, 2, lambda _: 0.0) is fits
     empty = Schema({"a": Real(0.0, 3.0, (1.5, 2.5), missing="bin", outside="clip")})
-    with pytest.raises(DomainError, match=r"column 'a': expected rows of the source .*, found none in bin \(2.5, 3\]"):
+    with pytest.raises(DomainError, match=r"column 'a': the source has no rows in bin \(2.5, 3\]"):
         bins_or_chosen(empty, X, 2, lambda _: 0.0)
     assert len(bins_or_chosen("auto", X, 2, lambda _: 0.0)["x0"].cuts) == 1
     assert bins_or_chosen(5, np.arange(50.0)[:, None], 2, lambda _: 0.0)["x0"].cuts == (9.0, 19.0, 29.0, 39.0)
@@ -190,7 +190,7 @@ def test_bins_that_are_given_must_hold_rows_of_the_source():
 
 def test_bins_with_a_weight_are_refused():
     bins = Schema({"age": Integer(0, 6, cuts=(3,), missing="bin", outside="bin")}, weight=Weight("w", 4.0))
-    with pytest.raises(SchemaError, match="expected bins without a weight: an oracle counts each row as one"):
+    with pytest.raises(SchemaError, match="must have no weight"):
         check_total(bins)
 
 
@@ -200,7 +200,7 @@ def test_bins_that_refuse_some_value_are_not_total():
         Real(0.0, 1.0, cuts=(), outside="clip"),
         Categorical(("a",), outside="bin"),
     ):
-        with pytest.raises(SchemaError, match="so that no private row can be refused"):
+        with pytest.raises(SchemaError, match="Every private row needs a bin"):
             check_total(Schema({"a": attribute}))
     check_total(Schema({"a": Boolean(missing="bin")}))
 
@@ -209,7 +209,7 @@ def test_bins_that_refuse_some_value_are_not_total():
 def test_bins_by_dates_are_refused(kind):
     """Text that spells no date has none of them, so that a private row could be refused."""
     born = Date("1950-01-01", "1979-12-31", missing="bin", outside="clip")
-    with pytest.raises(SchemaError, match=f"do not fit a column of {kind}; declare the days since 1970-01-01"):
+    with pytest.raises(SchemaError, match=f"do not fit a column of {kind}"):
         check_kind("born", born, kind)
 
 

@@ -134,17 +134,21 @@ BAD_BINS = {
     "missing refused": (
         Schema({"size": Real(0.0, 1.0, (0.5,), outside="clip")}),
         BadSchema,
-        "bins with `missing: bin",
+        "must declare `missing: bin",
     ),
-    "outside refused": (Schema({"size": Real(0.0, 1.0, (0.5,), missing="bin")}), BadSchema, "bins with `outside: clip"),
-    "category refused": (Schema({"word": Categorical(("r",), missing="bin")}), BadSchema, "bins with `outside: bin"),
+    "outside refused": (
+        Schema({"size": Real(0.0, 1.0, (0.5,), missing="bin")}),
+        BadSchema,
+        "must declare `outside: clip",
+    ),
+    "category refused": (Schema({"word": Categorical(("r",), missing="bin")}), BadSchema, "must declare `outside: bin"),
     "numbers of words": (Schema({"word": NUMBER}), BadSchema, "real bins do not fit a column of text"),
     "booleans of words": (Schema({"word": Boolean(missing="bin")}), BadSchema, "boolean bins do not fit a col"),
     "booleans of numbers": (Schema({"size": Boolean(missing="bin")}), BadSchema, "boolean bins do not fit a col"),
     "words of numbers": (
         Schema({"size": WORD}),
         BadSchema,
-        "categories that are not numbers do not fit a col",
+        "all categories must be numbers",
     ),
     "absent": (
         Schema({"size": NUMBER, "weight": NUMBER}),
@@ -188,26 +192,26 @@ BAD_HYPOTHESES = {
     "a class": (Tokens, "expected a fitted model with predict\\(X\\), got type"),
     "a function": (big, "expected a fitted model with predict\\(X\\), got function"),
     "unfitted": (DecisionTreeClassifier(), "the DecisionTreeClassifier is not fitted"),
-    "raises": (Predicting(failing), "fails on probe rows, which are public: KeyError: '8 rows'"),
+    "raises": (Predicting(failing), "fails on public probe rows: KeyError: '8 rows'"),
     "too long": (Predicting(lambda X: np.full(len(X) + 1, True)), r"expected predictions of shape \(8,\), got \(9,\)"),
     "one number": (Predicting(lambda X: True), r"expected predictions of shape \(8,\), got \(\)"),  # noqa: ARG005
     "probabilities": (Predicting(lambda X: np.full((len(X), 2), 0.5)), r"expected predictions of shape \(8,\), got"),
-    "nan": (Predicting(lambda X: np.full(len(X), np.nan)), "expected predictions that are one of False, True"),
-    "none": (Predicting(lambda X: [None] * len(X)), "expected predictions that are one of False, True"),
-    "other classes": (Always("sick"), "expected predictions that are one of False, True"),
-    "scores": (Predicting(lambda X: np.full(len(X), 0.3)), "expected predictions that are one of False, True"),
-    "standardises": (Predicting(standardised), "that depend on one row each, got some that change with the other rows"),
+    "nan": (Predicting(lambda X: np.full(len(X), np.nan)), "must be classes of the target: False, True"),
+    "none": (Predicting(lambda X: [None] * len(X)), "must be classes of the target: False, True"),
+    "other classes": (Always("sick"), "must be classes of the target: False, True"),
+    "scores": (Predicting(lambda X: np.full(len(X), 0.3)), "must be classes of the target: False, True"),
+    "standardises": (Predicting(standardised), "must not depend on the other rows"),
     "ranks": (
         Predicting(lambda X: np.asarray(X["size"].rank() > len(X) / 2)),
-        "predictions that depend on one row",
+        "must not depend on the other rows",
     ),
     "median": (
         Predicting(lambda X: np.asarray(X["size"] >= X["size"].median() + 1)),
-        "predictions that depend on one row",
+        "must not depend on the other rows",
     ),
     "first row": (
         Predicting(lambda X: np.asarray(np.arange(len(X)) == 0)),
-        "predictions that depend on one row",
+        "must not depend on the other rows",
     ),
     "cannot be copied": (Predicting(threading.Lock()), "the hypothesis cannot be copied: TypeError"),
 }
@@ -299,7 +303,7 @@ def test_a_budget_spent_elsewhere_meanwhile_refuses_and_changes_nothing():
         second.error_marginals(BINS, Always(True))
     assert state(second, budget) == before
     assert second.privacy.headline == "none (nothing was answered)"
-    with pytest.raises(ValueError, match="expected a budget with epsilon left"):
+    with pytest.raises(ValueError, match="no epsilon left"):
         oracle(budget)
 
 
@@ -440,13 +444,13 @@ def test_an_oracle_has_identity():
 @pytest.mark.parametrize(
     ("parameters", "error", "match"),
     [
-        ({"budget": 1.0}, TypeError, "budget must be a Budget, or None for exact answers; got float"),
+        ({"budget": 1.0}, TypeError, "budget must be a Budget or None .*, got float"),
         ({"questions": 0}, ValueError, "max_queries must be a whole number >= 1, got 0"),
         ({"questions": True}, ValueError, "max_queries must be a whole number >= 1, got True"),
         ({"questions": 2.0}, ValueError, "max_queries must be a whole number >= 1, got 2.0"),
         ({"release": "median"}, ValueError, "release must be one of counts, ratio, gaussian, got 'median'"),
         ({"budget": hr.Budget(1), "release": "gaussian"}, ValueError, "needs a budget with delta > 0"),
-        ({"classes": (0,)}, ValueError, "expected two or more different classes"),
+        ({"classes": (0,)}, ValueError, "two or more different values"),
         ({"run_code": 1}, ValueError, "run_code must be True or False, got 1"),
     ],
 )
@@ -485,7 +489,7 @@ def test_noise_on_the_rows_of_a_class_is_that_of_any_count():
 def test_ratios_do_not_tell_the_rows_of_a_class():
     budget = hr.Budget(1)
     asked = oracle(budget, release="ratio")
-    with pytest.raises(ValueError, match="expected an oracle that releases counts, got one that releases ratios"):
+    with pytest.raises(ValueError, match="got release='ratio'"):
         asked.class_marginals(BINS)
     assert (budget.spent, asked.queries_left) == (0, 3)
 
@@ -517,7 +521,7 @@ def test_labels_of_any_kind_have_classes(make, labels, classes, found):
         ([0.0, 1.0, np.nan], None, "some labels are missing"),
         ([0, 1, 4711], None, "some labels are not in the schema; expected one of: 0, 1"),
         (["no", "yes", "zebra-fish"], ("no", "yes"), "some labels are not in the schema; expected one of: no, yes"),
-        ([0, 1], None, "expected as many labels as rows"),
+        ([0, 1], None, "labels must have the same length"),
         ([0, 1, "zebra-fish"], None, "expected values of one type"),
     ],
 )
@@ -541,10 +545,10 @@ def test_labels_that_are_none_of_the_classes_stop_the_curator_and_are_not_quoted
         (pd.DataFrame({"a": pd.Series([None, True, 1], dtype=object)}), "column 'a': expected values of one type"),
         (
             pd.DataFrame({"a": pd.Series([None, 2, 1], dtype=object)}),
-            "column 'a': expected text in a column",
+            "column 'a': a column of dtype object must contain text",
         ),
         (pl.DataFrame({"a": [[1], [2], [3]]}), "column 'a': expected booleans, numbers, dates or text"),
-        (np.array([[None], [True], [None]]), "column 'x0': expected text in a column of dtype object"),
+        (np.array([[None], [True], [None]]), "column 'x0': a column of dtype object must contain text"),
         (np.array([[-np.inf], [1.0], [2.0]]), "column 'x0': expected finite numbers"),
     ],
 )

@@ -23,14 +23,14 @@ from hedgerow.learn.learners import learners_of
 from hedgerow.models.decisions import by_text, cost_matrix
 from hedgerow.models.model import Model
 from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
+from hedgerow.oracle.base_oracle import LimitedOracle
 from hedgerow.oracle.binning import plain_bins
-from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.release_forms import AnswerPlan, denied
 from hedgerow.privacy.amounts import Amount, exact
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, renewed
 from hedgerow.privacy.facts import Fact
-from hedgerow.privacy.process import OfOneProcess, read_only
+from hedgerow.privacy.process import ProcessBound, read_only
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.dates import Date
 from hedgerow.schema.dummy import dummy_rows
@@ -91,7 +91,7 @@ def connect(
         raise
 
 
-class RemoteCurator(OfOneProcess):
+class RemoteCurator(ProcessBound):
     """A curator's service.
 
     With one dataset, everything that a `RemoteDataset` has can be asked of the curator itself.
@@ -141,7 +141,7 @@ class RemoteCurator(OfOneProcess):
         return f"<RemoteCurator of {', '.join(self.datasets) or 'no dataset that you may ask about'}>"
 
 
-class RemoteDataset(OfOneProcess):
+class RemoteDataset(ProcessBound):
     """A dataset whose rows stay with their curator.
 
     Attributes
@@ -357,7 +357,7 @@ Ask = Callable[[str, dict[str, Any]], Counts]
 TryOut = Callable[[str, dict[str, Any]], Any]
 
 
-class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
+class RemoteOracle(LimitedOracle[RowCounts, ErrorCounts]):
     """An oracle that asks a curator's service: learners take it as they take `hedgerow.Oracle`.
 
     Every question is charged at the curator's before a row is touched there, an equal share of ε and δ each.

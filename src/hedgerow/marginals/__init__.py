@@ -1,4 +1,4 @@
-"""Learning from noisy marginals of a private table that never leaves its curator."""
+"""Estimators that learn from noisy marginals of a private table, which stays with its curator."""
 
 from hedgerow.marginals.expril import ExprilClassifier
 from hedgerow.marginals.expril_regressor import ExprilRegressor

@@ -1,4 +1,4 @@
-"""Base classes of the estimators that learn from a public source and an oracle's answers."""
+"""Base classes of the estimators that learn from a public source and the answers of an oracle."""
 
 import warnings
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from hedgerow.text.messages import shown
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MarginalEstimator(BaseEstimator):
-    """An estimator of an oracle's private rows; subclasses define what it asks, and what it makes of the answers."""
+    """Base class of estimators that learn from an oracle; subclasses define the questions and the model."""
 
     reweight: bool = True
     bins: Literal["auto", "published"] | int | Schema = "auto"
@@ -34,41 +34,41 @@ class MarginalEstimator(BaseEstimator):
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
-            The source, with the columns of the oracle's target.
+            The source, with the same columns as the target of the oracle.
         y : None
-            The source has no labels.
+            Not used: the source has no labels.
         oracle : Oracle
-            Who answers questions about the target.
+            The oracle that answers questions about the target.
 
         Warns
         -----
         OverlapWarning
-            If source and target hardly overlap. The estimator is fitted by then.
+            If source and target hardly overlap. The estimator is fitted nevertheless.
 
         Raises
         ------
         TypeError
-            If `oracle` is no oracle, or labels are given.
+            If `oracle` is not an oracle, or labels are given.
         DomainError
-            If the columns are not those of the target, or are constant. Nothing is charged then.
+            If the columns differ from the columns of the target, or all are constant. Nothing is charged then.
         ValueError
-            If a parameter is out of range, or the oracle has too few questions left, or its answers are of a form that
-            the estimator does not learn from. Nothing is charged then.
+            If a parameter is out of range, the oracle has too few questions left, or the estimator does not support its
+            form of release. Nothing is charged then.
         """
         check_oracle(oracle, y)
         if isinstance(self.bins, Schema) and self.bins.weight is not None:
-            raise ArgumentError("expected bins without a weight, got some with one: an oracle counts each row as one.")
+            raise ArgumentError("bins must be a schema without a weight: an oracle counts every row once.")
         self._check_target(oracle.label)
         self._check_parameters(oracle)
         source = Table.of(X)
         if source.column_names != oracle.columns:
-            expected, found = (", ".join(names) for names in (oracle.columns, source.column_names))
-            raise DomainError(f"expected the target's columns {expected}, got {found}.")
+            expected, given = (", ".join(names) for names in (oracle.columns, source.column_names))
+            raise DomainError(f"expected a source with the target's columns {expected}, got {given}.")
         before = charged_for_answers(oracle)
         try:
             weights = self._learn(X, oracle)
             self.n_features_in_ = source.width
-            if weights.problem is not None:  # last: a warning can be an error, and the model is paid for
+            if weights.problem is not None:  # last: a warning may be raised as an error, and the model is charged
                 warnings.warn(weights.problem, OverlapWarning, stacklevel=2)
         except BaseException as error:
             note_answers(error, oracle, before)
@@ -79,33 +79,33 @@ class MarginalEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _check_parameters(self, oracle: MarginalOracle) -> None:
-        """Check parameters, and what the oracle releases; bins are checked before they are asked about."""
+        """Check the parameters and the oracle's form of release. Bins are checked with every question."""
 
     def _learn(self, X: Any, oracle: MarginalOracle) -> Weights:
-        """Ask the oracle, set the fitted attributes, and return the last weights of the source's rows."""
+        """Ask the oracle, set the fitted attributes, and return the last weights of the source rows."""
         raise NotImplementedError
 
     def _weighed(self, matrix: Floats, answer: ClassCounts | LevelSums, n: int) -> Weights:
-        """Return weights of the source's rows by an answer with the marginals of n attributes, or equal ones."""
+        """Return weights of the source rows for the marginals of n attributes, or equal weights without reweighting."""
         if not self.reweight:
             return equal_weights(matrix.shape[1])
         return reweight(matrix, answer.masses, n, variance=answer.variance)
 
     def predict(self, X: Any) -> Array:
-        """Return the class, or the number, of each row, shape ``(n_rows,)``."""
+        """Return the predicted class or number of each row, shape ``(n_rows,)``."""
         check_is_fitted(self)
         return np.asarray(getattr(self, self._fitted).predict(X))
 
 
 class MarginalClassifier(ClassifierMixin, MarginalEstimator):
-    """An estimator of classes."""
+    """Base class of classifiers that learn from an oracle."""
 
     classes_: Array
     score = score_of_classes
 
     def _check_target(self, label: Target) -> None:
         if label.as_number is not None:
-            raise ArgumentError(f"expected an oracle of classes, got one of a number, {shown(label.name)}.")
+            raise ArgumentError(f"expected an oracle with classes, got an oracle of the number {shown(label.name)}.")
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for each row, shape ``(n_rows, n_classes)``."""
@@ -114,10 +114,10 @@ class MarginalClassifier(ClassifierMixin, MarginalEstimator):
 
 
 class MarginalRegressor(RegressorMixin, MarginalEstimator):
-    """An estimator of a number."""
+    """Base class of regressors that learn from an oracle."""
 
     score = score_of_numbers
 
     def _check_target(self, label: Target) -> None:
         if label.as_number is None:
-            raise ArgumentError(f"expected an oracle of a number, got one of classes, {shown(label.name)}.")
+            raise ArgumentError(f"expected an oracle of a number, got an oracle of the classes {shown(label.name)}.")

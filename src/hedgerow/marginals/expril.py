@@ -1,4 +1,4 @@
-"""EXPRIL: learning a private target from an unlabelled source and an oracle's error marginals; its classifiers."""
+"""EXPRIL: classifiers of a private target, learned from an unlabelled source and the error marginals of an oracle."""
 
 import warnings
 from collections.abc import Sequence
@@ -30,13 +30,13 @@ from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
 
 VARIANTS = ("cumulative", "instantaneous")
-ONE = 0.5  # estimated labels from this value on count as positive
-TRIED = 200  # rows of the source on which an estimator is tried before the first question
+THRESHOLD = 0.5  # estimated labels from this value on count as positive
+TRIAL_ROWS = 200  # source rows for a trial fit of the estimator before the first question
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorQuestion:
-    """One question: the bins of the source's rows, what the hypothesis predicts for them, and the answer."""
+    """A question with its answer: the bins of the source rows and the predictions of the hypothesis for them."""
 
     matrix: Floats
     hypothesis: Floats
@@ -45,7 +45,7 @@ class ErrorQuestion:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Expril(MarginalEstimator):
-    """Rounds of questions about a hypothesis, each learned from labels that explain the answers."""
+    """Base class of EXPRIL: asks about a hypothesis, estimates labels that explain the answers, and learns."""
 
     estimator: Any = field(default=None, kw_only=False)
     variant: Literal["cumulative", "instantaneous"] = "cumulative"
@@ -60,8 +60,8 @@ class Expril(MarginalEstimator):
         weights, hypothesis = self._first_weights(X, oracle), cast(Any, None)
         labels, history = np.empty(0), list[dict[str, Any]]()
         for _ in range(self._error_questions(oracle)):
-            asked = Always(oracle.classes[1]) if hypothesis is None else self._asked(hypothesis, X, weights)
-            questions.append(self._ask(X, asked, weights, questions, oracle))
+            submitted = Always(oracle.classes[1]) if hypothesis is None else self._submitted(hypothesis, X, weights)
+            questions.append(self._ask(X, submitted, weights, questions, oracle))
             if self.reweight and oracle.release != "ratio":
                 weights = _weights(questions)
             labels = self._labels(questions, weights)
@@ -73,46 +73,47 @@ class Expril(MarginalEstimator):
         return weights
 
     def _begin(self, oracle: MarginalOracle) -> None:
-        """Set what is known of the target."""
+        """Set the attributes that follow from the public description of the target."""
         raise NotImplementedError
 
     def _try_estimator(self, source: Table, oracle: MarginalOracle) -> None:
-        """Fit on some rows with arbitrary labels, so that an estimator that fails does so before the charge.
+        """Fit on some rows with arbitrary labels, so that an unsuitable estimator fails before anything is charged.
 
-        Nor is anything charged where the oracle could not be asked about what is fitted.
+        This includes an estimator whose result the oracle would not accept as a hypothesis.
         """
-        tried = source.take(np.unique(np.linspace(0, len(source) - 1, TRIED).astype(np.int64)))
+        rows = source.take(np.unique(np.linspace(0, len(source) - 1, TRIAL_ROWS).astype(np.int64)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            asked = self._tried(tried, np.arange(len(tried)) % 2, oracle)
+            hypothesis = self._trial(rows, np.arange(len(rows)) % 2, oracle)
         if self._error_questions(oracle) > 1:
             bins = bins_or_chosen(self.bins, source.data, len(source), oracle.noise_scale)
-            oracle.check(bins, asked)
+            oracle.check(bins, hypothesis)
 
-    def _tried(self, tried: Any, halves: Integers, oracle: MarginalOracle) -> Any:
-        """Return what is asked about after a fit to rows whose labels are low, 0, or high, 1."""
+    def _trial(self, rows: Any, halves: Integers, oracle: MarginalOracle) -> Any:
+        """Return the hypothesis after a fit to rows whose labels are low (0) or high (1)."""
         raise NotImplementedError
 
-    def _asked(self, hypothesis: Any, X: Any, weights: Weights) -> Any:  # noqa: ARG002 -- itself, if it has classes
+    def _submitted(self, hypothesis: Any, X: Any, weights: Weights) -> Any:  # noqa: ARG002 -- regressors need them
+        """Return the classifier that is submitted to the oracle."""
         return hypothesis
 
     def _next_hypothesis(self, X: Any, labels: Floats, weights: Weights) -> Any:
-        """Learn from the estimated labels, from 0 to 1."""
+        """Learn from the estimated labels, which are from 0 to 1."""
         rows = np.flatnonzero(weights.values)
-        said = self._rounded(labels[rows])
-        if not is_regressor(self) and len(set(said.tolist())) == 1:
-            return Always(said.tolist()[0])
-        return self._fitted_to(Table.of(X).take(rows), said, weights.values[rows] * len(rows))
+        rounded = self._rounded(labels[rows])
+        if not is_regressor(self) and len(set(rounded.tolist())) == 1:
+            return Always(rounded.tolist()[0])
+        return self._fitted_to(Table.of(X).take(rows), rounded, weights.values[rows] * len(rows))
 
     def _rounded(self, labels: Floats) -> Array:
         raise NotImplementedError
 
     def _shares(self, labels: Floats, weights: Weights) -> dict[str, float]:
-        """Return what a record of a question says of the labels."""
+        """Return the statistics of the labels for the record of a question."""
         raise NotImplementedError
 
     def _error_questions(self, oracle: MarginalOracle) -> int:
-        """Return the number of questions on errors: all, but one less if ratios need a question on marginals."""
+        """Return the number of questions on errors: all, or all except a question on marginals that ratios need."""
         return self.queries - (self.reweight and oracle.release == "ratio")
 
     def _first_weights(self, X: Any, oracle: MarginalOracle) -> Weights:
@@ -134,27 +135,27 @@ class Expril(MarginalEstimator):
         check_choice("variant", self.variant, VARIANTS)
         check_integer("queries", self.queries, 1)
         if self.queries > oracle.queries_left:
-            problem = f"queries must be at most the {oracle.queries_left} that the oracle has left"
+            problem = f"queries must be at most {oracle.queries_left}, the number of questions that the oracle has left"
             raise ArgumentError(f"{problem}, got {self.queries}.")
         if self.reweight and oracle.release == "ratio" and self.queries < 2:
-            problem = "queries must be 2 or more with ratios and reweight=True"
-            raise ArgumentError(f"{problem}, since reweighting spends one.")
+            problem = "queries must be at least 2 with ratios and reweight=True"
+            raise ArgumentError(f"{problem}, since reweighting uses a question; got {self.queries}.")
         if not (self.estimator is None or hasattr(self.estimator, "get_params")):
             kind = "regressor" if is_regressor(self) else "classifier"
             raise ArgumentTypeError(f"estimator must be a {kind} or None, got {type(self.estimator).__name__}.")
-        given = describe_argument(self.random_state)
-        problem = ArgumentError(f"random_state must be None, a whole number or a RandomState, got {given}.")
+        seed = describe_argument(self.random_state)
+        problem = ArgumentError(f"random_state must be None, a whole number or a RandomState, got {seed}.")
         guarded(lambda: check_random_state(self.random_state), problem)
 
     def _labels(self, questions: list[ErrorQuestion], weights: Weights) -> Floats:
         used = questions if self.variant == "cumulative" else questions[-1:]
         w = weights.values
-        equations = [Equations.of(one.matrix, w, one.hypothesis, *one.answer.errors(one.matrix @ w)) for one in used]
+        equations = [Equations.of(q.matrix, w, q.hypothesis, *q.answer.errors(q.matrix @ w)) for q in used]
         return estimate_labels(equations, *self._expected(questions, equations))
 
     def _expected(self, questions: list[ErrorQuestion], equations: "list[Equations]") -> tuple[float, float]:  # noqa: ARG002
-        """Return what labels are expected to be, and how far answers say that they deviate from it."""
-        return ONE, 0.5
+        """Return the expected label, and the deviation of labels from it."""
+        return THRESHOLD, 0.5
 
     def _fitted_to(self, X: Any, labels: Array, weights: Floats) -> Any:
         estimator: Any = self._default(X) if self.estimator is None else clone(self.estimator)
@@ -167,32 +168,33 @@ class Expril(MarginalEstimator):
 @has_hypothesis("hypothesis_")
 @dataclass(eq=False, repr=False, kw_only=True)
 class ExprilClassifier(MarginalClassifier, Expril):
-    """Learn from an unlabelled source and an oracle's noisy counts, by bin, of a hypothesis's errors on private rows.
+    """A classifier of a private target, learned from an unlabelled source and noisy error counts from an oracle.
 
-    The first hypothesis is that every row is of the positive class. After each answer the labels of the source are
-    estimated that explain it (Pb. 2), and the next hypothesis is learned from them. Weights make the source's marginals
-    those of the target (Pb. 1); where counts are released, the answers themselves hold these marginals, and no question
-    is spent on them.
+    The first hypothesis predicts the positive class for every row. The oracle answers with noisy counts, by bin, of the
+    errors of the hypothesis on the private rows. After each answer EXPRIL estimates labels of the source rows that
+    explain the answers (Pb. 2), and learns the next hypothesis from them. Weights of the source rows match the
+    marginals of the source to the marginals of the target (Pb. 1). If the oracle releases counts, the answers already
+    contain these marginals, and no question is spent on them.
 
     Parameters
     ----------
     estimator : classifier, optional
-        What is learned: anything that takes ``sample_weight``, or a pipeline that ends in such. Default: the paper's
-        network with hidden layers of 16, 256, 256 and 16 units (`MLPClassifier`), on standardised columns. It is tried
-        first on 200 rows of the source with arbitrary labels: nothing is charged where it fails, nor, as
-        `HypothesisError`, where the oracle cannot be asked about the result.
+        The estimator to fit: a classifier that accepts ``sample_weight``, or a pipeline that ends in such a classifier.
+        The default is the paper's network with hidden layers of 16, 256, 256 and 16 units (`MLPClassifier`), on
+        standardised columns. The estimator is first fitted to 200 source rows with arbitrary labels. If this fails, or
+        the oracle does not accept the result as a hypothesis (`HypothesisError`), nothing is charged.
     reweight : bool, default=True
-        Whether the target may be distributed differently from the source. False saves noise where it is not.
+        Whether to weight the source rows. If source and target have the same distribution, False reduces the noise.
     bins : {"auto", "published"}, int or Schema, default="auto"
-        At most how many bins an attribute; "auto" follows from the noise and is 12 at most, "published" is EXPRIL's
-        rule, which has no such limit (`marginals.binning.n_bins`); chosen again for every question. A schema:
-        these bins.
+        The most bins of an attribute, or a schema with the bins. "auto" depends on the noise and is at most 12;
+        "published" is EXPRIL's rule without this limit. Bins are chosen anew for every question, unless a schema is
+        given.
     variant : {"cumulative", "instantaneous"}, default="cumulative"
-        Whether the labels are to explain all answers so far (C-EXPRIL) or the last one (I-EXPRIL).
+        Whether the labels explain all answers so far (C-EXPRIL) or the last answer (I-EXPRIL).
     queries : int, default=3
-        How many questions to ask in all.
+        The number of questions.
     random_state : int or None
-        Seed of the default estimator; refused with another one, which has its own.
+        The seed of the default estimator. It must be None if an `estimator` is given.
 
     Attributes
     ----------
@@ -201,11 +203,11 @@ class ExprilClassifier(MarginalClassifier, Expril):
     hypothesis_ : object
         The fitted classifier.
     synthetic_ : Synthetic
-        The source with weights and labels of the target: a private synthetic version of it, also for other uses.
+        The source with estimated weights and labels: a private synthetic version of the target, also for other uses.
     history_ : list of dict
-        One record per question: the bins, the noise, the estimated errors of the last hypothesis, the labels.
+        A record for each question: bins, noise, estimated errors of the last hypothesis, labels.
     privacy_ : PrivacyCard
-        What was spent on the target, and what is guaranteed. Source and bins are public.
+        The charges to the oracle's budget and the guarantee for the target. Source and bins are public.
 
     References
     ----------
@@ -233,26 +235,26 @@ class ExprilClassifier(MarginalClassifier, Expril):
         if len(oracle.classes) != 2:
             raise ArgumentError(f"expected an oracle with two classes, got {len(oracle.classes)}.")
         if self.estimator is not None and self.random_state is not None:
-            problem = "random_state must be None with an estimator, which has a seed of its own"
+            problem = "random_state must be None with an estimator, which has its own seed"
             raise ArgumentError(f"{problem}; got {describe_argument(self.random_state)}.")
 
-    def _tried(self, tried: Any, halves: Integers, oracle: MarginalOracle) -> Any:
-        return self._fitted_to(tried, np.array(oracle.classes)[halves], np.ones(len(tried)))
+    def _trial(self, rows: Any, halves: Integers, oracle: MarginalOracle) -> Any:
+        return self._fitted_to(rows, np.array(oracle.classes)[halves], np.ones(len(rows)))
 
     def _rounded(self, labels: Floats) -> Array:
-        return self.classes_[np.where(labels >= ONE, 1, 0)]
+        return self.classes_[np.where(labels >= THRESHOLD, 1, 0)]
 
     def _shares(self, labels: Floats, weights: Weights) -> dict[str, float]:
         return {
-            "positive": float(weights.values[labels >= ONE].sum()),
-            "undecided": float(weights.values[np.abs(labels - ONE) < 0.05].sum()),
+            "positive": float(weights.values[labels >= THRESHOLD].sum()),
+            "undecided": float(weights.values[np.abs(labels - THRESHOLD) < 0.05].sum()),
         }
 
     def _default(self, X: Any) -> Pipeline:
         return network(X, self.random_state)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class for each row, shape ``(n_rows, 2)``; 0 or 1 if there are none."""
+        """Return class probabilities, shape ``(n_rows, 2)``; 0 or 1 if the estimator predicts only classes."""
         check_is_fitted(self)
         if hasattr(self.hypothesis_, "predict_proba"):
             return super().predict_proba(X)
@@ -260,11 +262,11 @@ class ExprilClassifier(MarginalClassifier, Expril):
 
 
 def _weights(questions: list[ErrorQuestion]) -> Weights:
-    """Return the weights under which the source has the marginals of all answers."""
-    counts = [one.answer for one in questions if isinstance(one.answer, ErrorCounts)]
+    """Return weights under which the source has the marginals of all answers."""
+    counts = [question.answer for question in questions if isinstance(question.answer, ErrorCounts)]
     masses, n = np.concatenate([answer.masses for answer in counts]), sum(len(answer.bins) for answer in counts)
     variance = np.concatenate([answer.variance for answer in counts])
-    return reweight(np.vstack([one.matrix for one in questions]), masses, n, variance=variance)
+    return reweight(np.vstack([question.matrix for question in questions]), masses, n, variance=variance)
 
 
 def fit_weighted(estimator: Any, X: Any, labels: Array, weights: Floats) -> Any:
@@ -286,12 +288,12 @@ def _record(questions: list[ErrorQuestion], weights: Weights, oracle: MarginalOr
     }
 
 
-_NEAREST = 1e-3  # of the mean square of an equation: a ridge that selects the solution nearest to ½
+_RIDGE = 1e-3  # times the mean square of an equation: selects the solution nearest to the expected labels
 
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """Linear equations on labels from one answer: ``R diag(sign(h − ½)) y ≈ R h − e`` (EXPRIL eq. 5), R weighted."""
+    """Linear equations for labels: ``R diag(sign(h − ½)) y ≈ R h − e`` (EXPRIL eq. 5), with weighted R."""
 
     matrix: Floats  # the left-hand side
     target: Floats  # the right-hand side
@@ -301,39 +303,39 @@ class Equations:
     def of(
         cls, bins: Floats, weights: Floats, hypothesis: Floats, errors: Floats, variance: Floats | float
     ) -> "Equations":
-        weighted, of_each = bins * weights, np.broadcast_to(variance, len(errors))
-        return cls(weighted * np.sign(hypothesis - 0.5), weighted @ hypothesis - errors, of_each)
+        weighted, variances = bins * weights, np.broadcast_to(variance, len(errors))
+        return cls(weighted * np.sign(hypothesis - 0.5), weighted @ hypothesis - errors, variances)
 
 
-def estimate_labels(equations: Sequence[Equations], expected: float = ONE, deviation: float = 0.5) -> Floats:
-    """Return the labels in [0, 1] that fit best: one answer's (instantaneous) or all stacked (cumulative, eq. 6).
+def estimate_labels(equations: Sequence[Equations], expected: float = THRESHOLD, deviation: float = 0.5) -> Floats:
+    """Return the labels in [0, 1] that best fit the equations of an answer, or of all answers (eq. 6).
 
-    Equations are weighted by the inverse of their noise's variance. Of the labels that fit equally, those nearest to
-    what is `expected` are taken, and more noise pulls nearer to it, the less labels deviate from it.
+    Equations are weighted by the inverse variance of their noise. Of labels that fit equally well, the result is the
+    nearest to the `expected` label. More noise, and a smaller deviation of labels, pull the result closer to it.
     """
     n = equations[0].matrix.shape[1]
-    least, scales = inverse_weights(np.concatenate([one.variance for one in equations]))
-    matrix = scales[:, None] * np.vstack([one.matrix for one in equations])
-    target = scales * np.concatenate([one.target for one in equations])
-    ridge = _NEAREST * max(float(np.mean(np.sum(matrix**2, axis=1))), np.finfo(float).tiny)
+    least, scales = inverse_weights(np.concatenate([part.variance for part in equations]))
+    matrix = scales[:, None] * np.vstack([part.matrix for part in equations])
+    target = scales * np.concatenate([part.target for part in equations])
+    ridge = _RIDGE * max(float(np.mean(np.sum(matrix**2, axis=1))), np.finfo(float).tiny)
     ridge += least / deviation**2 / n
     return bounded_least_squares(matrix, target, np.full(n, expected), ridge, 0.0, 1.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Synthetic:
-    """The source with weights and labels. As public as the source: of the target it uses released answers only."""
+    """The source with estimated weights and labels. It depends only on the source and on released answers."""
 
-    frame: Any  # the source's rows
+    frame: Any  # the source rows
     labels: Array  # the estimated labels
-    weights: Floats  # the weights; they sum to 1
-    soft: Floats  # the labels before they were rounded: the share of the positive class, in [0, 1]
+    weights: Floats  # the weights, which sum to 1
+    soft: Floats  # the labels before rounding: the share of the positive class, in [0, 1]
 
     def __len__(self) -> int:
         return len(self.weights)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Any, Array]:
-        """Draw n rows by their weights, with replacement, and return them with their labels."""
+        """Return n rows and their labels, drawn with replacement and with probability proportional to the weights."""
         check_integer("n", n, 1)
         rows = generator(random_state).choice(len(self), size=int(n), p=self.weights)
         return Table.of(self.frame).take(rows), self.labels[rows]
@@ -342,16 +344,16 @@ class Synthetic:
         return f"<Synthetic of {len(self)} weighted rows>"
 
 
-HIDDEN = (16, 256, 256, 16)  # Units of the hidden layers for the real datasets (EXPRIL, Table 1)
-PASSES, BATCH = 25, 200  # the batch is scikit-learn's own
+HIDDEN = (16, 256, 256, 16)  # units of the hidden layers for the real datasets (EXPRIL, Table 1)
+PASSES, BATCH = 25, 200  # the batch size is scikit-learn's default
 _STEPS = (150, 3000)  # the fewest and the most gradient steps
-_ANY = 1e9  # no loss falls by as much in one pass: "no improvement" counts the passes, and ends without a warning
+_ANY = 1e9  # a tolerance that no pass reaches, so that training ends after a fixed number of passes without a warning
 
 
 def network(X: Any, random_state: RandomState = None, hidden: tuple[int, ...] = HIDDEN) -> Pipeline:
-    """Return an unfitted network for a table like X, which passes over the rows 25 times, more often if they are few.
+    """Return an unfitted network for a table like X, which makes 25 passes over the rows, or more for small tables.
 
-    Its weights are drawn to 0: labels are estimates, and to fit them to the end is to fit their noise.
+    It is regularised, because the labels are estimates and an exact fit would also fit their noise.
     """
     steps = ceil(len(X) / BATCH)
     passes = ceil(float(np.clip(PASSES * steps, *_STEPS)) / steps)
@@ -360,7 +362,7 @@ def network(X: Any, random_state: RandomState = None, hidden: tuple[int, ...] = 
         alpha=0.3,
         learning_rate_init=3e-3,
         tol=_ANY,
-        n_iter_no_change=passes - 2,  # it stops in the second pass after so many; the first one counts as better
+        n_iter_no_change=passes - 2,  # training stops in the second pass after these; the first counts as better
         max_iter=2 * passes,
         random_state=random_state,
     )
@@ -368,7 +370,7 @@ def network(X: Any, random_state: RandomState = None, hidden: tuple[int, ...] = 
 
 
 def prepared(X: Any) -> Any:
-    """Return what makes numbers of a table like X: standardised numbers, one-hot text, imputed missing values."""
+    """Return a transformer for a table like X that standardises numbers, one-hot encodes text, and imputes."""
     numbers: Any = make_pipeline(SimpleImputer(), StandardScaler())
     table = Table.of(X)
     if table.names is None:

@@ -1,4 +1,4 @@
-"""EXPRIL for numbers: a regressor of a private target, learned from questions about whether it is high."""
+"""EXPRIL for numbers: a regressor of a private target, learned from questions about rows with a high number."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,47 +16,48 @@ from hedgerow.marginals.expril import Equations, ErrorQuestion, Expril, fit_weig
 from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, Weights, log_evidence
 from hedgerow.oracle import ErrorCounts, MarginalOracle
 
-_LEAVES = 64  # of the tree that is asked about in the place of a regressor
-_DEVIATIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # deviations of labels from their mean among which the answers decide
+_LEAVES = 64  # of the tree that replaces a regressor as the hypothesis
+_DEVIATIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # candidates for the deviation of labels from their mean
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ExprilRegressor(MarginalRegressor, Expril):
-    """Learn a number from an unlabelled source and an oracle's noisy sums, by bin, of the steps between its levels.
+    """A regressor of a private target, learned from an unlabelled source and noisy sums of levels from an oracle.
 
-    As of `ExprilClassifier`, in the place of a row's class is its level as a share of the range, from 0 to 1. The first
-    hypothesis is that every row is high, whose errors are the sums of the levels. After each answer the levels of the
-    source are estimated that explain it, and a regressor is learned from them; the next hypothesis says which rows it
-    predicts above its median. It is asked about as a decision tree of up to 64 leaves that is learned from these
-    predictions, on the source: so any regressor will do, and the oracle sees none of it.
+    The algorithm is that of `ExprilClassifier`, with the level of a row (its number as a share of the range, from 0 to
+    1) instead of its class. The first hypothesis predicts that every row is high; its errors are the sums of the
+    levels. After each answer EXPRIL estimates levels of the source rows that explain the answers, and fits the
+    regressor to them. The next hypothesis marks the rows that the regressor predicts above its median. A decision tree
+    with up to 64 leaves, learned from these marks on the source, replaces it. The oracle therefore accepts any
+    regressor, and receives only the tree.
 
     Parameters
     ----------
     estimator : regressor, optional
-        What is learned: anything that takes ``sample_weight``, or a pipeline that ends in such. Default: a random
-        forest, on standardised columns. It is tried first on 200 rows of the source with arbitrary numbers: nothing is
-        charged where it fails, nor where the oracle cannot be asked about trees.
+        The estimator to fit: a regressor that accepts ``sample_weight``, or a pipeline that ends in such a regressor.
+        The default is a random forest on standardised columns. The estimator is first fitted to 200 source rows with
+        arbitrary numbers. If this fails, or the oracle does not accept trees as hypotheses, nothing is charged.
     reweight : bool, default=True
-        Whether the target may be distributed differently from the source. False saves noise where it is not.
+        Whether to weight the source rows. If source and target have the same distribution, False reduces the noise.
     bins : {"auto", "published"}, int or Schema, default="auto"
-        As for `ExprilClassifier`.
+        The most bins of an attribute, or a schema with the bins; see `ExprilClassifier`.
     variant : {"cumulative", "instantaneous"}, default="cumulative"
-        Whether the levels are to explain all answers so far or the last one.
+        Whether the levels explain all answers so far or the last answer.
     queries : int, default=3
-        How many questions to ask in all.
+        The number of questions.
     random_state : int or None
-        For the default estimator, and the trees.
+        The seed of the default estimator and of the trees.
 
     Attributes
     ----------
     hypothesis_ : object
         The fitted regressor.
     synthetic_ : Synthetic
-        The source with weights and numbers of the target.
+        The source with estimated weights and numbers.
     history_ : list of dict
-        One record per question: the bins, the noise, the mean, as a share of the range.
+        A record for each question: bins, noise, and the mean as a share of the range.
     privacy_ : PrivacyCard
-        What was spent on the target, and what is guaranteed. Source and bins are public.
+        The charges to the oracle's budget and the guarantee for the target. Source and bins are public.
 
     References
     ----------
@@ -82,15 +83,15 @@ class ExprilRegressor(MarginalRegressor, Expril):
     def _check_parameters(self, oracle: MarginalOracle) -> None:
         super()._check_parameters(oracle)
         if oracle.release == "ratio":
-            raise ArgumentError("expected an oracle that releases counts, got one that releases ratios.")
+            raise ArgumentError("expected an oracle with release='counts', got release='ratio'.")
 
-    def _tried(self, tried: Any, halves: Integers, oracle: MarginalOracle) -> Any:
+    def _trial(self, rows: Any, halves: Integers, oracle: MarginalOracle) -> Any:
         self._begin(oracle)
-        weights = np.ones(len(tried))
-        self._predicted(self._fitted_to(tried, self._rounded(halves.astype(np.float64)), weights), tried)
-        return self._tree(tried, halves == 1, weights)
+        weights = np.ones(len(rows))
+        self._predicted(self._fitted_to(rows, self._rounded(halves.astype(np.float64)), weights), rows)
+        return self._tree(rows, halves == 1, weights)
 
-    def _asked(self, hypothesis: Any, X: Any, weights: Weights) -> Any:
+    def _submitted(self, hypothesis: Any, X: Any, weights: Weights) -> Any:
         predicted = self._predicted(hypothesis, X)
         order = np.argsort(predicted, kind="stable")
         middle = np.searchsorted(np.cumsum(weights.values[order]), 0.5)
@@ -98,10 +99,10 @@ class ExprilRegressor(MarginalRegressor, Expril):
         return self._tree(X, is_high, weights.values * len(predicted)) if is_high.any() else Always(True)
 
     def _predicted(self, hypothesis: Any, X: Any) -> Floats:
-        found = np.asarray(hypothesis.predict(X))
-        if found.shape != (len(X),) or found.dtype.kind not in "iuf" or not np.isfinite(found).all():
-            raise ArgumentError("expected an estimator that predicts one finite number for each row, got another.")
-        return found.astype(np.float64)
+        predicted = np.asarray(hypothesis.predict(X))
+        if predicted.shape != (len(X),) or predicted.dtype.kind not in "iuf" or not np.isfinite(predicted).all():
+            raise ArgumentError("estimator must predict a finite number for each row.")
+        return predicted.astype(np.float64)
 
     def _tree(self, X: Any, is_high: Mask, weights: Floats) -> Any:
         tree = DecisionTreeClassifier(max_leaf_nodes=_LEAVES, random_state=self.random_state)
@@ -109,7 +110,7 @@ class ExprilRegressor(MarginalRegressor, Expril):
 
     def _expected(self, questions: list[ErrorQuestion], equations: list[Equations]) -> tuple[float, float]:
         first = questions[0].answer
-        assert isinstance(first, ErrorCounts)  # no ratios
+        assert isinstance(first, ErrorCounts)  # ratios are rejected by `_check_parameters`
         right, wrong = (counts.sum(dtype=np.float64) for counts in (first.right, first.wrong))
         mean = float(np.clip(right / max(right + wrong, 1), LEAST_MEAN, 1 - LEAST_MEAN))
         return mean, most_probable(equations, mean)
@@ -127,15 +128,15 @@ class ExprilRegressor(MarginalRegressor, Expril):
 def most_probable(equations: list[Equations], mean: float) -> float:
     """Return the deviation of labels from their mean that makes the answers most probable.
 
-    As in `estimate_labels`, that of n labels is √n times as large: rows of a bin deviate together.
+    As in `estimate_labels`, the deviation of n labels is √n times as large, since rows of a bin deviate together.
     """
-    matrix = np.vstack([one.matrix for one in equations])
-    rest = np.concatenate([one.target for one in equations]) - mean * matrix.sum(axis=1)
-    noise = np.concatenate([one.variance for one in equations])
+    matrix = np.vstack([part.matrix for part in equations])
+    residual = np.concatenate([part.target for part in equations]) - mean * matrix.sum(axis=1)
+    noise = np.concatenate([part.variance for part in equations])
     gram = matrix.shape[1] * matrix @ matrix.T
     jitter = noise + LEAST_NOISE * np.trace(gram) / len(gram)
 
     def logarithm(deviation: float) -> float:
-        return log_evidence(rest, deviation**2 * gram + np.diag(jitter))
+        return log_evidence(residual, deviation**2 * gram + np.diag(jitter))
 
     return max(_DEVIATIONS, key=logarithm)

@@ -1,4 +1,4 @@
-"""Weights of the source's rows under which its marginals are the target's (Pb. 1 of EXPRIL)."""
+"""Weights of the source rows that match its marginals to the target's (Pb. 1 of EXPRIL)."""
 
 from dataclasses import dataclass
 
@@ -11,33 +11,34 @@ from hedgerow.errors import ArgumentError
 
 ALPHA = 1e-3  # regularisation towards equal weights without noise
 LEAST_MEAN = 0.02
-"""The least mean of a number that an estimate starts from, in shares of its range above one bound, below the other."""
+"""The least distance of the initial mean of a number from its bounds, as a share of its range."""
 LEAST_NOISE = 1e-6
-"""Noise that is added to exact sums, in shares of their own variance: those of several attributes are dependent."""
-_FEW, _MUCH = 0.05, 0.05  # thresholds of the warning: effective share of the source, uncovered mass of the target
+"""Noise added to sums, as a share of their variance, because exact sums of several attributes are dependent."""
+_LEAST_EFFECTIVE, _MOST_UNCOVERED = 0.05, 0.05  # thresholds of the warning, as shares of the source and of the target
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights of the source's rows, and how well the weighted source covers the target."""
+    """Weights of the source rows, with measures of the overlap of source and target."""
 
-    values: Floats  # the weights; they sum to 1
-    uncovered: float  # the share of the target's mass in bins without a row of the source, averaged over attributes
-    # The mean distance of the weighted source's marginals from the target's, in total variation by attribute
+    values: Floats  # the weights, which sum to 1
+    uncovered: float  # the share of the target in bins without source rows, averaged over attributes
+    # The mean total variation distance between the marginals of the weighted source and the target
     misfit: float
-    noise: float = 0.0  # the standard deviation of `uncovered` by the noise of the answers
+    noise: float = 0.0  # the standard deviation of `uncovered` due to the noise of the answers
 
     @property
     def problem(self) -> str | None:
-        """How source and target fail to overlap by more than the noise explains, in a sentence, or None."""
+        """A sentence if source and target overlap less than noise explains; otherwise None."""
         problems: list[str] = []
-        if self.effective_sample_size < _FEW * len(self.values):
+        if self.effective_sample_size < _LEAST_EFFECTIVE * len(self.values):
             size, rows = f"{self.effective_sample_size:.0f}", len(self.values)
             problems.append(f"the effective sample size is {size} of {rows} source rows")
-        if self.uncovered > _MUCH + self.noise:
+        if self.uncovered > _MOST_UNCOVERED + self.noise:
             problems.append(f"{100 * self.uncovered:.0f} % of the target is in bins without source rows")
-        what = f"source and target hardly overlap: {'; '.join(problems)}. What is learned may not hold for the target."
-        return what if problems else None
+        if not problems:
+            return None
+        return f"source and target hardly overlap: {'; '.join(problems)}. The model may not be valid for the target."
 
     @property
     def effective_sample_size(self) -> float:
@@ -46,20 +47,20 @@ class Weights:
 
 
 def equal_weights(n_rows: int) -> Weights:
-    """Return the weights of a source that has the target's distribution."""
+    """Return the weights of a source with the same distribution as the target."""
     return Weights(np.full(n_rows, 1 / n_rows), 0.0, 0.0)
 
 
-def log_evidence(found: Floats, covariance: Floats) -> float:
-    """Return the logarithm of the density of sums of mean 0 with this covariance, up to a constant."""
+def log_evidence(sums: Floats, covariance: Floats) -> float:
+    """Return the logarithm of the normal density of sums of mean 0 with this covariance, up to a constant."""
     factor, _ = cho_factor(covariance, lower=True)
-    scaled = solve_triangular(factor, found, lower=True)
+    scaled = solve_triangular(factor, sums, lower=True)
     return -0.5 * float(scaled @ scaled) - float(np.log(np.diag(factor)).sum())
 
 
-def by_sampling(matrix: Floats, rows: Floats, away: Floats) -> Floats:
-    """Return the covariance of sums of `away` by bin by the source, whose rows are others than the target's."""
-    sums, square = matrix @ (rows * away), (matrix * (rows * away**2)) @ matrix.T
+def sampling_covariance(matrix: Floats, rows: Floats, deviations: Floats) -> Floats:
+    """Return the covariance of sums of deviations by bin that is due to sampling the source instead of the target."""
+    sums, square = matrix @ (rows * deviations), (matrix * (rows * deviations**2)) @ matrix.T
     return (1 + rows @ rows / rows.sum()) * (square - np.outer(sums, sums) / rows.sum())
 
 
@@ -68,8 +69,8 @@ def reweight(
 ) -> Weights:
     """Return the weights ``argmin ½‖Rw − p‖² + α‖w − 1/n‖²``, w ≥ 0 (EXPRIL eq. 2), scaled to sum to 1.
 
-    With noise on p, bins are weighted by the inverse of its variance, the least of which has a weight of 1, and α grows
-    by half of that variance times n.
+    With noise on p, bins are weighted by the inverse of their variance, relative to the least variance, and α grows by
+    half the least variance times n.
     """
     n = matrix.shape[1]
     least, scales = inverse_weights(np.broadcast_to(variance, len(masses)))
@@ -77,8 +78,8 @@ def reweight(
     centre = np.full(n, 1 / n)
     values = bounded_least_squares(scales[:, None] * matrix, scales * masses, centre, ridge, 0.0, np.inf)
     if not values.sum() > 0:
-        problem = "Expected a source that overlaps the target"
-        raise ArgumentError(f"{problem}, got one without rows in any bin of the target's mass.")
+        problem = "the source does not overlap the target: no source row is in a bin with target rows"
+        raise ArgumentError(f"{problem}. Use a more similar source.")
     values = values / values.sum()
     covered = matrix.any(axis=1)
     total = max(float(masses.sum()), np.finfo(float).tiny)
@@ -89,7 +90,7 @@ def reweight(
 
 
 def inverse_weights(variances: Floats) -> tuple[float, Floats]:
-    """Return the least variance, 0 if all are, and the factors that give each equation noise of this variance."""
+    """Return the least positive variance, or 0 if there is none, and factors that scale all noise to this variance."""
     noisy = variances > 0
     least = float(variances[noisy].min()) if noisy.any() else 0.0
     return least, np.sqrt(np.divide(least, variances, out=np.ones(len(variances)), where=noisy))
@@ -100,14 +101,15 @@ def bounded_least_squares(
 ) -> Floats:
     """Return the x in ``[low, high]ⁿ`` that minimises ``½‖Ax − b‖² + ½·ridge·‖x − centre‖²``.
 
-    The unknowns are many (rows of the source) and the equations few (bins), so the concave dual problem is solved by
-    SciPy's Newton method with a line search: ``x(u) = clip(centre − Aᵀu / ridge)`` at the u where ``Ax(u) − b = u``.
+    There are many unknowns (source rows) and few equations (bins). SciPy's Newton method with a line search therefore
+    solves the concave dual problem. The result is ``x(u) = clip(centre − Aᵀu / ridge)`` for the u with ``Ax(u) − b =
+    u``.
     """
     if matrix.shape != (len(target), len(centre)) or not ridge > 0:
         raise ArgumentError("expected a matrix of shape (n_targets, n_unknowns) and a ridge > 0.")
     if not (np.isfinite(matrix).all() and np.isfinite(target).all() and np.isfinite(centre).all()):
         raise ArgumentError("expected finite numbers.")
-    scale = np.linalg.norm(matrix) / np.sqrt(max(len(target), 1)) or 1.0  # makes the dual variables of order one
+    scale = np.linalg.norm(matrix) / np.sqrt(max(len(target), 1)) or 1.0  # gives dual variables of order 1
     rows, goal, pull = matrix / scale, target / scale, ridge / scale**2
 
     def unknowns(u: Floats) -> Floats:
@@ -125,13 +127,13 @@ def bounded_least_squares(
         x = unknowns(u)
         return np.eye(len(goal)) + gram.of((x > low) & (x < high)) / pull
 
-    start, precise = np.zeros(len(goal)), {"xtol": 1e-12, "maxiter": 10_000}
-    solved = minimize(dual, start, jac=True, hess=curvature, method="Newton-CG", options=precise)
-    return unknowns(solved.x)
+    start, options = np.zeros(len(goal)), {"xtol": 1e-12, "maxiter": 10_000}
+    solution = minimize(dual, start, jac=True, hess=curvature, method="Newton-CG", options=options)
+    return unknowns(solution.x)
 
 
 class _Gram:
-    """``B Bᵀ`` of the columns B that are free: only those that a Newton step changes are multiplied."""
+    """The product ``B Bᵀ`` of the free columns B, updated for the columns that a Newton step changes."""
 
     def __init__(self, rows: Floats) -> None:
         self._columns = np.ascontiguousarray(rows.T)

@@ -1,4 +1,4 @@
-"""Oracles: private rows that are queried for noisy marginals."""
+"""Oracles: private rows that answer questions about marginals with noise."""
 
 from hedgerow.hypotheses.hypothesis import Always, Hypothesis
 from hedgerow.oracle.answer_noise import AnswerNoise

@@ -1,4 +1,4 @@
-"""The noise on the counts of an answer: its variances, and the mechanism of answers of pure ε."""
+"""The noise on the counts of an answer: its variances, and the mechanism for pure ε."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,17 +22,17 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True)
 class AnswerNoise:
-    """Variances of the noise on counts by bin, for one kind of rows: those of a class, or those predicted wrongly.
+    """Variances of the noise on counts by bin for a kind of rows, such as a class or the misclassified rows.
 
-    Noise on different kinds of rows is independent. Attributes of one group have the same noise on the sum of their
-    counts, which is the number of rows.
+    The noise for different kinds of rows is independent. Attributes of the same group share the noise on the sum of
+    their counts, which is the number of rows.
 
     Attributes
     ----------
     sizes : tuple of int
         The number of bins of each attribute.
     differences : tuple of float
-        For each attribute, half of the variance of the noise on the difference of two of its counts. If the noise on
+        For each attribute, half the variance of the noise on the difference of two of its counts. If the noise on
         counts is independent, this is the variance of the noise on a count.
     totals : tuple of float
         For each attribute, the variance of the noise on the sum of its counts.
@@ -53,7 +53,7 @@ class AnswerNoise:
 
     @classmethod
     def independent(cls, sizes: Sequence[int], variance: float) -> Self:
-        """Return the variances of independent noise on all counts, each of this variance."""
+        """Return the variances for independent noise of the same variance on all counts."""
         totals = tuple(size * variance for size in sizes)
         return cls(tuple(sizes), (variance,) * len(sizes), totals, tuple(range(len(sizes))))
 
@@ -64,35 +64,35 @@ class AnswerNoise:
 
     @property
     def counts(self) -> tuple[float, ...]:
-        """For each attribute, the variance of the noise on one of its counts."""
-        each = zip(self.sizes, self.differences, self.totals, strict=True)
-        return tuple(difference + (total / size - difference) / size for size, difference, total in each)
+        """For each attribute, the variance of the noise on a count."""
+        attributes = zip(self.sizes, self.differences, self.totals, strict=True)
+        return tuple(difference + (total / size - difference) / size for size, difference, total in attributes)
 
     @property
     def by_bin(self) -> Floats:
-        """The entry of `differences` of each bin's attribute, shape ``(n_bins,)``."""
+        """For each bin, the entry of `differences` for its attribute, shape ``(n_bins,)``."""
         return np.repeat(self.differences, self.sizes)
 
     @property
     def scale(self) -> float:
-        """The λ of Laplace noise of this variance, ``2λ²``, averaged over attributes."""
+        """The scale λ of Laplace noise with the mean of `differences` as its variance, ``2λ²``."""
         return sqrt(sum(self.differences) / len(self.sizes) / 2)
 
     def rows(self, counts: Floats) -> float:
-        """Return the number of rows that noisy counts estimate: the mean of sums, weighted by inverse variance."""
+        """Return an estimate of the number of rows: the mean of the attributes' sums, weighted by inverse variance."""
         starts = np.cumsum([0, *self.sizes[:-1]])
-        members = Counter(self.groups)
-        sharing = [members[group] for group in self.groups]
+        group_sizes = Counter(self.groups)
+        sharing = [group_sizes[group] for group in self.groups]
         variances = np.array(self.sizes if self.is_exact else self.totals) * sharing
         return float(np.average(np.add.reduceat(counts, starts), weights=1 / variances))
 
     def times(self, factor: float) -> Self:
-        """Return the variances times a factor."""
-        differences, totals = (tuple(factor * one for one in given) for given in (self.differences, self.totals))
-        return replace(self, differences=differences, totals=totals)
+        """Return the variances multiplied by a factor."""
+        differences = tuple(factor * variance for variance in self.differences)
+        return replace(self, differences=differences, totals=tuple(factor * variance for variance in self.totals))
 
     def plus(self, other: Self) -> Self:
-        """Return the variances of sums with counts of other rows; groups are those that both have."""
+        """Return the variances for sums with the counts of other rows, by the common refinement of both groupings."""
         pairs = [*zip(self.groups, other.groups, strict=True)]
         return replace(
             self,
@@ -104,11 +104,11 @@ class AnswerNoise:
 
 @dataclass(frozen=True)
 class _Part:
-    """Attributes of an answer whose noise one mechanism adds."""
+    """The attributes of an answer that share a mechanism."""
 
-    columns: tuple[int, ...]  # of the counts of these attributes
+    columns: tuple[int, ...]  # the columns of the counts of these attributes
     mechanism: SharedHistograms | DiscreteLaplace
-    shape: tuple[int, ...]  # of the counts that the mechanism takes
+    shape: tuple[int, ...]  # the shape of the mechanism's input
 
     def input(self, counts: Integers) -> Integers:
         return counts[:, self.columns].reshape(self.shape)
@@ -116,30 +116,31 @@ class _Part:
 
 @dataclass(frozen=True)
 class AnswerHistograms:
-    """Add the noise of an answer of pure ε to the histograms of its attributes, as little as their sizes allow.
+    """Noise for pure ε on the histograms of the attributes of an answer.
 
-    Input: int64 counts of shape ``(n_classes, sum(sizes))``, as for `SharedHistograms`, which adds the noise to each
-    group of attributes that had better share it. The counts of the other attributes get discrete Laplace noise. Every
-    attribute has an equal share of ε. Answers are rounded to whole numbers.
+    The input is an array of int64 counts of shape ``(n_classes, sum(sizes))``, as for `SharedHistograms`. This
+    mechanism adds the noise for every group of attributes that have less noise if they share it. The counts of the
+    other attributes have discrete Laplace noise. Every attribute has an equal share of ε. Answers are rounded to whole
+    numbers.
     """
 
     epsilon: Fraction
     sizes: tuple[int, ...]  # the number of bins of each attribute
-    sensitivity: int = 1  # the most that one row adds to the counts of one attribute
+    sensitivity: int = 1  # the most that a row adds to the counts of an attribute
     delta = Fraction(0)
     rho = None
 
     @property
     def shared(self) -> tuple[tuple[tuple[int, ...], SharedHistograms], ...]:
-        """The places of the attributes of each group that shares noise, and the mechanism that adds it."""
+        """The indices of the attributes in each group that shares noise, and its mechanism."""
         groups = [group for group in attribute_groups(self.sizes) if len(group) > 1]
-        sizes = [tuple(self.sizes[place] for place in group) for group in groups]
-        mechanisms = [SharedHistograms(self._share(len(one)), one, self.sensitivity) for one in sizes]
+        group_sizes = [tuple(self.sizes[index] for index in group) for group in groups]
+        mechanisms = [SharedHistograms(self._share(len(sizes)), sizes, self.sensitivity) for sizes in group_sizes]
         return tuple(zip(groups, mechanisms, strict=True))
 
     @property
     def alone(self) -> tuple[int, ...]:
-        """The places of the attributes whose counts get discrete Laplace noise."""
+        """The indices of the attributes with discrete Laplace noise."""
         return tuple(group[0] for group in attribute_groups(self.sizes) if len(group) == 1)
 
     def _share(self, number: int) -> Fraction:
@@ -147,31 +148,31 @@ class AnswerHistograms:
 
     @property
     def _parts(self) -> list[_Part]:
-        found = [_Part(self._columns(group), one, (-1, sum(one.sizes))) for group, one in self.shared]
+        parts = [_Part(self._columns(group), shared, (-1, sum(shared.sizes))) for group, shared in self.shared]
         if number := len(self.alone):
             laplace = DiscreteLaplace(self._share(number), number * self.sensitivity, self.sensitivity)
-            found.append(_Part(self._columns(self.alone), laplace, (-1,)))
-        return found
+            parts.append(_Part(self._columns(self.alone), laplace, (-1,)))
+        return parts
 
-    def _columns(self, places: Sequence[int]) -> tuple[int, ...]:
+    def _columns(self, indices: Sequence[int]) -> tuple[int, ...]:
         ends = [*accumulate(self.sizes)]
-        return tuple(column for place in places for column in range(ends[place] - self.sizes[place], ends[place]))
+        return tuple(column for index in indices for column in range(ends[index] - self.sizes[index], ends[index]))
 
     @property
     def noise(self) -> AnswerNoise:
-        """The variances of the noise, with what rounding adds to them."""
+        """The variances of the noise, including rounding."""
         alone = AnswerNoise.independent(self.sizes, 2 * float(self.sensitivity * len(self.sizes) / self.epsilon) ** 2)
         differences, totals, groups = list(alone.differences), list(alone.totals), list(alone.groups)
-        for places, mechanism in self.shared:
+        for indices, mechanism in self.shared:
             rounding = _ROUNDING if mechanism.grid > 1 else 0.0
-            for place, size, variance in zip(places, mechanism.sizes, mechanism.count_variances, strict=True):
-                differences[place] = variance * size / max(size - 1, 1) + rounding
-                totals[place] = mechanism.total_variance + size * rounding
-                groups[place] = places[0]
+            for index, size, variance in zip(indices, mechanism.sizes, mechanism.count_variances, strict=True):
+                differences[index] = variance * size / max(size - 1, 1) + rounding
+                totals[index] = mechanism.total_variance + size * rounding
+                groups[index] = indices[0]
         return AnswerNoise(self.sizes, tuple(differences), tuple(totals), tuple(groups))
 
     def distance(self, one: Integers, other: Integers) -> float:
-        """Return the largest distance of a part, as a share of its mechanism's sensitivity, times `sensitivity`."""
+        """Return the largest distance of a part relative to the sensitivity of its mechanism, times `sensitivity`."""
         if np.shape(one) != np.shape(other):
             return inf
         shares = (
@@ -184,7 +185,7 @@ class AnswerHistograms:
         return self._with([(part, part.mechanism.build()) for part in self._parts])
 
     def simulate(self, values: Integers, rng: np.random.Generator) -> list[list[int]]:
-        """Draw each part from its mechanism's distribution."""
+        """Draw the noise of every part from the distribution of its mechanism."""
         return self._with([(part, partial(part.mechanism.simulate, rng=rng)) for part in self._parts])(values)
 
     def _with(self, runs: Sequence[tuple[_Part, Callable[[Integers], Any]]]) -> Callable[[Integers], list[list[int]]]:

@@ -1,4 +1,4 @@
-"""Answers of an oracle: noisy counts or ratios by bin, public once released, and estimates from them."""
+"""Answers of an oracle: released noisy counts or ratios by bin, and estimates from them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,40 +12,40 @@ from hedgerow.oracle.answer_noise import AnswerNoise
 from hedgerow.schema.schema import Schema
 
 PARTS = {"rows": ("rows",), "classes": ("rows",), "levels": ("below", "above"), "errors": ("wrong", "right")}
-"""The numbers of an answer, by what was asked."""
+"""The names of the arrays of an answer, by the kind of question."""
 
 
 class _BinCounts(ABC):
-    """Counts by bin, from which the number of rows and the share of each bin are estimated."""
+    """Base class of counts by bin, with estimates of the number of rows and of the share of each bin."""
 
     bins: Schema
 
     @property
     @abstractmethod
     def _in_all(self) -> tuple[Floats, AnswerNoise]:
-        """The rows in each bin, and the noise on them."""
-        # As floats: sums of noise on 64 bits, which is as large as epsilon is small, could wrap around.
+        """The rows in each bin with the variances of their noise."""
+        # As floats: with a tiny epsilon, sums of 64-bit noise could overflow.
 
     @property
     def n_rows(self) -> float:
-        """The estimated number of rows, at least 1: sums over the bins of attributes, averaged by inverse variance."""
+        """The estimated number of rows, at least 1: the attributes' sums, averaged by inverse variance."""
         rows, noise = self._in_all
         return max(noise.rows(rows), 1.0)
 
     @property
     def masses(self) -> Floats:
-        """The share of the rows in each bin, shape ``(n_bins,)``; not below 0."""
+        """The estimated share of the rows in each bin, at least 0, shape ``(n_bins,)``."""
         return np.maximum(self._in_all[0] / self.n_rows, 0.0)
 
     @property
     def variance(self) -> Floats:
-        """Half of the variance of the noise on the difference of two shares, by bin, shape ``(n_bins,)``."""
+        """Half the variance of the noise on the difference of two shares, by bin, shape ``(n_bins,)``."""
         return self._in_all[1].by_bin / self.n_rows**2
 
 
 @dataclass(frozen=True, eq=False)
 class RowCounts(_BinCounts):
-    """Noisy counts of the rows in each bin: `rows` of shape ``(n_bins,)``; `noise` has the variances of the noise."""
+    """Noisy counts of the rows in each bin: `rows` has the shape ``(n_bins,)``, and `noise` has the variances."""
 
     bins: Schema
     rows: Integers
@@ -58,16 +58,16 @@ class RowCounts(_BinCounts):
 
 @dataclass(frozen=True, eq=False)
 class ErrorCounts(_BinCounts):
-    """Noisy counts of the rows in each bin that a hypothesis gets wrong, and that it gets right.
+    """Noisy counts of the rows in each bin that a hypothesis misclassifies, and that it classifies correctly.
 
     Attributes
     ----------
     wrong, right : ndarray of shape (n_bins,)
-        The numbers, which may be negative, for each of `bins`.
+        The counts of each bin, which may be negative.
     noise : AnswerNoise
-        The variances of the noise on the numbers of one of the two arrays.
+        The variances of the noise on either array.
     steps : int
-        The sum of what each row adds to both arrays: 1, or of a number the steps between its levels.
+        The sum of the amounts that a row adds to both arrays: 1 or, for a number, the steps between its end levels.
     """
 
     bins: Schema
@@ -82,24 +82,24 @@ class ErrorCounts(_BinCounts):
 
     @property
     def error_rate(self) -> float:
-        """The estimated error rate of the hypothesis, from 0 to 1."""
+        """The estimated error rate of the hypothesis, in [0, 1]."""
         return float(np.clip(self.wrong.sum(dtype=np.float64) / self.steps / len(self.bins) / self.n_rows, 0.0, 1.0))
 
     def errors(self, source: Floats) -> tuple[Floats, Floats]:
-        """Return the mean of two estimates of each error mass, which halves the noise, and their variances."""
-        # the rows got wrong, and what the weighted source has in the bin less the rows got right
+        """Return estimates of the error masses and their variances. Averaging two estimates halves the variance."""
+        # The estimates are the wrong rows, and the weighted source rows in the bin minus the right rows.
         steps = self.n_rows * self.steps
-        found = (self.wrong / steps + source - self.right / steps) / 2
-        return found, self.noise.by_bin / 2 / steps**2
+        masses = (self.wrong / steps + source - self.right / steps) / 2
+        return masses, self.noise.by_bin / 2 / steps**2
 
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts(_BinCounts):
-    """Noisy counts of the rows of each class in each bin: `rows` of shape ``(n_bins, n_classes)``."""
+    """Noisy counts of the rows of each class in each bin: `rows` has the shape ``(n_bins, n_classes)``."""
 
     bins: Schema
     rows: Integers
-    noise: AnswerNoise  # on the rows of one class
+    noise: AnswerNoise  # on the counts of a class
 
     @property
     def _in_all(self) -> tuple[Floats, AnswerNoise]:
@@ -108,10 +108,11 @@ class ClassCounts(_BinCounts):
 
 @dataclass(frozen=True, eq=False)
 class LevelSums(_BinCounts):
-    """Noisy sums, over the rows in each bin, of the levels of a number, counted from both ends.
+    """Noisy sums of the levels of a number over the rows in each bin, counted from both ends.
 
-    A row of level ℓ of 0 to `steps` adds ℓ to `above` and ``steps − ℓ`` to `below`, each of shape ``(n_bins,)``;
-    together they are `steps` times the rows. They may be negative; `noise` has the variances of the noise on one array.
+    A row with level ℓ from 0 to `steps` adds ℓ to `above` and ``steps − ℓ`` to `below`, both of shape ``(n_bins,)``.
+    Without noise they add up to `steps` times the rows. The sums may be negative. `noise` has the variances of the
+    noise on either array.
     """
 
     bins: Schema
@@ -127,33 +128,33 @@ class LevelSums(_BinCounts):
 
 @dataclass(frozen=True, eq=False)
 class RowShares:
-    """The share of rows in each bin, from 0 to 1, in EXPRIL's published form: noisy count over exact total."""
+    """The share of the rows in each bin, in [0, 1], in EXPRIL's published form: noisy count over exact total."""
 
     bins: Schema
     masses: Floats
 
     @property
     def variance(self) -> Floats:
-        """The noise is unknown to the reader of this form: 0 for each bin."""
+        """Zeros: this form of release does not disclose its noise."""
         return np.zeros(len(self.masses))
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorRatios:
-    """The share of errors in each bin, 0 in one without rows, as EXPRIL published it: noisy count over exact rows."""
+    """The share of errors in each bin, 0 without rows, in EXPRIL's published form: noisy count over exact rows."""
 
     bins: Schema
     ratios: Floats
 
     def errors(self, source: Floats) -> tuple[Floats, Floats]:
-        """Return ``(R1)∘q`` of EXPRIL's eq. 5; the noise is unknown, since it depends on the private rows in a bin."""
+        """Return ``(R1)∘q`` of EXPRIL's eq. 5, with variances of 0, since the noise depends on private rows."""
         return source * self.ratios, np.zeros(len(self.ratios))
 
 
 def answer_of(by: str, bins: Schema, numbers: Sequence[Integers], noise: AnswerNoise, steps: int) -> Any:
-    made: Any = {"rows": RowCounts, "classes": ClassCounts, "levels": LevelSums, "errors": ErrorCounts}[by]
-    return made(bins, *numbers, noise, *([steps] if len(numbers) == 2 else []))
+    answer: Any = {"rows": RowCounts, "classes": ClassCounts, "levels": LevelSums, "errors": ErrorCounts}[by]
+    return answer(bins, *numbers, noise, *([steps] if len(numbers) == 2 else []))
 
 
 ErrorMasses = ErrorCounts | ErrorRatios
-"""Answers that have the share of the rows that are in a bin and that a hypothesis gets wrong: `errors`."""
+"""Answers with `errors`, the share of all rows that are in a bin and misclassified."""

@@ -1,4 +1,4 @@
-"""Binning: a public schema that discretises the source, and the bin of each of its rows."""
+"""Binning: a public schema with the bins of a question, and the bins of the source rows."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -20,18 +20,18 @@ from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import Value, plain_word
 
-ROWS_PER_NOISE = 4  # target for the rows of a bin, in standard deviations of the noise on it (EXPRIL §4.2)
+ROWS_PER_NOISE = 4  # the intended rows of a bin, in standard deviations of their noise (EXPRIL §4.2)
 MOST_BINS = 12
-"""The most bins per attribute with ``bins="auto"``: hedgerow's choice. EXPRIL's rule has no such limit."""
+"""The most bins per attribute with ``bins="auto"``. EXPRIL's rule has no such limit."""
 _LIMITS = {"auto": MOST_BINS, "published": float("inf")}
-_RARE = 1 / 4  # of an equal share: rarer categories are merged into one bin
+_RARE = 1 / 4  # of an equal share: rarer categories share a bin
 
 
 def n_bins(n_rows: float, scale: Callable[[int], float], most: float = MOST_BINS) -> int:
     """Return the number q of bins per attribute for which ``n/(q·√2·λ)`` is about 4 (EXPRIL §4.2), within limits.
 
-    `scale` is λ by the number of bins. More bins may have more noise: q is the largest number that is not above the
-    rule's for q.
+    `scale` returns λ for a number of bins. Since more bins may have more noise, q is the largest number that does not
+    exceed the rule's result for the noise of q bins.
     """
 
     def best(bins: int) -> float:
@@ -48,24 +48,29 @@ def n_bins(n_rows: float, scale: Callable[[int], float], most: float = MOST_BINS
 
 
 def choose_bins(data: Any, bins: int, weights: Floats | None = None) -> Schema:
-    """Choose bins of about equal mass on *public*, weighted rows.
+    """Return a schema with bins of about equal mass, chosen on *public*, weighted rows.
 
-    Every value has a bin, so that no private row can be refused: numbers beyond those of the source are clipped, and
-    missing values, and categories that are rare or absent in the source, have bins of their own. Returns one attribute
-    a column, without a label.
+    Every possible value has a bin, so that no private row causes an error. Numbers outside the range of the source are
+    clipped. Missing values have their own bin, as do categories that are rare or absent in the source. The schema has
+    an attribute for every column, and no label.
 
     Parameters
     ----------
     data : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
-        Public rows; DomainError if a column is constant, or holds infinite numbers or no value.
+        Public rows.
     bins : int
-        The most bins an attribute, at least 2; those for missing and rare values come on top.
+        The most bins of an attribute, at least 2, not counting the bins for missing and rare values.
     weights : ndarray of shape (n_rows,), optional
-        The rows' weights. Default: equal.
+        The weights of the rows; by default equal weights.
+
+    Raises
+    ------
+    DomainError
+        If a column is constant, has infinite numbers, or has no values.
     """
     bins = check_integer("bins", bins, 2)
     table = Table.of(data)
-    problem = ArgumentError("expected one finite weight >= 0 for each row of the source, not all 0.")
+    problem = ArgumentError("weights must be a finite number >= 0 for each row of the source, and not all 0.")
     mass = np.ones(len(table)) if weights is None else guarded(lambda: np.asarray(weights, dtype=np.float64), problem)
     if mass.shape != (len(table),) or not np.isfinite(mass).all() or (mass < 0).any() or not mass.any():
         raise problem
@@ -74,10 +79,10 @@ def choose_bins(data: Any, bins: int, weights: Floats | None = None) -> Schema:
 
 
 def _attribute(column: Column, most: int, mass: Floats) -> Attribute:
-    here = np.ones(len(column), dtype=bool) if column.missing is None else ~column.missing
-    values, weights = column.present(), mass[here]
+    is_present = np.ones(len(column), dtype=bool) if column.missing is None else ~column.missing
+    values, weights = column.present(), mass[is_present]
     if is_constant(column):
-        problem = "expected two or more values in the source, found fewer; leave the column out"
+        problem = "the source has fewer than two values; omit the column"
         raise DomainError(f"{problem}, since it carries no information and costs privacy.", column=column.name)
     if column.is_text:
         return Categorical(_frequent(values, weights, most), missing="bin", outside="bin")
@@ -96,13 +101,13 @@ def is_constant(column: Column) -> bool:
 
 
 def _cuts(numbers: Floats, weights: Floats, most: int) -> tuple[float, ...]:
-    """Return the cut points: weighted quantiles, or between two values, even if the upper one is rare."""
+    """Return the cut points: weighted quantiles or, if these do not split the values, a cut below the largest."""
     order = np.argsort(numbers, kind="stable")
     below = np.cumsum(weights[order])
     if not below[-1] > 0:
         return ()
-    wanted = np.searchsorted(below, below[-1] * np.arange(1, most) / most * (1 - 1e-12))
-    cuts = np.unique(numbers[order][wanted])
+    quantiles = np.searchsorted(below, below[-1] * np.arange(1, most) / most * (1 - 1e-12))
+    cuts = np.unique(numbers[order][quantiles])
     cuts = cuts[cuts < numbers.max()]
     return tuple(map(float, cuts if len(cuts) else np.unique(numbers)[-2:-1]))
 
@@ -110,23 +115,23 @@ def _cuts(numbers: Floats, weights: Floats, most: int) -> tuple[float, ...]:
 def _frequent(values: Array, weights: Floats, most: int) -> tuple[str, ...]:
     words, codes = np.unique([plain_word(str(value)) for value in values], return_inverse=True)
     shares = np.bincount(codes, weights=weights) / max(weights.sum(), np.finfo(float).tiny)
-    kept = [str(word) for word, share in zip(words, shares, strict=True) if share >= _RARE / most]
-    return tuple(kept or [str(words[int(np.argmax(shares))])])
+    frequent = [str(word) for word, share in zip(words, shares, strict=True) if share >= _RARE / most]
+    return tuple(frequent or [str(words[int(np.argmax(shares))])])
 
 
 def check_total(bins: Schema) -> None:
-    """Check that every value of a column has a bin, so that no private row decides whether a question is answered."""
+    """Raise SchemaError unless every value of a column has a bin, so that no private row can cause an error."""
     if bins.weight is not None:
-        raise SchemaError("expected bins without a weight: an oracle counts each row as one.", key="weight")
+        raise SchemaError("bins must have no weight: an oracle counts every row once.", key="weight")
     for name, attribute in bins.attributes:
         if attribute.missing != "bin":
-            problem = "expected bins with `missing: bin`"
-            raise SchemaError(f"{problem}, so that no private row can be refused.", attribute=name)
-        others = [policy for policy in attribute.outside_policies if policy != "error"]
-        if attribute.outside == "error" and others:
-            wanted = "` or `outside: ".join(others)
-            problem = f"expected bins with `outside: {wanted}`"
-            raise SchemaError(f"{problem}, so that no private row can be refused.", attribute=name)
+            problem = f"bins must declare `missing: bin`, got `missing: {attribute.missing}`"
+            raise SchemaError(f"{problem}. Every private row needs a bin.", attribute=name)
+        allowed = [policy for policy in attribute.outside_policies if policy != "error"]
+        if attribute.outside == "error" and allowed:
+            policies = "` or `outside: ".join(allowed)
+            problem = f"bins must declare `outside: {policies}`, got `outside: error`"
+            raise SchemaError(f"{problem}. Every private row needs a bin.", attribute=name)
 
 
 _KINDS_OF: Mapping[CellType, tuple[str, ...]] = {
@@ -138,14 +143,14 @@ _KINDS_OF: Mapping[CellType, tuple[str, ...]] = {
 
 
 def check_kind(name: str, attribute: Attribute, kind: str) -> None:
-    """Check that every value of a column of this kind has a bin: ``boolean``, ``numbers`` or ``text``."""
+    """Raise SchemaError unless every value of a column of kind ``boolean``, ``numbers`` or ``text`` has a bin."""
     if attribute.cell_type is CellType.DATE:
-        problem = f"date bins do not fit a column of {kind}; declare the days since 1970-01-01 of a column of type date"
-        raise SchemaError(f"{problem}, as integer or real bins.", attribute=name)
+        problem = f"date bins do not fit a column of {kind}. For a column of type date, declare integer or real bins"
+        raise SchemaError(f"{problem} of the days since 1970-01-01.", attribute=name)
     if kind not in _KINDS_OF[attribute.cell_type]:
         raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)
     if kind == "numbers" and not all(map(_spells, attribute.listed)):
-        raise SchemaError("categories that are not numbers do not fit a column of numbers.", attribute=name)
+        raise SchemaError("all categories must be numbers for a column of numbers.", attribute=name)
 
 
 def _spells(value: Value) -> bool:
@@ -156,16 +161,16 @@ def _spells(value: Value) -> bool:
 
 
 def plain_bins(bins: Any) -> Schema:
-    """Return bins rebuilt from plain data, so that no code of theirs is kept; derived attributes become columns."""
+    """Return bins rebuilt from plain data, without code of a subclass; derived attributes become columns."""
     if not isinstance(bins, Schema):
         raise ArgumentTypeError(f"bins must be a Schema, got {type(bins).__name__}.")
-    made = Schema.from_dict(json.loads(json.dumps(Schema.to_dict(bins)))).without_derivations
+    plain = Schema.from_dict(json.loads(json.dumps(Schema.to_dict(bins)))).without_derivations
     charges = tuple(charge for charge in bins.charges if type(charge) is Charge)
-    return replace(made, charges=charges) if charges else made
+    return replace(plain, charges=charges) if charges else plain
 
 
 def bin_matrix(bins: Schema, data: Any) -> Floats:
-    """Return the indicator matrix of rows by bin, R of EXPRIL: shape ``(n_bins, n_rows)``, attribute by attribute."""
+    """Return the bin indicators of rows (R of EXPRIL), one attribute after the other, shape ``(n_bins, n_rows)``."""
     table = Table.of(data)
     bins.check_columns(table)
     blocks = [
@@ -176,27 +181,27 @@ def bin_matrix(bins: Schema, data: Any) -> Floats:
 
 
 def in_numbers(column: Column) -> Column:
-    """Return dates as days since 1970-01-01, which bins of an oracle are made of."""
+    """Return a column of dates as days since 1970-01-01, the unit of an oracle's bins."""
     return replace(column, holds_dates=False)
 
 
 def bin_names(bins: Schema) -> Sequence[tuple[str, str]]:
-    """Return the attribute and the bin of each bin, in the order of `bin_matrix`."""
+    """Return the names of the attribute and the bin for each row of `bin_matrix`."""
     return [(name, bin) for name, attribute in bins.attributes for bin in attribute.bins]
 
 
 def bins_or_chosen(
     bins: Any, source: Any, n_rows: float, noise_scale: Callable[[Sequence[int]], float], weights: Floats | None = None
 ) -> Schema:
-    """Return the bins of a question: those given, or bins chosen on the weighted source by an oracle's noise scale."""
+    """Return the bins of a question: the given schema, or bins chosen on the weighted source for an oracle's noise."""
     if isinstance(bins, Schema):
         for name in bins.monotone:
-            problem = "is declared as monotone, which models of marginals do not keep"
-            raise SchemaError(f"{problem}; leave `monotone` out of the bins.", attribute=name)
+            problem = "models of marginals do not support `monotone`"
+            raise SchemaError(f"{problem}; remove it from the bins.", attribute=name)
         rows = bin_matrix(bins, source).sum(axis=1).tolist()
         for (name, bin), count in zip(bin_names(bins), rows, strict=True):
             if not count and bin not in ("missing", "outside"):
-                problem = f"expected rows of the source in each bin, found none in bin {bin}"
+                problem = f"the source has no rows in bin {bin}"
                 raise DomainError(f"{problem}; choose other bins.", column=name)
         return bins
     if isinstance(bins, str) and bins in _LIMITS:

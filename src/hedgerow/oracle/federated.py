@@ -1,4 +1,4 @@
-"""One oracle of several: counts of tables that hold different rows add up."""
+"""Federated oracles: the counts of tables with disjoint rows are added."""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.oracle.answer_noise import AnswerNoise
 from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
-from hedgerow.oracle.charged_oracle import AskedOracle
+from hedgerow.oracle.base_oracle import BaseOracle
 from hedgerow.oracle.protocol import MarginalOracle
 from hedgerow.oracle.release_forms import Release
 from hedgerow.privacy.amounts import total
@@ -31,46 +31,49 @@ _METHODS = {"rows": "marginals", "classes": "class_marginals", "levels": "level_
 _AS_STATED = Fact("as_stated")
 
 
-class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
-    """An oracle over the rows of several curators, none of whom sees the others'.
+class FederatedOracle(BaseOracle[RowCounts, ErrorCounts]):
+    """An oracle for the rows of several curators, who do not see each other's rows.
 
-    Each is asked the same; answers are added, and so are the variances of their noise. Learners take it as they take
-    one oracle. One row is in one of the tables, so that a question costs it what that curator charges: the card has the
-    largest charge of any, not their sum, and says what somebody pays who has a row with several. Where the curators
-    protect all rows of a `Unit`, one unit may have rows with each of them: the card has the sum. A question that a
-    curator did not answer can be asked again: only those who have not answered are asked, and nothing is paid twice.
+    Every curator receives the same question. The answers, and the variances of their noise, are added. Learners use the
+    result like any other oracle. A row is in only one of the tables, so a question costs the row the charge of one
+    curator. The card therefore states the largest charge of a curator, and a note states the sum, which applies to
+    persons with rows at several curators. If the curators protect all rows of a `Unit`, a unit may have rows at every
+    curator, and the card states the sum. If a curator did not answer a question, the question can be asked again: it
+    goes only to the curators who have not answered, and nothing is charged twice.
 
     Parameters
     ----------
     oracles : sequence of oracles
-        Two or more, of tables with the same columns and classes, or bounds and levels of a number: of
-        `RemoteDataset.oracle`, or `hedgerow.Oracle`.
+        Two or more oracles (`hedgerow.Oracle`, or from `RemoteDataset.oracle`) of tables with the same columns and
+        classes, or with the same bounds and levels of a number.
 
     Raises
     ------
     ValueError, TypeError
-        If columns, classes, forms or units differ, one is given twice, releases ratios, or is no oracle.
+        If columns, classes, forms of release or units differ, an oracle is given twice or releases ratios, or an item
+        is not an oracle.
 
     Examples
     --------
     >>> import hedgerow as hr
     >>> data = hr.datasets.load("breast_cancer")
     >>> X, y, classes = data.frame, data.labels, data.schema.classes
-    >>> one = hr.Oracle(X[:300], y[:300], hr.Budget(1), 1, classes=classes)
-    >>> other = hr.Oracle(X[300:], y[300:], hr.Budget(1), 1, classes=classes)
-    >>> oracle = FederatedOracle([one, other])
+    >>> first = hr.Oracle(X[:300], y[:300], hr.Budget(1), 1, classes=classes)
+    >>> second = hr.Oracle(X[300:], y[300:], hr.Budget(1), 1, classes=classes)
+    >>> oracle = FederatedOracle([first, second])
     >>> answer = oracle.marginals(hr.oracle.choose_bins(data.frame, 4))
     >>> oracle.queries_left, float(oracle.privacy.epsilon)
     (0, 1.0)
     """
 
-    columns: tuple[str, ...] = read_only("_first.columns", "The names of the targets' columns.")
+    columns: tuple[str, ...] = read_only("_first.columns", "The names of the columns of all targets.")
     classes: tuple[Any, ...] = read_only(
-        "_first.classes", "The classes; the second of two is the positive one. Of a number, whether it is high."
+        "_first.classes",
+        "The classes; the second of two is the positive class. For a number, False (low) and True (high).",
     )
-    label: Target = read_only("_first.label", "The name of the labels, and the classes, or the number.")
+    label: Target = read_only("_first.label", "The name of the labels with their classes, or the number.")
     release: Release = read_only("_first.release", "The form of the answers.")
-    unit: Unit | None = read_only("_first.unit", "The unit that every curator protects; None for one row.")
+    unit: Unit | None = read_only("_first.unit", "The unit of privacy of every curator; None for one row.")
 
     def __init__(self, oracles: Sequence[MarginalOracle]) -> None:
         super().__init__()
@@ -78,29 +81,33 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
         for oracle in self._oracles:
             if not isinstance(oracle, MarginalOracle):
                 raise ArgumentTypeError(f"expected oracles, got {type(oracle).__name__}; see hedgerow.Oracle.")
-        if len(self._oracles) < 2 or len({id(oracle) for oracle in self._oracles}) < len(self._oracles):
-            raise ArgumentError("expected two or more different oracles, got fewer, or one of them twice.")
+        different = len({id(oracle) for oracle in self._oracles})
+        if len(self._oracles) < 2 or different < len(self._oracles):
+            problem = "expected two or more different oracles"
+            raise ArgumentError(f"{problem}, got {len(self._oracles)}, of which {different} are different.")
         self._first = self._oracles[0]
         for name in ("columns", "classes", "release", "unit"):
             if len({getattr(oracle, name) for oracle in self._oracles}) > 1:
-                raise ArgumentError(f"expected oracles with the same {name}, got different ones.")
-        if len({one and (one.low, one.high, one.levels) for one in (o.label.as_number for o in self._oracles)}) > 1:
-            problem = "expected oracles of the same classes, or of one number with the same bounds and levels."
-            raise ArgumentError(problem)
+                raise ArgumentError(f"all oracles must have the same {name}.")
+        numbers = (oracle.label.as_number for oracle in self._oracles)
+        if len({number and (number.low, number.high, number.levels) for number in numbers}) > 1:
+            raise ArgumentError("all oracles must have the same classes, or a number with the same bounds and levels.")
         if self.release == "ratio":
-            raise ArgumentError("expected oracles that release counts, which add up, got some that release ratios.")
-        # Of questions that some have answered and others not: the hypothesis, held so that its id stays its own
+            raise ArgumentError(
+                "expected oracles that release counts, since ratios do not add up; got release='ratio'."
+            )
+        # Answers to questions that some curators have not answered yet. The hypothesis is stored to keep its id unique.
         self._open = dict[tuple[str, str, int], tuple[Any, dict[int, Any]]]()
         self._lock = threading.Lock()
 
     @property
     def queries_left(self) -> int:
-        """The number of questions that all have left."""
+        """The number of questions that every curator still answers."""
         return min(oracle.queries_left for oracle in self._oracles)
 
     @property
     def privacy(self) -> PrivacyCard:
-        """The charges so far: the most of any curator, for a unit all together; notes with what each charged."""
+        """The charges so far: the largest of a curator or, for a unit, the sum. Notes state every curator's charge."""
         cards = [oracle.privacy for oracle in self._oracles]
         charged = [card for card in cards if card.charges]
         if not charged:
@@ -109,56 +116,55 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
             [card.epsilon or Fraction(0) for card in cards],
             [card.delta or Fraction(0) for card in cards],
         )
-        each = Fact("per_curator", epsilon=epsilons, delta=deltas)
-        whose = Fact("row_at_one_curator", epsilon=total(epsilons))
+        by_curator = Fact("per_curator", epsilon=epsilons, delta=deltas)
+        unit_note = Fact("row_at_one_curator", epsilon=total(epsilons))
         if self.unit is not None:
-            whose = Fact("unit_at_every_curator", column=self.unit.column)
-        together = _largest if self.unit is None else _sum_of
+            unit_note = Fact("unit_at_every_curator", column=self.unit.column)
+        combine = _largest if self.unit is None else _sum_of
         reserves = [(card.reserve,) for card in charged if card.reserve is not None]
-        each_noise = (card.noise.get("sources", (card.noise,)) for card in charged)
-        sources = tuple(dict.fromkeys(source for several in each_noise for source in several))
+        source_lists = (card.noise.get("sources", (card.noise,)) for card in charged)
+        sources = tuple(dict.fromkeys(source for several in source_lists for source in several))
         return PrivacyCard(
-            (together("answers", [card.charges for card in charged]),),
+            (combine("answers", [card.charges for card in charged]),),
             noise=sources[0] if len(sources) == 1 else Fact("several", sources=sources),
             software=charged[0].software,
             no_guarantee=reasons(*(card.no_guarantee for card in charged)),
-            notes=tuple(dict.fromkeys((*(note for card in cards for note in card.notes), each, whose))),
-            reserve=together("questions", reserves) if reserves else None,
+            notes=tuple(dict.fromkeys((*(note for card in cards for note in card.notes), by_curator, unit_note))),
+            reserve=combine("questions", reserves) if reserves else None,
         )
 
     def noise_scale(self, sizes: Sequence[int]) -> float:
-        """Return λ for attributes with these numbers of bins, as an oracle does, of the noise on a sum of counts."""
+        """Return the scale λ of the noise on the sum of all curators' counts; see `Oracle.noise_scale`."""
         return sqrt(sum(oracle.noise_scale(sizes) ** 2 for oracle in self._oracles))
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
-        """Check with each that `error_marginals` can be asked about a hypothesis; nothing is charged."""
+        """Raise the errors of `error_marginals` for a hypothesis without charging anything."""
         for oracle in self._oracles:
             oracle.check(bins, hypothesis)
 
     def _ask(self, by: str, bins: Schema, hypothesis: Any = None) -> Any:
-        """Ask each who has not answered this question yet, and return the sum of all answers."""
+        """Ask the curators who have not answered this question yet, and return the sum of all answers."""
         self.check_process()
-        about = (hypothesis,) if by == "errors" else ()
+        arguments = (hypothesis,) if by == "errors" else ()
         key = by, bins.digest if isinstance(bins, Schema) else "", id(hypothesis)
         with self._lock:
             _, answers = self._open.setdefault(key, (hypothesis, {}))
             try:
                 for number, oracle in enumerate(self._oracles):
                     if number not in answers:
-                        answers[number] = getattr(oracle, _METHODS[by])(bins, *about)
-                found = answers.values()
-                numbers = [_sum(getattr(one, part) for one in found) for part in PARTS[by]]
-                noise = reduce(AnswerNoise.plus, (one.noise for one in found))
-                answer = answer_of(by, bins, numbers, noise, self.label.steps)
+                        answers[number] = getattr(oracle, _METHODS[by])(bins, *arguments)
+                numbers = [_sum(getattr(answer, part) for answer in answers.values()) for part in PARTS[by]]
+                noise = reduce(AnswerNoise.plus, (answer.noise for answer in answers.values()))
+                total_answer = answer_of(by, bins, numbers, noise, self.label.steps)
             except BaseException as error:
                 if answers:
-                    own = self._kept(len(answers))
-                    add_charge_note(error, ChargeNote(" ".join([*charge_notes(error), own])))
+                    note = self._charge_note(len(answers))
+                    add_charge_note(error, ChargeNote(" ".join([*charge_notes(error), note])))
                 raise
             del self._open[key]
-            return answer
+            return total_answer
 
-    def _kept(self, answered: int) -> str:
+    def _charge_note(self, answered: int) -> str:
         return (
             f"The epsilon of the answers of {answered} of {len(self._oracles)} curators stays charged. If you ask the "
             "same question again, it goes only to the other curators."
@@ -169,31 +175,31 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
 
 
 def _sum(parts: Iterable[Integers]) -> Integers:
-    """Return the sum, held within 64 bits as each noisy count is; raises ArgumentError for no counts."""
-    given = list(parts)
-    if any(part.dtype.kind not in "iu" or part.shape != given[0].shape for part in given):
-        raise ArgumentError("expected whole numbers of the same bins from every oracle, got others.")
-    total: Any = sum(part.astype(object) for part in given)  # Python's whole numbers do not wrap around
+    """Return the sum of whole-number arrays, clipped to 64 bits; ArgumentError for other arrays."""
+    arrays = list(parts)
+    if any(array.dtype.kind not in "iu" or array.shape != arrays[0].shape for array in arrays):
+        raise ArgumentError("every oracle must answer with whole numbers for the same bins.")
+    total: Any = sum(array.astype(object) for array in arrays)  # Python's whole numbers do not overflow
     return np.clip(total, -(2**63), 2**63 - 1).astype(np.int64)
 
 
-def _largest(what: str, each: Sequence[Sequence[Charge]]) -> Charge:
-    """Return a charge of the largest ε, δ and ρ that one of the curators has charged."""
-    rho = [total_rho(charges) for charges in each]
-    known = [one for one in rho if one is not None]
+def _largest(of: str, by_curator: Sequence[Sequence[Charge]]) -> Charge:
+    """Return a charge with the largest ε, δ and ρ that a curator has charged."""
+    rhos = [total_rho(charges) for charges in by_curator]
+    known = [rho for rho in rhos if rho is not None]
     return Charge(
-        Fact("curators", of=what, together="largest"),
-        max(total(charge.epsilon for charge in charges) for charges in each),
-        max(total(charge.delta for charge in charges) for charges in each),
+        Fact("curators", of=of, together="largest"),
+        max(total(charge.epsilon for charge in charges) for charges in by_curator),
+        max(total(charge.delta for charge in charges) for charges in by_curator),
         _AS_STATED,
-        rho=max(known) if len(known) == len(rho) else None,
-        unit=unit_of([charge for charges in each for charge in charges]),
+        rho=max(known) if len(known) == len(rhos) else None,
+        unit=unit_of([charge for charges in by_curator for charge in charges]),
     )
 
 
-def _sum_of(what: str, each: Sequence[Sequence[Charge]]) -> Charge:
-    """Return a charge of all that was charged, for a unit that may have rows with every curator."""
-    charges = [charge for one in each for charge in one]
+def _sum_of(of: str, by_curator: Sequence[Sequence[Charge]]) -> Charge:
+    """Return the sum of all charges, for a unit that may have rows at every curator."""
+    charges = [charge for several in by_curator for charge in several]
     epsilon, delta = total(charge.epsilon for charge in charges), total(charge.delta for charge in charges)
     rho, unit = total_rho(charges), unit_of(charges)
-    return Charge(Fact("curators", of=what, together="sum"), epsilon, delta, _AS_STATED, rho=rho, unit=unit)
+    return Charge(Fact("curators", of=of, together="sum"), epsilon, delta, _AS_STATED, rho=rho, unit=unit)

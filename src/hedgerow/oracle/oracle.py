@@ -1,4 +1,4 @@
-"""Oracles: they hold private rows and answer questions about bins with noise, until their budget is exhausted."""
+"""Oracles, which hold private rows and answer questions about bins with noise until their budget is exhausted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.hypotheses.read import HypothesisCharges, charges_of
 from hedgerow.oracle.answer_noise import AnswerHistograms, AnswerNoise
 from hedgerow.oracle.answers import PARTS, ErrorCounts, ErrorRatios, RowCounts, RowShares, answer_of
+from hedgerow.oracle.base_oracle import LimitedOracle
 from hedgerow.oracle.binning import plain_bins
-from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.frame_rows import OPAQUE, OpaqueClassifier, OracleFrame, OracleRows, target_label
 from hedgerow.oracle.release_forms import UNPROVEN_RATIO, AnswerPlan, Release, card_notes, check_form
 from hedgerow.privacy import Budget, PrivacyCard
@@ -33,79 +33,83 @@ from hedgerow.tables.frames import Labels, Table
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OracleQuestion:
-    """A question that was checked on what is public of an oracle's rows."""
+    """A question that was checked against the public description of an oracle's rows."""
 
     bins: Schema
-    by: Literal["rows", "classes", "levels", "errors"]  # the counts in each bin
-    hypothesis: Any = None  # whose errors, as the rows take it
-    paid: HypothesisCharges = field(default_factory=HypothesisCharges)  # on the hypothesis's own cards
-    steps: int = 1  # how much a row adds to the counts of one bin of each attribute
+    by: Literal["rows", "classes", "levels", "errors"]  # the kind of counts in each bin
+    hypothesis: Any = None  # the prepared hypothesis of a question about errors
+    paid: HypothesisCharges = field(default_factory=HypothesisCharges)  # the charges on the cards of the hypothesis
+    steps: int = 1  # the amount that a row adds to the counts of a bin of each attribute
 
     @classmethod
     def of(cls, rows: OracleRows, bins: Schema, by: Any, hypothesis: Any = None, *, run_code: bool = False) -> Self:
         rows.check(bins)
         if by in ("classes", "levels") and (by == "levels") != (rows.label.as_number is not None):
-            wanted = "levels, of a target that is a number" if by == "classes" else "classes, of a target with classes"
-            raise ArgumentError(f"expected a question for {wanted}; got one for {by}.")
+            kind, method = ("a number", "level_marginals") if by == "classes" else ("classes", "class_marginals")
+            raise ArgumentError(f"the oracle has {kind} as its target: use {method}, got a question for {by}.")
         if by != "errors":
             return cls(bins, by, steps=rows.label.steps if by == "levels" else 1)
-        asked = rows.prepare(hypothesis, bins, run_code=run_code)
-        return cls(bins, by, asked, charges_of(hypothesis), rows.label.steps)
+        prepared = rows.prepare(hypothesis, bins, run_code=run_code)
+        return cls(bins, by, prepared, charges_of(hypothesis), rows.label.steps)
 
     @property
     def order(self) -> Literal["C", "F"]:
-        """The order of counts in a vector: of classes bin by bin, of two sums one after the other."""
+        """The memory order of counts in a vector: class counts bin by bin, two sums one after the other."""
         return "F" if self.by == "classes" else "C"
 
 
-class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
-    """Holder of a private target that answers, per bin, how many rows there are, of each class, or got wrong.
+class Oracle(LimitedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
+    """Private rows with labels that answer questions with noisy counts by bin.
 
-    Every answer is charged before a row is touched (with ``release="gaussian"`` all of them with the first); when the
-    budget or the number of questions is used up, the oracle refuses and changes nothing. A failure after the charge is
-    not refunded. Neighbouring tables differ by one row, or by all rows of a `unit`. A row is in one bin of each of d
-    attributes, and there it is of one class, and wrong or right: it changes d of the counts by one, which is the ℓ1
-    sensitivity of an answer (√d in ℓ2), however many classes there are. Of a number a row is as many steps, which it
-    divides between two counts: the sensitivity is as many times as much, and so is the noise. What it changes is one
-    count of every attribute, so that with pure ε attributes can share noise, which is smaller.
+    A question asks for the rows in each bin, the rows of each class, or the rows that a hypothesis misclassifies. Every
+    answer is charged before a row is touched; with ``release="gaussian"`` all answers are charged with the first. After
+    the last question, or with too little budget, the oracle raises an error and changes nothing. A failure after the
+    charge is not refunded. The exact number of rows is never released, but every answer allows an estimate.
 
-    The exact number of rows is never released; it can be estimated from any answer.
+    Neighbouring tables differ by one row, or by all rows of a `unit`. A row is in one bin of each of d attributes,
+    where it has one class and is either correct or wrong. It therefore changes d counts by 1. This is the ℓ1
+    sensitivity of an answer (√d in ℓ2), whatever the number of classes. For a number, a row adds K steps, divided
+    between two counts, and sensitivity and noise are K times as large. Since a row changes the same amount in every
+    attribute, attributes can share noise under pure ε, which makes the noise smaller.
 
     Parameters
     ----------
     data : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
         The private rows.
     labels : series or array of shape (n_rows,)
-        Their labels.
+        The labels of the rows.
     budget : Budget or None
-        What is charged: the same share of what it has left for each question. None: exact answers, **not private**.
+        The budget to charge. Each question costs an equal share of the amount that is left now. None gives exact
+        answers, which are **not private**.
     max_queries : int, default=3
-        How many questions are answered.
+        The number of questions.
     classes : sequence, optional
-        The classes, two or more. Default: False and True if the labels' type is boolean, else 0 and 1.
+        Two or more classes. The default is False and True for labels of boolean type, and otherwise 0 and 1.
     number : Number, optional
-        Of labels that are numbers: their public bounds and levels, in place of classes.
+        The public bounds and levels of numeric labels, instead of classes.
     release : {"counts", "ratio", "gaussian"}, default="counts"
-        ``counts``: numbers of rows, ε-differential privacy. Attributes share K-norm noise. Its standard deviation is
-        between half and all of the standard deviation of discrete Laplace noise of scale d·(questions)/ε, and the
-        smaller the fewer bins there are. If `budget` adds up ρ, the noise is discrete Laplace, which costs less ρ.
-        `noise_scale` states the amount.
-        ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
-        EXPRIL's eq. 7, for comparison: an empty bin gives itself away, and the card has no guarantee.
+        ``counts``: counts with ε-differential privacy. Attributes share K-norm noise. Its standard deviation is between
+        half and all of the standard deviation of discrete Laplace noise of scale d·(questions)/ε; with fewer bins it is
+        smaller. If `budget` adds up ρ, the noise is discrete Laplace noise, which costs less ρ. `noise_scale` returns
+        the scale.
+        ``gaussian``: counts with discrete Gaussian noise and (ε, δ)-differential privacy; the budget needs a δ.
+        ``ratio``: the clipped ratios of EXPRIL's eq. 7, for comparison. They have no guarantee, since an empty bin can
+        be recognised.
     run_code : bool, default=False
-        Whether a hypothesis that cannot be read as data may be evaluated by its own ``predict``, on the private rows.
-        It could store them, or make the prediction for one row depend on the others: such answers have **no
-        guarantee**.
+        Whether to call ``predict`` of a hypothesis that cannot be read as data on the private rows. It could store
+        them, or make the prediction for a row depend on other rows, so such answers have **no guarantee**.
     unit : Unit, optional
-        What is protected where a person may have many rows: at most `max_rows` rows of each are counted, drawn at
-        random when the oracle is made; the noise is as much larger. Its column cannot be asked about.
+        The unit of privacy if a person may have several rows. At most `max_rows` rows of every unit, drawn at random
+        when the oracle is created, are counted, and the noise is `max_rows` times as large. Its column cannot have
+        bins.
     random_state : NoiseSource, int, RandomState, Generator or None
-        None: OpenDP's noise. Anything else: a seeded generator, **not private**.
+        None for OpenDP's noise. Any other value gives seeded noise, which is **not private**.
 
     Raises
     ------
     DomainError
-        If labels are missing, not among the classes, or not as many as the rows, or a number is infinite.
+        If labels are missing or not among the classes, their number differs from the number of rows, or a number is
+        infinite.
     ValueError
         If an argument is out of range.
 
@@ -125,7 +129,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
     2
     """
 
-    columns: tuple[str, ...] = read_only("_target.columns", "The names of the target's columns.")
+    columns: tuple[str, ...] = read_only("_target.columns", "The names of the columns of the target.")
 
     def __init__(
         self,
@@ -143,9 +147,9 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
     ) -> None:
         check_form(budget, max_queries, release, unit)
         check_flag("run_code", run_code)
-        given, declared = Labels.of(labels, data), _declared(classes, number, release)
-        label = target_label(given.name, declared, are_boolean=given.is_boolean)
-        target = OracleFrame.of(Table.of(data), given, label, unit, random_state)
+        private_labels, declared = Labels.of(labels, data), _declared(classes, number, release)
+        label = target_label(private_labels.name, declared, are_boolean=private_labels.is_boolean)
+        target = OracleFrame.of(Table.of(data), private_labels, label, unit, random_state)
         self._begin(target, budget, max_queries, release, random_state, unit)
         self._run_code = run_code or budget is None
 
@@ -163,11 +167,11 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         unit: Unit | None = None,
         random_state: NoiseSource | RandomState = None,
     ) -> Self:
-        """Return an oracle on a table in DuckDB, PostgreSQL, Spark or another engine that Ibis knows.
+        """Return an oracle for a table in DuckDB, PostgreSQL, Spark or another engine that Ibis supports.
 
-        Each question is one aggregate there, with as many numbers as there are bins; nothing else leaves the engine.
-        It can be asked about models that become SQL: rule lists and trees of hedgerow, and constants. A question
-        whose query fails stays charged: that it failed may depend on the rows.
+        Each question runs an aggregate query in the engine, which returns a number per bin and nothing else. Hypotheses
+        must be models with SQL: rule lists and trees of hedgerow, and constants. A question whose query fails stays
+        charged, because the failure may depend on the rows.
 
         Parameters
         ----------
@@ -176,12 +180,12 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         label : str
             The column with the labels.
         budget, max_queries, classes, number, release, unit, random_state
-            As for `Oracle`; the classes of a boolean column are False and True, of any other 0 and 1.
+            See `Oracle`. The default classes are False and True for a boolean column, and otherwise 0 and 1.
 
         Raises
         ------
         EngineError, DomainError, ValueError
-            If the engine fails or there is no such column, and as for `Oracle`.
+            If the engine fails, the column does not exist, or for the reasons listed for `Oracle`.
 
         Examples
         --------
@@ -198,7 +202,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         check_form(budget, max_queries, release, unit)
         declared = _declared(classes, number, release)
         if number is not None and number.name != label:
-            raise ArgumentError("expected a number with the name of its column, got another name.")
+            raise ArgumentError(f"number must have the name of the column, {label!r}, got {number.name!r}.")
         oracle = cls.__new__(cls)
         oracle._begin(OracleTable.of(table, label, declared, unit), budget, max_queries, release, random_state, unit)
         return oracle
@@ -213,7 +217,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         unit: Unit | None,
         plan: AnswerPlan | None = None,
     ) -> None:
-        super().__init__(int(max_queries))  # NumPy's whole numbers overflow
+        super().__init__(int(max_queries))  # NumPy's whole numbers could overflow
         self._target, self._label = target, target.label
         self._budget = budget
         self._release, self._unit = release, unit
@@ -225,10 +229,10 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
 
     @property
     def privacy(self) -> PrivacyCard:
-        """The charges so far with their purposes, and the guarantee."""
+        """The charges so far and the guarantee."""
         if not self._charges:
             return PrivacyCard.none(Fact("exact_answers" if self._budget is None else "nothing_answered"))
-        charges = tuple(made for _, made in self._charges.values())
+        charges = tuple(charge for _, charge in self._charges.values())
         return PrivacyCard(
             charges,
             noise=noise_fact(self._noise.description, charges),
@@ -238,27 +242,28 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         )
 
     def noise_scale(self, sizes: Sequence[int]) -> float:
-        """Return λ for attributes with these numbers of bins: ``√2·λ`` is the standard deviation of the noise.
+        """Return the scale λ of the noise on a count, for attributes with these numbers of bins.
 
-        It is the noise on a count, as an average over attributes (`AnswerNoise.scale`). Public; 0 if answers are exact.
+        The standard deviation of the noise is ``√2·λ``, as a root mean square over attributes (`AnswerNoise.scale`).
+        The scale is public. It is 0 for exact answers.
         """
         return 0.0 if self._plan is None else self._plan.noise(self._next, sizes).scale
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
-        """Check that `error_marginals` can be asked about a hypothesis; raises as it does. Nothing is charged."""
+        """Raise the errors of `error_marginals` for a hypothesis without charging anything."""
         self._question("errors", bins, hypothesis)
 
     def _ask(self, by: str, bins: Schema, hypothesis: Any = None) -> Any:
         if by == "classes" and self._release == "ratio":
-            problem = "expected an oracle that releases counts, got one that releases ratios"
-            raise ArgumentError(f"{problem}, which do not determine the number of rows of each class.")
+            problem = "class_marginals needs an oracle with release='counts' or 'gaussian', got release='ratio'"
+            raise ArgumentError(f"{problem}: ratios do not determine class counts.")
         return self._answer(self._question(by, bins, hypothesis))
 
     def _question(self, by: str, bins: Schema, hypothesis: Any = None) -> OracleQuestion:
         return OracleQuestion.of(self._target, plain_bins(bins), by, hypothesis, run_code=self._run_code)
 
     def _counted(self, question: OracleQuestion) -> Integers:
-        """Return the counts of a question, one line for each kind of rows, bin by bin. Exact, private."""
+        """Return the exact, private counts of a question, with a line of bins for each kind of rows."""
         target, bins = self._target, question.bins
         if question.by == "classes":
             return target.classes_by_bin(bins).T
@@ -269,7 +274,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         return np.array(target.errors_by_bin(bins, question.hypothesis))
 
     def _input(self, question: OracleQuestion, mechanism: Mechanism | None) -> Any:
-        """Return what the mechanism adds noise to. Exact, private."""
+        """Return the exact, private input of the mechanism."""
         counts = self._counted(question)
         if self._release == "ratio":
             rows = counts.sum(axis=0)
@@ -277,7 +282,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         return counts if isinstance(mechanism, AnswerHistograms) else counts.ravel(question.order)
 
     def _answer_of(self, question: OracleQuestion, released: Any, noise: AnswerNoise) -> Any:
-        """Return the answer that released numbers are."""
+        """Return the answer made of released numbers."""
         bins, by = question.bins, question.by
         if self._release == "ratio":
             return (RowShares if by == "rows" else ErrorRatios)(bins, np.array(released))
@@ -287,14 +292,14 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
 
     @property
     def _next(self) -> int:
-        """The number of the next question, counted from 1; of the last one, once all were asked."""
+        """The number of the next question, from 1, or of the last question if none is left."""
         return min(self._asked + 1, self._max_queries)
 
     def _query(self, question: OracleQuestion, mechanism: Mechanism) -> Fact:
-        asked = {"by": question.by, "attributes": len(question.bins), "of": self._max_queries}
+        details = {"by": question.by, "attributes": len(question.bins), "of": self._max_queries}
         if isinstance(mechanism, GaussianCounts):
-            return Fact("series", **asked)
-        return Fact("question", **asked, number=self._asked + 1)
+            return Fact("series", **details)
+        return Fact("question", **details, number=self._asked + 1)
 
     def _answer(self, question: OracleQuestion) -> Any:
         self.check_process()
@@ -322,7 +327,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
                 all_reasons = reasons(why, noise.no_guarantee_reason)
                 own = Charge(query, epsilon, delta, mechanism.record, all_reasons, rho=rho, unit=self._unit)
                 is_charged = own.epsilon or own.delta or own.no_guarantee
-                if self._asked > 1 and not own.delta:  # the attributes of the first were chosen by no answer
+                if self._asked > 1 and not own.delta:  # no answer preceded the choice of the first attributes
                     self._spared += pure_rho(own.epsilon) - (own.zcdp or 0)
                 self._record([*paid, (own, own)] if is_charged else paid, reserves, question.paid.denials)
                 return self._input(question, mechanism)
@@ -343,8 +348,8 @@ def _declared(classes: Any, number: Any, release: Release) -> Any:
     if not isinstance(number, Number):
         raise ArgumentTypeError(f"number must be a Number or None, got {type(number).__name__}.")
     if classes is not None or release == "ratio":
-        got = "both" if classes is not None else "release='ratio'"
-        raise ArgumentError(f"expected classes, or a number and release='counts' or 'gaussian'; got {got}.")
+        given = "both" if classes is not None else "number with release='ratio'"
+        raise ArgumentError(f"expected classes, or number with release='counts' or 'gaussian'; got {given}.")
     return number
 
 
@@ -356,9 +361,9 @@ def ask_once(
     *,
     random_state: NoiseSource | RandomState = None,
 ) -> tuple[Any, PrivacyCard]:
-    """Return the answer to one question, with its card, on the rows that are counted of each unit."""
+    """Return the answer to a single question with its card. `target` has the counted rows of each unit."""
     check_form(budget, 1, plan.release, plan.unit)
-    target.check(question.bins)  # a table in a database may have changed since
+    target.check(question.bins)  # again, since a table in a database may have changed
     oracle = Oracle.__new__(Oracle)
     oracle._begin(target, budget, 1, plan.release, random_state, plan.unit, plan)  # pyright: ignore[reportPrivateUsage] -- of this module
     return oracle._answer(question), oracle.privacy  # pyright: ignore[reportPrivateUsage] -- of this module

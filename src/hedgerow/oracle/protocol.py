@@ -1,4 +1,4 @@
-"""What learners ask of an oracle, wherever its target is: in this process, or with a curator elsewhere."""
+"""The protocol of oracles in this process and of remote curators, as learners use it."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -18,26 +18,26 @@ from hedgerow.text.messages import ChargeNote, add_charge_note
 
 @runtime_checkable
 class MarginalOracle(Protocol):
-    """An oracle that learners can ask: `hedgerow.Oracle`, or one of a curator's service."""
+    """An oracle that learners can ask: `hedgerow.Oracle`, or an oracle of a curator's service."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the target's columns."""
+        """The names of the columns of the target."""
         ...
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The classes; the second of two is the positive one. Of a number, whether it is high: False and True."""
+        """The classes; the second of two is the positive class. For a number, False (low) and True (high)."""
         ...
 
     @property
     def label(self) -> Target:
-        """The name of the labels, and the classes, or the number."""
+        """The name of the labels with their classes, or the number."""
         ...
 
     @property
     def queries_left(self) -> int:
-        """Questions that will still be answered."""
+        """The number of questions left."""
         ...
 
     @property
@@ -47,7 +47,7 @@ class MarginalOracle(Protocol):
 
     @property
     def unit(self) -> Unit | None:
-        """The unit that is protected; None for one row."""
+        """The unit of privacy; None for one row."""
         ...
 
     @property
@@ -56,39 +56,40 @@ class MarginalOracle(Protocol):
         ...
 
     def noise_scale(self, sizes: Sequence[int]) -> float:
-        """Return λ for attributes with these numbers of bins: ``√2·λ`` is the standard deviation of the noise.
+        """Return the scale λ of the noise on a count, for attributes with these numbers of bins.
 
-        It is the noise on a count, as an average over attributes; 0 if answers are exact.
+        The standard deviation of the noise is ``√2·λ``, as a root mean square over attributes. λ is 0 for exact
+        answers.
         """
         ...
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
-        """Check that `error_marginals` can be asked about a hypothesis, at no charge."""
+        """Raise the errors of `error_marginals` for a hypothesis without charging anything."""
 
     def marginals(self, bins: Schema) -> RowCounts | RowShares:
-        """Answer how many rows are in each bin."""
+        """Return noisy counts of the rows in each bin."""
         ...
 
     def class_marginals(self, bins: Schema) -> ClassCounts:
-        """Answer how many rows of each class are in each bin."""
+        """Return noisy counts of the rows of each class in each bin."""
         ...
 
     def level_marginals(self, bins: Schema) -> LevelSums:
-        """Answer, of a target that is a number, the sums of the levels of the rows in each bin."""
+        """Return, for an oracle of a number, noisy sums of the levels of the rows in each bin."""
         ...
 
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts | ErrorRatios:
-        """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right."""
+        """Return noisy counts, by bin, of the rows that a hypothesis misclassifies and classifies correctly."""
         ...
 
 
 def charged_for_answers(oracle: MarginalOracle) -> Fraction:
-    """Return the ε that an oracle has charged for its answers so far."""
+    """Return the ε that an oracle has charged so far."""
     return oracle.privacy.epsilon or Fraction(0)
 
 
 def note_answers(error: BaseException, oracle: MarginalOracle, before: Fraction) -> None:
-    """Add a note to an error of what an oracle has charged for its answers, beyond `before`: it stays charged."""
+    """Add a note to an error with the ε that an oracle has charged since `before`."""
     charged = charged_for_answers(oracle) - before
     if charged > 0:
         add_charge_note(error, ChargeNote(f"The epsilon of {amount_text(charged)} stays charged."))
@@ -96,6 +97,6 @@ def note_answers(error: BaseException, oracle: MarginalOracle, before: Fraction)
 
 def check_oracle(oracle: object, y: object) -> None:
     if y is not None:
-        raise ArgumentTypeError("Expected no labels, which stay with their curator; got y. Call fit(X, oracle=oracle).")
+        raise ArgumentTypeError("y must be None: the labels stay with the oracle. Call fit(X, oracle=oracle).")
     if not isinstance(oracle, MarginalOracle):
         raise ArgumentTypeError(f"oracle must be an Oracle, got {type(oracle).__name__}; see hedgerow.Oracle.")

@@ -1,4 +1,4 @@
-"""Forms in which an oracle releases its answers, with the loss of each."""
+"""The forms in which an oracle releases its answers, with their privacy loss."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -28,29 +28,29 @@ RELEASES: tuple[Release, ...] = get_args(Release)
 
 @dataclass(frozen=True)
 class AnswerPlan:
-    """The mechanisms of the answers in one form, by a budget that all questions share equally."""
+    """The mechanisms of the answers in a form of release, which share a budget equally."""
 
     release: Release  # the form
     epsilon: Fraction  # for all questions together
     delta: Fraction  # for all questions together
-    questions: int  # how many
-    unit: Unit | None = None  # what is protected; None for one row
-    adds_up_rho: bool = False  # whether the budget adds up ρ: Gaussian answers do then, too, and others share no noise
+    questions: int  # the number of questions
+    unit: Unit | None = None  # the unit of privacy; None for one row
+    adds_up_rho: bool = False  # whether the budget adds up ρ; then Gaussian answers do, too, and others share no noise
 
     @classmethod
     def of(cls, release: Release, budget: Budget, questions: int, unit: Unit | None = None) -> Self:
-        """Return the form of answers that share all that is left of a budget."""
+        """Return the plan for answers that share the remaining budget."""
         epsilon = budget.remaining_with_delta if release == "gaussian" else budget.remaining
         adds_up_rho = budget.remaining_rho is not None
         return cls(release, epsilon, budget.remaining_delta, questions, unit, adds_up_rho)
 
     def mechanism(self, question: int, sizes: Sequence[int], steps: int = 1) -> Any:
-        """Return the mechanism of a question, counted from 1, about attributes with these numbers of bins.
+        """Return the mechanism of question number `question`, from 1, for attributes with these numbers of bins.
 
-        A row adds `steps` in all to two whole numbers of one bin of each attribute. The ℓ1 sensitivity is the number of
-        attributes times `steps`, the ℓ2 sensitivity at most its square root times `steps`, and no number changes by
-        more than `steps`. As a change of histograms of the same rows its gauge is `steps` (docs/mathematics.md, facts 6
-        and 8).
+        In every attribute, a row adds a total of `steps` to two whole numbers of one bin. The ℓ1 sensitivity is the
+        number of attributes times `steps`. The ℓ2 sensitivity is at most the square root of the number of attributes
+        times `steps`, and every number changes by at most `steps`. As a change of histograms of the same rows, its
+        gauge is `steps` (docs/mathematics.md, facts 6 and 8).
         """
         attributes, rows = len(sizes), rows_of(self.unit)
         if self.release == "ratio":
@@ -66,13 +66,13 @@ class AnswerPlan:
         series = self.epsilon, self.delta, self.questions, question, squares
         return GaussianCounts(*series, rows=rows_of(self.unit), adds_up_rho=self.adds_up_rho)
 
-    def reserve(self, left: int, others: Collection[Charge] = (), spared: Fraction | int = 0) -> Charge | None:
-        """Return what may still be charged, for questions left and for `others`, of hypotheses; None: nothing.
+    def reserve(self, left: int, foreign: Collection[Charge] = (), spared: Fraction | int = 0) -> Charge | None:
+        """Return the planned charge for the questions left and for the `foreign` reserves of hypotheses, or None.
 
-        `spared` is the ρ that earlier questions would have cost more with fewer attributes: who asks chose them by the
-        answers, so that only what all questions may cost is fixed beforehand.
+        `spared` is the additional ρ that earlier questions would have cost with fewer attributes. Callers may choose
+        attributes depending on answers, so only the largest cost of all questions is fixed beforehand.
         """
-        parts = [*others, *self._own_reserve(left, spared)]
+        parts = [*foreign, *self._own_reserve(left, spared)]
         if len(parts) < 2:
             return parts[0] if parts else None
         epsilon, delta = total(part.epsilon for part in parts), total(part.delta for part in parts)
@@ -81,7 +81,7 @@ class AnswerPlan:
     def _own_reserve(self, left: int, spared: Fraction | int) -> list[Charge]:
         if spared and not left:
             return [Reserve(Fact("fewer_attributes"), Fraction(0), rho=Fraction(spared), unit=self.unit)]
-        if not left or (self.release == "gaussian" and self.questions > 1):  # all were charged with the first
+        if not left or (self.release == "gaussian" and self.questions > 1):  # the first answer was charged for all
             return []
         epsilon, delta = self.epsilon / self.questions, self.delta if self.release == "gaussian" else Fraction(0)
         rho = self._gaussian(1, 1).rho if delta else pure_rho(epsilon)
@@ -89,7 +89,7 @@ class AnswerPlan:
         return [Reserve(query, left * epsilon, left * delta, rho=left * rho + spared, unit=self.unit)]
 
     def noise(self, question: int, sizes: Sequence[int], steps: int = 1) -> AnswerNoise:
-        """Return the variances of the noise of the answer to a question; TypeError for sizes that are no sequence."""
+        """Return the variances of the noise of an answer; ArgumentTypeError unless `sizes` is a sequence."""
         if not isinstance(sizes, Sequence):
             problem = "sizes must be the numbers of bins of the attributes, such as [4, 4]"
             raise ArgumentTypeError(f"{problem}, got {describe_argument(sizes)}.")
@@ -104,7 +104,7 @@ class AnswerPlan:
 
 def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) -> None:
     if not (budget is None or isinstance(budget, Budget)):
-        raise ArgumentTypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
+        raise ArgumentTypeError(f"budget must be a Budget or None (exact answers), got {type(budget).__name__}.")
     if not (unit is None or isinstance(unit, Unit)):
         raise ArgumentTypeError(f"unit must be a Unit or None, got {type(unit).__name__}.")
     check_integer("max_queries", max_queries, 1)
@@ -112,24 +112,25 @@ def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) ->
     if release == "gaussian" and budget is not None and not budget.remaining_delta:
         raise ArgumentError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")
     if release == "ratio" and rows_of(unit) > 1:
-        raise ArgumentError("expected release='counts' or 'gaussian' with a unit of several rows, got 'ratio'.")
+        raise ArgumentError("a unit with several rows needs release='counts' or 'gaussian', got release='ratio'.")
     if budget is not None and not budget.remaining:
-        raise ArgumentError("expected a budget with epsilon left, got one that is exhausted.")
+        raise ArgumentError("the budget has no epsilon left; create the oracle with another budget.")
 
 
 UNPROVEN_RATIO = Fact("unproven_ratio")
-"""The reason why ratios carry no guarantee."""
+"""The reason why ratios have no guarantee."""
 
 
 @dataclass(frozen=True)
 class PublishedRatios:
-    """EXPRIL's ratio of noisy to exact counts, clipped to [0, 1]: as published; `epsilon` is **not** its loss.
+    """EXPRIL's ratio of noisy to exact counts, clipped to [0, 1], as published. `epsilon` is **not** its loss.
 
-    Input: int64 vectors of numerators and denominators. Its eq. 7 (Lacombe, Jetley and Sebag, 2021, Section 3.5) adds
-    Laplace noise of scale λ = changes/ε to the numerators and divides by the exact denominators. There is no guarantee:
-    a bin without rows answers 0 for certain and one with a row does not, which is an infinite loss. Of a bin with m
-    rows the published lemma compares densities with denominators m and m + 1 without their Jacobians; the supremum of
-    the loss there is ``m/((m + 1)λ) + ln((m + 1)/m)``, or 1/λ where that is more, as for small λ.
+    The input is a pair of int64 vectors of numerators and denominators. EXPRIL's eq. 7 (Lacombe, Jetley and Sebag,
+    2021, Section 3.5) adds Laplace noise of scale λ = changes/ε to the numerators and divides by the exact
+    denominators. There is no guarantee: an empty bin always gives 0, a bin with a row does not, and the loss is
+    infinite. For a bin with m rows, the published lemma compares densities with denominators m and m + 1 without their
+    Jacobians. The supremum of the loss is then ``m/((m + 1)λ) + ln((m + 1)/m)``, or 1/λ if that is larger, as for small
+    λ.
     """
 
     epsilon: Fraction
@@ -146,7 +147,7 @@ class PublishedRatios:
         return float(self.changes / self.epsilon)
 
     def distance(self, one: Any, other: Any) -> float:
-        """Return the ℓ1 distance of the numerators, infinite where denominators differ: their change is not covered."""
+        """Return the ℓ1 distance of the numerators; infinite if denominators differ, which the noise does not cover."""
         if not np.array_equal(one[1], other[1]):
             return inf
         return float(np.abs(other[0] - one[0]).sum())
@@ -170,13 +171,13 @@ def _ratio(numerators: Floats, denominators: Integers) -> list[float]:
 
 
 def card_notes(denials: Iterable[Sequence[Fact]], unit: Unit | None, *, with_delta: bool) -> tuple[Fact, ...]:
-    """Return the notes on the card of answers, with what the cards of hypotheses deny."""
-    whose = Fact("oracle_row_is_unit", delta=with_delta or None)
+    """Return the notes on the card of answers, including the denials of the cards of hypotheses."""
+    unit_note = Fact("oracle_row_is_unit", delta=with_delta or None)
     if unit is not None:
-        whose = Fact("oracle_unit", column=unit.column, rows=unit.max_rows)
-    return (*map(Fact, ("oracle_public", "hypotheses_are_data", "hypotheses_paid")), *denied(denials), whose)
+        unit_note = Fact("oracle_unit", column=unit.column, rows=unit.max_rows)
+    return (*map(Fact, ("oracle_public", "hypotheses_are_data", "hypotheses_paid")), *denied(denials), unit_note)
 
 
 def denied(denials: Iterable[Sequence[Fact]]) -> tuple[Fact, ...]:
-    """Return the notes on hypotheses whose own cards have no guarantee, for these reasons."""
+    """Return the notes on hypotheses whose own cards have no guarantee, with the reasons."""
     return tuple(Fact("denied", because=reasons) for reasons in denials)

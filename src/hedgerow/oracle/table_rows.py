@@ -1,4 +1,4 @@
-"""Private rows of an oracle in a database: each question is one aggregate query."""
+"""The private rows of an oracle in a database, where every question is an aggregate query."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,16 +23,16 @@ _KINDS = {"boolean": "boolean", "integer": "numbers", "float": "numbers", "text"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OracleTable(OracleRows):
-    """A table of private rows with their labels."""
+    """Private rows with labels in a database."""
 
     table: Expression  # the rows
-    label: Target  # the classes, or the number, under the name of the column
-    inputs: Mapping[str, EngineColumn]  # the other columns that can have bins: of booleans, numbers, dates or text
+    label: Target  # the classes, or the number, with the name of the column
+    inputs: Mapping[str, EngineColumn]  # the other columns with booleans, numbers, dates or text
     kinds: Mapping[str, str]
 
     @classmethod
     def of(cls, table: Any, name: str, classes: Sequence[Any] | Target | None, unit: Unit | None = None) -> Self:
-        """Check a table. Errors are for the curator, who sets up the oracle."""
+        """Return the checked rows of a table. Errors are for the curator."""
         column, inputs = columns_of(table, name)
         if unit is not None:
             table = counted_table(table, unit, [*inputs, name])
@@ -42,7 +42,7 @@ class OracleTable(OracleRows):
         return cls(table, label, inputs, _kinds(inputs))
 
     def reopened(self, table: Expression) -> Self:
-        """Return the target with its table opened again, whose columns may have changed since."""
+        """Return the target with a newly opened table, whose columns may have changed."""
         _, inputs = columns_of(table, self.label.name)
         return replace(self, table=table, inputs=inputs, kinds=_kinds(inputs))
 
@@ -52,19 +52,19 @@ class OracleTable(OracleRows):
                 raise DomainError.absent(name, self.inputs)
 
     def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Model | int:  # noqa: ARG002 -- no code of others
-        """Return a hypothesis as a model, or as the class number that it always predicts; no row is touched."""
-        found = model_of(hypothesis)
-        model = found if found is not None and found.paths else None
+        """Return a hypothesis as a model, or as the index of the class that it always predicts. Reads no row."""
+        candidate = model_of(hypothesis)
+        model = candidate if candidate is not None and candidate.paths else None
         if model is None and type(hypothesis) is not Always:
             raise HypothesisError(
-                "Expected a rule list or tree of hedgerow, or a constant, as the hypothesis for rows in a database, "
-                f"got {type(hypothesis).__name__}; with ExprilClassifier, set queries=1."
+                "for rows in a database, a hypothesis must be a rule list or tree of hedgerow, or a constant, "
+                f"got {type(hypothesis).__name__}. With ExprilClassifier, set queries=1."
             )
         labels = (hypothesis.label,) if model is None else model.outcomes
         classes = self.label.hypothesis_classes
         if any(label not in classes for label in labels):
             names = ", ".join(map(quoted_text, classes))
-            raise HypothesisError(f"expected predictions that are one of {names}; some are not.")
+            raise HypothesisError(f"all predictions of the hypothesis must be classes of the target: {names}.")
         if model is None:
             return classes.index(hypothesis.label)
         for name in model.used_attributes:
@@ -78,8 +78,8 @@ class OracleTable(OracleRows):
     def classes_by_bin(self, bins: Schema) -> Integers:
         return count_classes(self.table, self.label, self.inputs, bins)
 
-    def errors_by_bin(self, bins: Schema, asked: Model | int) -> tuple[Integers, Integers]:
-        return summed_steps(count_right(self.table, self.label, self.inputs, bins, asked))
+    def errors_by_bin(self, bins: Schema, hypothesis: Model | int) -> tuple[Integers, Integers]:
+        return summed_steps(count_right(self.table, self.label, self.inputs, bins, hypothesis))
 
 
 def _kinds(inputs: Mapping[str, EngineColumn]) -> dict[str, str]:
