@@ -21,7 +21,7 @@ def test_canonical_json_is_the_same_for_the_same_data_and_is_read_back(data):
 
 @pytest.mark.parametrize("data", [0.5, {"a": [1, {"b": float("nan")}]}])
 def test_floats_have_no_canonical_text(data):
-    with pytest.raises(LedgerError, match="expected exact amounts, got a float"):
+    with pytest.raises(LedgerError, match="got the float"):
         canonical(data)
 
 

@@ -30,13 +30,13 @@ def test_values_of_known_types_become_pythons_own():
 @pytest.mark.parametrize(
     ("values", "match"),
     [
-        (np.array([Word("a")], dtype=object), "neither text nor a number"),
-        (np.array([object()], dtype=object), "neither text nor a number"),
-        (np.array([b"a"]), "neither text nor a number"),
+        (np.array([Word("a")], dtype=object), "expected text, a number or a date"),
+        (np.array([object()], dtype=object), "expected text, a number or a date"),
+        (np.array([b"a"]), "expected text, a number or a date"),
         (np.array(["\ud800"], dtype=object), "surrogates not allowed"),
-        (np.ones(2).view(Array), "not in NumPy arrays"),
-        (np.ones((2, 1)), "not in NumPy arrays"),
-        ([1.0], "not in NumPy arrays"),
+        (np.ones(2).view(Array), "not (numeric|in) NumPy arrays"),
+        (np.ones((2, 1)), "not (numeric|in) NumPy arrays"),
+        ([1.0], "not (numeric|in) NumPy arrays"),
     ],
 )
 def test_other_values_are_refused(values, match):
@@ -49,8 +49,8 @@ def test_numbers_have_the_expected_shape_and_are_finite():
     for values, match in (
         (np.ones(3), "shape"),
         (np.array([[np.inf]]), "not finite"),
-        (np.array([["1"]]), "not in NumPy arrays"),
-        (np.ones((1, 1)).view(Array), "not in NumPy arrays"),
+        (np.array([["1"]]), "not (numeric|in) NumPy arrays"),
+        (np.ones((1, 1)).view(Array), "not (numeric|in) NumPy arrays"),
     ):
         with pytest.raises(ValueError, match=match):
             plain_array(values, (1, -1))
@@ -59,5 +59,5 @@ def test_numbers_have_the_expected_shape_and_are_finite():
 def test_settings_are_of_exactly_their_type():
     assert (plain_text("a"), plain_flag(np.True_), plain_flag(0), plain_number(3)) == ("a", True, False, 3.0)
     for read, value in ((plain_text, Word("a")), (plain_flag, "yes"), (plain_number, "3"), (plain_number, None)):
-        with pytest.raises(ValueError, match=rf"a {type(value).__name__} where"):
+        with pytest.raises(ValueError, match=rf"got a {type(value).__name__}"):
             read(value)

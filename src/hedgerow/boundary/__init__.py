@@ -1,1 +1,1 @@
-"""The boundary: what crosses it is parsed within bounds, and arithmetic that keeps rows apart."""
+"""The trust boundary: bounded parsing of untrusted input, and arithmetic in which rows do not affect each other."""

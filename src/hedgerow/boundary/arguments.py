@@ -1,4 +1,4 @@
-"""Checks of the arguments of public calls: whole numbers, choices, flags, shares and sources of chance (no noise)."""
+"""Checks of arguments of public calls: whole numbers, choices, flags, shares and random generators."""
 
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -11,7 +11,7 @@ from hedgerow.text.messages import describe_argument
 
 
 def check_integer(name: str, value: object, low: int) -> int:
-    """Check that an argument is a whole number from `low` on, and return it as an int, which does not overflow."""
+    """Return an argument as an int, which does not overflow; ArgumentError unless it is a whole number >= `low`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         raise ArgumentError(f"{name} must be a whole number >= {low}, got {describe_argument(value)}.")
     return int(value)
@@ -38,11 +38,11 @@ def check_probability(name: str, value: object, expected: str = "between 0 and 1
 
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
-"""What scikit-learn takes as ``random_state``, and NumPy's generators."""
+"""The types of ``random_state`` in scikit-learn, and NumPy's generators."""
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
-    """Return NumPy's generator of a seed; anything else is refused without being quoted."""
+    """Return a NumPy generator for a `random_state`; ArgumentError for other types."""
     expected = "random_state must be None, a whole number, a numpy.random.RandomState or a numpy.random.Generator"
     problem = ArgumentError(f"{expected}, got {describe_argument(random_state)}.")
 

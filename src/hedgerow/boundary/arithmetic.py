@@ -1,12 +1,12 @@
-"""Reproducible arithmetic: the result for a row depends on that row alone, to the last bit.
+"""Reproducible arithmetic: the result for a row depends only on this row, to the last bit.
 
-A matrix product of real numbers does not have this property: BLAS chooses the order in which it adds by the number of
-rows, so that a row's result can change when another row is added. Here both factors are cut into whole numbers of so
-few digits that every partial sum is a whole number below 2⁵³: it is exact in float64, in any order of addition.
-All else is elementwise, and made of operations that IEEE 754 rounds correctly (+, −, ×, ÷, comparisons, rounding
-to whole numbers): the result does not depend on the batch, its alignment or the processor's instructions. The
-exponential is computed from these operations, since NumPy's own may differ in the last place between the vectorised
-part of an array and its end.
+BLAS products of floating-point matrices do not have this property. BLAS chooses the order of additions by the number of
+rows, so that the result for a row can change when another row is added. Here both factors are split into whole numbers
+with few digits. Every partial sum is then a whole number below 2⁵³, which is exact in float64 in any order of addition.
+All other operations are elementwise and correctly rounded by IEEE 754 (+, −, ×, ÷, comparisons, rounding to whole
+numbers), so the result does not depend on the batch, its alignment or the processor's instructions. The exponential is
+computed from these operations, since NumPy's exponential may differ in the last place between the vectorised part of an
+array and its end.
 
 References
 ----------
@@ -22,17 +22,17 @@ import numpy as np
 from hedgerow.boundary.arrays import Floats
 
 _EXACT = 53  # binary digits: whole numbers below 2^53 are exact in float64
-LARGEST = 2.0**300  # numbers and weights below it in size can be multiplied and added here without leaving float64
+LARGEST = 2.0**300  # numbers and weights of absolute value below this can be multiplied and added without overflow
 _LOG2 = log(2)
-_HIGH = float.fromhex("0x1.62e42fee00000p-1")  # ln 2 to 32 bits: times a whole number below 2^20 it is exact
-_LOW = float.fromhex("0x1.a39ef35793c76p-33")  # the rest of it
+_HIGH = float.fromhex("0x1.62e42fee00000p-1")  # ln 2 to 32 bits: its product with a whole number below 2^20 is exact
+_LOW = float.fromhex("0x1.a39ef35793c76p-33")  # ln 2 minus `_HIGH`
 _TERMS = tuple(1 / factorial(k) for k in range(13, -1, -1))
 
 
 def affine(rows: Floats, weights: Floats, bias: Floats) -> Floats:
-    """Return ``rows @ weights + bias``, to some 40 binary digits of the largest product that a row could have."""
+    """Return ``rows @ weights + bias``, to about 40 binary digits of the largest possible product of a row."""
     digits = (_EXACT - len(weights).bit_length()) // 2
-    balance = _power_above(weights, axis=1)  # of each input: its share in the products is what counts
+    balance = _power_above(weights, axis=1)  # scales every input by the size of its weights
     rows, weights = rows * balance[:, 0], weights / balance
     of_rows, of_outputs = _power_above(rows, axis=1), _power_above(weights, axis=0)
     high, low = _whole(rows / of_rows, digits)
@@ -42,20 +42,20 @@ def affine(rows: Floats, weights: Floats, bias: Floats) -> Floats:
 
 
 def _power_above(values: Floats, axis: int) -> Floats:
-    """Return along an axis the power of 2 that is above every value in size, and not below 2⁻³⁰⁰."""
+    """Return along an axis the power of 2 above the absolute value of every entry, at least 2⁻³⁰⁰."""
     largest = np.abs(values).max(axis=axis, initial=0.0, keepdims=True)
     return np.ldexp(1.0, np.where(largest > 0, np.maximum(np.frexp(largest)[1], -300), -300))
 
 
 def _whole(values: Floats, digits: int) -> tuple[Floats, Floats]:
-    """Return values of at most 1 in size as two whole numbers: the first `digits` binary digits, and the next."""
+    """Return values of absolute value at most 1 as whole numbers: the first `digits` binary digits, and the next."""
     scaled = values * 2**digits
     high = np.rint(scaled)
     return high, np.rint((scaled - high) * 2**digits)
 
 
 def exponential(x: Floats) -> Floats:
-    """Return e^x, x kept from −700 to 700: ``2^k·e^r`` with x = k·ln 2 + r, and Taylor's series of e^r."""
+    """Return e^x, with x clipped to ±700, as ``2^k·e^r`` with x = k·ln 2 + r and the Taylor series of e^r."""
     bounded = np.clip(x, -700.0, 700.0)
     k = np.rint(bounded / _LOG2)
     r = (bounded - k * _HIGH) - k * _LOW

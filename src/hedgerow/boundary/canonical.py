@@ -1,4 +1,4 @@
-"""Hash chains: entries as canonical JSON, each with the SHA-256 of the one before."""
+"""Hash chains: entries as canonical JSON with the SHA-256 hash of the previous entry."""
 
 import hashlib
 import json
@@ -12,27 +12,27 @@ FIRST = ""  # the hash before the first entry
 
 
 def canonical(data: Any) -> str:
-    """Return data as the one JSON text that is hashed and signed: sorted keys, no spaces, no floats."""
-    _refuse_floats(data)
+    """Return the unique JSON text of data for hashes and signatures: sorted keys, no spaces, no floats."""
+    _check_no_floats(data)
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def _refuse_floats(data: Any) -> None:
+def _check_no_floats(data: Any) -> None:
     if isinstance(data, float):
-        raise LedgerError("expected exact amounts, got a float.")
+        raise LedgerError(f"expected exact amounts as text, got the float {data!r}.")
     for part in data.values() if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else ():
-        _refuse_floats(part)
+        _check_no_floats(part)
 
 
 def link_hash(entry: Mapping[str, Any]) -> str:
-    """Return the hash of an entry, which has that of the entry before as `previous`."""
+    """Return the hash of an entry, whose `previous` is the hash of the previous entry."""
     return digest(canonical(entry))
 
 
 def broken_link(entries: Iterable[tuple[Mapping[str, Any], str]], previous: str = FIRST) -> int | None:
-    """Return the number, from 1, of the first entry that is not what was written after the one before; None if each is.
+    """Return the number, from 1, of the first entry that breaks the hash chain, or None.
 
-    Each entry comes with the hash that is stated for it. `previous` is the hash of the entry before the first.
+    Entries come in pairs with their stated hash. `previous` is the hash before the first entry.
     """
     for number, (entry, stated) in enumerate(entries, 1):
         if entry["previous"] != previous or link_hash(entry) != stated:
@@ -42,12 +42,12 @@ def broken_link(entries: Iterable[tuple[Mapping[str, Any], str]], previous: str 
 
 
 def exported(content: str, hashed: str) -> str:
-    """Return an entry as a line of an export: with its own hash, which its content does not hold."""
+    """Return an entry with its hash as a line of an export."""
     return canonical({**json.loads(content), "hash": hashed})
 
 
 def imported(line: str) -> tuple[dict[str, Any], str, str]:
-    """Return what a line of an export holds, as data and as it is hashed, with the hash that is stated."""
+    """Return the entry on a line of an export: its data, its canonical text, and its stated hash."""
     data = parse_json(line)
     hashed = data.pop("hash")
     return data, canonical(data), hashed
@@ -58,5 +58,5 @@ def digest(text: str | bytes) -> str:
 
 
 def question_digest(kind: str, body: bytes) -> str:
-    """Return the SHA-256 by which ledgers and receipts name a question to a curator's service."""
+    """Return the SHA-256 hash that identifies a question to a curator's service in ledgers and receipts."""
     return digest(kind.encode() + b"\n" + body)

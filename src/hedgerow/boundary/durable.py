@@ -1,4 +1,4 @@
-"""Durable files: written whole and synchronised to disk before a call returns."""
+"""Durable files: written completely and synchronised to disk before a call returns."""
 
 import errno
 import os
@@ -26,12 +26,12 @@ def write_synced(handle: int, text: str | bytes | Iterable[str]) -> None:
 
 
 def check_closed(path: str | Path, kind: str, others: int = stat.S_IRWXO) -> None:
-    """Raise ArgumentError for a file that everybody on the machine can read, or write; a group's right may be meant."""
+    """Raise ArgumentError for a file that all users can read or write; permissions of a group may be intended."""
     mode = stat.S_IMODE(os.stat(path).st_mode)
     if mode & others:
-        done, mend, more = ("write", "o-w", "") if others == stat.S_IWOTH else ("read", "600", _SECRET)
-        problem = f"{path}: expected {kind} that not everybody can {done}, got one of mode {mode:o}"
-        raise ArgumentError(f"{problem}; run chmod {mend} {shlex.quote(str(path))}{more}.")
+        action, chmod, more = ("write", "o-w", "") if others == stat.S_IWOTH else ("read", "600", _SECRET)
+        problem = f"{path}: expected {kind} that other users cannot {action}, got mode {mode:o}"
+        raise ArgumentError(f"{problem}. Run chmod {chmod} {shlex.quote(str(path))}{more}.")
 
 
 def sync_folder(path: Path) -> None:
@@ -46,11 +46,11 @@ def sync_folder(path: Path) -> None:
 def reserved(
     path: Path, *, room: int = 0, force: bool = True, mode: int | None = None
 ) -> Generator[Callable[[str | bytes | Iterable[str]], None]]:
-    """Reserve a file's path, and yield a function that writes text, parts of a text, or bytes there, whole.
+    """Reserve a path and yield a function that writes a complete file there and synchronises it to disk.
 
-    The file is then synchronised to disk. A new file takes up `room` bytes until then, so that a full disk fails now.
-    Without a text, or if writing fails, what was there stays; without `force`, so does what came there meanwhile. Its
-    permissions are `mode`; None for those of the previous file, or the usual ones.
+    Until then a temporary file takes up `room` bytes, so that a full disk fails early. An existing file stays unchanged
+    if nothing is written or writing fails. Without `force`, a file that was created in the meantime stays, too. `mode`
+    gives the permissions; by default those of the existing file, or the usual permissions.
     """
     fresh = path.with_name(f".hedgerow-{token_hex(8)}")
     with _named(path):
@@ -75,12 +75,12 @@ def reserved(
 
 
 def _rename(fresh: Path, path: Path, *, force: bool) -> None:
-    """Rename a new file to its path; without `force`, never over an existing file."""
+    """Rename a new file to its path; without `force`, an existing file is not replaced."""
     try:
         if not force:
-            path.hardlink_to(fresh)  # unlike renaming, it replaces nothing
+            path.hardlink_to(fresh)  # unlike renaming, it never replaces a file
             return
-    except OSError:  # there is another one, or the file system has no hard links
+    except OSError:  # the path exists, or the file system has no hard links
         if os.path.lexists(path):
             raise
     fresh.replace(path)
@@ -88,7 +88,7 @@ def _rename(fresh: Path, path: Path, *, force: bool) -> None:
 
 @contextmanager
 def _named(path: Path) -> Generator[None]:
-    """Raise an error of the system with the path of the intended file."""
+    """Raise errors of the operating system with the path of the intended file."""
     problem = None
     try:
         yield
@@ -99,7 +99,7 @@ def _named(path: Path) -> Generator[None]:
 
 
 def write_whole(path: str | PathLike[str], text: str | bytes, mode: int | None = None) -> None:
-    """Write a file whole, with these permissions or those of the previous one, or leave that unchanged."""
+    """Write a complete file, or leave an existing file unchanged; by default its permissions are kept."""
     place = Path(path)
     if place.exists() and not os.access(place, os.W_OK):
         raise FileAccessError(errno.EACCES, "the file is read-only", str(place))

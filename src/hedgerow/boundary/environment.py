@@ -1,4 +1,4 @@
-"""Failures of the environment: connections, files, memory, disk, processes; not of arguments or of values of rows."""
+"""Failures of the environment (connections, files, memory, disk, processes), as opposed to wrong arguments or rows."""
 
 import errno
 
@@ -22,7 +22,7 @@ _KINDS: tuple[tuple[type[BaseException], Cause], ...] = (
 
 
 def environment_cause(error: BaseException) -> Cause | None:
-    """Return the cause of an environment failure, from the type and errno of an exception; None for other failures."""
+    """Return the cause of a failure of the environment by the type and errno of an exception, or None."""
     if isinstance(error, SourceUnavailableError):
         return error.cause
     if isinstance(error, OSError) and error.errno in _ERRNOS:

@@ -1,4 +1,4 @@
-"""Guard around foreign code that sees private rows: its errors and warnings are replaced by hedgerow's own."""
+"""A guard around foreign code that sees private rows. It replaces errors and suppresses warnings."""
 
 import threading
 import warnings
@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 
 def guarded(call: Callable[[], T], problem: Exception | Callable[[], Exception]) -> T:
-    """Return the result of `call`, or raise `problem` if it fails; a function makes it only then.
+    """Return the result of `call`, or raise `problem` if it fails. A function is called to create the error.
 
-    Whatever foreign code raises can quote a value: its text, its arguments, its notes, the exceptions before it. So
-    nothing of it is kept; `problem` is raised once it is gone, and has no context. Warnings can quote a value too, and
-    are not shown. `call` must not raise errors of hedgerow: they would be lost as well.
+    An exception of foreign code can quote a value in its text, arguments, notes or context. It is therefore dropped
+    completely before `problem` is raised, which has no context. Warnings can quote values, too, and are suppressed.
+    `call` must not raise errors of hedgerow, which would also be dropped.
     """
     try:
         with _without_warnings():
@@ -22,8 +22,8 @@ def guarded(call: Callable[[], T], problem: Exception | Callable[[], Exception])
     except (SystemExit, GeneratorExit) as error:
         replacement: BaseException | None = type(error)()
     except BaseException as error:  # a panic of polars is not an Exception
-        same = next((kind for kind in (MemoryError, KeyboardInterrupt) if isinstance(error, kind)), None)
-        replacement = None if same is None else same()
+        kind = next((kind for kind in (MemoryError, KeyboardInterrupt) if isinstance(error, kind)), None)
+        replacement = None if kind is None else kind()
     if replacement is None:
         replacement = problem if isinstance(problem, Exception) else problem()
     raise replacement
@@ -36,7 +36,7 @@ _filters = warnings.catch_warnings()
 
 @contextmanager
 def _without_warnings() -> Generator[None]:
-    """Show no warning meanwhile. Filters are those of the process: the first in changes, the last out restores them."""
+    """Suppress warnings. Filters belong to the process: the first thread to enter sets them, the last restores them."""
     global _inside, _filters
     with _lock:
         if not _inside:
