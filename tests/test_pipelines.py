@@ -199,7 +199,7 @@ def test_a_column_selected_by_a_scalar_and_weights_are_refused():
     with pytest.raises(ValueError, match="expected a list of columns"):
         read_one(steps)
     steps.transformer_weights = {"x": 2}
-    with pytest.raises(TypeError, match="without transformer_weights"):
+    with pytest.raises(TypeError, match="with transformer_weights"):
         read_one(steps)
 
 

@@ -264,10 +264,10 @@ def test_without_a_schema_non_boolean_columns_raise_an_error_with_advice(bins, c
         (pd.DataFrame({"a": [True]}), "y", None, DomainError, "column 'y': the table has no such column"),
         (pd.DataFrame({"b": ["u"]}), ["no"], DECLARED, DomainError, "column 'a': the table has no such column"),
         (np.array([["u", "v"]]), ["no"], DECLARED, DomainError, r"expected 1 columns \(a\), got 2"),
-        (pd.DataFrame({"a": ["u"]}), ["no", "yes"], DECLARED, DomainError, "expected as many labels as rows"),
-        (pd.DataFrame({"a": [True]}), [0, 1], None, DomainError, "expected as many labels as rows"),
-        (np.array([["u"]]), "y", DECLARED, TypeError, "Expected the labels themselves, .* got 'y'"),
-        (np.array([[True]]), "y", None, TypeError, "Expected the labels themselves, .* got 'y'"),
+        (pd.DataFrame({"a": ["u"]}), ["no", "yes"], DECLARED, DomainError, "labels must have the same length"),
+        (pd.DataFrame({"a": [True]}), [0, 1], None, DomainError, "labels must have the same length"),
+        (np.array([["u"]]), "y", DECLARED, TypeError, "labels must be .* got 'y'"),
+        (np.array([[True]]), "y", None, TypeError, "labels must be .* got 'y'"),
         (np.array([[True]]), [1], {"a": "boolean"}, TypeError, "schema must be a Schema or None, got dict"),
         (
             pd.DataFrame({"a": [True]}),
@@ -343,7 +343,7 @@ def test_patterns_are_distinct_rows_with_the_candidates_they_satisfy(max_literal
 def test_candidates_of_another_schema_are_refused():
     counted = Tally.count(np.array([[True]]), [False])
     for query in (counted.patterns, counted.class_counts):
-        with pytest.raises(ValueError, match="Expected candidates of the tally's schema, got those of another one"):
+        with pytest.raises(ValueError, match="must have the same schema"):
             query(Candidates.of(SCHEMA, 1))
 
 

@@ -1,11 +1,10 @@
-"""hedgerow: learn and release interpretable models from sensitive tables without exposing the rows.
+"""hedgerow: learn and release interpretable models from sensitive tables without exposing individual rows.
 
-Three ideas carry everything. The **schema** is what is public. The **tally** is what is private: the table after one
-GROUP BY. The **budget** is the only door between them.
+The library rests on three concepts. The **schema** describes everything public about a table. The **tally** is the
+private table after one GROUP BY. The **budget** limits what is released from a tally.
 
-Names are imported when they are first used (PEP 562), so that ``import hedgerow`` is quick. What a model, a schema, a
-budget or an oracle consists of is in the rooms of the package: ``hedgerow.models``, ``hedgerow.schema``,
-``hedgerow.privacy``, ``hedgerow.oracle``, ``hedgerow.errors``.
+Names are imported on first use (PEP 562), so that ``import hedgerow`` is fast. Related classes are in the subpackages
+``hedgerow.models``, ``hedgerow.schema``, ``hedgerow.privacy``, ``hedgerow.oracle`` and ``hedgerow.errors``.
 """
 
 from importlib import import_module

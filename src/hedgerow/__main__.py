@@ -1,4 +1,4 @@
-"""`python -m hedgerow` is the `hedgerow` command."""
+"""The `hedgerow` command, for `python -m hedgerow`."""
 
 from hedgerow.cli import main
 

@@ -1,4 +1,4 @@
-"""Tallies: a private table after one GROUP BY, and the counts that learners query."""
+"""Tallies: a private table after one GROUP BY, with the counts that learners query."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Labels, Table
 from hedgerow.text.messages import number_of
 
-_BLOCK = 2**15  # patterns counted at a time: the one-hot block and its product stay in cache
-_WIDE = 256  # attributes from which on several are grouped by one number: fewer are as quick each by itself
+_BLOCK = 2**15  # patterns per block, for which the one-hot block and its product stay in cache
+_WIDE = 256  # from this number of attributes on, several share a key of the GROUP BY, which is faster
 
 
 class Tally:
-    """Distinct patterns of schema bins with the number of rows of each class: all that learners see of a table.
+    """The distinct patterns of schema bins in a table with their class counts. Learners see nothing else of a table.
 
-    Everything it counts is exact and **private**: nothing of it may be shown before it has passed a `Budget`. Its
-    `repr` shows the schema only, and it cannot be pickled.
+    All counts are exact and **private**: they may only be released with noise and a charge to a `Budget`. The `repr`
+    shows only the schema, and a tally cannot be pickled.
 
     Parameters
     ----------
@@ -42,8 +42,9 @@ class Tally:
     bins : ndarray of int, shape (n_patterns, n_attributes)
         The patterns.
     counts : ndarray of int, shape (n_patterns, n_classes)
-        Rows of each class. Where the schema has a unit, at most `max_rows` of each, which is not checked here. Where it
-        has a weight, the sum of their weights in steps: a row is as many rows as its weight has steps.
+        The number of rows of each class. If the schema has a unit, at most `max_rows` rows of every unit, which is not
+        checked here. If the schema has a weight, the sum of the weights in steps: a row counts as many times as its
+        weight has steps.
 
     Examples
     --------
@@ -63,38 +64,41 @@ class Tally:
 
     @classmethod
     def count(cls, data: Any, labels: Any, schema: Schema | None = None) -> Self:
-        """Count a table.
+        """Return the tally of a table in memory.
 
         Parameters
         ----------
         data : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            The rows. Columns are selected by name in a frame, others ignored; by position in an array. Where the schema
-            has a unit, at most `max_rows` rows of each are counted, drawn at random: a frame with its column.
+            The rows. The columns of a frame are selected by name, the columns of an array by position. If the schema
+            has a unit, the frame needs its column, and at most `max_rows` rows of every unit, drawn at random, are
+            counted.
         labels : str, series or array of shape (n_rows,)
-            The labels, or the name of the frame's column that holds them.
+            The labels, or the name of their column in the frame.
         schema : Schema, optional
-            The public schema. None: every column and the label are booleans or 0/1, whose domain is public.
+            The public schema. Without a schema, all columns and the label must be boolean or 0/1, whose domain is
+            public.
 
         Raises
         ------
         DomainError
-            If a value does not fit the schema; names the column, never the value.
+            If a value does not fit the schema. The message names the column, never the value.
         """
         _check_schema(schema)
         table = Table.of(data)
         if isinstance(labels, str):
             if table.names is None:
-                problem = "Expected the labels themselves, since an array has no column names"
-                raise ArgumentTypeError(f"{problem}, got {labels!r}.")
+                problem = "labels must be a series or array, since an array of rows has no column names"
+                raise ArgumentTypeError(f"{problem}; got {labels!r}.")
             table.require([labels])
-            name, given = labels, Labels.of(table.series(labels))
+            name, values = labels, Labels.of(table.series(labels))
         else:
-            given = Labels.of(labels, data)
+            values = Labels.of(labels, data)
             in_schema = None if schema is None or schema.label is None else schema.label.name
-            name = in_schema or given.name
+            name = in_schema or values.name
         if schema is None:
-            return cls.of(table, given, boolean_schema(table.column_names, given, name), name=name, is_declared=False)
-        return cls.of(table, given, schema, name=name)
+            boolean = boolean_schema(table.column_names, values, name)
+            return cls.of(table, values, boolean, name=name, is_declared=False)
+        return cls.of(table, values, schema, name=name)
 
     @classmethod
     def of(
@@ -107,23 +111,23 @@ class Tally:
         is_declared: bool = True,
         random_state: Any = None,
     ) -> Self:
-        """Count a table whose labels and schema are known, as `count` does; SchemaError if the schema has no label.
+        """Return the tally of a table with its labels and a schema; SchemaError if the schema has no label.
 
-        Errors call the labels by `name`, or else as the schema does, and say how to declare a schema if it is not
-        declared. Only a test passes `random_state`, which repeats the draw of the rows of a unit.
+        Errors refer to the labels by `name`, by default the name in the schema. They explain how to declare a schema
+        unless `is_declared`. `random_state` repeats the draw of the rows of a unit in tests.
         """
         target = schema.target
         problem: DomainError | None = None
         try:
             codes = target.encode(labels.column(name or target.name))
             if len(codes) != len(table):
-                raise DomainError("expected as many labels as rows.")
+                raise DomainError("labels must have the same length as the data.")
             bins, steps = schema.encode(table), None if schema.weight is None else schema.weight.encode(table)
             if schema.unit is not None:
                 schema.check_unit(table)
-                kept = counted(table, schema.unit, draw_key(random_state))
-                bins, codes = {key: values[kept] for key, values in bins.items()}, codes[kept]
-                steps = None if steps is None else steps[kept]
+                is_counted = counted(table, schema.unit, draw_key(random_state))
+                bins, codes = {key: values[is_counted] for key, values in bins.items()}, codes[is_counted]
+                steps = None if steps is None else steps[is_counted]
             return cls._group(schema, bins, codes, steps)
         except DomainError as error:
             problem = error if is_declared or error.column is None else advise(error)
@@ -131,28 +135,29 @@ class Tally:
 
     @classmethod
     def from_table(cls, table: Any, schema: Schema | None = None, *, label: str | None = None) -> Self:
-        """Count a table where it is: in DuckDB, PostgreSQL, Spark, or any other engine that Ibis knows.
+        """Return the tally of a table in DuckDB, PostgreSQL, Spark or another engine that Ibis supports.
 
-        A query with one scan groups the rows by pattern and class; the groups are all that leaves the engine. Where the
-        schema has a unit, at most `max_rows` rows of each are counted: the first in the order of a keyed hash, by a
-        window function. Where it has a weight, the groups are by its steps too. Nothing is written there: the right to
-        SELECT is enough. The tally is the same as of a frame.
+        The engine groups the rows by pattern and class in a query with one scan, and returns only the groups. If the
+        schema has a unit, a window function selects the first `max_rows` rows of every unit in the order of a keyed
+        hash. If the schema has a weight, rows are also grouped by its steps. The query needs only the right to SELECT
+        and writes nothing. The tally equals the tally of the same rows in memory, except for the draw of the rows of
+        units.
 
         Parameters
         ----------
         table : Ibis table
             The rows; `hedgerow.engines.sources.open_table` opens files and databases. Columns are selected by name.
         schema : Schema, optional
-            The public schema, as in `count`.
+            The public schema; see `count`.
         label : str, optional
-            The column with the labels. Default: the schema's; ValueError if it has none.
+            The column with the labels, by default the label of the schema. ValueError if neither is given.
 
         Raises
         ------
         DomainError
-            If a column or a value does not fit the schema; names the column, never the value.
+            If a column or a value does not fit the schema. The message names the column, never the value.
         TooManyPatternsError
-            If there are more patterns than are worth fetching (5 million). Whether there are is a fact about the rows.
+            If there are more than 5 million patterns. Whether this error occurs is itself a fact about the rows.
         EngineError
             If the engine fails.
 
@@ -177,19 +182,19 @@ class Tally:
 
     @classmethod
     def load(cls, source: Any, schema: Schema) -> Self:
-        """Load a tally that was saved, or made by `hedgerow tally --sql`; those of disjoint parts are merged.
+        """Return a tally from files written by `save` or `hedgerow tally --sql`. Tallies of disjoint rows are merged.
 
         Parameters
         ----------
         source : str or Ibis table
-            An address as `open_table` takes it, such as ``"days/*.parquet"``, or a table that it opened.
+            An address for `open_table`, such as ``"days/*.parquet"``, or a table that it opened.
         schema : Schema
-            The schema that the rows were counted by, without unit and weight; ValueError if it was another.
+            The schema with which the rows were counted, without unit and weight. ValueError if another schema was used.
 
         Raises
         ------
         DomainError
-            If a column is absent, or holds other codes or numbers; quotes none of them.
+            If a column is missing, or has codes or numbers that are not allowed. The message quotes none of them.
 
         Examples
         --------
@@ -212,21 +217,22 @@ class Tally:
 
     @classmethod
     def merge(cls, tallies: Sequence[Tally]) -> Self:
-        """Return the tally of disjoint parts of a table from theirs; ValueError where they have not one schema."""
+        """Return the tally of a table from the tallies of disjoint parts; ValueError if their schemas differ."""
         from hedgerow.engines.tallies import check_mergeable, check_total  # Ibis takes long to import
 
-        if not tallies or not all(isinstance(one, Tally) and one.schema == tallies[0].schema for one in tallies):
-            raise ArgumentError("expected one tally or more, all on the same schema.")
+        if not tallies or not all(isinstance(tally, Tally) and tally.schema == tallies[0].schema for tally in tallies):
+            raise ArgumentError("tallies must be one or more tallies with the same schema.")
         check_mergeable(schema := tallies[0].schema)
-        bins, levels, rows = map(np.concatenate, zip(*(one._groups() for one in tallies), strict=True))
+        bins, levels, rows = map(np.concatenate, zip(*(tally._groups() for tally in tallies), strict=True))
         check_total(rows)
         return cls._group(schema, dict(zip(schema.names, bins.T, strict=True)), levels, rows)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the tally to a Parquet file that its owner alone may read: it is **private**, as the rows are.
+        """Write the tally to a Parquet file that only its owner can read. The file is as **private** as the rows.
 
-        A row for each pattern and level: the codes ``a0``, ``a1``, … of the attributes' bins, ``class``, the number of
-        ``rows`` in 64 bits, and the digest of the ``schema``. ValueError where that has a unit or a weight.
+        The file has a row for each pattern and class, with the codes ``a0``, ``a1``, … of the bins, the ``class``, the
+        number of ``rows`` in 64 bits, and the digest of the ``schema``. ValueError if the schema has a unit or a
+        weight.
         """
         from hedgerow.engines.tallies import write_groups  # Ibis takes long to import
 
@@ -240,9 +246,9 @@ class Tally:
     def _group(
         cls, schema: Schema, bins: Mapping[str, BinCodes], labels: BinCodes, rows: Integers | None = None
     ) -> Self:
-        """Group encoded rows, or groups of so many rows, by pattern; in memory this is the GROUP BY."""
-        codes, widths = list(bins.values()), [(one.n_bins - 1).bit_length() for _, one in schema.attributes]
-        parts = _sharing(widths)
+        """Return the tally of encoded rows, or of groups with these numbers of rows: the GROUP BY in memory."""
+        codes, widths = list(bins.values()), [(attribute.n_bins - 1).bit_length() for _, attribute in schema.attributes]
+        parts = _key_parts(widths)
         keys, classes = [f"a{i}" for i in range(len(parts))], [f"c{k}" for k in range(schema.target.n_levels)]
         columns: dict[str, Any] = {
             key: _packed(codes[part], widths[part]) for key, part in zip(keys, parts, strict=True)
@@ -254,31 +260,33 @@ class Tally:
         patterns = np.empty((len(counts), len(codes)), dtype=np.result_type(*codes))
         for key, part in zip(keys, parts, strict=True):
             _unpack(grouped[key].to_numpy(), widths[part], patterns[:, part])
-        there = counts.any(axis=1)  # rows of weight 0 are as if they were not
-        return cls(schema, *((patterns, counts) if there.all() else (patterns[there], counts[there])))
+        is_present = counts.any(axis=1)  # rows of weight 0 do not count
+        return cls(schema, *((patterns, counts) if is_present.all() else (patterns[is_present], counts[is_present])))
 
     def bins(self, names: Sequence[str]) -> dict[str, Whole]:
-        """Return the bin of these attributes in each pattern, arrays of shape ``(n_patterns,)``. Exact, private."""
+        """Return the exact, private bins of attributes by pattern, arrays of shape ``(n_patterns,)``."""
         return {name: self._bins[:, self.schema.names.index(name)] for name in names}
 
     def rows(self) -> Integers:
-        """Return the rows of each pattern, of all classes, shape ``(n_patterns,)``. Exact, private."""
+        """Return the exact, private number of rows of each pattern, shape ``(n_patterns,)``."""
         if self.schema.weight is not None:
-            raise ArgumentError("expected a tally of rows, got one of weights; count it by a schema without `weight`.")
+            raise ArgumentError(
+                "a tally of weights has no numbers of rows; count the table by a schema without weight."
+            )
         return self._counts.sum(axis=1)
 
     def total(self) -> Integers:
-        """Return the rows of each class, shape ``(n_classes,)``. Exact, private."""
+        """Return the exact, private number of rows of each class, shape ``(n_classes,)``."""
         return self._counts.sum(axis=0)
 
-    @np.errstate(invalid="ignore")  # matrix products may raise the flag for lanes they do not use
+    @np.errstate(invalid="ignore")  # matrix products may raise the flag for lanes that they do not use
     def class_counts(self, candidates: Candidates) -> Integers:
-        """Return the rows of each class that every candidate catches, shape ``(n_candidates, n_classes)``.
+        """Return the exact, private class counts of the rows that satisfy each candidate.
 
-        Exact, private. Adding one row adds 1 to one class of every candidate that catches it. All conjunctions of two
-        literals come from one product ``Rᵀ diag(w) R`` of the one-hot pattern matrix R for each class, carried from
-        bins to literals by a public linear map; longer ones from the same product on the patterns that satisfy their
-        first literals. Sums are of integers below 2⁵³ in float64, hence exact.
+        The shape is ``(n_candidates, n_classes)``. Adding a row adds 1 to one class of every candidate that it
+        satisfies. A product ``Rᵀ diag(w) R`` of the one-hot pattern matrix R for each class yields all conjunctions of
+        two literals, after a public linear map from bins to literals. The same product on the patterns that satisfy the
+        first literals yields longer conjunctions. Sums are exact, because they are integers below 2⁵³ in float64.
         """
         basis = _literal_basis(candidates, self.schema)
         counts = np.zeros((len(candidates), self._counts.shape[1]))
@@ -294,17 +302,17 @@ class Tally:
         return counts.astype(np.int64)
 
     def patterns(self, candidates: Candidates) -> tuple[Mask, Integers]:
-        """Return which candidates each pattern satisfies, and its rows of each class. Exact, private.
+        """Return the candidates that each pattern satisfies, and its class counts, both exact and private.
 
-        Shapes ``(n_patterns, n_candidates)`` and ``(n_patterns, n_classes)``.
+        The shapes are ``(n_patterns, n_candidates)`` and ``(n_patterns, n_classes)``.
         """
         _check_candidates(candidates, self.schema)
-        firsts, places = candidates.own_bins.argmax(axis=1), {name: i for i, name in enumerate(self.schema)}
-        columns = [places[literal.attribute] for literal in candidates.literals]
+        firsts, indices = candidates.own_bins.argmax(axis=1), {name: i for i, name in enumerate(self.schema)}
+        columns = [indices[literal.attribute] for literal in candidates.literals]
         literals = np.empty((len(columns), len(self._bins)), dtype=bool)
-        for column, own in groupby(range(len(columns)), columns.__getitem__):
+        for column, group in groupby(range(len(columns)), columns.__getitem__):
             bins = self._bins[:, column].astype(np.intp)
-            for i in own:
+            for i in group:
                 candidates.truth[i, firsts[i] :].take(bins, out=literals[i], mode="clip")
         satisfied = np.empty((len(candidates), len(self._bins)), dtype=bool)
         for row, members in zip(satisfied, chain.from_iterable(candidates.members), strict=True):
@@ -312,29 +320,29 @@ class Tally:
         return satisfied.T, self._counts
 
     def bins_and_counts(self) -> tuple[Whole, Integers]:
-        """Return the bin of each pattern in each attribute, and its rows of each class, as `Tally` has them."""
+        """Return the exact, private patterns and class counts, with the shapes of `Tally`'s parameters."""
         return self._bins, self._counts
 
     def only(self, names: Sequence[str]) -> Tally:
-        """Return the tally of some attributes, by the patterns of these."""
-        places = {name: self.schema.names.index(name) for name in names}
+        """Return the tally of the same rows for some attributes."""
+        indices = {name: self.schema.names.index(name) for name in names}
         pattern, level = self._counts.nonzero()
-        bins: dict[str, Any] = {name: self._bins[:, place][pattern] for name, place in places.items()}
+        bins: dict[str, Any] = {name: self._bins[:, index][pattern] for name, index in indices.items()}
         some = replace(self.schema, attributes=tuple((name, self.schema[name]) for name in names))
         return Tally._group(some, bins, level.astype(np.uint32), self._counts[pattern, level])
 
     def without(self, antecedent: Antecedent) -> Tally:
-        """Return the tally of the rows that do not satisfy the antecedent."""
-        left = ~self._satisfies(antecedent)
-        return Tally(self.schema, self._bins[left], self._counts[left])
+        """Return the tally of the rows that do not satisfy an antecedent."""
+        is_left = ~self._satisfies(antecedent)
+        return Tally(self.schema, self._bins[is_left], self._counts[is_left])
 
     def within(self, antecedent: Antecedent) -> Tally:
-        """Return the tally of the rows that satisfy the antecedent."""
-        caught = self._satisfies(antecedent)
-        return Tally(self.schema, self._bins[caught], self._counts[caught])
+        """Return the tally of the rows that satisfy an antecedent."""
+        is_caught = self._satisfies(antecedent)
+        return Tally(self.schema, self._bins[is_caught], self._counts[is_caught])
 
     def distance(self, other: Tally) -> float:
-        """Return how many rows to add to one table for the other, infinite if to remove some too. Exact, private."""
+        """Return the exact, private number of rows added or removed; infinite if rows were added and removed."""
         changes = Counter[tuple[int, ...]]()
         for tally, sign in ((self, 1), (other, -1)):
             for bins, counts in zip(tally._bins.tolist(), tally._counts.tolist(), strict=True):
@@ -344,17 +352,17 @@ class Tally:
         return math.inf if added and removed else float(added + removed)
 
     def leaf_counts(self, antecedents: Sequence[Antecedent]) -> Integers:
-        """Return the rows of each class that each rule of a list catches, the default rule last. Exact, private.
+        """Return the exact, private class counts of the rows that each rule of a list catches, the default rule last.
 
-        Shape ``(len(antecedents) + 1, n_classes)``. The rules of a list partition the rows, so adding one row changes
-        one entry by one: sensitivity 1 in ℓ1 for the whole table of counts (docs/mathematics.md, fact 2).
+        The shape is ``(len(antecedents) + 1, n_classes)``. The rules of a list partition the rows, so adding a row
+        changes one entry by 1: the ℓ1 sensitivity of all counts together is 1 (docs/mathematics.md, fact 2).
         """
-        remaining, rows = self, []
+        remaining, counts = self, []
         for antecedent in antecedents:
             left = remaining.without(antecedent)
-            rows.append(remaining.total() - left.total())
+            counts.append(remaining.total() - left.total())
             remaining = left
-        return np.array([*rows, remaining.total()])
+        return np.array([*counts, remaining.total()])
 
     def _satisfies(self, antecedent: Antecedent) -> Mask:
         true = np.ones(len(self._bins), dtype=bool)
@@ -368,11 +376,11 @@ class Tally:
         return f"<Tally of {attributes} and {self.schema.target.n_levels} classes; its counts are private>"
 
     def __reduce__(self) -> NoReturn:
-        raise NotPicklableError("A Tally holds private counts and cannot be pickled or copied; count the table again.")
+        raise NotPicklableError("A Tally has private counts and cannot be pickled or copied; count the table again.")
 
 
-def _sharing(widths: Sequence[int]) -> list[slice]:
-    """Return which attributes, of codes of so many bits, are grouped by one number: of thousands, what 63 bits hold."""
+def _key_parts(widths: Sequence[int]) -> list[slice]:
+    """Return slices of attributes that share a key of the GROUP BY, of at most 63 bits, by the bits of their codes."""
     parts, start, used = list[slice](), 0, 0
     for place, width in enumerate(widths):
         if place > start and (len(widths) < _WIDE or used + width > 63):
@@ -405,7 +413,7 @@ def _check_schema(schema: object) -> None:
 
 
 def _onehot(schema: Schema, bins: Whole) -> Floats:
-    """Return a column of ones and, for every attribute, one column for each of its bins but the first."""
+    """Return a column of ones and, for every attribute, an indicator for each of its bins except the first."""
     sizes = [len(attribute.bins) for _, attribute in schema.attributes]
     attribute = np.repeat(np.arange(len(sizes)), [size - 1 for size in sizes])
     bin = np.concatenate([np.arange(1, size) for size in sizes])
@@ -416,25 +424,25 @@ def _onehot(schema: Schema, bins: Whole) -> Floats:
 
 def _check_candidates(candidates: Candidates, schema: Schema) -> None:
     if candidates.schema != schema:
-        raise ArgumentError("Expected candidates of the tally's schema, got those of another one.")
+        raise ArgumentError("candidates and tally must have the same schema.")
 
 
 def _literal_basis(candidates: Candidates, schema: Schema) -> Floats:
-    """Return each literal as a combination of `_onehot`'s columns, shape ``(n_literals, n_columns)``."""
+    """Return each literal as a linear combination of the columns of `_onehot`, shape ``(n_literals, n_columns)``."""
     _check_candidates(candidates, schema)
     truth = candidates.truth.astype(np.float64)
     firsts = np.cumsum([0, *(len(attribute.bins) for _, attribute in schema.attributes)])[:-1]
-    own = np.array([firsts[schema.names.index(literal.attribute)] for literal in candidates.literals])
-    constant = truth[np.arange(len(own)), own]
+    first = np.array([firsts[schema.names.index(literal.attribute)] for literal in candidates.literals])
+    constant = truth[np.arange(len(first)), first]
     same_attribute = np.searchsorted(firsts, np.arange(truth.shape[1]), side="right") - 1
-    contrast = truth - np.where(firsts[same_attribute] == own[:, None], constant[:, None], 0.0)
+    contrast = truth - np.where(firsts[same_attribute] == first[:, None], constant[:, None], 0.0)
     return np.column_stack([constant, np.delete(contrast, firsts, axis=1)])
 
 
 def _conjunctions(
     onehot: Floats, weights: Floats, basis: Floats, satisfied: Floats, members: NDArray[np.int32]
 ) -> Floats:
-    """Return the weights caught by each conjunction of `members`, all of one length, in lexicographic order."""
+    """Return the weights for the conjunctions `members`, of the same length and in lexicographic order."""
     if members.shape[1] == 1:
         return (basis @ (onehot.T @ weights))[members[:, 0]]
     if members.shape[1] == 2:
