@@ -123,7 +123,7 @@ class TooManyRowsError(HedgerowError, OverflowError):
 
 
 class UnreadableError(HedgerowError, ValueError):
-    """A text is malformed or too large. The message does not quote the text."""
+    """A text is malformed or too large. The message never quotes the whole text."""
 
 
 class SchemaError(HedgerowError, ValueError):

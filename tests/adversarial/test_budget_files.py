@@ -80,7 +80,7 @@ def test_a_link_that_takes_the_files_place_is_refused(path, tmp_path):
     path.rename(path.with_name("moved.json"))
     path.symlink_to(tmp_path / "other.json")
     for act in (lambda: budget.charge(1, purpose="x"), lambda: budget.check(1), lambda: budget.spent, budget.__str__):
-        with pytest.raises(ModelFormatError, match="expected a budget file, found a link that took its place"):
+        with pytest.raises(ModelFormatError, match="found a symbolic link"):
             act()
     assert FileBudget(tmp_path / "other.json").spent == 0
 
@@ -93,9 +93,7 @@ def test_another_folder_that_takes_the_place_of_the_budgets_is_refused(tmp_path)
     (tmp_path / "project").rename(tmp_path / "old")
     (tmp_path / "project").symlink_to(tmp_path / "other")
     for act in (lambda: budget.charge(1, purpose="x"), lambda: budget.check(1), lambda: budget.spent):
-        with pytest.raises(
-            ModelFormatError, match="expected the folder that the budget was opened in, found another in its place"
-        ):
+        with pytest.raises(ModelFormatError, match="folder was replaced"):
             act()
     assert FileBudget(tmp_path / "other" / "budget.json").spent == 0
 
@@ -104,7 +102,7 @@ def test_a_second_name_given_later_is_refused(path):
     budget = FileBudget(path)
     path.with_name("twin.json").hardlink_to(path)
     for act in (lambda: budget.charge(1, purpose="x"), lambda: budget.remaining, lambda: FileBudget(path)):
-        with pytest.raises(ModelFormatError, match="expected a budget file without hard links"):
+        with pytest.raises(ModelFormatError, match="2 hard links"):
             act()
 
 
@@ -141,7 +139,7 @@ def test_a_charge_that_could_not_be_read_back_is_refused_before_it_is_written(pa
     with pytest.raises(ValueError, match="surrogate"):
         FileBudget(path).charge(0.5, purpose="\ud800")
     monkeypatch.setattr(budget_file, "LARGEST_FILE", 300)
-    with pytest.raises(ValueError, match="more than 300 bytes cannot be read, so nothing was entered"):
+    with pytest.raises(ValueError, match="limit of 300 bytes"):
         FileBudget(path).charge(0.5, purpose="x" * 300)
     assert path.read_bytes() == before
     assert names(path) == ["budget.json"]
@@ -205,7 +203,7 @@ def test_the_command_line_shows_a_read_only_budget_and_refuses_it_before_it_read
     for words in (("fit", "data.csv", "--target", "y"), ("schema", "learn", "data.csv", "--schema", "s.yaml")):
         code, out, err = run(*words, "--epsilon", "1", "--budget", "b.json", "-o", "out.json")
         assert (code, out) == (2, "")
-        assert re.fullmatch(r"error: .*b\.json: the budget, or its folder, is read-only\. Nothing was charged\n", err)
+        assert re.fullmatch(r"error: .*b\.json: the budget or its folder is read-only\. Nothing was charged\n", err)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["b.json", "data.csv", "s.yaml"]
 
 
@@ -387,7 +385,7 @@ def test_an_edit_of_the_file_is_refused_and_says_what_to_do(path, edited):
     edit(path, EDITS[edited])
     before = path.read_bytes()
     for act in (lambda: FileBudget(path), lambda: budget.check(0.1), lambda: budget.charge(0.1, purpose="x")):
-        with pytest.raises(ModelFormatError, match=r"edited, removed or put in after .*Restore the file from a backup"):
+        with pytest.raises(ModelFormatError, match=r"edited, removed or inserted.*Restore the file from a backup"):
             act()
     assert path.read_bytes() == before
 
@@ -405,5 +403,5 @@ def test_whoever_makes_all_hashes_anew_is_found_out_by_who_kept_the_last_one(pat
         edit(path, EDITS[edited], rehash=True)  # it came after the kept one
     edit(path, EDITS[edited], rehash=True)
     assert FileBudget(path).head
-    with pytest.raises(ModelFormatError, match="no entry has the hash that was kept"):
+    with pytest.raises(ModelFormatError, match="no entry has the hash"):
         FileBudget(path).check_head(kept)

@@ -95,7 +95,7 @@ def test_nor_a_models(case):
     data = model.privacy.to_dict()
     _, exact = ABSURD[case]
     data["charges"][0]["epsilon_exact"] = exact.strip("'") if exact.startswith("'") else int(exact)
-    with pytest.raises(ValueError, match=r"expected an amount|must be|contradict one another"):
+    with pytest.raises(ValueError, match=r"expected an amount|must be|contradict each other|not the loss"):
         PrivacyCard.from_dict(data)
 
 
@@ -141,9 +141,9 @@ def test_amounts_that_have_no_common_denominator_worth_writing_are_refused_soon(
     """Thousands of charges with coprime denominators: their sum would have millions of digits."""
     odd = [3 * 10**900 + 7 + 2 * i for i in range(8_000)]
     data = [Charge("x", Fraction(1, number)).to_dict() for number in odd]
-    with pytest.raises(SchemaError, match="2,500 digits in numerator and denominator"):
+    with pytest.raises(SchemaError, match="2,500 digits"):
         hr.Schema.from_dict({"attributes": {"a": {"kind": "boolean"}}, "charges": data})
-    with pytest.raises(ValueError, match="2,500 digits in numerator and denominator"):
+    with pytest.raises(ValueError, match="2,500 digits"):
         PrivacyCard(tuple(Charge("x", Fraction(1, number)) for number in odd), noise="", software="")
 
 
@@ -152,7 +152,7 @@ def test_a_schema_whose_charges_no_card_could_add_up_stops_the_fit_before_the_ch
     schema = hr.Schema({"smoker": hr.Boolean()}, hr.Label("y", (0, 1)), charges=tuple(odd))
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     budget = hr.Budget(3)
-    with pytest.raises(ValueError, match="2,500 digits in numerator and denominator"):
+    with pytest.raises(ValueError, match="2,500 digits"):
         hr.PrivateRuleListClassifier(1.0, schema=schema, budget=budget).fit(rows(), rows()["y"])
     assert budget.charges == ()
 
@@ -176,14 +176,14 @@ def test_a_share_whose_parts_would_be_no_amounts_is_refused_before_it_is_charged
         ("epsilon", float("inf"), "epsilon must be a finite number"),
         ("epsilon", "one", "epsilon must be a number"),
         ("epsilon", True, "epsilon must be a finite number"),
-        ("epsilon", 10**310, "epsilon must be a finite number >= 0, got one beyond 1e"),
+        ("epsilon", 10**310, "epsilon must be a finite number >= 0, got a number beyond"),
         ("epsilon", Fraction(1, 10**1001), "epsilon must have at most 1,000 digits"),
         ("delta", 1, r"delta must be in \[0, 1\), got 1"),
         ("delta", -1e-9, "delta must be a finite number >= 0, got -1e-09"),
         ("query", 3, "query must be text or a Fact of kind query, got a int"),
         ("query", Fact("seeded"), "query must be text or a Fact of kind query, got a Fact"),
         ("mechanism", b"x", "mechanism must be text or a Fact of kind mechanism, got a bytes"),
-        ("no_guarantee", "", "no_guarantee must be None, or text or facts that say why"),
+        ("no_guarantee", "", "no_guarantee must be None"),
         ("no_guarantee", True, "no_guarantee must be text, a Fact or a sequence of them, got a bool"),
         ("declared", 1, "declared must be True or False"),
     ],
@@ -309,7 +309,7 @@ def test_seeded_fits_are_not_counted_as_if_the_cap_held():
     assert budget.no_guarantee_reason == "seeded noise"
     assert str(budget).split("\n")[1:] == [
         "  1           PrivateRuleListClassifier: one rule list; no guarantee: seeded noise"
-    ] * 3 + ["no guarantee for 3 of 3 charges: the cap does not bound what they released"]
+    ] * 3 + ["no guarantee for 3 of 3 charges: the cap does not cover these releases"]
 
 
 @pytest.mark.parametrize("name", UNPROVEN)
@@ -378,7 +378,7 @@ def test_a_budget_file_says_what_its_cap_does_not_cover(tmp_path, run, monkeypat
     assert run(*fit, "--seed", "1", "--research")[0] == 0
     shown = run("budget", "show", "b.json")[1].splitlines()
     assert shown[2].endswith("; no guarantee: seeded noise")
-    assert shown[3] == "no guarantee for 1 of 2 charges: the cap does not bound what they released"
+    assert shown[3] == "no guarantee for 1 of 2 charges: the cap does not cover these releases"
     data = json.loads((tmp_path / "b.json").read_text())
     assert data["warning"] == shown[3]
     assert ["void" in entry for entry in data["entries"] if entry["kind"] == "charged"] == [False, True]
@@ -434,7 +434,7 @@ def test_a_models_card_is_of_the_unit_that_its_schema_was_charged_for(unit):
     charge = Charge("cut points", Fraction(1, 2), unit=Unit("patient", 3))
     schema = replace(FIXED, charges=(charge,))
     card = PrivacyCard((Charge("x", Fraction(9), unit=unit),), noise="", software="")
-    with pytest.raises(ModelFormatError, match="its card is of another unit of privacy than the cut points of its sch"):
+    with pytest.raises(ModelFormatError, match="another unit of privacy"):
         hr.models.RuleList.from_json(sealed(schema, card))
     honest = PrivacyCard((charge, Charge("x", Fraction(1), unit=charge.unit)), noise="", software="")
     assert hr.models.RuleList.from_json(sealed(schema, honest)).privacy == honest

@@ -296,7 +296,7 @@ def test_pipelines_and_features_say_one_thing():
     with pytest.raises(ValueError, match="expected no `features=` with a Pipeline"):
         reconstruction(pipeline, SCHEMA, features=["age"])
     weighted = ColumnTransformer([("a", StandardScaler(), ["age"])], transformer_weights={"a": 2})
-    with pytest.raises(TypeError, match="expected a ColumnTransformer without transformer_weights"):
+    with pytest.raises(TypeError, match="transformer_weights"):
         reconstruction(make_pipeline(weighted, DecisionTreeClassifier()).fit(FRAME, Y), SCHEMA)
     unnamed = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(FRAME[["age"]].to_numpy(), Y)
     with pytest.raises(ValueError, match="got one fitted on 1 columns without names; fit it on a frame"):

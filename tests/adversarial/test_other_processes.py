@@ -158,7 +158,7 @@ def in_child(act, fork=os.fork):
 
 
 def refusal(kind):
-    return f"StateError: This {REFUSES.get(kind, kind).__name__} was made in another process"
+    return f"StateError: {REFUSES.get(kind, kind).__name__} was created in another process"
 
 
 def classes():
@@ -172,14 +172,14 @@ def classes():
 
 @pytest.mark.claim("work only in the process that created them")
 def test_no_class_that_charges_or_answers_is_left_out():
-    found, known = list(classes()), {"OfOneProcess"}
+    found, known = list(classes()), {"ProcessBound"}
     for _ in range(4):  # a subclass of a subclass
         known |= {name for name, bases, _ in found if bases & known}
     answering = {name for name, bases, methods in found if methods & ANSWERS and "Protocol" not in bases}
     public = {"BoxFactor", "ListedFactor", "RowDistribution", "Form"}  # marginals of no rows; an amount
     public |= {"LeafNumbers", "ReleaseRunner"}  # release through the gate that they are given
     public |= {"AnswerPlan"}  # what an oracle's answers cost
-    abstract = {"OfOneProcess", "AskedOracle", "ChargedOracle"}  # whose subclasses answer
+    abstract = {"ProcessBound", "BaseOracle", "LimitedOracle"}  # whose subclasses answer
     studied = {"WatchedOracle"}  # an Oracle that notes what it was asked
     assert (known | answering) - abstract - public == NAMES | studied
 
@@ -254,7 +254,7 @@ def test_an_oracle_of_every_kind_refuses_in_a_fork(release, first, tmp_path):
             lambda one: one.marginals(BINS),
             lambda one: one.error_marginals(BINS, hr.oracle.Always(1)),
         ):
-            assert in_child(lambda ask=ask, oracle=oracle: ask(oracle)).startswith("StateError: This ")
+            assert in_child(lambda ask=ask, oracle=oracle: ask(oracle)).startswith("StateError: ")
     assert by_file.record == before
 
 
@@ -269,7 +269,7 @@ def test_three_hundred_forks_learn_nothing():
 @pytest.mark.parametrize("kind", [hr.Oracle, hr.oracle.FederatedOracle, RemoteOracle])
 def test_an_oracle_refuses_in_a_fork_while_a_thread_asks_it(kind, tmp_path):
     with asked(kind, tmp_path) as (oracle, ask), oracle._lock:
-        assert in_child(ask).startswith(f"StateError: This {kind.__name__}")
+        assert in_child(ask).startswith(f"StateError: {kind.__name__}")
 
 
 def test_what_a_share_would_be_charged_is_refused_in_a_fork():
@@ -283,7 +283,7 @@ def test_what_a_share_would_be_charged_is_refused_in_a_fork():
         lambda: gate.release(DiscreteLaplace(Fraction(1, 4)), lambda: pytest.fail("touched"), query="x"),
         lambda: hr.PrivateTreeClassifier(0.1, budget=budget, max_depth=1).fit(X.astype(int) % 2, Y),
     ):
-        assert in_child(act).startswith("StateError: This Budget was made in another process")
+        assert in_child(act).startswith("StateError: Budget was created in another process")
     assert budget.no_guarantee_reason is None
 
 
@@ -325,7 +325,7 @@ def test_a_process_of_multiprocessing_cannot_be_given_an_oracle(method):
     oracle = oracle_of()
     if method == "fork":
         GLOBAL[:] = [oracle]
-        with context.Pool(1) as pool, pytest.raises(StateError, match="made in another process"):
+        with context.Pool(1) as pool, pytest.raises(StateError, match="created in another process"):
             pool.map(_of_global, [0])
         return
     with pytest.raises(NotPicklableError, match="Oracle cannot be pickled"):

@@ -43,7 +43,7 @@ def test_a_budget_that_adds_up_rho_takes_more_draws(folder, run):
     assert "rho: 0 of 0.1 spent" in run("budget", "new", "r.json", "--rho", "0.1")[1]
     words = ("budget", "new", "z.json", "--epsilon", "1", "--delta", "1e-6", "--accounting", "zcdp")
     assert "guarantee: epsilon at most 1 at delta 1e-06" in run(*words)[1]
-    assert "expected a cap" in run("budget", "new", "b.json")[2]
+    assert "needs a cap" in run("budget", "new", "b.json")[2]
     fit = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "0.5", "--search", "exact", "--budget", "r.json")
     fit = (*fit, "--no-release-counts")  # the draw alone
     assert [run(*fit, "-o", f"{number}.json")[0] for number in range(4)] == [0, 0, 0, 2]
@@ -84,7 +84,7 @@ def test_show_prints_the_hash_to_keep_and_finds_a_record_made_anew_by_it(folder,
     out = run("budget", "show", "b.json")[1].splitlines()
     kept = json.loads((folder / "b.json").read_text())["head"]
     assert out[-2:] == [
-        "2 entries, each with the hash of the one before; keep that of the last elsewhere:",
+        "2 entries in a hash chain; store the hash of the last entry elsewhere:",
         f"  {kept}",
     ]
     FileBudget("b.json").charge(1, purpose="two")
@@ -93,7 +93,7 @@ def test_show_prints_the_hash_to_keep_and_finds_a_record_made_anew_by_it(folder,
     assert run("budget", "show", "b.json")[1].startswith("epsilon: 0 of 9 spent")  # nothing shows but for the hash
     code, out, err = run("budget", "show", "b.json", "--head", kept)
     assert (code, out) == (2, "")
-    assert "no entry has the hash that was kept" in err
+    assert "no entry has the hash" in err
     for other in ("", kept[:12], kept.upper() + " "):  # no reason to believe that the record was edited
         code, out, err = run("budget", "show", "b.json", "--head", other)
         assert (code, out) == (2, "")
@@ -105,7 +105,7 @@ def test_a_budget_of_an_earlier_version_is_refused(folder, run):
     (folder / "b.json").write_text(json.dumps(old))
     code, _, err = run("budget", "show", "b.json")
     assert (code, err.count("\n")) == (2, 1)
-    assert "expected version 3 of hedgerow/budget, got 2, which another release of hedgerow wrote" in err
+    assert "expected version 3 of hedgerow/budget, got 2" in err
 
 
 def test_an_edited_budget_is_refused_in_one_line_and_is_no_place_for_an_output(folder, run):
@@ -115,5 +115,5 @@ def test_an_edited_budget_is_refused_in_one_line_and_is_no_place_for_an_output(f
     for words in (("budget", "show", "b.json"), (*FIT, "--epsilon", "1", "--budget", "b.json", "-o", "m.json")):
         code, out, err = run(*words)
         assert (code, out, err.count("\n")) == (2, "", 1)
-        assert "was edited, removed or put in after it was written. Restore the file from a backup" in err
+        assert "was edited, removed or inserted. Restore the file from a backup" in err
     assert "is a budget file" in run(*FIT, "--epsilon", "1", "-o", "b.json", "--force")[2]

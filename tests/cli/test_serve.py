@@ -224,8 +224,8 @@ def test_a_configuration_or_ledger_that_others_can_write_is_not_used(run, name):
     Path(name).chmod(0o646)
     for words in (("check",), ("key", "list"), ("--config", "curator.yaml")):
         code, out, err = run("serve", *words)
-        assert (code, out, f"{name}: expected" in err, "that not everybody can write" in err) == (2, "", True, True)
-        assert "run chmod o-w" in err
+        assert (code, out, f"{name}: expected" in err, "that other users cannot write" in err) == (2, "", True, True)
+        assert "Run chmod o-w" in err
     assert run("ledger", "verify", "ledger.db")[0] == 0  # to look at it harms nothing
     Path(name).chmod(0o664)
     assert run("serve", "check")[0] == 0
@@ -236,7 +236,7 @@ def test_a_tls_key_that_others_can_read_is_not_used():
     pem = certificate(Path())
     pem.chmod(0o604)
     with pytest.raises(
-        ArgumentError, match="expected a TLS key that not everybody can read, got one of mode 604; run chmod 600"
+        ArgumentError, match=r"expected a TLS key that other users cannot read, got mode 604. Run chmod 600"
     ):
         Address("0.0.0.0", certificate=pem, private_key=pem)
     pem.chmod(0o640)

@@ -160,7 +160,7 @@ def test_sums_that_cannot_be_are_not_believed(between, lie):
 @pytest.mark.usefixtures("between")
 def test_questions_of_classes_are_refused_at_no_charge():
     oracle = connected().oracle(1, epsilon="1/4")
-    with pytest.raises(ServiceError, match="expected a question for levels") as raised:
+    with pytest.raises(ServiceError, match="use level_marginals") as raised:
         oracle.class_marginals(BY)
     assert raised.value.charged is False
     assert oracle.queries_left == 1

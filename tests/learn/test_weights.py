@@ -279,11 +279,11 @@ def test_what_counts_rows_as_one_refuses_a_schema_with_weights():
     with pytest.raises(ArgumentError, match="at epsilon times the usual weight over the largest"):
         hr.plan(TINY, rows=1000, epsilon=1)
     oracle = hr.Oracle(TABLE[["a", "b"]], TABLE.y, hr.Budget(1), 1, classes=(False, True))
-    with pytest.raises(ArgumentError, match="an oracle counts each row as one"):
+    with pytest.raises(ArgumentError, match="without a weight"):
         hr.MarginalLogisticClassifier(bins=TINY).fit(TABLE[["a", "b"]], oracle=oracle)
     with pytest.raises(ArgumentError, match="a service counts each row as one"):
         HostedDataset(TINY, FrameRows.of(TABLE, TABLE.y, replace(TINY, weight=None)))
-    with pytest.raises(ArgumentError, match="expected a tally of rows, got one of weights"):
+    with pytest.raises(ArgumentError, match="a tally of weights"):
         hr.Tally.count(TABLE, "y", TINY).rows()
 
 

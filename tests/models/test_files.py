@@ -39,8 +39,8 @@ def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree | Scoreca
         ("[]", rf"expected one of the formats {FORMATS}, got a list\."),
         ('{"format": ["hedgerow/tree"]}', r"expected one of the formats .* got an unknown format\."),
         ('{"format": "hedgerow/tree"}', "expected version 2 of hedgerow/tree, got None"),
-        ("if", r"not a hedgerow model: expected JSON, found text that is truncated or not JSON \(line 1: "),
-        ("[" * 5000 + "]" * 5000, "not a hedgerow model: expected at most 100 nested lists and mappings"),
+        ("if", r"not a hedgerow model: the text is truncated or not JSON \(line 1: "),
+        ("[" * 5000 + "]" * 5000, "not a hedgerow model: lists and mappings are nested"),
     ],
 )
 def test_what_is_no_model_is_refused(text: str, message: str, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_the_text_has_both_caps_and_what_they_do_not_cover():
         "delta: 0.125 of 0.5 spent, 0.375 left\n"
         "  1           one\n"
         "  1           two; no guarantee: seeded\n"
-        "no guarantee for 1 of 2 charges: the cap does not bound what they released"
+        "no guarantee for 1 of 2 charges: the cap does not cover these releases"
     )
     assert account.no_guarantee_reason == "seeded"
     assert (account.charged(ONE).no_guarantee_reason, Account(Fraction(1)).no_guarantee_reason) == ("seeded", None)
@@ -69,14 +69,14 @@ def test_a_charge_can_be_marked_later_and_its_reasons_are_said_once():
         .marked(0, ("domain taken from the data", "seeded"))
     )
     assert [charge.no_guarantee_reason for charge in account.charges] == ["seeded; domain taken from the data"]
-    with pytest.raises(ValueError, match="found fewer charges than before"):
+    with pytest.raises(ValueError, match="fewer charges than before"):
         account.marked(1, "seeded")
 
 
 def test_nothing_is_guaranteed_at_a_delta_below_that_of_the_cap():
     account = Account(Fraction(1), Fraction(1, 1000))
     assert account.epsilon_at(Fraction(1, 1000)) == account.epsilon_at(Fraction(1, 100)) == 1
-    with pytest.raises(ValueError, match="expected a delta as large as the cap's"):
+    with pytest.raises(ValueError, match="delta must be at least"):
         account.epsilon_at(Fraction(1, 10**6))
 
 
@@ -148,7 +148,7 @@ def test_a_charge_adds_to_the_totals_without_reading_earlier_charges(account, mo
 
 def test_a_sum_with_too_many_digits_is_refused_before_the_charge():
     account = Account(Fraction(1), charges=tuple(Charge("x", Fraction(1, 10**999 + k)) for k in (1, 3)))
-    with pytest.raises(ValueError, match="at most 2,500 digits"):
+    with pytest.raises(ValueError, match="2,500 digits"):
         account.charged(Charge("x", Fraction(1, 10**999 + 7)))
 
 
@@ -195,7 +195,7 @@ def test_zero_concentrated_accounting_takes_what_fits_either_way():
         account = account.charged(small)  # by ρ: 3.5 by addition
     assert epsilon_at(account.spent_rho, DELTA) < 1 < account.spent
     assert str(account).startswith(
-        "guarantee: epsilon at most 1 at delta 1e-06 for all that is charged, whenever one stops\n"
+        "guarantee: epsilon at most 1 at delta 1e-06 for all charges together, whenever releases stop\n"
         "epsilon by addition: 3.5 of 1 spent, 0 left\nrho: "
     )
     with pytest.raises(BudgetExceededError):
@@ -210,9 +210,9 @@ def test_zero_concentrated_accounting_takes_what_fits_either_way():
 @pytest.mark.parametrize(
     ("caps", "message"),
     [
-        ({"epsilon": None}, r"expected a cap: epsilon, .*; got neither\."),
-        ({"epsilon": None, "rho": Fraction(1), "delta": DELTA}, "or rho alone; got rho with delta"),
-        ({"epsilon": Fraction(1), "accounting": "zcdp"}, "needs epsilon and a delta > 0"),
+        ({"epsilon": None}, "needs a cap: .* got neither"),
+        ({"epsilon": None, "rho": Fraction(1), "delta": DELTA}, "got rho and delta"),
+        ({"epsilon": Fraction(1), "accounting": "zcdp"}, "needs epsilon and delta > 0"),
         ({"epsilon": None, "rho": Fraction(0)}, "rho must be a number > 0, got 0"),
         ({"epsilon": Fraction(1), "accounting": "rdp"}, "accounting must be one of basic, zcdp"),
         ({"epsilon": Fraction(1), "delta": Fraction(1, 10**400), "accounting": "zcdp"}, "below the supported minimum"),

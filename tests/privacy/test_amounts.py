@@ -70,8 +70,8 @@ def test_a_decimal_beyond_all_amounts_is_refused_at_once(number):
 @pytest.mark.parametrize(
     ("number", "message"),
     [
-        (LARGEST + 1, "got one beyond 1e"),
-        (-(10**400), "got one beyond 1e"),
+        (LARGEST + 1, "got a number beyond"),
+        (-(10**400), "got a number beyond"),
         (Fraction(1, 10**1000), "at most 1,000 digits"),
         (Fraction(10**1000 + 1, 10**1000), "at most 1,000 digits"),
     ],
@@ -97,7 +97,7 @@ def test_the_total_is_the_exact_sum(amounts):
 
 
 def test_a_total_of_too_many_digits_is_refused():
-    with pytest.raises(ValueError, match="at most 2,500 digits in numerator and denominator"):
+    with pytest.raises(ValueError, match="2,500 digits"):
         total([Fraction(1, 10**900 + i) for i in (7, 9, 13)])
 
 

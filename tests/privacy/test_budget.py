@@ -144,7 +144,7 @@ def test_a_share_is_charged_in_rho_and_keeps_to_it():
 
 
 def test_a_budget_without_a_cap_is_none():
-    with pytest.raises(ValueError, match="expected a cap: epsilon, with delta or without, or rho alone"):
+    with pytest.raises(ValueError, match="needs a cap"):
         Budget()
 
 
@@ -155,7 +155,7 @@ def test_a_reason_against_a_guarantee_is_on_the_record():
     budget.charge(1, purpose="two", no_guarantee="seeded")
     share = budget.allocate(1, purpose="three", no_guarantee="not proven")
     assert (budget.no_guarantee_reason, share.no_guarantee_reason) == ("seeded; not proven", None)
-    with pytest.raises(ValueError, match="facts that say why"):
+    with pytest.raises(ValueError, match="no_guarantee"):
         budget.charge(1, purpose="four", no_guarantee="")
 
 

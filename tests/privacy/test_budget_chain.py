@@ -56,7 +56,7 @@ def test_no_change_of_any_value_goes_unseen(account, charges, data):
     entry = data.draw(st.sampled_from(whole["entries"]))
     key = data.draw(st.sampled_from(sorted(entry)))
     entry[key] = [] if entry[key] != [] else {}
-    with pytest.raises(ModelFormatError, match=r"entry \d+ of its record, or one beside it, was edited"):
+    with pytest.raises(ModelFormatError, match=r"entry \d+ of its record"):
         Record.from_dict(whole)
 
 
@@ -76,14 +76,14 @@ def test_a_record_of_another_version_is_refused(version):
 
 @pytest.mark.parametrize("table", ["", "x" * 201, "a\nb", 7])
 def test_a_tables_name_is_short_printable_text(table):
-    with pytest.raises(ArgumentError, match="expected a table's name of 1 to 200 printable characters"):
+    with pytest.raises(ArgumentError, match="table must be a name of 1 to 200"):
         Record.opened(Account(Fraction(1)), table)
 
 
 @pytest.mark.parametrize("number", [0, 2, -1])
 def test_a_digest_belongs_to_a_charge(number):
     record = Record.opened(Account(Fraction(1))).after(Account(Fraction(1), charges=(Charge("a", Fraction(1)),)))
-    with pytest.raises(ArgumentError, match=r"expected the number of a charge, 1 to 1, got"):
+    with pytest.raises(ArgumentError, match="must be 1 to 1, got"):
         record.released(number, "a" * 64)
 
 
@@ -92,5 +92,5 @@ def test_no_entry_is_about_a_charge_that_was_not_made(charge):
     account = Account(Fraction(1), charges=(Charge("a", Fraction(1)),))
     data = Record.opened(Account(Fraction(1))).after(account).released(1, "a" * 64).to_dict()
     data["entries"][-1]["charge"] = charge
-    with pytest.raises(ArgumentError, match="expected an entry about an earlier charge"):
+    with pytest.raises(ArgumentError, match="a charge that does not exist"):
         Record.from_dict(data | {"head": chain(data["entries"])})

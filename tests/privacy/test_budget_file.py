@@ -106,19 +106,19 @@ def test_a_link_leads_to_the_same_budget(path):
 
 def test_a_second_name_of_the_file_is_refused(path):
     path.with_name("twin.json").hardlink_to(path)
-    with pytest.raises(ModelFormatError, match="expected a budget file without hard links"):
+    with pytest.raises(ModelFormatError, match="2 hard links"):
         FileBudget(path)
 
 
 def test_the_digest_of_a_model_follows_the_charge_made_through_the_same_object(path):
     one, two = FileBudget(path), FileBudget(path)
-    with pytest.raises(StateError, match="expected a budget through which a model was charged"):
+    with pytest.raises(StateError, match="no model was charged"):
         one.add_digest("a" * 64)
     one.charge("1/4", purpose="first")
     two.charge("1/4", purpose="second")
     one.add_digest("a" * 64)
     assert one.record.entries[-1]["charge"] == 1
-    with pytest.raises(ArgumentError, match="expected the digest of a model"):
+    with pytest.raises(ArgumentError, match="digest of a model"):
         two.add_digest("a row")
     assert [entry["kind"] for entry in two.record.entries] == ["opened", "charged", "charged", "released"]
     assert two.spent == Fraction(1, 2)

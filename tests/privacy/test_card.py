@@ -90,7 +90,7 @@ def test_a_card_that_says_other_than_its_charges_is_refused(key, value) -> None:
 
 
 def test_a_card_without_charges_has_no_guarantee() -> None:
-    with pytest.raises(ValueError, match="Expected a reason in `no_guarantee` for a card without charges"):
+    with pytest.raises(ValueError, match="needs a reason in `no_guarantee`"):
         PrivacyCard((), noise="", software="")
 
 

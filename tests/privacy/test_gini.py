@@ -34,7 +34,7 @@ def test_impurity_fits_in_64_bits_up_to_the_most_rows(counts, n):
 
 
 def test_more_rows_than_that_are_refused():
-    with pytest.raises(TooManyRowsError, match=r"fewer than 2\^43 rows for choices by impurity"):
+    with pytest.raises(TooManyRowsError, match=r"fewer than 2\^43 rows"):
         impurity(np.array([2**42, 2**42]))
 
 

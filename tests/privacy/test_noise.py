@@ -178,9 +178,7 @@ def test_siblings_cost_what_one_of_them_costs():
     assert (Siblings(each).epsilon, Siblings(each).sensitivity) == (Fraction(1, 3), 7)
     assert Siblings(each).record.words == f"{each.record.words}; nodes hold different rows"
     assert SecureNoise().prepare(Siblings(each))([]) == []
-    with pytest.raises(
-        ValueError, match=r"epsilon for one release must be >= .* larger epsilon, or ask for less at once"
-    ):
+    with pytest.raises(ValueError, match=r"epsilon for one release must be >="):
         Siblings(PermuteAndFlip(Fraction(1, 10**15), 2)).build()
 
 

@@ -84,7 +84,7 @@ def test_no_total_has_more_points_than_the_balanced_one():
             for total in {*range(-radius, radius + 1, max(1, radius // 20)), radius}:
                 above = (radius + total) // 2
                 below = above - total
-                assert shared_histograms._ways(n, above, below)[-1] == parts(n, above, below) <= most
+                assert shared_histograms._point_counts(n, above, below)[-1] == parts(n, above, below) <= most
                 summed = sum(
                     comb(n, k) * comb(above, i) * comb(below, i) * comb(above + below - 2 * i, k - 2 * i)
                     for k in range(n + 1)

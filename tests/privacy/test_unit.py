@@ -64,7 +64,7 @@ def test_gaussian_noise_is_made_for_the_unit():
 def test_a_mechanism_with_a_proof_for_single_rows_is_refused_for_more():
     published = smooth_laplace(Fraction(1), Fraction(1, 10**6))
     assert loss_of(published, 1)[0] == published.epsilon
-    with pytest.raises(ValueError, match="with a proof for units of 3 rows"):
+    with pytest.raises(ValueError, match="none for units of 3 rows"):
         loss_of(published, 3)
 
 
@@ -93,12 +93,12 @@ def test_charges_of_different_units_do_not_add_up(tmp_path):
         lambda: PrivacyCard((row, person), "noise", "software"),
         lambda: PrivacyCard((person, Charge("c", Fraction(1, 4), unit=Unit("patient_id", 4))), "noise", "software"),
     ):
-        with pytest.raises(ValueError, match="charges of one unit of privacy"):
+        with pytest.raises(ValueError, match="same unit of privacy"):
             refused()
     for budget in (Budget(1), FileBudget.create(tmp_path / "budget.json", 1)):
         budget.charge("1/4", purpose="a", unit=PATIENT)
         for refused in (lambda b=budget: b.charge("1/4", purpose="b"), lambda b=budget: b.check("1/4")):
-            with pytest.raises(ValueError, match="charges of one unit of privacy"):
+            with pytest.raises(ValueError, match="same unit of privacy"):
                 refused()
         budget.allocate("1/4", purpose="b", unit=PATIENT)
         assert budget.spent == Fraction(1, 2)
@@ -106,10 +106,10 @@ def test_charges_of_different_units_do_not_add_up(tmp_path):
 
 def test_a_budget_says_whose_losses_it_adds_up():
     budget = Budget(1)
-    assert "losses of" not in str(budget)
+    assert "unit of privacy" not in str(budget)
     budget.charge("1/4", purpose="a", unit=PATIENT)
-    assert "losses of one patient_id (at most 3 of its rows, drawn at random, are used)\n" in str(budget)
-    assert "losses of one patient_id (at most 3" in budget._repr_html_()
+    assert "unit of privacy: one patient_id (at most 3 of its rows, drawn at random, are used)\n" in str(budget)
+    assert "unit of privacy: one patient_id (at most 3" in budget._repr_html_()
 
 
 @pytest.mark.parametrize(("given", "charged"), [(PATIENT, None), (None, PATIENT), (PATIENT, Unit("patient_id", 1))])
@@ -118,7 +118,7 @@ def test_a_share_takes_charges_of_the_unit_it_was_allocated_for(given, charged):
     """Else a charge of persons would pay for releases about rows, of which a person may have any number."""
     share = Budget(1).allocate("1/2", purpose="an analyst", unit=given)
     for spend in (share.check, lambda epsilon, **more: share.charge(epsilon, purpose="counts", **more)):
-        with pytest.raises(ValueError, match="charges of one unit of privacy"):
+        with pytest.raises(ValueError, match="same unit of privacy"):
             spend("1/4", unit=charged)
     assert share.spent == 0
     part = share.allocate("1/4", purpose="a part", unit=given)

@@ -92,7 +92,7 @@ def test_a_fact_is_read_back_and_has_words(code, data) -> None:
     ],
 )
 def test_a_fact_of_another_form_is_refused(code, details) -> None:
-    with pytest.raises(ValueError, match="expected a"):
+    with pytest.raises(ValueError, match="expected"):
         Fact(code, **details)
 
 
@@ -112,7 +112,7 @@ def test_a_fact_of_another_form_is_refused(code, details) -> None:
     ],
 )
 def test_a_file_cannot_state_a_fact_of_another_form_or_kind(data) -> None:
-    with pytest.raises(ValueError, match=r"expected a .*(found something else|got another)"):
+    with pytest.raises(ValueError, match=r"expected a .*"):
         Fact.from_dict(data, "mechanism")
 
 

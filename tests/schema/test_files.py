@@ -42,12 +42,12 @@ def test_the_ending_chooses_the_format():
     ("name", "content", "message"),
     [
         ("a.yaml", b"a: [1", r"expected YAML, found text that is not \(line 1, column 6\)\."),
-        ("a.json", b"{'a': 1}", r"expected JSON, found text that is truncated or not JSON \(line 1: "),
-        ("a.json", b"", "expected JSON"),
-        ("a.json", b'{"a": 1, "b": 2, "a": 1}', "expected every key of a mapping once"),
-        ("a.yaml", b"\xff\xfe\x00PK", "expected text in UTF-8, found a file that is not text"),
-        ("a.json", b"\x80", "expected text in UTF-8, found a file that is not text"),
-        ("a.json", b" " * (LARGEST_SCHEMA + 1), "expected a file of at most 4,194,304 bytes"),
+        ("a.json", b"{'a': 1}", r"the text is truncated or not JSON \(line 1: "),
+        ("a.json", b"", "the text is truncated or not JSON"),
+        ("a.json", b'{"a": 1, "b": 2, "a": 1}', "a mapping has a duplicate key"),
+        ("a.yaml", b"\xff\xfe\x00PK", "the file is not text in UTF-8"),
+        ("a.json", b"\x80", "the file is not text in UTF-8"),
+        ("a.json", b" " * (LARGEST_SCHEMA + 1), "the file is larger than the limit of 4,194,304 bytes"),
     ],
 )
 def test_a_file_that_is_not_well_formed_is_an_error_that_says_where(tmp_path, name, content, message):

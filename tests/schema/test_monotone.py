@@ -166,6 +166,6 @@ def test_bins_of_models_of_marginals_declare_none():
     dose = hr.Real(0, 1, (0.5,), missing="bin", outside="clip", monotone="increasing")
     declared = hr.Schema({"dose": dose, "sex": bins["sex"]})
     oracle = hr.Oracle(source, y, Budget(1), 1, classes=("no", "yes"))
-    with pytest.raises(SchemaError, match="'dose': is declared as monotone, which models of marginals do not keep"):
+    with pytest.raises(SchemaError, match=r"'dose': .*`monotone`"):
         hr.MarginalLogisticClassifier(bins=declared).fit(source, oracle=oracle)
     assert oracle.queries_left == 1

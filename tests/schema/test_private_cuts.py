@@ -190,7 +190,7 @@ def test_a_schema_charged_for_rows_is_not_learned_on_for_persons(with_budget):
     """No model could be charged for the schema that came of it: the charge would be lost."""
     budget = Budget(1)
     paid = Schema({"age": Integer(0, 120)}, charges=(Charge("cut points", Fraction(1, 4)),), unit=Unit("who", 2))
-    with pytest.raises(ValueError, match="charges of one unit of privacy"):
+    with pytest.raises(ValueError, match="same unit of privacy"):
         Schema.learn(pd.DataFrame({"age": [1], "who": ["a"]}), paid, epsilon=1, budget=budget if with_budget else None)
     assert budget.spent == 0
 

@@ -176,7 +176,7 @@ def test_what_is_not_there_or_does_not_fit_is_told(folder):
 def test_a_configuration_with_a_password_is_not_for_everybody(folder, top):
     path = write(folder, **top)
     path.chmod(0o644)
-    with pytest.raises(ArgumentError, match=r"a configuration with a password that not everybody can read") as raised:
+    with pytest.raises(ArgumentError, match=r"a configuration with a password that other users cannot read") as raised:
         Config.read(path)
     assert "SECRET" not in str(raised.value)
     path.chmod(0o640)

@@ -169,9 +169,9 @@ def test_sums_of_levels_are_charged_noised_and_replayed_as_counts_are(tmp_path, 
 @pytest.mark.parametrize(
     ("kind", "more", "said"),
     [
-        ("marginals", {"by": "classes"}, "expected a question for levels, of a target that is a number"),
+        ("marginals", {"by": "classes"}, "use level_marginals"),
         ("marginals", {"by": "steps"}, "Input should be 'rows', 'classes' or 'levels'"),
-        ("error-marginals", {"hypothesis": {"always": "yes"}}, "expected predictions that are one of"),
+        ("error-marginals", {"hypothesis": {"always": "yes"}}, "must be classes of the target"),
         ("error-marginals", {"hypothesis": {"always": 6.0}}, "hypothesis"),
     ],
 )
@@ -183,6 +183,6 @@ def test_questions_that_are_not_of_numbers_are_refused_before_a_charge(curator, 
 
 def test_levels_of_classes_are_refused_before_a_charge(tmp_path):
     with curator_of(f"sqlite:///{tmp_path}/l.db") as curator:
-        with pytest.raises(QuestionError, match="expected a question for classes, of a target with classes"):
+        with pytest.raises(QuestionError, match="use class_marginals"):
             curator.ask(Request(ANA, "wards", "marginals", "1", question(epsilon="1/4", bins=BINS, by="levels")))
         assert curator.ledger.account("wards", "ana").spent == 0

@@ -124,7 +124,7 @@ def test_over_http_a_remote_oracle_and_a_fit_are_those_of_persons(tmp_path, visi
         model = curator.fit(hr.PrivateTreeClassifier("1/2", max_depth=1))
         assert (model.privacy.unit, model.privacy.epsilon) == (UNIT, Fraction(1, 2))
         paid = hr.Schema(bins.attributes, charges=(hr.privacy.Charge("cut points", Fraction(1)),))
-        with pytest.raises(ValueError, match="charges of one unit of privacy"):
+        with pytest.raises(ValueError, match="same unit of privacy"):
             outside.marginals(paid)
         assert curator.schema.unit == UNIT
         curator.close()

@@ -15,7 +15,7 @@ from hedgerow._version import __version__
 from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import ArgumentError, MissingPackageError, ServiceError, UnreadableError
-from hedgerow.privacy.process import OfOneProcess
+from hedgerow.privacy.process import ProcessBound
 
 if TYPE_CHECKING:
     import httpx2
@@ -35,7 +35,7 @@ SETTLED = ("evaluation-failed", "key-reused")
 """Problems that the same key would meet again. After any other the question is sent with its key: it may be charged."""
 
 
-class Connection(OfOneProcess):
+class Connection(ProcessBound):
     """A connection to a curator's service."""
 
     def __init__(self, url: str, key: str, timeout: float, job_timeout: float = 3600.0) -> None:

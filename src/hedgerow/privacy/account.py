@@ -1,4 +1,4 @@
-"""Accounts: the caps on the privacy loss and the charges against them, as a frozen value."""
+"""Accounts: caps on the privacy loss and the charges against them, as a frozen value."""
 
 from collections.abc import Iterable, Mapping
 from copy import copy
@@ -20,7 +20,7 @@ Accounting = Literal["basic", "zcdp"]
 
 @dataclass(frozen=True)
 class Totals:
-    """Exact sums of charges, to which one more charge is added without looking at the earlier ones.
+    """Exact sums of charges, which are updated without going through the earlier charges again.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Totals:
     without_rho : int
         The number of charges whose ρ is not known.
     without_guarantee : int
-        The number of charges that have no guarantee.
+        The number of charges without a guarantee.
     """
 
     epsilon: Fraction = Fraction(0)
@@ -41,7 +41,7 @@ class Totals:
     without_guarantee: int = 0
 
     def plus(self, charge: Charge) -> Self:
-        """Return the sums with one more charge; ValueError if a sum has too many digits."""
+        """Return the sums with another charge; ValueError if a sum has too many digits."""
         rho = charge.zcdp
         return type(self)(
             total((self.epsilon, charge.epsilon)),
@@ -67,20 +67,20 @@ class Account:
     Attributes
     ----------
     epsilon : Fraction or None
-        The cap on ε, > 0; None where only ρ has one.
+        The cap on ε, > 0; None if only ρ is capped.
     delta : Fraction
         The cap on δ, in [0, 1).
     charges : tuple of Charge
         Every charge, in order.
     rho : Fraction or None
-        The cap on ρ, > 0; None where there is none.
+        The cap on ρ, > 0; None if ρ is not capped.
     accounting : {"basic", "zcdp"}
-        How charges compose to (ε, δ): by addition, or also by addition of ρ.
+        How charges compose to (ε, δ): by addition of ε and δ, or also by addition of ρ.
 
     Raises
     ------
     ValueError
-        If a cap is out of range or missing, or the charges have no sum within bounds (see `amounts.total`).
+        If a cap is out of range or missing, or a sum of charges has too many digits (see `amounts.total`).
     """
 
     epsilon: Fraction | None
@@ -105,10 +105,10 @@ class Account:
 
     def _check_caps(self) -> None:
         if self.epsilon is None and (self.rho is None or self.delta):
-            got = "neither" if self.rho is None else "rho with delta, which is a cap beside epsilon only"
-            raise ArgumentError(f"expected a cap: epsilon, with delta or without, or rho alone; got {got}.")
+            given = "neither" if self.rho is None else "rho and delta; delta needs epsilon"
+            raise ArgumentError(f"a budget needs a cap: epsilon, with or without delta, or rho alone; got {given}.")
         if self.accounting == "zcdp" and not self.delta:
-            raise ArgumentError("accounting='zcdp' needs epsilon and a delta > 0, or use rho alone; got no delta.")
+            raise ArgumentError("accounting='zcdp' needs epsilon and delta > 0, got delta=0. Or cap rho alone.")
         _ = self.largest_rho  # raises if (ε, δ) allows none
 
     @classmethod
@@ -118,12 +118,12 @@ class Account:
         return cls(caps["epsilon"], caps["delta"] or Fraction(0), (), caps["rho"], data["accounting"])
 
     def caps_dict(self) -> dict[str, Any]:
-        """Return the caps as JSON-ready data: exact amounts as text, None for a cap that is not there."""
+        """Return the caps as JSON-ready data: exact amounts as text, None for a missing cap."""
         return {**amounts_data(self.epsilon, self.delta, self.rho), "accounting": self.accounting}
 
     @cached_property
     def _totals(self) -> Totals:
-        """The sums of all charges. `charged` and `marked` carry them over to the account that they return."""
+        """The sums of all charges, which `charged` and `marked` update instead of computing them again."""
         return Totals.of(self.charges)
 
     @property
@@ -143,13 +143,13 @@ class Account:
 
     @property
     def largest_rho(self) -> Fraction | None:
-        """The cap on ρ, or what (ε, δ) allows if charges are added in ρ; None without."""
+        """The cap on ρ: the declared cap or, with zCDP accounting, the ρ that (ε, δ) allows; None without a cap."""
         allowed = largest_rho(self.epsilon, self.delta) if self.epsilon and self.accounting == "zcdp" else None
         return min((rho for rho in (self.rho, allowed) if rho is not None), default=None)
 
     @property
     def remaining_rho(self) -> Fraction | None:
-        """ρ left; None without a cap on it, and 0 after a charge whose ρ is not known."""
+        """ρ left; None without a cap on ρ, and 0 after a charge whose ρ is not known."""
         most = self.largest_rho
         if most is None:
             return None
@@ -157,14 +157,15 @@ class Account:
 
     @property
     def _either(self) -> bool:
-        """True if a charge must fit one of two caps, on ε and on ρ, and not both of them."""
+        """True if a charge may fit either the cap on ε or the cap on ρ."""
         return self.accounting == "zcdp" and self.rho is None
 
     @property
     def _remaining_sum(self) -> Fraction | None:
-        """ε left by addition; None where it has no cap. Beside a sum of ρ, only charges without δ are added."""
+        """ε left by addition of ε; None without such a cap."""
         if self.epsilon is None or (self.accounting == "zcdp" and self.rho is not None):
             return None
+        # With zCDP accounting, addition of ε is an alternative only as long as no charge has a δ.
         return Fraction(0) if self._either and self.spent_delta else self.epsilon - self.spent
 
     @property
@@ -176,7 +177,7 @@ class Account:
 
     @property
     def remaining_delta(self) -> Fraction:
-        """The largest δ that can be charged; all of the cap where charges are added in ρ, which does not use it up."""
+        """The largest δ that can be charged. Accounting in ρ does not use δ up, so it is then the cap."""
         return self.delta if self.accounting == "zcdp" else self.delta - self.spent_delta
 
     @property
@@ -191,34 +192,38 @@ class Account:
 
     @property
     def no_guarantee_reason(self) -> str | None:
-        """Why some of what was charged has no guarantee, in words; None where all of it has."""
+        """The reasons why some charges have no guarantee, in words; None if all have one."""
         return wording.of_reasons(reasons(*(charge.no_guarantee for charge in self.charges)))
 
     @property
     def warning(self) -> str | None:
-        """The charges that the cap does not cover, in a sentence; None where it covers all."""
+        """A sentence about the charges that the cap does not cover; None if it covers all."""
         number = self._totals.without_guarantee
         if not number:
             return None
-        return f"no guarantee for {number} of {len(self.charges)} charges: the cap does not bound what they released"
+        return f"no guarantee for {number} of {len(self.charges)} charges: the cap does not cover these releases"
 
     def epsilon_at(self, delta: Fraction) -> Fraction:
-        """Return the ε at δ that the caps guarantee for all that is ever charged; ValueError if δ is too small."""
+        """Return the ε at δ that the caps guarantee for all charges, present and future.
+
+        Raises ValueError if δ is less than the cap on δ and ρ has no cap.
+        """
         check_delta(delta)
         known = [] if self.largest_rho is None else [epsilon_at(self.largest_rho, delta)]
         if self.epsilon is not None and (self._either or (self.accounting == "basic" and self.delta <= delta)):
             known.append(self.epsilon)
         if not known:
-            raise ArgumentError("expected a delta as large as the cap's, without a cap on rho; got a smaller one.")
+            least, given = amount_text(self.delta), amount_text(delta)
+            raise ArgumentError(f"delta must be at least the cap of {least} for a budget without rho, got {given}.")
         return max(known) if self._either else min(known)
 
     def check(self, charge: Charge) -> None:
-        """Check that a charge fits; raises BudgetExceededError, or ValueError if it is of another unit of privacy.
+        """Raise BudgetExceededError if a charge does not fit, or ValueError if its unit of privacy differs.
 
-        Under ``accounting='zcdp'`` it fits if all ρ together is within what (ε, δ) allows, or if no charge has a δ and
-        all ε together is within ε; else within every cap there is.
+        Under ``accounting='zcdp'`` without a cap on ρ, a charge fits if the sum of all ρ is within the ρ that (ε, δ)
+        allows, or if no charge has a δ and the sum of all ε is within the cap. Otherwise it must fit every cap.
         """
-        unit_of((*self.charges[:1], charge))  # earlier charges are all of the same unit
+        unit_of((*self.charges[:1], charge))  # earlier charges all have the same unit
         left, most, rho = self._remaining_sum, self.remaining_rho, charge.zcdp
         allowed = Fraction(0) if self._either else self.delta - self.spent_delta
         fits = [] if left is None else [charge.epsilon <= left and charge.delta <= allowed]
@@ -237,37 +242,38 @@ class Account:
         )
 
     def charged(self, charge: Charge) -> "Account":
-        """Return the account with one charge more; raises BudgetExceededError if it has too little left."""
+        """Return the account with another charge; raises BudgetExceededError if the charge does not fit."""
         self.check(charge)
-        return self._holding((*self.charges, charge), self._totals.plus(charge))
+        return self._with(charges=(*self.charges, charge), totals=self._totals.plus(charge))
 
     def marked(self, place: int, no_guarantee: tuple[Fact, ...]) -> "Account":
-        """Return the account with one of its charges marked as void, for these reasons."""
+        """Return the account with a charge marked as void, for these reasons."""
         if place >= len(self.charges):
-            raise ArgumentError("expected a budget whose charges are only added to, found fewer charges than before.")
+            problem = "the budget has fewer charges than before; charges must not be removed"
+            raise ArgumentError(f"{problem}. Restore its file from a backup that has all charges.")
         charge = self.charges[place]
         marked = replace(charge, no_guarantee=reasons(charge.no_guarantee, no_guarantee))
         without = self._totals.without_guarantee + (not charge.no_guarantee)
         totals = replace(self._totals, without_guarantee=without)
-        return self._holding((*self.charges[:place], marked, *self.charges[place + 1 :]), totals)
+        return self._with(charges=(*self.charges[:place], marked, *self.charges[place + 1 :]), totals=totals)
 
-    def _holding(self, charges: tuple[Charge, ...], totals: Totals) -> "Account":
-        """Return the account with these charges, whose sums are known; caps and charges have been checked."""
+    def _with(self, *, charges: tuple[Charge, ...], totals: Totals) -> "Account":
+        """Return the account with these charges and their sums, without checking them again."""
         account = copy(self)
         vars(account).update(charges=charges, _totals=totals)
         return account
 
     @property
     def guarantee(self) -> str | None:
-        """The guarantee of a cap on (ε, δ) that is kept by ρ, in words; None where caps speak for themselves."""
+        """The guarantee in words if zCDP accounting keeps a cap on (ε, δ); otherwise None."""
         if self.accounting != "zcdp" or self.epsilon is None:
             return None
         cap = f"{amount_text(self.epsilon)} at delta {amount_text(self.delta)}"
-        return f"guarantee: epsilon at most {cap} for all that is charged, whenever one stops"
+        return f"guarantee: epsilon at most {cap} for all charges together, whenever releases stop"
 
     @property
     def caps(self) -> list[str]:
-        """A line for each cap: what of it is spent, and what is left; and whose losses these are, if not of a row."""
+        """The lines that show the spent and remaining part of each cap, and the unit of privacy unless it is a row."""
         guarantee = self.guarantee
         lines = [] if guarantee is None else [guarantee]
         if self.epsilon is not None and self.accounting == "basic":
@@ -279,7 +285,7 @@ class Account:
         if self.largest_rho is not None and self.remaining_rho is not None:
             lines.append(_line("rho", self.largest_rho, self.spent_rho, self.remaining_rho))
         unit = unit_of(self.charges[:1])
-        return lines if unit is None else [*lines, f"losses of {unit.name}"]
+        return lines if unit is None else [*lines, f"unit of privacy: {unit.name}"]
 
     def __str__(self) -> str:
         charges = [charge.line(mechanism=False) for charge in self.charges]

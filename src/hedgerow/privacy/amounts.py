@@ -1,4 +1,4 @@
-"""Amounts of privacy loss: exact fractions, read from numbers or text, added up, and shown rounded."""
+"""Amounts of privacy loss: exact fractions that are read from numbers or text, added, and shown rounded."""
 
 import math
 import re
@@ -22,13 +22,13 @@ _LONGEST_SUM = 10**2500  # digits are written down, and Python writes 4,300 at m
 
 
 def exact(value: object, name: str) -> Fraction:
-    """Return `value` as the fraction that it is written as; a float is the shortest such decimal: 0.1 is a tenth."""
+    """Return `value` as an exact fraction; a float counts as its shortest decimal, so that 0.1 is a tenth."""
     fraction = _fraction(value, name)
     if fraction < 0 or fraction > LARGEST:
-        size = f"{float(fraction):g}" if abs(fraction) <= LARGEST else f"one beyond {float(LARGEST):g}"
+        size = f"{float(fraction):g}" if abs(fraction) <= LARGEST else f"a number beyond ±{float(LARGEST):g}"
         raise ArgumentError(f"{name} must be a finite number >= 0, got {size}.")
     if max(fraction.numerator, fraction.denominator) >= _LONGEST:
-        problem = f"{name} must have at most {LONGEST_AMOUNT:,} digits in numerator and denominator, got more."
+        problem = f"{name} must have at most {LONGEST_AMOUNT:,} digits in numerator and denominator. Use a float."
         raise ArgumentError(problem)
     return fraction
 
@@ -50,8 +50,8 @@ def _fraction(value: object, name: str) -> Fraction:
         raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(str(value))}.")
     if isinstance(value, Decimal):
         if value and abs(value.adjusted()) > LONGEST_AMOUNT:
-            size = "one beyond" if value.adjusted() > 0 else "one closer to 0 than"
-            raise ArgumentError(f"{name} must be a finite number >= 0, got {size} 1e{value.adjusted():+}.")
+            size = "beyond" if value.adjusted() > 0 else "closer to 0 than"
+            raise ArgumentError(f"{name} must be a finite number >= 0, got a number {size} 1e{value.adjusted():+}.")
         return Fraction(value)
     return Fraction(str(value) if isinstance(value, np.floating) else repr(float(value)))
 
@@ -61,14 +61,14 @@ def total(amounts: Iterable[Fraction]) -> Fraction:
     for amount in amounts:
         result += amount
         if max(result.numerator, result.denominator) >= _LONGEST_SUM:
-            problem = "the sum of amounts must have at most 2,500 digits in numerator and denominator, got more."
-            raise ArgumentError(problem)
+            problem = "the sum of amounts has more than 2,500 digits in numerator or denominator."
+            raise ArgumentError(f"{problem} Use amounts with fewer digits.")
     return result
 
 
 def amount_text(amount: Fraction | float, *, digits: int = 6, left: bool = False) -> str:
-    """Return an amount rounded to `digits`: up if it is spent, down if it is `left`."""
-    # A decimal with so many digits, up to one rounding of float64 (a factor of 1 ± 2⁻⁵²), is shown as itself: 0.1 is
+    """Return an amount rounded to `digits` significant digits: up if it is spent, down if it is `left`."""
+    # An amount within one rounding of float64 (a factor of 1 ± 2⁻⁵²) of such a decimal is shown as this decimal: 0.1 is
     # not shown as 0.100001.
     exactly = Fraction(amount)
     short = f"{float(exactly):.{digits}g}"
@@ -81,7 +81,7 @@ def amount_text(amount: Fraction | float, *, digits: int = 6, left: bool = False
 
 
 def both_amounts(name: str, amount: Fraction | None) -> dict[str, float | str | None]:
-    """Return an amount as JSON-ready data, as a float and exactly."""
+    """Return an amount as JSON-ready data: as a float and as exact text."""
     return {
         name: amount if amount is None else float(amount),
         f"{name}_exact": amount if amount is None else str(amount),
@@ -89,7 +89,7 @@ def both_amounts(name: str, amount: Fraction | None) -> dict[str, float | str | 
 
 
 def amounts_data(epsilon: Fraction | None, delta: Fraction, rho: Fraction | None) -> dict[str, str | None]:
-    """Return amounts as exact text; None for one that has no cap or is not known."""
+    """Return amounts as exact text, or None if they are not capped or not known."""
     amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
     return {name: None if amount is None else str(amount) for name, amount in amounts.items()}
 

@@ -1,4 +1,4 @@
-"""Privacy budgets: a cap on (ε, δ) or on ρ, and the record of what was charged against it."""
+"""Privacy budgets: caps on (ε, δ) or ρ with a record of the charges."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -11,44 +11,45 @@ from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.amounts import Amount, amount_text, exact
 from hedgerow.privacy.charge import Charge, charges_html, reasons, unit_of
 from hedgerow.privacy.facts import Fact, fact
-from hedgerow.privacy.process import OfOneProcess, read_only
+from hedgerow.privacy.process import ProcessBound, read_only
 from hedgerow.privacy.unit import Unit
 from hedgerow.text.markup import element
 from hedgerow.text.messages import ChargeNote, add_charge_note
 
 _PARTS = 10**20
-"""An allocated amount divided by this must still be an exact amount, so that parts of it can be charged."""
+"""An allocated amount divided by this must still be an exact amount, so that parts of the amount can be charged."""
 
 
-class Budget(OfOneProcess):
-    """A cap on the privacy loss of all that is released under it, and the record of what was charged.
+class Budget(ProcessBound):
+    """A cap on the privacy loss of a series of releases, and the record of their charges.
 
     Neighbouring tables differ by adding or removing one row, or all rows of a `Unit`, the same for all charges. Charges
-    compose by addition of ε and δ (basic composition, adaptively chosen); with a cap on ρ, or ``accounting="zcdp"``, by
-    addition of ρ (zero-concentrated differential privacy), in which ten draws of ε = 0.5 cost ρ = 0.3115, that is
-    ε = 4.01 at δ = 10⁻⁶.
+    compose adaptively by addition of ε and δ (basic composition). With a cap on ρ, or ``accounting="zcdp"``, they
+    compose by addition of ρ (zero-concentrated differential privacy). Ten draws of ε = 0.5, for example, cost
+    ρ = 0.3115, which is ε = 4.01 at δ = 10⁻⁶.
 
-    A budget has identity: copying it gives the same budget, so that scikit-learn's `clone` cannot multiply it; it
-    cannot be pickled, nor charged in a forked copy of its process. It may be charged from several threads. A release
-    without a guarantee is charged as if it had one, and the charge is void: the cap does not cover it.
+    A budget has identity. Copying returns the same object, so scikit-learn's `clone` cannot multiply a budget. It
+    cannot be pickled or charged in a fork of its process. Several threads may charge it. A release without a guarantee
+    is charged as if it had one, and its charge is marked as void, since the cap does not cover it.
 
     Parameters
     ----------
     epsilon : float, Fraction, Decimal or str, optional
-        The cap on ε, > 0, as it is written: 0.1 is a tenth, and so are ``"0.1"`` and ``"1/10"``. May be left out if
-        there is a cap on ρ.
+        The cap on ε, > 0. It is taken as written: 0.1, ``"0.1"`` and ``"1/10"`` are all a tenth. It may be left out if
+        ρ has a cap.
     delta : float, Fraction, Decimal or str, default=0
         The cap on δ, in [0, 1).
     rho : float, Fraction, Decimal or str, optional
-        A cap on ρ, > 0: alone, or beside that on ε; then both hold.
+        The cap on ρ, > 0. If `epsilon` is given, too, both caps apply.
     accounting : {"basic", "zcdp"}, default="basic"
-        ``"zcdp"`` needs a δ > 0: a charge is accepted if the sum of all ρ implies (ε, δ) by OpenDP's conversion, or if
-        no charge has a δ and the sum of all ε is at most ε. What was charged then is (ε, δ)-differentially private.
+        ``"zcdp"`` needs δ > 0. A charge is accepted if the sum of all ρ implies (ε, δ) by OpenDP's conversion, or if no
+        charge has a δ and the sum of all ε is at most `epsilon`. All charges together are then (ε, δ)-differentially
+        private.
 
     Raises
     ------
     ValueError
-        If `epsilon`, `delta` or `rho` is out of range, or there is no cap.
+        If `epsilon`, `delta` or `rho` is out of range, or no cap is given.
 
     References
     ----------
@@ -68,9 +69,9 @@ class Budget(OfOneProcess):
     """
 
     _charged_to = ""  # where charges are recorded, for the note on an error
-    epsilon: Fraction | None = read_only("_now.epsilon", "The cap on ε; None where only ρ has one.")
+    epsilon: Fraction | None = read_only("_now.epsilon", "The cap on ε; None if only ρ is capped.")
     delta: Fraction = read_only("_now.delta", "The cap on δ.")
-    rho: Fraction | None = read_only("_now.rho", "The cap on ρ; None where there is none.")
+    rho: Fraction | None = read_only("_now.rho", "The cap on ρ; None if ρ is not capped.")
     accounting: Accounting = read_only("_now.accounting", 'The composition of charges: ``"basic"`` or ``"zcdp"``.')
     charges: tuple[Charge, ...] = read_only("_now.charges", "Every charge so far, in order.")
     spent: Fraction = read_only("_now.spent", "ε charged so far, by addition.")
@@ -80,11 +81,11 @@ class Budget(OfOneProcess):
         "_now.remaining_with_delta", "The largest ε that can still be charged together with `remaining_delta`."
     )
     spent_rho: Fraction | None = read_only(
-        "_now.spent_rho", "ρ charged so far; None where that of a charge is not known."
+        "_now.spent_rho", "ρ charged so far; None if the ρ of a charge is not known."
     )
-    remaining_rho: Fraction | None = read_only("_now.remaining_rho", "ρ left; None where it has no cap.")
+    remaining_rho: Fraction | None = read_only("_now.remaining_rho", "ρ left; None if ρ is not capped.")
     no_guarantee_reason: str | None = read_only(
-        "_now.no_guarantee_reason", "Why some of what was charged has no guarantee; None where all of it has."
+        "_now.no_guarantee_reason", "The reasons why some charges have no guarantee; None if all have one."
     )
 
     def __init__(
@@ -97,9 +98,9 @@ class Budget(OfOneProcess):
     ) -> None:
         super().__init__()
         self._account = account_of(epsilon, delta, rho, accounting)
-        # The budget that this one was allocated from, and the index of the charge there.
+        # The budget that allocated this budget, and the index of the charge there.
         self._parent: tuple[Budget, int] | None = None
-        self._allocated: Charge | None = None  # that charge, as it was made
+        self._allocated: Charge | None = None  # the charge for the allocation
         self._lock = threading.Lock()
         self._here = threading.local()
 
@@ -119,27 +120,37 @@ class Budget(OfOneProcess):
         no_guarantee: Sequence[Fact] | Fact | str | None = None,
         unit: Unit | None = None,
     ) -> None:
-        """Charge (ε, δ) for one release, and its ρ where that is not what follows from ε. Never refunded.
+        """Charge (ε, δ) for a release. A charge is never refunded.
 
-        `purpose` is what is released, and `mechanism` how, in your own words; releases of hedgerow's state facts. Give
-        `no_guarantee` if the release has no guarantee, to say why; then ε may be 0, if an earlier charge paid. `unit`
-        is what the loss is that of; None for one row. All charges of a budget are of the same.
+        Parameters
+        ----------
+        epsilon, delta : float, Fraction, Decimal or str
+            The privacy loss of the release. `epsilon` may be 0 with `no_guarantee`, if an earlier charge paid.
+        rho : float, Fraction, Decimal or str, optional
+            The loss ρ, if it is less than the ρ that follows from ε.
+        purpose : Fact or str
+            A description of the release.
+        mechanism : Fact or str, optional
+            A description of the mechanism.
+        no_guarantee : Fact, str or sequence of Fact, optional
+            The reasons why the release has no guarantee, if it has none.
+        unit : Unit, optional
+            The unit of privacy of the loss; by default one row. All charges of a budget have the same unit.
 
         Raises
         ------
         BudgetExceededError
-            If the charge would overdraw the budget; nothing is charged then.
+            If the charge would exceed the budget. Nothing is charged then.
         RuntimeError
-            If the process was forked since the budget was made.
+            If the process is a fork of the process that made the budget.
         ValueError
-            If ε is not > 0 (or 0, with `no_guarantee`), δ is not in [0, 1), or earlier charges are of another
-            unit.
+            If ε is not > 0 (or 0, with `no_guarantee`), δ is not in [0, 1), or earlier charges have another unit.
         """
         why = reasons(no_guarantee)
         self._enter(_charge(purpose, epsilon, delta, rho, mechanism=mechanism, no_guarantee=why, unit=unit))
 
     def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None, unit: Unit | None = None) -> None:
-        """Check that (ε, δ), with this ρ, could be charged now; BudgetExceededError if not. Nothing is charged."""
+        """Raise BudgetExceededError if (ε, δ) with this ρ could not be charged now. Nothing is charged."""
         charge = _charge(Fact("planned"), epsilon, delta, rho, unit=unit)
         self._check_here(charge)
         self._now.check(charge)
@@ -156,12 +167,26 @@ class Budget(OfOneProcess):
     ) -> "Budget":
         """Charge (ε, δ) at once and return a new budget of that size to spend in parts.
 
-        `rho` is the most that will be spent in ρ, a second cap on the new budget; by default it has none, and what
-        follows from ε is charged. With a δ, where this budget adds up ρ, it is what (ε, δ) allows.
+        A void charge to the new budget marks the charge to this budget as void, too.
 
-        `no_guarantee` says why releases under the new budget have no guarantee, if that is known. A charge to it
-        that is void marks the charge to this budget as void, too. `unit` is what all charges to the new budget are for;
-        None for one row. Raises BudgetExceededError if this budget has less left; nothing is charged then.
+        Parameters
+        ----------
+        epsilon, delta : float, Fraction, Decimal or str
+            The charge to this budget, and the caps of the new budget.
+        rho : float, Fraction, Decimal or str, optional
+            The charge in ρ, and a second cap on the new budget. By default ρ follows from ε, without such a cap. If
+            this budget caps ρ and `delta` is > 0, the default is the ρ that (ε, δ) allows.
+        purpose : Fact or str
+            A description of the releases.
+        no_guarantee : Fact, str or sequence of Fact, optional
+            The reasons why the releases have no guarantee, if they have none.
+        unit : Unit, optional
+            The unit of privacy of all charges to the new budget; by default one row.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the charge would exceed this budget. Nothing is charged then.
         """
         in_rho = rho is None and exact(delta, "delta") > 0 and self._now.largest_rho is not None
         share = Budget(epsilon, delta, rho=rho, accounting="zcdp" if in_rho else "basic")
@@ -176,10 +201,10 @@ class Budget(OfOneProcess):
         return share
 
     def epsilon_at(self, delta: Amount) -> Fraction:
-        """Return the ε at δ that the cap guarantees for all that is ever charged, whenever one stops.
+        """Return the ε at δ that the cap guarantees for all charges, present and future.
 
-        What was charged so far would imply less, but is no bound for who stops by the answers. ValueError if δ is not
-        in (0, 1), or less than the cap's own without a cap on ρ.
+        The charges so far alone would give a smaller ε. It would be no bound if answers decide when releases stop.
+        Raises ValueError if δ is not in (0, 1), or is less than the cap on δ and ρ has no cap.
 
         Examples
         --------
@@ -189,7 +214,7 @@ class Budget(OfOneProcess):
         return self._now.epsilon_at(exact(delta, "delta"))
 
     def _enter(self, charge: Charge) -> int:
-        """Record a charge, if it fits, and return its place in the record."""
+        """Record a charge and return its place in the record."""
         if charge.epsilon == 0 and not charge.no_guarantee:
             raise ArgumentError("epsilon must be a number > 0, got 0.")
         self._check_here(charge)
@@ -208,13 +233,13 @@ class Budget(OfOneProcess):
             raise
 
     def _check_here(self, charge: Charge) -> None:
-        """Check the process, and that a charge is of the unit that this budget was allocated for."""
+        """Check the process, and that the charge has the unit of privacy of the allocation."""
         self.check_process()
         if self._allocated is not None:
             unit_of((self._allocated, charge))
 
     def _mark_parent(self, no_guarantee: tuple[Fact, ...]) -> None:
-        """Mark the charge by which this budget was allocated as void, and so on upwards."""
+        """Mark the charge that allocated this budget as void, in all budgets above it."""
         if self._parent is not None:
             parent, place = self._parent
             parent._mark_parent(no_guarantee)
@@ -229,7 +254,7 @@ class Budget(OfOneProcess):
         with self._lock:
             after = change(self._account)
             spent = self.spent_here + after.spent - self._account.spent
-            self._account, self._here.spent = after, spent  # no call between them: interrupts come with calls
+            self._account, self._here.spent = after, spent  # no call between the two: an interrupt needs a call
             return after
 
     def __str__(self) -> str:
@@ -249,8 +274,8 @@ class Budget(OfOneProcess):
 
 
 def note_charges(error: BaseException, budget: Budget, before: Fraction) -> None:
-    """Add a note to an error of what this thread has charged to a budget, beyond `before`: it stays charged."""
-    # Callers use `try` and not a context manager, whose exit is a call in which an interrupt would not be noted.
+    """Add a note to an error with the ε that this thread has charged to a budget since `before`."""
+    # Callers use `try` and not a context manager: an interrupt in the call of its exit would have no note.
     charged = budget.spent_here - before
     if charged > 0:
         to = budget._charged_to  # pyright: ignore[reportPrivateUsage] -- of this module
@@ -267,5 +292,5 @@ def account_of(epsilon: Amount | None, delta: Amount, rho: Amount | None, accoun
 
 
 def _charge(purpose: Fact | str, epsilon: Amount, delta: Amount, rho: Amount | None, **more: Any) -> Charge:
-    amounts: Any = {"epsilon": epsilon, "delta": delta, "rho": rho}  # a charge makes them exact
+    amounts: Any = {"epsilon": epsilon, "delta": delta, "rho": rho}  # `Charge` converts them to fractions
     return Charge(fact(purpose, "query", "purpose"), **amounts, **more)

@@ -1,4 +1,4 @@
-"""Privacy budgets in files: one record of charges for several processes and runs of the command line."""
+"""Privacy budgets in files, which several processes and runs of the command line share."""
 
 import errno
 import fcntl
@@ -28,46 +28,46 @@ from hedgerow.privacy.amounts import Amount
 from hedgerow.privacy.budget import Budget, account_of
 from hedgerow.privacy.budget_chain import FORMAT, Record
 from hedgerow.privacy.unit import Unit
+from hedgerow.text.messages import describe_argument
 
 
 class FileBudget(Budget):
-    """A budget whose cap and charges live in a JSON file; every charge is on disk before it returns.
+    """A budget whose caps and charges are stored in a JSON file. A charge is on disk before `charge` returns.
 
-    Processes on one machine may share it, each of which opens it: a charge locks the file, reads what others have
-    charged, and replaces the file whole, with the rights it had. What is left, and every other answer, is read from the
-    file when it is asked for. Each entry has the hash of the one before, and a file whose hashes do not agree is
-    refused. Who can write the file can make all of it anew; who keeps `head` elsewhere finds that out with
-    `check_head`.
+    Several processes on a machine may share the file; each opens it separately. A charge locks the file, reads the
+    charges of other processes, and replaces the whole file with the same permissions. All attributes are read from the
+    file when they are accessed. The entries form a hash chain, and a file whose hashes do not match is rejected. Anyone
+    with write access can still replace the whole file. To detect that, store `head` elsewhere and call `check_head`.
 
     Parameters
     ----------
     path : str or path
-        The file; see `create`. A symbolic link is followed once, now.
+        The file; see `create`. A symbolic link is resolved once, by this call.
 
     Raises
     ------
     ModelFormatError
         If the file is not a budget, was edited since it was written, or has several names.
     OSError
-        If it cannot be read or written.
+        If the file cannot be read or written.
 
     Examples
     --------
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> budget = FileBudget.create(f"{folder.name}/wards.budget.json", epsilon=1, table="wards")
-    >>> kept = budget.head
+    >>> head = budget.head
     >>> budget.charge(0.25, purpose="row count")
-    >>> budget.check_head(kept)
+    >>> budget.check_head(head)
     >>> [entry["kind"] for entry in budget.record.entries]
     ['opened', 'charged']
     >>> folder.cleanup()
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self._path = Path(path).resolve()  # one file has one lock, even if links lead to it
+        self._path = Path(path).resolve()  # links to a file share its lock
         self._folder = self._path.parent.stat()
-        self._known: tuple[str, Record] | None = None  # the text of the file as last checked, and its record
+        self._known: tuple[str, Record] | None = None  # the last text of the file that was checked, and its record
         account = self._now
         super().__init__(account.epsilon, account.delta, rho=account.rho, accounting=account.accounting)
         self._last_charge: int | None = None
@@ -83,9 +83,9 @@ class FileBudget(Budget):
         accounting: Accounting = "basic",
         table: str | None = None,
     ) -> Self:
-        """Write a new budget to a file that must not exist, and open it; parameters as for `Budget`.
+        """Create a budget file, which must not exist yet, and return its budget.
 
-        `table` is a name for the table, which is entered with each charge.
+        Parameters are those of `Budget`. `table` is a name for the table, which is recorded with every charge.
         """
         text = _text(Record.opened(account_of(epsilon, delta, rho, accounting), table))
         with Path(path).open("xb") as file:
@@ -108,13 +108,13 @@ class FileBudget(Budget):
 
     @property
     def record(self) -> Record:
-        """The caps, charges and entries that the file holds now."""
+        """The current caps, charges and entries of the file."""
         self._check_folder()
         with _opened(self._path) as file:
             return _parse(self._path, _text_of(self._path, file))
 
     def _read(self, file: BinaryIO) -> Record:
-        """Return the record of the open file. A text that has not changed since it was checked is not parsed again."""
+        """Return the record of the open file, which is parsed again only if its text has changed."""
         text, known = _text_of(self._path, file), self._known
         if known is None or known[0] != text:
             self._known = known = text, _parse(self._path, text)
@@ -122,40 +122,40 @@ class FileBudget(Budget):
 
     @property
     def head(self) -> str:
-        """The hash of the last entry now."""
+        """The current hash of the last entry."""
         return self.record.head
 
     def check_head(self, head: str) -> None:
-        """Check that the record goes on from the entry whose hash, as it was shown then, was kept elsewhere.
+        """Check that the record still contains the entry with this hash, a former value of `head`.
 
-        Raises ArgumentError for what is no hash, and ModelFormatError if no entry has it: entries were removed, or made
-        anew.
+        Raises ArgumentError if `head` is not a hash, and ModelFormatError if no entry has this hash because entries
+        were removed or replaced.
         """
         if not re.fullmatch("[0-9a-f]{64}", head):
-            raise ArgumentError("head must be a hash of 64 hexadecimal digits, as it was shown then, got another text.")
+            raise ArgumentError(f"head must be a hash of 64 hexadecimal digits, got {describe_argument(head)}.")
         if head not in self.record.hashes:
-            problem = f"{self._path}: no entry has the hash that was kept: entries were removed or replaced since."
+            problem = f"{self._path}: no entry has the hash {head[:8]}…: entries were removed or replaced."
             raise ModelFormatError(f"{problem} Restore the file from a backup that has all charges.")
 
     def add_digest(self, model: str) -> None:
-        """Enter the digest of the model that the last charge through this object was for; StateError without one."""
+        """Record the digest of the model that the last charge through this object paid for."""
         number = self._last_charge
         if number is None:
-            raise StateError("expected a budget through which a model was charged, got one without a charge yet.")
+            raise StateError("no model was charged through this budget object yet; fit a model with it first.")
         self._rewrite(lambda record: record.released(number, model))
 
     def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None, unit: Unit | None = None) -> None:
-        """Check that (ε, δ), with this ρ, could be charged now; see `Budget.check`; PermissionError if read-only."""
+        """Raise an error as `Budget.check` does, or PermissionError if the file is read-only. Nothing is charged."""
         self._check_folder()
         with _opened(self._path) as file:
             _check_writable(self._path, file)
         super().check(epsilon, delta, rho=rho, unit=unit)
 
     def _check_folder(self) -> None:
-        """Refuse a folder that has replaced the one in which the budget was opened."""
+        """Raise ModelFormatError if another folder has replaced the folder of the file."""
         if not os.path.samestat(self._path.parent.stat(), self._folder):
-            problem = f"{self._path}: expected the folder that the budget was opened in, found another in its place."
-            raise ModelFormatError(problem)
+            problem = f"{self._path}: its folder was replaced by another folder after the budget was opened."
+            raise ModelFormatError(f"{problem} Open the budget again.")
 
     @property
     def _now(self) -> Account:
@@ -181,7 +181,7 @@ class FileBudget(Budget):
                     if len(after.account.charges) > len(before.account.charges):
                         self._last_charge = len(after.account.charges)
                     sync_folder(self._path)
-                except BaseException:  # an interrupt may come once the file is replaced
+                except BaseException:  # an interrupt may come after the file was replaced
                     if after.head not in self.record.hashes:
                         self._here.spent = spent
                     raise
@@ -189,14 +189,14 @@ class FileBudget(Budget):
 
 
 def _opened(path: Path) -> BinaryIO:
-    """Open a budget's file for reading: the file itself, no link to it, no other name of it, no pipe."""
+    """Open a regular budget file without further hard links, not following symbolic links."""
     problem = None
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.EMLINK):
             raise
-        handle, problem = -1, "expected a budget file, found a link that took its place."
+        handle, problem = -1, "expected a budget file, found a symbolic link."
     if problem:
         raise ModelFormatError(f"{path}: {problem}")
     try:
@@ -208,17 +208,17 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _check_kind(path: Path, handle: int) -> None:
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
-        raise ModelFormatError(f"{path}: expected a budget file, found a folder, a pipe or a device of that name.")
-    if found.st_nlink > 1:
-        problem = f"{path}: expected a budget file without hard links, found several names"
-        raise ModelFormatError(f"{problem}; each could be charged separately.")
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelFormatError(f"{path}: expected a budget file, found a folder, a pipe or a device.")
+    if status.st_nlink > 1:
+        problem = f"{path}: the budget file has {status.st_nlink} hard links, which could be charged separately"
+        raise ModelFormatError(f"{problem}. Remove all but one.")
 
 
 @contextmanager
 def _locked(path: Path) -> Generator[BinaryIO]:
-    # A process that waited may hold a file that was replaced meanwhile: it tries again.
+    # The file may be replaced while a process waits for the lock: then it tries again.
     while True:
         with _opened(path) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -229,15 +229,15 @@ def _locked(path: Path) -> Generator[BinaryIO]:
 
 
 def _check_writable(path: Path, file: BinaryIO) -> None:
-    """Refuse a read-only file, even where the user could write it, as root can."""
-    as_who = os.access in os.supports_effective_ids
-    may = os.access(path, os.W_OK, effective_ids=as_who) and os.access(path.parent, os.W_OK, effective_ids=as_who)
-    if not may or not os.fstat(file.fileno()).st_mode & 0o222:
-        raise FileAccessError(errno.EACCES, "the budget, or its folder, is read-only. Nothing was charged", str(path))
+    """Raise FileAccessError for a read-only file, even if the user could write it, as root can."""
+    ids = os.access in os.supports_effective_ids
+    is_writable = os.access(path, os.W_OK, effective_ids=ids) and os.access(path.parent, os.W_OK, effective_ids=ids)
+    if not is_writable or not os.fstat(file.fileno()).st_mode & 0o222:
+        raise FileAccessError(errno.EACCES, "the budget or its folder is read-only. Nothing was charged", str(path))
 
 
 def _replace(path: Path, text: str, *, like: os.stat_result) -> None:
-    """Replace a budget's file by a new one, with the same permissions and, where possible, the same owner."""
+    """Replace a budget file, keeping its permissions and, if possible, its owner."""
     handle, fresh = tempfile.mkstemp(prefix=".hedgerow-", dir=path.parent)
     try:
         for user, group in ((-1, like.st_gid), (like.st_uid, -1)):
@@ -268,8 +268,8 @@ def _write(path: Path, handle: int, text: str) -> None:
 def _text(record: Record) -> str:
     text = record.to_json()
     if len(text) > LARGEST_FILE:
-        problem = f"a budget file of more than {LARGEST_FILE:,} bytes cannot be read, so nothing was entered"
-        raise ArgumentError(f"{problem}. Start a new budget with what is left of this one.")
+        problem = f"the budget file would exceed the limit of {LARGEST_FILE:,} bytes. Nothing was charged or recorded"
+        raise ArgumentError(f"{problem}. Create a new budget with the amount that is left of this budget.")
     return text
 
 
@@ -291,16 +291,16 @@ def _parse(path: Path, text: str) -> Record:
     except (ValueError, LedgerError) as error:
         problem = str(error)
     except (KeyError, TypeError, AttributeError, IndexError):
-        problem = "its keys or types are not those of a budget"
+        problem = "it does not have the keys and types of a budget"
     if broken:
-        problem = f"{path}: {broken}. Restore the file from a backup that has all charges; without one"
-        raise ModelFormatError(f"{problem}, start a new budget with what is left after all that was released.")
+        problem = f"{path}: {broken}. Restore the file from a backup that has all charges. Without a backup"
+        raise ModelFormatError(f"{problem}, create a new budget with the amount that is left after all releases.")
     raise _other_content(path, problem)
 
 
 def _other_content(path: Path, problem: str) -> ModelFormatError:
-    expected = f"{path}: expected a budget file (made by `hedgerow budget new`)"
-    return ModelFormatError(f"{expected}, found other content: {problem.rstrip('.')}.")
+    expected = f"{path}: expected a budget file (created by `hedgerow budget new`)"
+    return ModelFormatError(f"{expected}: {problem.rstrip('.')}.")
 
 
 def is_budget(path: str | PathLike[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Privacy cards: what was spent on a model, on what, and what is guaranteed."""
+"""Privacy cards: the charges for a model and its privacy guarantee."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,55 +16,59 @@ from hedgerow.text.language import _
 from hedgerow.text.markup import table
 from hedgerow.text.values import printable
 
-_FOLLOWS = ("guarantee", "unit", "epsilon", "epsilon_exact", "delta", "delta_exact", "void")  # from the charges
-NO_NOISE = Fact("no_noise")  # the source of noise on cards of models learned without privacy
-UNKNOWN_NOISE = Fact("unknown_noise")  # the source of noise on cards of models that were read from other formats
+_DERIVED_KEYS = ("guarantee", "unit", "epsilon", "epsilon_exact", "delta", "delta_exact", "void")  # from the charges
+NO_NOISE = Fact("no_noise")  # the noise source of models learned without privacy
+UNKNOWN_NOISE = Fact("unknown_noise")  # the noise source of models that were read from other formats
 _OPERATING_SYSTEM = Fact("operating_system")
-SOFTWARE = Fact("hedgerow", version=__version__)  # the software that made a model, as cards name it
+SOFTWARE = Fact("hedgerow", version=__version__)
 
 
 def noise_fact(description: Fact | str, charges: Sequence[Charge]) -> Fact:
-    """Return where the noise of charges came from, by the description of their noise source.
+    """Return the source of the noise of charges, given the description of their noise source.
 
-    Secure K-norm noise and Cauchy noise take their randomness from the operating system; OpenDP draws all other secure
-    noise, also that of attributes that are `alone` beside groups with K-norm noise.
+    Secure K-norm noise and Cauchy noise use the operating system's generator. OpenDP draws all other secure noise,
+    including the noise of attributes that are `alone` next to groups with K-norm noise.
     """
     source = fact(description, "noise", "description")
     mechanisms = [charge.mechanism for charge in charges if charge.mechanism is not None]
-    own = [one for one in mechanisms if one.code == "shared_histograms" or one.get("noise") == "cauchy"]
+    own = [
+        mechanism
+        for mechanism in mechanisms
+        if mechanism.code == "shared_histograms" or mechanism.get("noise") == "cauchy"
+    ]
     if source.code != "opendp" or not own:
         return source
-    is_all = len(own) == len(mechanisms) and not any(one.get("alone") for one in own)
+    is_all = len(own) == len(mechanisms) and not any(mechanism.get("alone") for mechanism in own)
     return _OPERATING_SYSTEM if is_all else Fact("several", sources=(source, _OPERATING_SYSTEM))
 
 
 @dataclass(frozen=True)
 class PrivacyCard:
-    """The charges of a model, with what was released, and the guarantee. Total and guarantee follow from the fields.
+    """The charges for a model, its releases and its guarantee. Totals and guarantee follow from the fields.
 
-    Text in place of a fact is somebody's own words, and kept as a fact of the code ``text``.
+    A field that holds a fact also accepts text, which is stored as a fact with the code ``text``.
 
     Attributes
     ----------
     charges : tuple of Charge
-        What was released and what it cost; empty for a model learned without privacy.
+        The releases and their cost; empty for a model learned without privacy.
     noise : Fact
-        Where the randomness came from.
+        The source of randomness.
     software : Fact
         The software that made the model.
     no_guarantee : tuple of Fact
-        Why there is no guarantee; empty if there is one. The reasons of the charges are added to it.
+        The reasons why there is no guarantee, including the reasons of the charges; empty if there is a guarantee.
     notes : tuple of Fact
-        What the guarantee does not cover.
+        The limits of the guarantee.
     reserve : Charge or None
-        What the questions may still be charged that an oracle has left, and what it, or a fit that chose its releases
-        by earlier ones, would have been charged in ρ for other answers; None for nothing.
+        The part of the budget that was fixed beforehand but is not among the charges: the charges for the remaining
+        questions of an oracle, and the ρ that other answers would have cost. None if there is no such part.
 
     Raises
     ------
     ValueError
-        If there are no charges and yet no reason why the guarantee is void, or they have no sum within
-        bounds (see `amounts.total`), or are of different units of privacy.
+        If there are neither charges nor reasons in `no_guarantee`, if a sum of charges has too many digits (see
+        `amounts.total`), or if charges have different units of privacy.
 
     Examples
     --------
@@ -87,8 +91,8 @@ class PrivacyCard:
     reserve: Charge | None = None
 
     def __post_init__(self) -> None:
-        why = reasons(self.no_guarantee, *(charge.no_guarantee for charge in self.charges))
-        object.__setattr__(self, "no_guarantee", why)
+        all_reasons = reasons(self.no_guarantee, *(charge.no_guarantee for charge in self.charges))
+        object.__setattr__(self, "no_guarantee", all_reasons)
         object.__setattr__(self, "noise", fact(self.noise, "noise", "noise"))
         object.__setattr__(self, "software", fact(self.software, "software", "software"))
         object.__setattr__(self, "notes", facts(self.notes, "note", "notes"))
@@ -96,55 +100,54 @@ class PrivacyCard:
             object.__setattr__(self, "reserve", Reserve(**vars(self.reserve)))
         _sums = self.epsilon, self.delta, self.rho, unit_of(self.planned)  # raises if they do not add up
         if not self.charges and not self.no_guarantee:
-            raise ArgumentError("Expected a reason in `no_guarantee` for a card without charges, got none.")
+            raise ArgumentError("A card without charges needs a reason in `no_guarantee`, got none.")
 
     @classmethod
     def none(cls, reason: Fact | str, *, software: Fact | str = SOFTWARE) -> Self:
-        """Make the card of a model learned without privacy."""
+        """Return the card of a model learned without privacy."""
         return cls((), NO_NOISE, fact(software, "software", "software"), reasons(reason))
 
     @property
     def epsilon(self) -> Fraction | None:
-        """The ε of all charges together; None for a model learned without privacy."""
+        """The sum of all ε; None for a model learned without privacy."""
         return total(charge.epsilon for charge in self.charges) if self.charges else None
 
     @property
     def delta(self) -> Fraction | None:
-        """The δ of all charges together; None for a model learned without privacy."""
+        """The sum of all δ; None for a model learned without privacy."""
         return total(charge.delta for charge in self.charges) if self.charges else None
 
     @property
     def unit(self) -> Unit | None:
-        """The unit that is protected: all rows of one unit; None for one row."""
+        """The unit of privacy; None if it is a row."""
         return unit_of(self.charges)
 
     @property
     def neighbours(self) -> str:
-        """The neighbouring relation that the guarantee speaks of, in words."""
+        """The neighbouring relation of the guarantee, in words."""
         return wording.neighbours(self.unit)
 
     @property
     def no_guarantee_reason(self) -> str | None:
-        """Why there is no guarantee, in words; None if there is one."""
+        """The reasons why there is no guarantee, in words; None if there is one."""
         return wording.of_reasons(self.no_guarantee)
 
     @property
     def rho(self) -> Fraction | None:
-        """The ρ of all charges together (zCDP); None where that of one is not known, or there are no charges."""
+        """The sum of all ρ (zCDP); None if the ρ of a charge is not known, or there are no charges."""
         return total_rho(self.charges) if self.charges else None
 
     @property
     def planned(self) -> tuple[Charge, ...]:
-        """The charges and the reserve: what was fixed before the first answer."""
+        """The charges and the reserve, which were fixed before the first answer."""
         return (*self.charges, *([] if self.reserve is None else [self.reserve]))
 
     def epsilon_at(self, delta: Amount) -> Fraction | None:
-        """Return the least ε at which all that was fixed beforehand is known to be (ε, δ)-differentially private.
+        """Return the smallest proven ε at which the charges and the reserve are (ε, δ)-differentially private.
 
-        The sum of all ε, or what the sum of all ρ means at δ, whichever is less, with the reserve: all the questions
-        that an oracle has left, and whatever a fit could have released. Of charges that were put together afterwards,
-        of releases that somebody chose by the answers, it is a running figure and no bound: that is
-        `Budget.epsilon_at`, of a cap. ValueError if δ is not in (0, 1).
+        This is the sum of all ε or the ε that follows from the sum of all ρ, whichever is less, including the reserve.
+        It is a bound only for releases that were fixed beforehand. If answers decided which releases came next, use
+        `Budget.epsilon_at`, which applies to the cap. Raises ValueError if δ is not in (0, 1).
 
         Examples
         --------
@@ -156,7 +159,7 @@ class PrivacyCard:
 
     @property
     def is_private(self) -> bool:
-        """True if the card carries a guarantee."""
+        """True if the card has a guarantee."""
         return not self.no_guarantee
 
     @property
@@ -166,7 +169,7 @@ class PrivacyCard:
 
     @property
     def guarantee(self) -> str:
-        """The guarantee in one sentence; ``none`` with the reason where there is none."""
+        """The guarantee in one sentence, or ``none`` with the reason."""
         if self.epsilon is None or self.no_guarantee:
             return self.headline
         return wording.guarantee(self.epsilon, self.delta, self.unit)
@@ -204,7 +207,7 @@ class PrivacyCard:
         return f"<PrivacyCard {printable(self.headline)}>"
 
     def contradiction(self, charges: Sequence[Charge], no_guarantee: Sequence[Fact]) -> str | None:
-        """Return how it contradicts a schema with these charges; None if they agree."""
+        """Return how the card contradicts the charges of its schema, in words; None if they agree."""
         if self.no_guarantee:
             return None
         if no_guarantee:
@@ -212,11 +215,11 @@ class PrivacyCard:
         if self.epsilon is None or self.delta is None or not charges:
             return None
         if unit_of(charges) != self.unit:
-            return "its card is of another unit of privacy than the cut points of its schema were charged for"
+            return "its card has another unit of privacy than the charges for the cut points of its schema"
         epsilon = total(charge.epsilon for charge in charges)
         delta = total(charge.delta for charge in charges)
         rho = total_rho(charges)
-        less_rho = self.rho is not None and (rho is None or self.rho < rho)  # an unknown loss is no smaller one
+        less_rho = self.rho is not None and (rho is None or self.rho < rho)  # an unknown loss may be larger
         if self.epsilon < epsilon or self.delta < delta or less_rho:
             return "its card claims less privacy loss than the cut points of its schema cost"
         return None
@@ -241,9 +244,9 @@ class PrivacyCard:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote.
+        """Read a card that `to_dict` wrote.
 
-        Raises ValueError if the guarantee or the total does not follow from the charges, or a fact has no known form.
+        Raises ValueError if the guarantee or a total does not follow from the charges, or a fact has no known form.
         """
         card = cls(
             charges=tuple(Charge.from_dict(charge) for charge in data["charges"]),
@@ -254,7 +257,7 @@ class PrivacyCard:
             reserve=Reserve.from_dict(data["reserve"]) if "reserve" in data else None,
         )
         written = card.to_dict()
-        for key in (*_FOLLOWS, *(key for key in ("rho", "rho_exact") if key in written or key in data)):
+        for key in (*_DERIVED_KEYS, *(key for key in ("rho", "rho_exact") if key in written or key in data)):
             if data[key] != written.get(key):
                 raise ArgumentError(f"the card's {key} does not follow from its charges.")
         return card

@@ -1,4 +1,4 @@
-"""Charges: what was released, and what it cost in ε, δ and ρ."""
+"""Charges: releases with their cost in ε, δ and ρ."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,37 +17,38 @@ from hedgerow.text.language import _, number
 from hedgerow.text.markup import table
 from hedgerow.text.values import printable
 
-_ROUNDED = 1 + Fraction(1, 10**9)  # of ρ: what the noise of a series may be short of it by rounding
-MOST_STEPS = 255  # of a weight: a row is counted as so many rows at most
+_ROUNDED = 1 + Fraction(1, 10**9)  # the factor on ρ by which rounded noise of a series may fall short of it
+MOST_STEPS = 255  # the largest weight of a row in steps: a row counts as at most 255 rows
 
 
 @dataclass(frozen=True)
 class Charge:
-    """One entry of a budget's record: what was released, by which mechanism, and what it cost.
+    """An entry of a budget: a release, its mechanism and its privacy loss.
 
-    Text as `query`, `mechanism` or `no_guarantee` is your own words, and kept as a fact of the code ``text``.
+    Text is accepted as `query`, `mechanism` and `no_guarantee`, and is stored as a fact with the code ``text``.
 
     Attributes
     ----------
     query : Fact
-        What was released.
+        The release.
     epsilon, delta : Fraction
         The privacy loss charged: ε >= 0 and finite, δ in [0, 1).
     mechanism : Fact or None
-        The mechanism with its sensitivity and scale; None for a share handed on to another budget.
+        The mechanism with its sensitivity and scale; None for an amount that was allocated to another budget.
     no_guarantee : tuple of Fact
-        Why the release has no guarantee; empty if it has one.
+        The reasons why the release has no guarantee; empty if it has one.
     declared : bool
-        Whether the charge is known from a schema's file only. Charges that differ in nothing else are equal.
+        Whether the charge is known only from a schema file. Equality of charges ignores this field.
     rho : Fraction or None
-        The loss ρ in zero-concentrated differential privacy, where it is not what follows from ε; see `zcdp`.
+        The loss ρ in zero-concentrated differential privacy, if it is less than the ρ that follows from ε; see `zcdp`.
     unit : Unit or None
-        What the loss is that of: all rows of one unit; None for one row.
+        The unit of privacy of the loss; None for one row.
 
     Raises
     ------
     ValueError
-        If an amount is out of range, or `query`, `mechanism` or `no_guarantee` is neither text nor such a fact.
+        If an amount is out of range, if `query`, `mechanism` or `no_guarantee` is neither text nor a fact of this kind,
+        or if the amounts contradict the mechanism.
     """
 
     query: Fact
@@ -73,17 +74,15 @@ class Charge:
         if not (self.unit is None or type(self.unit) is Unit):
             raise ArgumentError(f"unit must be a Unit or None, got a {type(self.unit).__name__}.")
         if not self._fits_mechanism:
-            raise ArgumentError("epsilon must be what the mechanism costs a unit, got another amount.")
+            raise ArgumentError(f"epsilon={float(self.epsilon):.6g} is not the loss of the mechanism for a unit.")
         if not self._fits_series:
-            raise ArgumentError(
-                "epsilon, delta, rho and the unit must match the noise of the series; one of them does not."
-            )
+            raise ArgumentError("epsilon, delta, rho and unit must match the noise of the series.")
         if not self._fits_attributes:
-            raise ArgumentError("groups and alone must match the numbers of attributes and bins; one of them does not.")
+            raise ArgumentError("groups and alone must match the numbers of attributes and bins.")
 
     @property
     def _fits_mechanism(self) -> bool:
-        """Whether ε is what the mechanism costs, times the rows of a unit, times the steps of a weight."""
+        """Whether ε is the loss of the mechanism times the rows of a unit times the steps of a weight."""
         loss = None if self.mechanism is None else row_loss(self.mechanism)
         if loss is None or not self.epsilon:  # nothing was charged: a release without a guarantee
             return True
@@ -92,15 +91,15 @@ class Charge:
 
     @property
     def _fits_series(self) -> bool:
-        """Whether ε, δ, ρ, the noise and the unit are those of a series of releases, if the mechanism is of one."""
-        how = self.mechanism
-        if how is None or how.code not in ("discrete_gaussian", "gumbel_peeling") or not self.epsilon:
-            return True  # all is charged with the first release
-        if how["number"] != 1 or not 0 < how["parts"] <= how["answers"] or how["rows"] != rows_of(self.unit):
+        """Whether ε, δ, ρ, the noise and the unit match, if the mechanism belongs to a series of releases."""
+        fact = self.mechanism
+        if fact is None or fact.code not in ("discrete_gaussian", "gumbel_peeling") or not self.epsilon:
+            return True  # the first release is charged for the whole series
+        if fact["number"] != 1 or not 0 < fact["parts"] <= fact["answers"] or fact["rows"] != rows_of(self.unit):
             return False
-        mu, draws = how.get("mu"), how.get("draws")
-        squares = how["answers"] * how["changes"] * how["rows"] ** 2 * (1 if draws is None else draws)
-        allowed = Fraction(how["scale"]) ** 2 * how["parts"]
+        mu, draws = fact.get("mu"), fact.get("draws")
+        squares = fact["answers"] * fact["changes"] * fact["rows"] ** 2 * (1 if draws is None else draws)
+        allowed = Fraction(fact["scale"]) ** 2 * fact["parts"]
         if mu is None:
             return squares > 0 and (self.rho is None or squares <= 2 * self.rho * _ROUNDED * allowed)
         squares *= 1 if draws is None else PER_DRAW
@@ -109,32 +108,32 @@ class Charge:
 
     @property
     def _fits_attributes(self) -> bool:
-        """Whether the attributes of shared noise are those of its groups, and those that are alone."""
-        how = self.mechanism
-        if how is None or how.code != "shared_histograms":
+        """Whether the numbers of attributes, groups and bins of shared noise match."""
+        fact = self.mechanism
+        if fact is None or fact.code != "shared_histograms":
             return True
-        groups, alone = how.get("groups", 2), how.get("alone", 1)
-        in_groups = how["attributes"] - how.get("alone", 0)
-        return groups >= 2 and alone >= 1 and how.get("groups", 1) <= in_groups <= how["bins"]
+        groups, alone = fact.get("groups", 2), fact.get("alone", 1)
+        in_groups = fact["attributes"] - fact.get("alone", 0)
+        return groups >= 2 and alone >= 1 and fact.get("groups", 1) <= in_groups <= fact["bins"]
 
     @property
     def purpose(self) -> str:
-        """What was released, in words."""
+        """The release, in words."""
         return self.query.words
 
     @property
     def no_guarantee_reason(self) -> str | None:
-        """Why the release has no guarantee, in words; None if it has one."""
+        """The reasons why the release has no guarantee, in words; None if it has one."""
         return wording.of_reasons(self.no_guarantee)
 
     @property
     def zcdp(self) -> Fraction | None:
-        """The loss ρ: the least of `rho` and what follows from ε; None where it is not known, as δ is not 0."""
+        """The loss ρ: `rho` or the ρ that follows from ε, whichever is less; None if neither is known (δ > 0)."""
         known = [] if self.rho is None else [self.rho]
         return min([*known, *([] if self.delta else [pure_rho(self.epsilon)])], default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the charge as JSON-ready data; ``*_exact`` are the fractions that add up."""
+        """Return the charge as JSON-ready data; ``*_exact`` are the exact fractions."""
         data: dict[str, Any] = {"query": self.query.to_dict()}
         if self.mechanism is not None:
             data["mechanism"] = self.mechanism.to_dict()
@@ -150,13 +149,13 @@ class Charge:
         return data
 
     def exact_dict(self) -> dict[str, Any]:
-        """Return the charge as data that have one text: amounts as fractions, and no float."""
+        """Return the charge as data without floats, which have a unique text."""
         data = self.to_dict()
         return {key.removesuffix("_exact"): value for key, value in data.items() if not isinstance(value, float)}
 
     @classmethod
     def parsed(cls, data: Mapping[str, Any], suffix: str = "") -> Self:
-        """Return the charge of data whose amounts are text, under the names of the fields with a suffix; unchecked."""
+        """Return the charge described by `data`, in which the keys of amounts have a suffix; other keys are ignored."""
         rho = f"rho{suffix}"
         return cls(
             query=Fact.from_dict(data["query"], "query"),
@@ -171,23 +170,23 @@ class Charge:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote; ValueError for anything else, or an amount out of range."""
+        """Read a charge that `to_dict` wrote; ValueError for other data or amounts that are out of range."""
         charge = cls.parsed(data, "_exact")
         if charge.to_dict() != data:
-            raise ArgumentError("the entries of a charge contradict one another, or some are unknown")
+            raise ArgumentError("the entries of a charge contradict each other, or some are unknown")
         return charge
 
     def line(self, *, mechanism: bool = True) -> str:
-        """Return the charge as one line of a record."""
+        """Return the charge as a line of text."""
         amount, words = self.entries(mechanism=mechanism)
         return printable(f"  {amount:<10}  {words}")
 
     def entries(self, *, mechanism: bool = True) -> tuple[str, str]:
-        """Return ε, rounded up, and what was charged, in words."""
-        how = f" ({self.mechanism.words})" if mechanism and self.mechanism is not None else ""
+        """Return ε, rounded up, and the release in words, with its mechanism if requested."""
+        details = f" ({self.mechanism.words})" if mechanism and self.mechanism is not None else ""
         more = [_("declared by the schema's file")] if self.declared else []
         more += [_("no guarantee: {reason}", reason=self.no_guarantee_reason)] if self.no_guarantee else []
-        return number(amount_text(self.epsilon, digits=4)), "; ".join([self.purpose + how, *more])
+        return number(amount_text(self.epsilon, digits=4)), "; ".join([self.purpose + details, *more])
 
     def __copy__(self) -> Self:
         return self
@@ -197,7 +196,7 @@ class Charge:
 
 
 class Reserve(Charge):
-    """What may still be charged, or would have been for other answers: its ρ is what is said, whatever its ε."""
+    """A planned charge that was not made, or not yet made. Its ρ is the stated ρ, even if ε implies less."""
 
     @property
     def zcdp(self) -> Fraction | None:
@@ -209,18 +208,19 @@ def charges_html(charges: Sequence[Charge], *, mechanism: bool = True) -> str:
     return table((_("epsilon"), _("charged for")), lines) if lines else ""
 
 
-def reasons(*given: Any) -> tuple[Fact, ...]:
-    """Return why there is no guarantee, each reason once, from text, facts, sequences of them or None."""
-    found = tuple(dict.fromkeys(one for part in given for one in facts(part, "reason", "no_guarantee")))
-    if any(one.code == "text" and not one["text"] for one in found):
-        raise ArgumentError("no_guarantee must be None, or text or facts that say why there is no guarantee.")
-    return found
+def reasons(*parts: Any) -> tuple[Fact, ...]:
+    """Return the reasons why there is no guarantee without duplicates, from text, facts, sequences of facts or None."""
+    unique = tuple(dict.fromkeys(reason for part in parts for reason in facts(part, "reason", "no_guarantee")))
+    if any(reason.code == "text" and not reason["text"] for reason in unique):
+        raise ArgumentError("no_guarantee must be None, or give the reasons as text or facts; got an empty text.")
+    return unique
 
 
 def row_loss(mechanism: Fact) -> Fraction | None:
-    """Return the ε that a mechanism costs one row, by its scale or weight; 0 if these state no bound.
+    """Return the loss ε of a mechanism for one row, from its scale or weight; 0 if it states no bound.
 
-    None for a mechanism whose ε is not exactly that: of series of answers, and of mechanisms as they were published.
+    The result is None for a mechanism whose ε does not follow from its fields: one of a series of answers, or a
+    mechanism that is run as it was published.
     """
     match mechanism.code:
         case "permute_and_flip" | "gumbel_choice":
@@ -237,12 +237,12 @@ def row_loss(mechanism: Fact) -> Fraction | None:
 
 
 def amounts_of(charge: Charge) -> Charge:
-    """Return a charge without its unit and its mechanism, for an account whose unit is checked elsewhere."""
+    """Return a charge without unit and mechanism, for an account whose unit is checked elsewhere."""
     return replace(charge, unit=None, mechanism=None)
 
 
 def renewed(charge: Charge, *, no_guarantee: Iterable[Fact] | Fact | str | None = None) -> Charge:
-    """Return a new, equal charge that no caller holds, with more reasons why it has no guarantee, if given."""
+    """Return a copy of a charge, with further reasons why it has no guarantee."""
     if type(charge) not in (Charge, Reserve):
         raise ArgumentError(f"expected a Charge, got {type(charge).__name__}.")
     why, unit = reasons(charge.no_guarantee, no_guarantee), charge.unit
@@ -250,18 +250,18 @@ def renewed(charge: Charge, *, no_guarantee: Iterable[Fact] | Fact | str | None 
 
 
 def unit_of(charges: Sequence[Charge]) -> Unit | None:
-    """Return the unit of privacy of charges, None for one row."""
+    """Return the common unit of privacy of charges, None for one row; ArgumentError if units differ."""
     units = {charge.unit for charge in charges}
     if len(units) > 1:
         raise ArgumentError(
-            "expected charges of one unit of privacy, got charges of different ones, which do not add up: "
+            "charges must have the same unit of privacy, since losses of different units do not add up; got "
             f"{'; and '.join(sorted(wording.all_rows(None) if unit is None else unit.name for unit in units))}."
         )
     return next(iter(units), None)
 
 
 def check_total(charges: Sequence[Charge]) -> None:
-    """Raise ArgumentError if charges do not add up: their units differ, or their sums have too many digits."""
+    """Raise ArgumentError if charges have different units, or their sums have too many digits."""
     unit_of(charges)
     total(charge.epsilon for charge in charges)
     total(charge.delta for charge in charges)
@@ -269,19 +269,20 @@ def check_total(charges: Sequence[Charge]) -> None:
 
 
 def total_rho(charges: Sequence[Charge]) -> Fraction | None:
-    """Return the ρ of charges together; None where that of one is not known."""
+    """Return the sum of the ρ of charges; None if the ρ of a charge is not known."""
     known = [rho for charge in charges if (rho := charge.zcdp) is not None]
     return total(known) if len(known) == len(charges) else None
 
 
 def least_epsilon(charges: Sequence[Charge], delta: Fraction) -> Fraction:
-    """Return the least ε at which charges that were fixed beforehand are (ε, δ)-differentially private together."""
-    # Of charges that an analyst chose by the answers, or stopped by them, it is a running figure and no bound.
+    """Return the smallest proven ε at which charges that were fixed beforehand are together (ε, δ)-private."""
+    # It is no bound for charges that an analyst chose, or ended, depending on the answers.
     check_delta(delta)
     rho, basic = total_rho(charges), total(charge.delta for charge in charges) <= delta
     known = [total(charge.epsilon for charge in charges)] if basic else []
     if not known and rho is None:
-        raise ArgumentError("expected a delta as large as that of the charges, whose rho is not known; got a smaller.")
+        least, given = amount_text(total(charge.delta for charge in charges)), amount_text(delta)
+        raise ArgumentError(f"delta must be at least {least}, the sum of the charges without a known rho, got {given}.")
     return min([*known, *([] if rho is None else [epsilon_at(rho, delta)])])
 
 

@@ -1,7 +1,7 @@
 """Facts about releases: codes with public details, checked against a table of forms.
 
-A `Fact` states what was released, by which mechanism, why there is no guarantee, or what a card notes. Programs compare
-codes and details. Sentences are rendered from them by `hedgerow.privacy.wording` and never read back.
+A `Fact` describes a release, a mechanism, a reason why there is no guarantee, or a note of a card. Programs compare
+codes and details. `hedgerow.privacy.wording` renders the sentences, which are never read back.
 """
 
 import math
@@ -14,12 +14,13 @@ from typing import Any, Literal, Self
 
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import wording
+from hedgerow.text.messages import describe_argument
 
 Kind = Literal["query", "mechanism", "loss", "reason", "note", "source", "noise", "software"]
-LONGEST_TEXT = 10_000  # the most characters of a text in a fact
+LONGEST_TEXT = 10_000  # characters of a text in a fact
 LARGEST_COUNT = 2**63
-_LARGEST = 10**305  # of an amount, which has a float and is more than 10^5 of the largest charges
-_LONGEST = 2_500  # the most digits of a numerator or denominator, as of a sum of amounts
+_LARGEST = 10**305  # amounts up to this have a float, and 10^5 of the largest charges add up to no more
+_LONGEST = 2_500  # digits of a numerator or denominator, as in sums of amounts
 _TOO_LONG = 10**_LONGEST
 _FRACTION = re.compile(f"[0-9]{{1,{_LONGEST}}}(/[0-9]{{1,{_LONGEST}}})?")
 _REAL = re.compile(r"[0-9]{1,400}(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?")
@@ -27,23 +28,23 @@ _REAL = re.compile(r"[0-9]{1,400}(\.[0-9]{1,400})?(e[+-]?[0-9]{1,3})?")
 
 @dataclass(frozen=True)
 class Field:
-    """A detail of a fact: its type with its bounds, in memory and in files.
+    """The type and bounds of a detail of a fact, in memory and in files.
 
-    `check` returns a value as it is kept, and raises ValueError or TypeError if it has another type or is out of
-    bounds; `read` does so for data of a file, which `write` made. In files an amount and a real number are text:
-    fractions such as ``"1/3"``, and the shortest decimal of a float.
+    `check` returns the value to store, and raises ValueError or TypeError if the type is wrong or the value is out of
+    bounds. `write` returns the data for a file, and `read` reads them. In files, amounts are fractions as text, such as
+    ``"1/3"``, and real numbers are the shortest decimals of floats.
     """
 
     type: str  # the type in words
     check: Callable[[Any], Any]
     write: Callable[[Any], Any] = lambda value: value
-    read: Callable[[Any], Any] = lambda data: data  # what `check` accepts
+    read: Callable[[Any], Any] = lambda data: data  # returns a value that `check` accepts
     codes: tuple[str, ...] = ()  # the allowed codes, or the kind of a fact
     is_optional: bool = False
 
     @property
     def optional(self) -> Self:
-        """The field of a detail that may be left out."""
+        """The same field for an optional detail."""
         return replace(self, is_optional=True)
 
 
@@ -83,14 +84,14 @@ def _read_real(data: Any) -> float:
 
 def _text(value: Any) -> str:
     _within(value, isinstance(value, str) and len(value) <= LONGEST_TEXT)
-    return "".join((value,))  # exact text, even of a subclass
+    return "".join((value,))  # an instance of str itself, also for a subclass
 
 
 COUNT = Field("count", _count, read=lambda data: _within(data, type(data) is int))
 AMOUNT = Field("amount", _amount, str, _read_amount)
 REAL = Field("real number", _real, repr, _read_real)
 TEXT = Field("text", _text)
-FLAG = Field("flag", lambda value: _within(value, value is True))  # a flag that is not set is left out
+FLAG = Field("flag", lambda value: _within(value, value is True))  # True, or left out
 AMOUNTS = Field(
     "list of amounts",
     lambda value: tuple(map(_amount, _list(value))),
@@ -101,12 +102,12 @@ TEXTS = Field("list of texts", lambda value: tuple(map(_text, _list(value))), li
 
 
 def one_of(*codes: str) -> Field:
-    """Return the field of one of some codes."""
+    """Return the field for one of several codes."""
     return Field("code", lambda value: _within(value, type(value) is str and value in codes), codes=codes)
 
 
 def fact_of(kind: Kind) -> Field:
-    """Return the field of a fact of a kind."""
+    """Return the field for a fact of a kind."""
     return Field(
         "fact",
         lambda value: fact(_within(value, type(value) is Fact), kind, "the detail"),
@@ -117,7 +118,7 @@ def fact_of(kind: Kind) -> Field:
 
 
 def facts_of(kind: Kind) -> Field:
-    """Return the field of several facts of a kind."""
+    """Return the field for several facts of a kind."""
     return Field(
         "list of facts",
         lambda value: facts(value, kind, "the detail"),
@@ -129,7 +130,7 @@ def facts_of(kind: Kind) -> Field:
 
 @dataclass(frozen=True)
 class Form:
-    """The kinds of facts that a code may be, and its details."""
+    """The kinds of facts that a code may have, and the fields of its details."""
 
     kinds: frozenset[str]
     fields: Mapping[str, Field]
@@ -137,14 +138,14 @@ class Form:
 
 @dataclass(frozen=True, init=False)
 class Fact:
-    """A code with its details, such as the mechanism that ran.
+    """A code with details, for example a mechanism with its scale.
 
     Parameters
     ----------
     code : str
         A code of the table of forms.
     **details
-        The details that the form of the code names; optional details may be left out, or None.
+        The details that the form of the code declares. Optional details may be left out or None.
 
     Attributes
     ----------
@@ -156,7 +157,7 @@ class Fact:
     Raises
     ------
     ValueError
-        If there is no such code, or a detail is missing, unknown, of another type or out of bounds.
+        If the code is not known, or a detail is missing, not known, has the wrong type, or is out of bounds.
 
     Examples
     --------
@@ -175,10 +176,11 @@ class Fact:
     def __init__(self, code: str, **details: Any) -> None:
         form = FORMS.get(code) if type(code) is str else None
         if form is None:
-            raise ArgumentError("expected a fact with a known code, got another code.")
+            raise ArgumentError(f"expected a fact with a known code, got {describe_argument(code)}.")
         given = {name: value for name, value in details.items() if value is not None}
-        if not given.keys() <= form.fields.keys():
-            raise ArgumentError(f"expected a fact {code!r} with the details {', '.join(form.fields)}, got others.")
+        if unknown := [name for name in given if name not in form.fields]:
+            names = ", ".join(form.fields) or "none"
+            raise ArgumentError(f"expected details of a fact {code!r} ({names}), got {describe_argument(unknown[0])}.")
         checked = tuple(
             (name, _converted(code, name, field, field.check, given.get(name)))
             for name, field in form.fields.items()
@@ -189,23 +191,23 @@ class Fact:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of facts that the code may be."""
+        """The kinds of facts that the code may have."""
         return FORMS[self.code].kinds
 
     @property
     def words(self) -> str:
-        """The fact in words, for people; no program may read them."""
+        """The fact in words, for people. No program may read them."""
         return wording.of_fact(self)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return a detail, or the default if it was left out."""
+        """Return a detail, or `default` if it was left out."""
         return dict(self.details).get(name, default)
 
     def __getitem__(self, name: str) -> Any:
         return dict(self.details)[name]
 
     def having(self, **details: Any) -> "Fact":
-        """Return the fact with more or other details."""
+        """Return the fact with added or changed details."""
         return Fact(self.code, **(dict(self.details) | details))
 
     def to_dict(self) -> dict[str, Any]:
@@ -215,17 +217,21 @@ class Fact:
 
     @classmethod
     def from_dict(cls, data: object, kind: Kind) -> "Fact":
-        """Read back what `to_dict` wrote; ValueError if it is something else, or a fact of another kind."""
-        found = None
+        """Read a fact of a kind that `to_dict` wrote; ValueError for other data."""
+        read = None
         if isinstance(data, dict) and type(data.get("code")) is str and (form := FORMS.get(data["code"])) is not None:
-            details = {name: value for name, value in data.items() if name != "code"}
-            if kind in form.kinds and details.keys() <= form.fields.keys() and None not in details.values():
-                given = ((name, form.fields[name], value) for name, value in details.items())
-                read = {name: _converted(data["code"], name, one, one.read, value) for name, one, value in given}
-                found = cls(data["code"], **read)
-        if found is None or found.to_dict() != data:
-            raise ArgumentError(f"expected a {kind} with a known code and its details, found something else")
-        return found
+            code, fields = data["code"], form.fields
+            values = {name: value for name, value in data.items() if name != "code"}
+            if kind in form.kinds and values.keys() <= fields.keys() and None not in values.values():
+                details = {
+                    name: _converted(code, name, fields[name], fields[name].read, value)
+                    for name, value in values.items()
+                }
+                read = cls(code, **details)
+        if read is None or read.to_dict() != data:
+            given = data.get("code") if isinstance(data, dict) else data
+            raise ArgumentError(f"expected a {kind} with a known code and its details, got {describe_argument(given)}")
+        return read
 
 
 def _converted(code: str, name: str, field: Field, convert: Callable[[Any], Any], value: Any) -> Any:
@@ -233,36 +239,41 @@ def _converted(code: str, name: str, field: Field, convert: Callable[[Any], Any]
         return convert(value)
     except (ArithmeticError, TypeError, ValueError):
         pass
-    raise ArgumentError(f"expected a value of type {field.type} within bounds as {name} of {code!r}, got another.")
+    problem = f"expected a value of type {field.type} within bounds as {name} of {code!r}"
+    raise ArgumentError(f"{problem}, got {describe_argument(value)}.")
 
 
-def fact(given: object, kind: Kind, name: str) -> Fact:
-    """Return a fact of a kind; text is somebody's own words, kept as a fact of the code ``text``."""
-    if isinstance(given, str):
-        return Fact("text", text=given)
-    if type(given) is not Fact or kind not in given.kinds:
-        raise ArgumentError(f"{name} must be text or a Fact of kind {kind}, got a {type(given).__name__}.")
-    return given
+def fact(value: object, kind: Kind, name: str) -> Fact:
+    """Return a fact of a kind. Text becomes a fact with the code ``text``."""
+    if isinstance(value, str):
+        return Fact("text", text=value)
+    if type(value) is not Fact or kind not in value.kinds:
+        raise ArgumentError(f"{name} must be text or a Fact of kind {kind}, got {_description(value)}.")
+    return value
 
 
-def facts(given: object, kind: Kind, name: str = "the facts") -> tuple[Fact, ...]:
-    """Return facts of a kind, each once, from None, text, a fact, or several of them."""
-    if given is None:
+def facts(value: object, kind: Kind, name: str = "the facts") -> tuple[Fact, ...]:
+    """Return facts of a kind without duplicates, from None, text, a fact, or several of them."""
+    if value is None:
         return ()
-    parts = (given,) if isinstance(given, (str, Fact)) else given
+    parts = (value,) if isinstance(value, (str, Fact)) else value
     if not isinstance(parts, Iterable):
-        raise ArgumentError(f"{name} must be text, a Fact or a sequence of them, got a {type(given).__name__}.")
+        raise ArgumentError(f"{name} must be text, a Fact or a sequence of them, got {_description(value)}.")
     return tuple(dict.fromkeys(fact(part, kind, name) for part in parts))
 
 
+def _description(value: object) -> str:
+    return f"a Fact with the code {value.code!r}" if type(value) is Fact else f"a {type(value).__name__}"
+
+
 def facts_from_list(data: object, kind: Kind) -> tuple[Fact, ...]:
-    """Read back a list of what `Fact.to_dict` wrote; ValueError if it is something else, or has a fact twice."""
+    """Read a list of facts that `Fact.to_dict` wrote; ValueError for other data or duplicates."""
     if not isinstance(data, list):
-        raise ArgumentError("expected a list of facts, found something else")
-    found = tuple(Fact.from_dict(part, kind) for part in data)
-    if len(set(found)) < len(found):
-        raise ArgumentError("expected every fact once, found a duplicate")
-    return found
+        raise ArgumentError(f"expected a list of facts, got {describe_argument(data)}")
+    read = tuple(Fact.from_dict(part, kind) for part in data)
+    if len(set(read)) < len(read):
+        raise ArgumentError("the list of facts has a duplicate")
+    return read
 
 
 _BY = one_of("rows", "classes", "levels", "errors")
@@ -322,7 +333,7 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
         },
         "discrete_gaussian": {
             "answers": COUNT, "number": COUNT, "parts": AMOUNT, "changes": COUNT, "rows": COUNT,
-            "scale": REAL, "mu": AMOUNT.optional,  # mu: of all answers together, where they compose in Gaussian DP
+            "scale": REAL, "mu": AMOUNT.optional,  # mu: of all answers together, if they compose in Gaussian DP
         },
         "gumbel_peeling": {
             "answers": COUNT, "number": COUNT, "parts": AMOUNT, "changes": COUNT, "rows": COUNT, "draws": COUNT,
@@ -419,14 +430,14 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
 def _forms() -> dict[str, Form]:
     """Return the forms by code.
 
-    Every mechanism may run on disjoint rows, noise may be of one source, and every kind but a loss may be text.
+    Every mechanism may run on disjoint rows, noise may have a single source, and every kind except a loss may be text.
     """
-    found = {"text": Form(frozenset({*_FIELDS} - {"loss"}), {"text": TEXT})}
+    forms_by_code = {"text": Form(frozenset({*_FIELDS} - {"loss"}), {"text": TEXT})}
     for kind, forms in _FIELDS.items():
         more = {"disjoint": FLAG.optional} if kind == "mechanism" else {}
         kinds = frozenset({"source", "noise"} if kind == "source" else {kind})
-        found |= {code: Form(kinds, fields | more) for code, fields in forms.items()}
-    return found
+        forms_by_code |= {code: Form(kinds, fields | more) for code, fields in forms.items()}
+    return forms_by_code
 
 
 FORMS: Mapping[str, Form] = _forms()

@@ -1,4 +1,4 @@
-"""The gate that every release passes: charge, query, noise; and the only way to open one: `spend` or `spend_share`."""
+"""The gate for releases: it charges a budget, evaluates a query and adds noise. `spend` and `spend_share` open it."""
 
 import threading
 from collections.abc import Callable, Generator, Sequence
@@ -32,23 +32,23 @@ def watched_draws() -> Generator[threading.Event]:
 
 @dataclass(frozen=True)
 class Gate:
-    """The only place where a budget is charged, then a query evaluated on private counts, then noise added."""
+    """The only place that charges a budget, evaluates a query on private counts, and adds noise, in this order."""
 
-    # So a noise source that records its inputs sees every private answer before noise is added.
+    # A noise source that records its inputs therefore sees every private answer before noise is added.
 
     budget: Budget  # the budget that is charged
     noise: NoiseSource  # the source that runs the mechanism
-    unit: Unit | None = None  # what is protected; None for one row. A mechanism is charged what it costs for a unit.
-    steps: int = 1  # of a weight: a row is counted as so many rows at most
+    unit: Unit | None = None  # the unit of privacy; None for one row
+    steps: int = 1  # the largest weight of a row in steps: a row counts as at most `steps` rows
 
     @property
     def rows(self) -> int:
-        """The most rows that are counted of a protected unit."""
+        """The most rows that a unit of privacy counts as."""
         return rows_of(self.unit) * self.steps
 
     @property
     def remaining(self) -> Fraction:
-        """The largest ε at which a mechanism without δ can still run: what is left, over the rows of a unit."""
+        """The largest ε at which a mechanism without δ can still run: the budget left divided by the rows of a unit."""
         return self.budget.remaining / self.rows
 
     def release(
@@ -59,18 +59,18 @@ class Gate:
         query: Fact | str,
         no_guarantee: Sequence[Fact] = (),
     ) -> Any:
-        """Charge what `mechanism` costs a unit, evaluate `answer` on the private counts, and return it with noise.
+        """Charge the loss of `mechanism` for a unit, evaluate `answer` on the private counts, and return it with noise.
 
-        The loss is what is charged or less: OpenDP's privacy map, which rounds up, is at most `mechanism.epsilon` at
-        the declared sensitivity (`ModelDraw`, `JointQuantiles`, `SharedHistograms` and those in `learn.ssrl` account
-        for themselves). A failure after the charge is not refunded. `query` states what is released, and
-        `no_guarantee` why the release has no guarantee, if it has none.
+        The loss is at most the charge: OpenDP's privacy map, which rounds up, is at most `mechanism.epsilon` at the
+        declared sensitivity. (`ModelDraw`, `JointQuantiles`, `SharedHistograms` and the mechanisms in `learn.ssrl` have
+        their own proofs.) A failure after the charge is not refunded. `query` describes the release, and `no_guarantee`
+        gives the reasons why it has no guarantee, if it has none.
         """
-        self.budget.check_process()  # a later release of a series charges nothing
+        self.budget.check_process()  # here, too, since a later release of a series charges nothing
         run = self.noise.prepare(mechanism)
         epsilon, delta, rho = loss_of(mechanism, self.rows)
         why = reasons(no_guarantee, self.noise.no_guarantee_reason)
-        # Later releases of a series were charged with the first (`GaussianCounts`); why one has no guarantee was not.
+        # The first release of a series was charged for all of them (`GaussianCounts`), without the reasons of this one.
         if epsilon or delta or why:
             self.budget.charge(
                 epsilon,
@@ -81,7 +81,7 @@ class Gate:
                 no_guarantee=why,
                 unit=self.unit,
             )
-        with np.errstate(all="ignore"):  # a warning, or an error made of one, would disclose a number
+        with np.errstate(all="ignore"):  # a warning, or an error raised in its place, would disclose a number
             counts = answer()
             if (event := _DRAWS.get()) is not None:
                 event.set()
@@ -96,12 +96,11 @@ def spend(
     unit: Unit | None = None,
     steps: int = 1,
 ) -> Result:
-    """Return the finished result that `build` makes of releases through a gate, each charged to the budget.
+    """Return the result that `build` makes of releases through a gate, each charged to the budget.
 
-    An error of any class that is raised from the first charge until the result is returned has one note, which states
-    the total that stays charged. `build` therefore does all of the work on the released values: it returns the object
-    that the caller receives, and issues its warnings. A small chance may underflow to 0 in it, which is no error,
-    whatever the caller has set by `np.seterr`.
+    Any error from the first charge until the result is returned has a note with the total that stays charged. `build`
+    therefore does all work on the released values: it returns the object for the caller, and issues its warnings. Small
+    probabilities may underflow to 0 in `build` without an error, whatever the caller has set with `np.seterr`.
     """
     before = budget.spent_here
     try:
@@ -120,10 +119,9 @@ def spend_share(
     *,
     steps: int = 1,
 ) -> Result:
-    """Set a planned charge aside, and return the finished result that `build` makes of it; see `spend`.
+    """Allocate a planned charge, and return the result that `build` makes of its releases; see `spend`.
 
-    The releases are charged to the share, `Gate.budget`, which is allocated from the budget, or made for them if there
-    is none.
+    The releases are charged to `Gate.budget`. It is allocated from `budget` or, without a budget, newly created.
     """
     charged = Budget(planned.epsilon, planned.delta) if budget is None else budget
     before = charged.spent_here

@@ -1,4 +1,4 @@
-"""Gini impurity of splits in exact integers: monotone, with a known sensitivity (docs/mathematics.md, fact 1)."""
+"""Gini impurity of splits in exact integers: a monotone score of known sensitivity (docs/mathematics.md, fact 1)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,24 +8,24 @@ import numpy as np
 from hedgerow.boundary.arrays import Integers, Whole
 from hedgerow.errors import TooManyRowsError
 
-RESOLUTION = 2**20  # steps per row in which impurities are measured: public, a power of two, the same for every table
-SENSITIVITY = 2 * RESOLUTION  # by how much one added row can raise a score, in steps; it never lowers one
-MOST_ROWS = 2**43  # of as many rows or more, impurities in steps may not fit in 64 bits: they are refused
+RESOLUTION = 2**20  # steps of impurity per row: public, a power of two, the same for every table
+SENSITIVITY = 2 * RESOLUTION  # the most by which an added row raises a score, in steps; it never lowers a score
+MOST_ROWS = 2**43  # from this number of rows on, impurities in steps may not fit into 64 bits
 _LARGEST_INT64_TOTAL = 3_037_000_499  # the largest n with n² < 2⁶³
 
 
-# f stands thrice more: as a fraction for ties (exact_choice), as float64 to rank (a beam), and as SSRL published it.
+# There are three more implementations of f: fractions for ties (exact_choice), float64 for ranks (a beam), and SSRL's.
 def impurity(counts: Whole) -> Integers:
     """Return the unnormalised Gini impurity of class counts, in steps of 1/`RESOLUTION` row, rounded down.
 
-    ``f(n_1, …, n_k) = n − Σ n_k²/n`` with ``n = Σ n_k``; 0 where n is 0. In exact integers, so that the proof for real
-    numbers holds for what is released: adding one row never lowers f and raises it by less than 2 (for two classes
-    ``f(p+1,q) − f(p,q) = 2q²/((p+q)(p+q+1))``), and rounding down to a multiple of a fixed step keeps both, because
-    ``⌊x⌋ ≤ ⌊y⌋ ≤ ⌊x⌋ + 2·RESOLUTION`` whenever ``x ≤ y < x + 2·RESOLUTION``.
+    ``f(n_1, …, n_k) = n − Σ n_k²/n`` with ``n = Σ n_k``, and 0 if n is 0. The computation is in exact integers, so the
+    proof for real numbers also holds for the released values. Adding a row never lowers f and raises it by less than 2
+    (for two classes ``f(p+1,q) − f(p,q) = 2q²/((p+q)(p+q+1))``). Rounding down to a multiple of a fixed step preserves
+    both, because ``⌊x⌋ ≤ ⌊y⌋ ≤ ⌊x⌋ + 2·RESOLUTION`` if ``x ≤ y < x + 2·RESOLUTION``.
     """
     largest = int(counts.sum(axis=-1).max(initial=0))
     if largest >= MOST_ROWS:
-        raise TooManyRowsError("Expected fewer than 2^43 rows for choices by impurity, got 2^43 or more.")
+        raise TooManyRowsError("a choice by Gini impurity needs a table of fewer than 2^43 rows; this one has more.")
     rows = counts.reshape(-1, counts.shape[-1]).astype(np.int64 if largest <= _LARGEST_INT64_TOTAL else object)
     n = rows.sum(axis=1)
     numerator, n = n * n - (rows * rows).sum(axis=1), np.maximum(n, 1)
@@ -34,15 +34,15 @@ def impurity(counts: Whole) -> Integers:
 
 
 def split_scores(caught: Whole, total: Whole) -> Integers:
-    """Return ``U(r) = f(caught) + f(left)`` of every candidate, and last ``f(total)``, that of stopping, in steps."""
-    # Smaller is better. One added row falls either among the caught or among the left, hence U is monotone with
+    """Return the score ``U(r) = f(caught) + f(left)`` of every candidate and, last, ``f(total)`` for stopping."""
+    # Smaller is better. An added row is either among the caught or among the left rows. U is therefore monotone with
     # sensitivity `SENSITIVITY`, for any support (docs/mathematics.md, fact 1).
     return np.append(impurity(caught) + impurity(total - caught), impurity(total))
 
 
 @dataclass(frozen=True)
 class Gini:
-    """Gini impurity as the score of a greedy search."""
+    """The score of a greedy search by Gini impurity."""
 
     sensitivity: ClassVar[int] = SENSITIVITY
 

@@ -1,6 +1,6 @@
-"""The parts of OpenDP that mechanisms are built from.
+"""The parts of OpenDP from which mechanisms are built.
 
-``opendp.prelude`` has all of them, and imports scikit-learn and Polars for parts that are not used here.
+``opendp.prelude`` would also import scikit-learn and Polars, for parts that are not used here.
 """
 
 from opendp import combinators as c

@@ -1,4 +1,4 @@
-"""Objects that charge and answer in one process alone: the one that made them."""
+"""Objects that charge and answer only in the process that created them."""
 
 import os
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 from hedgerow.errors import NotPicklableError, StateError
 
 _here = object()
-"""This process. A number can come again, when a process has ended; this one is no other process's."""
+"""The identity of this process. Unlike a process number, it is never used again by another process."""
 
 
 def _renew() -> None:
@@ -20,25 +20,26 @@ os.register_at_fork(after_in_child=_renew)
 
 
 def read_only(attribute: str, doc: str) -> Any:
-    """Return a property that has the value of another attribute, such as ``_account.epsilon``."""
+    """Return a property with the value of another attribute, such as ``_account.epsilon``."""
     return property(attrgetter(attribute), doc=doc)
 
 
-class OfOneProcess:
-    """Base class of what charges or answers: not used in a fork, not pickled; a copy is the same object."""
+class ProcessBound:
+    """Base class of objects with identity: they cannot be pickled or used in a fork, and a copy is the same object."""
 
-    # A copy would charge or answer again, and what it spent would not count here.
+    # A copy could charge or answer a second time, without an effect on the original.
 
     def __init__(self) -> None:
-        self._made_in = _here, os.getpid()  # the number tells forks that Python did not make
+        self._process = _here, os.getpid()  # the number detects forks that Python did not make
 
     def check_process(self) -> None:
-        """Raise StateError in any process but the one that made this."""
-        if self._made_in != (_here, os.getpid()):
+        """Raise StateError unless this is the process that created the object."""
+        if self._process != (_here, os.getpid()):
+            name = type(self).__name__
             raise StateError(
-                f"This {type(self).__name__} was made in another process; what is charged or answered in this forked "
-                "copy would not count there. Keep what shares it in one process (n_jobs=1, or threads), or make it "
-                "where it is used: each process can open a budget file of its own accord."
+                f"{name} was created in another process, and charges or answers in this fork would not be recorded "
+                f"there. Use the {name} in one process (n_jobs=1, or threads), or create it in the process that uses "
+                "it. Several processes can open the same budget file."
             )
 
     def __copy__(self) -> Self:
@@ -48,5 +49,6 @@ class OfOneProcess:
         return self
 
     def __reduce__(self) -> NoReturn:
-        problem = f"{type(self).__name__} cannot be pickled: a copy would be a second budget, or answer a second time."
-        raise NotPicklableError(f"{problem} Keep what shares it in one process (n_jobs=1, or threads).")
+        name = type(self).__name__
+        problem = f"{name} cannot be pickled: a copy would be a second budget, or answer a second time."
+        raise NotPicklableError(f"{problem} Use the {name} in one process (n_jobs=1, or threads).")

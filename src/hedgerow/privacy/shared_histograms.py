@@ -1,4 +1,4 @@
-"""Exact K-norm noise for the histograms of several attributes, and the public grouping of attributes that share it."""
+"""Exact K-norm noise for the histograms of several attributes, and the public groups of attributes that share it."""
 
 import math
 import os
@@ -19,38 +19,38 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import check_epsilon
 
-MOST_BINS = 64  # of an attribute: more bins gain below 3 %
-_STEPS_PER_SCALE = 4  # grid steps in one scale of the noise: its standard deviation is then within 2 % of the limit
-_FINEST = 2**20  # grid steps in one row: at any larger ε the noise is a small fraction of a row
-_DIGITS = 40  # binary digits of the ε of one grid step, rounded down
-_POOL = 4096  # random bytes that are read at a time
+MOST_BINS = 64  # of an attribute: with more bins the gain is below 3 %
+_STEPS_PER_SCALE = 4  # grid steps per scale of the noise: its standard deviation is then within 2 % of the limit
+_FINEST = 2**20  # grid steps per row: for larger ε the noise is a small fraction of a row
+_DIGITS = 40  # binary digits of the ε of a grid step, rounded down
+_POOL = 4096  # bytes per read of random bytes
 _NODES = 400  # of the numerical integral over class totals
 
 
 @dataclass(frozen=True)
 class SharedHistograms:
-    """Add K-norm noise to the histograms of several attributes, which count the same rows.
+    """K-norm noise on the histograms of several attributes, which count the same rows.
 
-    Input: int64 counts of shape ``(n_classes, sum(sizes))``, for each class the bins of all attributes, attribute after
-    attribute. In each class all attributes have the same total. One row changes one bin of every attribute, so the
-    histograms of a class move within the lattice of vectors whose attributes have equal totals. The gauge of a move is
-    the largest ℓ1 norm of an attribute's part. The noise of a class is uniform in a ball of this gauge with a random
-    radius, which is ε-differentially private if the gauges of all classes together change by at most `sensitivity`
-    (docs/mathematics.md, fact 11; Hardt and Talwar, *On the Geometry of Differential Privacy*, STOC 2010). Answers are
-    multiples of ``1/grid``, and in each class the attributes have equal totals again.
+    The input is an array of int64 counts of shape ``(n_classes, sum(sizes))`` with the bins of all attributes, one
+    attribute after the other, for every class. In a class all attributes have the same total. A row changes one bin of
+    every attribute, so the histograms of a class move within the lattice of vectors whose attributes have equal totals.
+    The gauge of a move is the largest ℓ1 norm of an attribute's part. The noise of a class is uniform in a ball of this
+    gauge with a random radius. It is ε-differentially private if the gauges of all classes together change by at most
+    `sensitivity` (docs/mathematics.md, fact 11; Hardt and Talwar, *On the Geometry of Differential Privacy*, STOC
+    2010). Answers are multiples of ``1/grid``, and the attributes of a class again have equal totals.
 
-    The loss ρ is no smaller than that of any ε-differentially private release: if a budget adds up ρ or has a δ,
+    The loss ρ is the ρ of any ε-differentially private release, not less. If a budget adds up ρ or has a δ,
     `DiscreteLaplace` and `GaussianCounts` add less noise at the same cost.
     """
 
     epsilon: Fraction
     sizes: tuple[int, ...]  # the number of bins of each attribute
-    sensitivity: int = 1  # the most by which one row changes the gauges of all classes together
+    sensitivity: int = 1  # the most by which a row changes the gauges of all classes together
     delta = Fraction(0)
     rho = None
 
     def __post_init__(self) -> None:
-        # The sampler needs whole numbers that do not overflow, as NumPy's do.
+        # The sampler needs Python's whole numbers: NumPy's would overflow.
         object.__setattr__(self, "sizes", tuple(map(index, self.sizes)))
         object.__setattr__(self, "sensitivity", index(self.sensitivity))
         if not self.sizes or not all(1 <= size <= MOST_BINS for size in self.sizes):
@@ -58,24 +58,24 @@ class SharedHistograms:
 
     @property
     def grid(self) -> int:
-        """The number of grid steps in one row: a power of two, by ε alone."""
+        """The number of grid steps per row: a power of two that depends only on ε and the sensitivity."""
         steps = math.ceil(_STEPS_PER_SCALE * self.epsilon / self.sensitivity)
         return min(1 << (steps - 1).bit_length(), _FINEST)
 
     @property
     def dimension(self) -> int:
-        """The dimension of the lattice of one class."""
+        """The dimension of the lattice of a class."""
         return 1 + sum(self.sizes) - len(self.sizes)
 
     @property
     def count_variances(self) -> tuple[float, ...]:
-        """The variance of the noise of one count of each attribute, given the noise of its class's total."""
+        """The variance of the noise of a count of each attribute, given the noise of the total of its class."""
         (of_counts, _), square = self._moments, self._square_radius
         return tuple(of_counts[size] * square for size in self.sizes)
 
     @property
     def total_variance(self) -> float:
-        """The variance of the noise of a class's total."""
+        """The variance of the noise of the total of a class."""
         return self._moments[1] * self._square_radius
 
     @property
@@ -84,7 +84,7 @@ class SharedHistograms:
 
     @property
     def _square_radius(self) -> float:
-        """The mean square of the radius, in rows; half a step more, as the polytopes of lattice points are."""
+        """The mean square of the radius, in rows, plus half a step for the polytope of the lattice points."""
         numerator, denominator = self._step_epsilon
         stop = math.expm1(min(numerator / denominator, 300.0))
         geometrics = self.dimension + 1
@@ -93,22 +93,22 @@ class SharedHistograms:
 
     @property
     def _step_epsilon(self) -> tuple[int, int]:
-        """The ε of one grid step of the gauge, rounded down to a numerator and a power of two."""
+        """The ε of a grid step of the gauge, rounded down to a numerator over a power of two."""
         epsilon = self.epsilon / (self.sensitivity * self.grid)
         digits = max(_DIGITS - epsilon.numerator.bit_length() + epsilon.denominator.bit_length(), 0)
         return math.floor(epsilon * 2**digits), 2**digits
 
     def distance(self, one: Any, other: Any) -> float:
-        """Return the sum of the gauges of all classes' changes.
+        """Return the sum of the gauges of the changes of all classes.
 
-        It is infinite for inputs of another form, and if the totals of a class's attributes change unequally.
+        It is infinite for inputs of another shape or type, and if the totals of the attributes of a class differ.
         """
         before, after = np.asarray(one), np.asarray(other)
         is_whole = before.dtype.kind == after.dtype.kind == "i"
         if not is_whole or before.shape != after.shape or before.shape[1:] != (sum(self.sizes),):
             return math.inf
         gauges = 0
-        for change in (after.astype(object) - before.astype(object)).tolist():  # whole numbers that do not overflow
+        for change in (after.astype(object) - before.astype(object)).tolist():  # without overflow
             parts = [change[start:stop] for start, stop in pairwise(accumulate(self.sizes, initial=0))]
             if len({sum(part) for part in parts}) > 1:
                 return math.inf
@@ -118,16 +118,16 @@ class SharedHistograms:
     def build(self) -> Callable[[Integers], list[list[float]]]:
         """Return a function that adds noise from the operating system's cryptographic generator."""
         check_epsilon(self.epsilon)
-        # Each run reads its own random bytes: none are left over for a forked process to use again.
+        # Every run reads its own random bytes, so that none are left over for a forked process to use again.
         return lambda histograms: self._release(histograms, _Uniform(os.urandom))
 
     def simulate(self, values: Integers, rng: np.random.Generator) -> list[list[float]]:
-        """Draw by the same sampler, with the bytes of `rng`."""
+        """Draw with the same sampler, with random bytes from `rng`."""
         return self._release(values, _Uniform(rng.bytes))
 
     def _release(self, histograms: Integers, uniform: "_Uniform") -> list[list[float]]:
-        # The run time of a draw depends on the noise alone. Counts and noise are whole numbers of grid steps; from
-        # 2^53 steps on an answer is the float nearest to their exact sum.
+        # The run time of a draw depends only on the noise. Counts and noise are whole numbers of grid steps. From 2^53
+        # steps on an answer is the float nearest to their exact sum.
         grid, noise = self.grid, [self._draw(uniform) for _ in histograms]
         return [
             [(count * grid + steps) / grid for count, steps in zip(counts, moves, strict=True)]
@@ -146,7 +146,7 @@ class SharedHistograms:
 
 
 class _Uniform:
-    """Uniform whole numbers, made of random bytes."""
+    """A generator of uniform whole numbers from random bytes."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
         self._read, self._pool, self._used = read, b"", 0
@@ -166,7 +166,7 @@ class _Uniform:
 
 
 def _geometric(numerator: int, denominator: int, uniform: _Uniform) -> int:
-    """Return a number g with probability proportional to ``exp(-g*numerator/denominator)``."""
+    """Return a whole number g >= 0 with probability proportional to ``exp(-g*numerator/denominator)``."""
     # Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, 2020, Algorithms 1 and 2.
     while True:
         part = uniform.below(denominator)
@@ -179,7 +179,7 @@ def _geometric(numerator: int, denominator: int, uniform: _Uniform) -> int:
 
 
 def _is_exponential(numerator: int, denominator: int, uniform: _Uniform) -> bool:
-    """Return True with probability ``exp(-numerator/denominator)``, of a fraction from 0 to 1."""
+    """Return True with probability ``exp(-numerator/denominator)``, for a fraction from 0 to 1."""
     tries = 1
     while uniform.below(denominator * tries) < numerator:
         tries += 1
@@ -187,28 +187,29 @@ def _is_exponential(numerator: int, denominator: int, uniform: _Uniform) -> bool
 
 
 def _point_of_ball(sizes: Sequence[int], radius: int, uniform: _Uniform) -> list[int]:
-    """Return a uniform point of the lattice whose gauge is at most `radius`, at least 1."""
-    # The total is uniform, and accepted in proportion to the number of points that have it: the product of a number
-    # for each attribute, which is largest for a total of 0, or 1 if the radius is odd (docs/mathematics.md, fact 11).
+    """Return a uniform point of the lattice whose gauge is at most `radius` >= 1."""
+    # A uniform total is accepted with probability proportional to its number of points. This is a product of a number
+    # for every attribute, each of which is largest for a total of 0, or of 1 if the radius is odd (docs/mathematics.md,
+    # fact 11).
     free = Counter(size - 1 for size in sizes)
-    most = {n: _ways(n, (radius + 1) // 2, radius // 2)[-1] for n in free}
+    most = {n: _point_counts(n, (radius + 1) // 2, radius // 2)[-1] for n in free}
     while True:
         total = uniform.below(2 * radius + 1) - radius
         above = (radius + total) // 2
-        below, ways = above - total, dict[int, list[int]]()
+        below, counts = above - total, dict[int, list[int]]()
         for n in sorted(free, reverse=True):
-            ways[n] = _ways(n, above, below)
-            if not all(uniform.below(most[n]) < ways[n][-1] for _ in range(free[n])):
+            counts[n] = _point_counts(n, above, below)
+            if not all(uniform.below(most[n]) < counts[n][-1] for _ in range(free[n])):
                 break
         else:
             break
-    return [value for size in sizes for value in _part(ways[size - 1], above, below, uniform)]
+    return [value for size in sizes for value in _part(counts[size - 1], above, below, uniform)]
 
 
-def _ways(n: int, above: int, below: int) -> list[int]:
-    """Return how many points have at most k positive of n free coordinates, for k from 0 to n.
+def _point_counts(n: int, above: int, below: int) -> list[int]:
+    """Return the numbers of points of which at most k of n free coordinates are positive, for k from 0 to n.
 
-    The positive coordinates add up to at most `above`, the negative ones to at least ``-below``.
+    The positive coordinates have a sum of at most `above`, the negative coordinates a sum of at least ``-below``.
     """
     positive, negative, counts = 1, math.comb(below + n, n), list[int]()
     for k in range(n + 1):
@@ -219,10 +220,10 @@ def _ways(n: int, above: int, below: int) -> list[int]:
     return list(accumulate(counts))
 
 
-def _part(ways: Sequence[int], above: int, below: int, uniform: _Uniform) -> list[int]:
-    """Return uniform counts of an attribute whose total is ``above - below``; all but the last are free."""
-    n = len(ways) - 1
-    k = bisect_right(ways, uniform.below(ways[-1]))
+def _part(point_counts: Sequence[int], above: int, below: int, uniform: _Uniform) -> list[int]:
+    """Return uniform counts of an attribute whose total is ``above - below``; all except the last are free."""
+    n = len(point_counts) - 1
+    k = bisect_right(point_counts, uniform.below(point_counts[-1]))
     places = _subset(n, k, uniform)
     positive, negative = _gaps(_subset(above, k, uniform)), _gaps(_subset(below + n - k, n - k, uniform))
     chosen = set(places)
@@ -236,21 +237,23 @@ def _gaps(ends: Sequence[int]) -> Iterator[int]:
 
 def _subset(total: int, size: int, uniform: _Uniform) -> list[int]:
     """Return a uniform subset of the numbers from 1 to `total`, sorted (Floyd's algorithm)."""
-    found = set[int]()
+    subset = set[int]()
     for last in range(total - size + 1, total + 1):
         number = 1 + uniform.below(last)
-        found.add(last if number in found else number)
-    return sorted(found)
+        subset.add(last if number in subset else number)
+    return sorted(subset)
 
 
 @lru_cache(maxsize=256)
 def _unit_moments(counted: tuple[tuple[int, int], ...]) -> tuple[dict[int, float], float]:
-    """Return second moments of a uniform point of the real unit ball: of counts given the total, by size; of the total.
+    """Return second moments of a uniform point of the real unit ball.
 
-    `counted` has the sizes of attributes, each with the number of attributes of this size.
+    These are the moments of a count given the total, by the size of its attribute, and the moment of the total.
+    `counted` has pairs of a size and the number of attributes of this size.
     """
-    # A count has the variance of a free coordinate less that of its share of the total. The density of the total is
-    # nearly normal with a variance of 1/curvature, or flat for booleans: the integral ends where it is below e^-32.
+    # The variance of a count is the variance of a free coordinate minus the variance of its share of the total. The
+    # density of the total is nearly normal with a variance of 1/curvature, or flat for booleans. The integral ends when
+    # the density is below e^-32.
     curvature = sum(times * n * (n - 1) / (2 * n - 1) for size, times in counted if (n := size - 1))
     reach = min(1.0, 8 / math.sqrt(curvature)) if curvature else 1.0
     totals = ((np.arange(_NODES) + 0.5) / _NODES * 2 - 1) * reach
@@ -262,13 +265,13 @@ def _unit_moments(counted: tuple[tuple[int, int], ...]) -> tuple[dict[int, float
     of_total = float(np.average(totals**2, weights=density))
     of_counts = {size: float(np.average(square, weights=density)) for size, square in squares.items()}
     given_total = {size: of_count - of_total / size**2 for size, of_count in of_counts.items()}
-    return given_total | {1: 0.0}, of_total  # a single bin has all of the total
+    return given_total | {1: 0.0}, of_total  # a single bin is the total
 
 
 def _moments_at(n: int, above: Floats, below: Floats) -> tuple[Floats, Floats]:
-    """Return the logarithm of the volume of n free coordinates, and the mean square of one, at each total.
+    """Return the logarithm of the volume of n free coordinates, and the mean square of a coordinate, for each total.
 
-    The positive coordinates add up to at most `above`, the negative ones to at least ``-below``.
+    The positive coordinates have a sum of at most `above`, the negative coordinates a sum of at least ``-below``.
     """
     if not n:
         return np.zeros_like(above), (above - below) ** 2
@@ -281,25 +284,25 @@ def _moments_at(n: int, above: Floats, below: Floats) -> tuple[Floats, Floats]:
 
 
 def attribute_groups(sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Return the places of the attributes of each group that shares one noise, by the attributes' numbers of bins.
+    """Return the indices of the attributes in each group that shares noise, by the attributes' numbers of bins.
 
-    Groups are runs of attributes in the order of their sizes. Each takes the share of ε that it has of all attributes.
+    Groups are runs of attributes in the order of their sizes. The share of ε of a group is its share of the attributes.
     The groups minimise the sum over attributes of the log variance of a count, given the class total. A group of one
-    attribute takes `DiscreteLaplace`, and so does every attribute with more than `MOST_BINS` bins.
+    attribute uses `DiscreteLaplace`, as does every attribute with more than `MOST_BINS` bins.
     """
     return _groups(tuple(sizes))
 
 
 @lru_cache(maxsize=256)
 def _groups(sizes: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    # Attributes of one size are together: in a cost of k·log(D/k) for k attributes of dimension D, which is concave,
-    # they belong to one end or the other.
+    # Attributes of the same size share a group: the cost of k attributes of dimension D, k·log(D/k), is concave, so an
+    # optimum does not split them.
     times = Counter(size for size in sizes if size <= MOST_BINS)
     ordered = sorted(times)
     best: list[tuple[float, tuple[Sequence[int], ...]]] = [(0.0, ())]
     for stop in range(1, len(ordered) + 1):
         groups = ((*best[start], ordered[start:stop]) for start in range(stop))
-        costs = ((cost + _log_variances(last, times), (*others, last)) for cost, others, last in groups)
+        costs = ((cost + _log_variances(last, times), (*earlier, last)) for cost, earlier, last in groups)
         best.append(min(costs, key=itemgetter(0)))
     shared = (tuple(place for place, size in enumerate(sizes) if size in group) for group in best[-1][1])
     alone = ((place,) for place in sorted(range(len(sizes)), key=sizes.__getitem__) if sizes[place] > MOST_BINS)
@@ -307,9 +310,9 @@ def _groups(sizes: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def _log_variances(group: Sequence[int], times: Counter[int]) -> float:
-    """Return the summed log variances of the attributes of these sizes, in units that all partitions share.
+    """Return the sum of the log variances of attributes of these sizes, up to a constant that all partitions share.
 
-    An attribute with a single bin has no count to estimate, but takes its share of ε.
+    An attribute with a single bin has no count to estimate, but receives its share of ε.
     """
     number = sum(times[size] for size in group)
     several = [size for size in group if size > 1]
@@ -322,6 +325,6 @@ def _log_variances(group: Sequence[int], times: Counter[int]) -> float:
 
 @lru_cache(maxsize=MOST_BINS)
 def _log_square(size: int) -> float:
-    """Return the log mean square of a count of the unit ball at a total of 0."""
+    """Return the logarithm of the mean square of a count in the unit ball, for a total of 0."""
     half = np.array([0.5])
     return math.log(_moments_at(size - 1, half, half)[1][0])

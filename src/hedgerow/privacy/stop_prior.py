@@ -1,4 +1,4 @@
-"""The public prior of an exact draw: how likely a model is to end at a position, by its depth; and the defaults."""
+"""The public prior of exact draws: the probability of stopping at a position by its depth, with the defaults."""
 
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
@@ -8,12 +8,12 @@ from math import log, log1p
 from typing import Self
 
 MOST_LOG_ODDS = 1_000.0
-"""The cap on log-odds of stopping: an ε of any size then keeps all logarithms of weights small in float64."""
+"""The cap on log-odds of stopping, which keeps log-weights small in float64 for every ε."""
 
 
 @dataclass(frozen=True)
 class StopPrior:
-    """Prior probability of stopping at a position of a model, by its depth.
+    """The prior probability of stopping at a position of a model, by its depth.
 
     The log-odds of stopping at depth d are ``start + slope·d + curve·d(d + 1)/2``, and at most 1,000. The root of the
     model has depth 0.
@@ -25,7 +25,7 @@ class StopPrior:
     slope : float
         The constant part of the increase of the log-odds from one depth to the next.
     curve : float
-        The part of the increase that grows with the depth: d times as much from depth d − 1 to depth d.
+        The part of the increase that grows with the depth: from depth d − 1 to depth d it is ``curve·d``.
     offset : int
         The depth of the root of the search, which is a subtree if a tree is drawn in blocks.
 
@@ -50,11 +50,11 @@ class StopPrior:
 
     @property
     def is_constant(self) -> bool:
-        """True if the depth of a position does not matter."""
+        """True if the probability does not depend on the depth."""
         return not self.slope and not self.curve
 
     def below(self, levels: int) -> Self:
-        """Return the prior of a search whose root is that many levels below the root of this search."""
+        """Return the prior of a search whose root is `levels` levels below the root of this search."""
         return replace(self, offset=self.offset + levels)
 
     def log_odds(self, depth: int) -> float:
@@ -71,18 +71,18 @@ class StopPrior:
         return -_softplus(self.log_odds(depth))
 
     def cost(self, levels: int) -> float:
-        """Return the largest ``−ln P(stop)`` plus the largest ``−ln P(go on)`` of so many levels, at least one."""
+        """Return the largest ``−ln P(stop)`` plus the largest ``−ln P(go on)`` over `levels` levels, at least 1."""
         depths = range(max(levels, 1))
         return max(-self.log_stop(depth) for depth in depths) + max(-self.log_go(depth) for depth in depths)
 
 
 @dataclass(frozen=True)
 class StopRule:
-    """Rule that makes the prior of a draw from the ε of the draw, which is public.
+    """A rule for the prior of a draw as a function of its ε, which is public.
 
-    The log-odds of stopping at depth d are ``start + step·d + rows·ε·d(d + 1)/2``. So a test at depth 1 has to save
-    about ``rows`` misclassified rows to be as likely as a leaf, at depth 2 three times as many, and at depth 3 six
-    times; more if ε is small.
+    The log-odds of stopping at depth d are ``start + step·d + rows·ε·d(d + 1)/2``. To be as likely as a leaf, a test at
+    depth 1 has to avoid about ``rows`` misclassified rows, a test at depth 2 three times as many, and a test at depth 3
+    six times as many; more if ε is small.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class StopRule:
     step : float
         The part of the increase from one depth to the next that does not depend on ε.
     rows : float
-        The other part, of the increase from the root to depth 1, for each unit of ε.
+        The part that depends on ε: the increase from the root to depth 1 per unit of ε.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class StopRule:
 
     @classmethod
     def constant(cls, probability: float) -> Self:
-        """Return the rule for the same probability of stopping, whatever the depth and ε."""
+        """Return the rule for a probability of stopping that depends neither on the depth nor on ε."""
         return cls(StopPrior.constant(probability).start)
 
     def prior(self, epsilon: Fraction) -> StopPrior:
@@ -114,11 +114,11 @@ class StopRule:
 
 
 STOP_RULE = StopRule(-2.0, 0.5, 1.0)
-"""The default of trees, if the loss is the number of errors; docs/benchmarks/prior.md says how it was chosen."""
+"""The default of trees if the loss is the number of errors; docs/benchmarks/prior.md explains the choice."""
 STOP_RULE_OF_SHARES = StopRule(-2.0, 0.5, 0.5)
-"""The default of trees, if a row can lose any amount between 0 and 1."""
+"""The default of trees if the loss of a row can be any number from 0 to 1."""
 STOP_PROBABILITY = 0.1
-"""The default of rule lists: the probability of stopping is the same at every position."""
+"""The default of rule lists: the probability of stopping, the same at every position."""
 
 
 @lru_cache(maxsize=1024)

@@ -1,4 +1,4 @@
-"""Units of privacy: all rows of one person, of which at most so many are counted; and what a release costs for one."""
+"""Units of privacy, such as all rows of a person, and the privacy loss of a release for a unit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,30 +13,30 @@ from hedgerow.privacy.noise import GaussianCounts
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import LONGEST_TEXT
 
-MOST_ROWS = 10_000  # the largest `max_rows`: noise grows with it
-_LARGEST_EXPONENT = 700.0  # e to its power has a float
-Loss = tuple[Fraction, Fraction, Fraction | None]  # ε, δ, and ρ where it is less than what follows from ε
+MOST_ROWS = 10_000  # the largest `max_rows`; noise grows with `max_rows`
+_LARGEST_EXPONENT = 700.0  # its exponential still has a float
+Loss = tuple[Fraction, Fraction, Fraction | None]  # ε, δ, and ρ if it is less than the ρ that follows from ε
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit of privacy where a person may have many rows: all rows with one value in a column.
+    """The unit of privacy for tables in which a person may have several rows: all rows with the same value in a column.
 
-    At most `max_rows` rows of a unit are counted, drawn at random. Neighbouring tables differ by adding or removing all
-    rows of one unit: every mechanism runs at ε/`max_rows`, and ε is charged (docs/mathematics.md, fact 7).
+    Of every unit at most `max_rows` rows, drawn at random, are counted. Neighbouring tables differ by adding or
+    removing all rows of one unit. Every mechanism runs at ε/`max_rows`, and ε is charged (docs/mathematics.md, fact 7).
 
     Attributes
     ----------
     column : str
-        The column that says whose row it is, such as ``patient_id``; neither an attribute nor the label. Its values
-        never leave.
+        The column that identifies the person, such as ``patient_id``. It is neither an attribute nor the label, and its
+        values are never released.
     max_rows : int
-        How many rows of a unit are counted at most.
+        The most rows of a unit that are counted.
 
     Raises
     ------
     ValueError
-        If `column` is no text, or `max_rows` is not a whole number from 1 to 10,000.
+        If `column` is not text, or `max_rows` is not a whole number from 1 to 10,000.
 
     Examples
     --------
@@ -65,15 +65,15 @@ class Unit:
         return wording.neighbours(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data."""
+        """Return the unit as JSON-ready data."""
         return {"column": self.column, "max_rows": self.max_rows}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote; ValueError, KeyError or TypeError for anything else."""
+        """Read a unit that `to_dict` wrote; ValueError, KeyError or TypeError for other data."""
         unit = cls(**data)
         if unit.to_dict() != data:
-            raise ArgumentError("expected a unit with the keys column and max_rows, got others.")
+            raise ArgumentError("a unit must be a mapping with the keys column (text) and max_rows (a whole number).")
         return unit
 
 
@@ -82,19 +82,19 @@ def rows_of(unit: Unit | None) -> int:
 
 
 def group_loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None, rows: int) -> Loss:
-    """Return what a release costs for a unit of k rows that costs ε and ρ for a row: kε, and k²ρ."""
+    """Return the loss for a unit of k rows of a release that costs ε and ρ for a row: kε and k²ρ."""
     # Dwork and Roth, The Algorithmic Foundations of Differential Privacy, 2014, Theorem 2.2; Bun and Steinke,
-    # Concentrated Differential Privacy, 2016, Proposition 1.9. With a δ the noise was made for the unit, and so are the
-    # amounts: `GaussianCounts.rows`.
+    # Concentrated Differential Privacy, 2016, Proposition 1.9. Noise with a δ is already scaled to the unit, and its
+    # amounts are those of a unit (`GaussianCounts.rows`).
     if delta:
         return epsilon, delta, rho
     return epsilon * rows, delta, None if rho is None else rho * rows**2
 
 
 def group_privacy(epsilon: Fraction, delta: Fraction, rho: Fraction | None, rows: int) -> Loss:
-    """Return the guarantee for k rows that follows from one for a single row: kε, k·e^((k-1)ε)·δ and k²ρ."""
-    # Vadhan, The Complexity of Differential Privacy, 2017, Lemma 2.2, for δ; the others as in `group_loss`, which
-    # applies to releases whose noise was made for a unit of k rows.
+    """Return the guarantee for k rows that follows from the guarantee for one row: kε, k·e^((k-1)ε)·δ and k²ρ."""
+    # δ: Vadhan, The Complexity of Differential Privacy, 2017, Lemma 2.2. ε and ρ: as in `group_loss`, which applies to
+    # releases whose noise was scaled to a unit of k rows.
     exponent = float((rows - 1) * epsilon)
     factor = rows * exp(exponent) * (1 + 1e-12) if exponent < _LARGEST_EXPONENT else inf  # rounded up
     group_delta = delta
@@ -104,12 +104,12 @@ def group_privacy(epsilon: Fraction, delta: Fraction, rho: Fraction | None, rows
 
 
 def loss_of(mechanism: Any, rows: int) -> Loss:
-    """Return what a mechanism costs for a unit of so many rows."""
+    """Return the privacy loss of a mechanism for a unit of at most `rows` rows."""
     if isinstance(mechanism, GaussianCounts):
         if mechanism.rows != rows:
             raise ArgumentError(f"expected noise for units of {rows} rows, got noise for {mechanism.rows}.")
         return mechanism.epsilon, mechanism.delta, mechanism.rho
     if rows > 1 and mechanism.delta:
-        problem = f"expected a mechanism with a proof for units of {rows} rows, got one for single rows"
-        raise ArgumentError(f"{problem}; use a unit with max_rows=1, or another model.")
+        problem = f"this mechanism has a proof for single rows, and none for units of {rows} rows"
+        raise ArgumentError(f"{problem}. Use a unit with max_rows=1, or another model.")
     return group_loss(mechanism.epsilon, mechanism.delta, mechanism.rho, rows)

@@ -1,8 +1,8 @@
-"""Zero-concentrated differential privacy: what a release costs in ρ, and what ρ means in (ε, δ).
+"""Zero-concentrated differential privacy: the ρ of releases, and its conversion to (ε, δ).
 
 A mechanism is ρ-zCDP if the Rényi divergence of order α of its answers on neighbouring tables is at most αρ, for every
-α > 1 (Bun and Steinke 2016). ρ adds up over releases, each of which may depend on earlier answers. The proofs of what
-follows are fact 6 of ``docs/mathematics.md``.
+α > 1 (Bun and Steinke 2016). ρ adds up over releases, each of which may depend on earlier answers. The proofs are in
+fact 6 of ``docs/mathematics.md``.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
 
 LARGEST_RHO = Fraction(200)
-"""The ρ of noise of scale 0.05, which is none but for a chance of e⁻²⁰⁰: no conversion goes beyond."""
+"""The largest ρ that is converted: that of noise of scale 0.05, which is 0 except with probability about e⁻²⁰⁰."""
 _LEAST_RHO = Fraction(1, 2**121)
 _DIGITS = 64
-_SMALL_RANGE = Fraction(1, 2**10)  # below it r²/8 is the least ρ but for 1e-8 of it
+_SMALL_RANGE = Fraction(1, 2**10)  # below it r²/8 exceeds the least ρ by less than a relative 1e-8
 _UP, _DOWN = (Context(prec=60, rounding=side) for side in (ROUND_CEILING, ROUND_FLOOR))
 
 
 @lru_cache(maxsize=1024)
 def pure_rho(epsilon: Fraction, each: Fraction | None = None) -> Fraction:
-    """Return an upper bound on the ρ of releases of pure ε: `epsilon` in all, and at most `each` for one of them.
+    """Return an upper bound on the ρ of releases of pure ε: `epsilon` in total, and at most `each` per release.
 
     The bound is at least ``ε·tanh(each/2)``, which is proven to suffice, and at most ``ε·each/2``. It exceeds
-    ``ε·tanh(each/2)`` by less than 1e-5 of it if `each` is at most 1, and by less than 2 % for any `each`: for one
-    release of ε = 5 it is 5, and ``ε·tanh(ε/2)`` is 4.933. If `each` is None, there is one release.
+    ``ε·tanh(each/2)`` by a relative 1e-5 at most if `each` is at most 1, and by less than 2 % for any `each`. For a
+    single release of ε = 5 it is 5, and ``ε·tanh(ε/2)`` is 4.933. If `each` is None, there is a single release.
     """
-    # Kairouz, Oh and Viswanath, The Composition Theorem for Differential Privacy, ICML 2015, Theorem 2.5: no pair of
-    # answers is further apart than those of randomised response. tanh is taken by a convergent of its continued
-    # fraction from above, at most 1.
+    # Kairouz, Oh and Viswanath, The Composition Theorem for Differential Privacy, ICML 2015, Theorem 2.5: randomised
+    # response dominates every pair of answers. A convergent of the continued fraction of tanh, cut off at 1, bounds
+    # tanh from above.
     half = (epsilon if each is None else each) / 2
     tanh = half * (15 + half**2) / (15 + 6 * half**2)
-    # From 1 on it is ε itself, unrounded: the ρ of equal parts then adds up to that of the whole.
+    # From 1 on the result is ε itself, without rounding: the ρ of equal parts then adds up to the ρ of the whole.
     return epsilon if tanh >= 1 else _rounded_up(epsilon * tanh)
 
 
 def drawn_rho(epsilon: Fraction, weight: Fraction) -> Fraction:
-    """Return the ρ of a draw whose log-ratios have a range of `weight`, where `epsilon` includes rounding errors."""
-    # Rounding makes the range wider by `epsilon` − `weight` at each end.
+    """Return the ρ of a draw whose exact log-ratios have a range of `weight`; `epsilon` includes rounding errors."""
+    # Rounding extends the range by `epsilon` − `weight` at both ends.
     return min(_rho_of_range(2 * epsilon - weight), pure_rho(epsilon))
 
 
 @lru_cache(maxsize=1024)
 def _rho_of_range(width: Fraction) -> Fraction:
-    """Return ``u − 1 − ln u``, with ``u = r/(1 − e⁻ʳ)`` for a range of r: the least ρ, rounded up; below r²/8."""
+    """Return the least ρ for log-ratios of range r, rounded up: ``u − 1 − ln u < r²/8`` with ``u = r/(1 − e⁻ʳ)``."""
     # Harrison and Manurangsi, Exact zCDP Characterizations for Fundamental Differentially Private Mechanisms, FORC
-    # 2026. It grows with u, and u with r: each step rounds to the side where it is larger, whatever
-    # context the caller has set (a minus sign would round by that).
+    # 2026. ρ increases with u, and u with r, so every step rounds to the side of a larger result. A unary minus would
+    # round by the caller's context.
     if width < _SMALL_RANGE:
         return _rounded_up(width**2 / 8)
     r = _UP.divide(Decimal(width.numerator), Decimal(width.denominator))
@@ -62,7 +62,7 @@ def _rho_of_range(width: Fraction) -> Fraction:
 
 
 def epsilon_at(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return an ε for which ρ-zCDP implies (ε, δ)-differential privacy: OpenDP's conversion, rounded up."""
+    """Return an ε for which ρ-zCDP implies (ε, δ)-differential privacy, by OpenDP's conversion, rounded up."""
     if not delta:
         raise ArgumentError("delta must be > 0 to express rho as epsilon, got 0.")
     if not rho:
@@ -80,17 +80,18 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest ρ, to a relative 1e-7 and at most `LARGEST_RHO`, that implies (ε, δ)-differential privacy."""
     near = _near_largest_rho(epsilon, delta) if delta else Fraction(0)
     low, high = _bisected(near.__ge__)
-    # As a rule two conversions, which take milliseconds each, confirm it; otherwise they decide at each step.
+    # Usually two conversions, of milliseconds each, confirm the result; otherwise every step needs a conversion.
     if delta and not (epsilon_at(low, delta) <= epsilon and (low == high or epsilon_at(high, delta) > epsilon)):
         low, _ = _bisected(lambda rho: epsilon_at(rho, delta) <= epsilon)
     if low < _LEAST_RHO:
-        problem = "epsilon and delta are below the supported minimum for Gaussian noise and"
-        raise ArgumentError(f"{problem} zero-concentrated accounting; increase them, or ask fewer queries.")
+        given = f"epsilon={float(epsilon):.3g} with delta={float(delta):.3g}"
+        problem = f"{given} is below the supported minimum for Gaussian noise and zCDP accounting"
+        raise ArgumentError(f"{problem}. Increase epsilon or delta, or ask fewer queries.")
     return low
 
 
 def _bisected(allowed: Callable[[Fraction], bool]) -> tuple[Fraction, Fraction]:
-    """Return the largest ρ of a grid that is allowed, and the next; where none is, a ρ below the least."""
+    """Return the largest allowed ρ of a grid and the next ρ; a ρ below `_LEAST_RHO` if none is allowed."""
     low = high = LARGEST_RHO
     while low >= _LEAST_RHO and not allowed(low):
         low, high = low / 4, low
@@ -101,13 +102,13 @@ def _bisected(allowed: Callable[[Fraction], bool]) -> tuple[Fraction, Fraction]:
 
 
 def _near_largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return about the largest ρ, by secants: ε is almost a line in the square root of ρ."""
+    """Return about the largest ρ, by the secant method: ε is nearly linear in the square root of ρ."""
     if epsilon_at(LARGEST_RHO, delta) <= epsilon:
         return LARGEST_RHO
     goal, at = float(epsilon), -math.log(max(float(delta), float_info.min))
     before, off, root = 0.0, -goal, goal / (math.sqrt(at + goal) + math.sqrt(at))
     for _ in range(12):
-        root = min(root, 14.0)  # the square is below `LARGEST_RHO`, beyond which ε may have no float
+        root = min(root, 14.0)  # its square is below `LARGEST_RHO`, beyond which ε may have no float
         last, off = off, float(epsilon_at(Fraction(root) ** 2, delta)) - goal
         if abs(off) < 1e-9 * goal or root == before:
             break
@@ -127,7 +128,7 @@ def largest_pure(rho: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _converted(rho: Fraction, delta: float) -> Fraction:
-    """Return OpenDP's ε of Gaussian noise that costs ρ or a little more."""
+    """Return OpenDP's ε of Gaussian noise that costs ρ or slightly more."""
     scale = 1 / math.sqrt(2 * float(rho))
     while Fraction(gaussian(scale).map(1.0)) < rho:
         scale = math.nextafter(scale, 0.0)
@@ -135,12 +136,12 @@ def _converted(rho: Fraction, delta: float) -> Fraction:
 
 
 def gaussian(scale: float) -> dp.Measurement:
-    """Return OpenDP's discrete Gaussian mechanism on vectors, whose map is from ℓ2 distances to ρ."""
+    """Return OpenDP's discrete Gaussian mechanism on vectors, whose privacy map returns the ρ of an ℓ2 distance."""
     return dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=scale)
 
 
 def _rounded_up(amount: Fraction) -> Fraction:
-    """Return the least fraction of so many binary digits that is no smaller."""
+    """Return the smallest fraction with `_DIGITS` binary digits that is at least `amount`."""
     power = amount.numerator.bit_length() - amount.denominator.bit_length()  # the square of a huge ε has no float
     unit = Fraction(2) ** (power + (amount >= Fraction(2) ** power) - _DIGITS)
     return math.ceil(amount / unit) * unit

@@ -19,7 +19,7 @@ from hedgerow.privacy.amounts import amounts_data, exact
 from hedgerow.privacy.charge import amounts_of
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gate import watched_draws
-from hedgerow.privacy.process import OfOneProcess
+from hedgerow.privacy.process import ProcessBound
 from hedgerow.schema.dummy import dummy_rows
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
@@ -91,7 +91,7 @@ class EvaluatedQuestion:
     due: float  # when it may be stored and sent, on the clock of `time.monotonic`
 
 
-class Curator(OfOneProcess):
+class Curator(ProcessBound):
     """Holder of private datasets, who answers what their ledger allows."""
 
     # Every question is checked against what is public, then charged in the ledger, on disk, then answered from the

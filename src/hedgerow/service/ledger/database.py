@@ -23,7 +23,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from hedgerow.boundary.durable import check_closed
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError, MissingPackageError
-from hedgerow.privacy.process import OfOneProcess
+from hedgerow.privacy.process import ProcessBound
 from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, HEAD, METADATA, VERSION
 from hedgerow.service.ledger.verify import fill_index
 
@@ -40,7 +40,7 @@ _WITHDRAWN = ("42501", "42P01")  # a right was revoked, or a table is missing: a
 _DURABLE = {"journal_mode = WAL": "wal", "synchronous = FULL": 2, "fullfsync = ON": 1}
 
 
-class Database(OfOneProcess):
+class Database(ProcessBound):
     """A ledger's database. Writing transactions come one after the other, and are on disk when they have ended."""
 
     def __init__(

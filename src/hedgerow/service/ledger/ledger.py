@@ -19,7 +19,7 @@ from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.privacy import Account, Charge
 from hedgerow.privacy.amounts import amounts_data
 from hedgerow.privacy.charge import amounts_of
-from hedgerow.privacy.process import OfOneProcess
+from hedgerow.privacy.process import ProcessBound
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger import accounts
 from hedgerow.service.ledger.database import LEDGER_LIMITS, begin_run
@@ -95,7 +95,7 @@ class KnownRequest:
     state: Literal["answered", "failed", "running", "pending"]  # pending: charged, and no process evaluates it
 
 
-class Ledger(OfOneProcess):
+class Ledger(ProcessBound):
     """Record of all charges and answers. A change is one transaction, on disk before the call returns."""
 
     # Any number of processes may share the database.
