@@ -309,7 +309,7 @@ def test_seeded_fits_are_not_counted_as_if_the_cap_held():
     assert budget.no_guarantee_reason == "seeded noise"
     assert str(budget).split("\n")[1:] == [
         "  1           PrivateRuleListClassifier: one rule list; no guarantee: seeded noise"
-    ] * 3 + ["no guarantee for 3 of 3 charges: the cap does not cover these releases"]
+    ] * 3 + ["no guarantee for 3 of 3 charges: the cap does not bound what they released"]
 
 
 @pytest.mark.parametrize("name", UNPROVEN)
@@ -378,7 +378,7 @@ def test_a_budget_file_says_what_its_cap_does_not_cover(tmp_path, run, monkeypat
     assert run(*fit, "--seed", "1", "--research")[0] == 0
     shown = run("budget", "show", "b.json")[1].splitlines()
     assert shown[2].endswith("; no guarantee: seeded noise")
-    assert shown[3] == "no guarantee for 1 of 2 charges: the cap does not cover these releases"
+    assert shown[3] == "no guarantee for 1 of 2 charges: the cap does not bound what they released"
     data = json.loads((tmp_path / "b.json").read_text())
     assert data["warning"] == shown[3]
     assert ["void" in entry for entry in data["entries"] if entry["kind"] == "charged"] == [False, True]

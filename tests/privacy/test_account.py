@@ -55,7 +55,7 @@ def test_the_text_has_both_caps_and_what_they_do_not_cover():
         "delta: 0.125 of 0.5 spent, 0.375 left\n"
         "  1           one\n"
         "  1           two; no guarantee: seeded\n"
-        "no guarantee for 1 of 2 charges: the cap does not cover these releases"
+        "no guarantee for 1 of 2 charges: the cap does not bound what they released"
     )
     assert account.no_guarantee_reason == "seeded"
     assert (account.charged(ONE).no_guarantee_reason, Account(Fraction(1)).no_guarantee_reason) == ("seeded", None)

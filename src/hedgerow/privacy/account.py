@@ -201,7 +201,8 @@ class Account:
         number = self._totals.without_guarantee
         if not number:
             return None
-        return f"no guarantee for {number} of {len(self.charges)} charges: the cap does not cover these releases"
+        # Budget files store this sentence, and a reader compares it: another wording would need a new version.
+        return f"no guarantee for {number} of {len(self.charges)} charges: the cap does not bound what they released"
 
     def epsilon_at(self, delta: Fraction) -> Fraction:
         """Return the ε at δ that the caps guarantee for all charges, present and future.
