@@ -93,7 +93,7 @@ def test_what_cannot_be_sent_is_refused():
     for hypothesis in (object(), str):
         with pytest.raises(HypothesisError, match="cannot be sent as a hypothesis"):
             hypothesis_data(hypothesis, COLUMNS, SCHEMA.classes)
-    with pytest.raises(HypothesisError, match="got Pipeline"):
+    with pytest.raises(HypothesisError, match="type Pipeline"):
         hypothesis_data(fitted)
     with pytest.raises(HypothesisError, match="is not fitted"):
         hypothesis_data(hr.ExprilClassifier(), COLUMNS, SCHEMA.classes)

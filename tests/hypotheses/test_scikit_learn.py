@@ -90,7 +90,7 @@ REFUSED = {
     ),
     "an indicator": (
         make_pipeline(SimpleImputer(add_indicator=True), ridge()).fit(X, Y),
-        "without add_ind",
+        "add_indicator=False",
     ),
     "rare words": (
         make_pipeline(OneHotEncoder(max_categories=2), ridge()).fit(X.round(), Y),
