@@ -189,7 +189,7 @@ class DerivedTree(DecisionTreeClassifier):
 def test_code_of_others_is_not_run_and_nothing_is_charged(hypothesis):
     budget = hr.Budget(1)
     oracle = hr.Oracle(FRAME, LABELS, budget)
-    with pytest.raises(HypothesisError, match=r"Expected one of.*run_code=True; answers then carry no guarantee"):
+    with pytest.raises(HypothesisError, match=r"Expected one of.*run_code=True; the answers then have no guarantee"):
         oracle.error_marginals(BINS, hypothesis)
     assert not hypothesis.seen
     assert budget.spent == 0
@@ -456,7 +456,7 @@ def test_an_array_in_the_place_of_one_value_is_refused(name):
 
 
 def test_a_constant_is_the_same_for_each_row():
-    with pytest.raises(ValueError, match="the same for each row"):
+    with pytest.raises(ValueError, match="a constant must have the shape"):
         ConstantRow(np.zeros((2, 1)))
     with pytest.raises(ValueError, match="a bias for each of its columns"):
         Affine(np.ones((1, 2)), np.zeros((2, 2)))
@@ -470,7 +470,7 @@ def test_a_graph_whose_tree_compares_a_column_that_is_not_there_is_refused_whate
     graph = GraphClassifier(ONE_INPUT, (Step(TreeScores((tree,), (0.0, 0.0)), (0,), 2),), None)
     budget = hr.Budget(1)
     for rows in (0, 200):
-        with pytest.raises(HypothesisError, match="it takes 2 columns, and there are 1"):
+        with pytest.raises(HypothesisError, match="it expects 2 columns, got 1"):
             hr.Oracle(AGES[:rows], OLD[:rows], budget).error_marginals(AGE, graph)
     assert budget.spent == 0
 
