@@ -458,7 +458,7 @@ def test_an_array_in_the_place_of_one_value_is_refused(name):
 def test_a_constant_is_the_same_for_each_row():
     with pytest.raises(ValueError, match="a constant must have the shape"):
         ConstantRow(np.zeros((2, 1)))
-    with pytest.raises(ValueError, match="a bias for each of its columns"):
+    with pytest.raises(ValueError, match="bias must have an entry"):
         Affine(np.ones((1, 2)), np.zeros((2, 2)))
 
 
