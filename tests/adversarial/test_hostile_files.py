@@ -108,7 +108,8 @@ def test_brackets_are_one_clear_error_of_the_command_line(tmp_path: Path, run: C
     code, out, err = run(*command, path)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
-    assert "100" in err and "nested" in err
+    assert "100" in err
+    assert "nested" in err
     assert "internal error" not in err
 
 
