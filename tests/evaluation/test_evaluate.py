@@ -254,7 +254,7 @@ def test_of_a_person_some_rows_are_counted_and_the_noise_is_as_much_larger():
     assert source.asked[0][0] == DiscreteLaplace(Fraction(1, 4))
     assert (found.scale, found.privacy.unit, budget.spent) == (4, hr.Unit("who", 2), Fraction(1, 2))
     assert all(one.of_others is None for one in found.estimates)
-    assert "by the noise.\n" in f"{found}\n"
+    assert "noise and sampling" not in str(found)
     with pytest.raises(DomainError, match="who"):
         evaluate(fitted("classes", "tree"), frame.drop(columns="who"), **given)
     assert budget.spent == Fraction(1, 2)
@@ -342,7 +342,7 @@ def test_the_card_says_that_the_model_is_taken_as_given():
     assert "no guarantee holds for persons whose rows it was learned from" in seeded.privacy.notes[-1].words
     learner = hr.PrivateTreeClassifier(2, schema=hr.Schema(ATTRIBUTES, TARGETS["classes"]))
     proper = evaluate(learner.fit(frame.drop(columns="y"), frame["y"]), frame, random_state=None)
-    assert "epsilon = 3 in all" in proper.privacy.notes[-1].words
+    assert "epsilon = 3" in proper.privacy.notes[-1].words
     persons = hr.Schema(ATTRIBUTES, TARGETS["classes"], unit=hr.Unit("who", 2))
     other = evaluate(learner, frame.assign(who=range(60)), schema=persons, random_state=None)
     assert "its card protects another" in other.privacy.notes[-1].words

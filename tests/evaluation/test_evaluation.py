@@ -36,7 +36,7 @@ def test_the_text_has_the_matrix_the_figures_and_what_the_noise_does():
     assert "  76.2 % (" in text
     assert "the model has fewer errors than always predicting the same class" in text
     assert "sex = m: about 500 rows" in text
-    assert "off by up to 30 rows (95 %), by the noise. Some are below 0 for that reason; none is changed." in text
+    assert "at most 30 rows (95 % confidence). Negative counts are due to noise" in text
     assert "below 0" not in str(NUMBER)
     assert "\nmean absolute error " in str(NUMBER)
 

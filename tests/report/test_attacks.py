@@ -339,7 +339,7 @@ def test_attacks_are_on_the_boards_sheet_alone():
 
 def test_other_results_are_refused():
     for given in (0.5, ["lira"], [shadowed(1).record, None]):
-        with pytest.raises(TypeError, match=r"expected results of hedgerow\.audit"):
+        with pytest.raises(TypeError, match=r"results of hedgerow\.audit"):
             Report.of(without_privacy(), attacks=given)
     with pytest.raises(ValueError, match="at most 20 attacks, got 21"):
         Report.of(without_privacy(), attacks=[shadowed(0, 6).record] * 21)

@@ -188,10 +188,10 @@ def test_rows_may_have_columns_that_the_model_does_not_use():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (IsolationForest(n_estimators=3), "a class or a number, got a IsolationForest, which predicts neither"),
-        (RandomTreesEmbedding(3), "got a RandomTreesEmbedding, which predicts neither"),
-        (VotingClassifier([("a", DecisionTreeClassifier())]), "got a VotingClassifier; examine each of its models"),
-        (BaggingClassifier(LogisticRegression()), "expected an ensemble of decision trees, got a BaggingClassifier"),
+        (IsolationForest(n_estimators=3), "IsolationForest"),
+        (RandomTreesEmbedding(3), "RandomTreesEmbedding"),
+        (VotingClassifier([("a", DecisionTreeClassifier())]), "VotingClassifier"),
+        (BaggingClassifier(LogisticRegression()), "BaggingClassifier"),
         (make_pipeline(StandardScaler(), LogisticRegression()), "cannot read LogisticRegression"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
@@ -206,7 +206,7 @@ def test_unfitted_ensembles_and_several_outputs_are_refused():
         with pytest.raises(ValueError, match="is not fitted yet"):
             Subject(model)
     both = RandomForestClassifier(2).fit(_numbers(TRAIN)[0], np.zeros((250, 2)))
-    with pytest.raises(ValueError, match="expected a model with one output, got 2 outputs"):
+    with pytest.raises(ValueError, match="2 outputs"):
         Subject(both)
 
 

@@ -132,7 +132,7 @@ def test_a_leaf_whose_count_is_within_its_noise_has_no_class_to_disclose():
     ]
     risk = leaf_risk(a_tree(COUNTED, counts=counts))
     assert (risk.empty, risk.pure, risk.small) == ((0,), (2,), (0,))
-    assert "1 may have rows of one class only, 26 together" in str(risk)
+    assert "1 may have rows of one class only (26 in total)" in str(risk)
 
 
 @pytest.mark.parametrize("draws", [400, pytest.param(10_000, marks=pytest.mark.statistics)])
@@ -287,7 +287,7 @@ def test_twelve_rows_of_one_household_are_no_ten_units():
     assert "units" not in found
     _, _, found = of(model, (frame.drop(columns="hh"), labels))
     assert (found["small-leaves"].status, found["units"].status) == ("pass", "review")
-    several = "Rows are counted, of which one hh may have several."
+    several = "Rows are counted, not units: one hh may have several rows."
     assert found["units"].sentence == f"{several} A leaf of 10 rows may have fewer units."
 
 
@@ -310,7 +310,7 @@ def test_stored_counts_say_how_many_rows_a_unit_may_have(epsilon, most, smallest
     model = replace(a_tree(card, counts=((30, 30), (40, 12), (smallest, 0))), schema=replace(SCHEMA, unit=unit))
     section, _, found = of(model)
     assert (found["units"].status if "units" in found else None) == bucket
-    assert ("Rows are counted, of which one hh may have up to 3." in section.notes[0]) == (most > 1)
+    assert ("one hh may have up to 3 rows" in section.notes[0]) == (most > 1)
 
 
 PARTIAL = """\

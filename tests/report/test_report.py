@@ -230,7 +230,7 @@ def test_no_file_is_replaced_and_no_half_report_is_written(tmp_path):
         ),
         ({"on": "today"}, "on must be a date or None, got str"),
         ({"by": "age"}, "by must be a sequence"),
-        ({"attacks": 3}, "expected results of hedgerow.audit"),
+        ({"attacks": 3}, "results of hedgerow.audit"),
         ({"train": 3}, "train must be a pair"),
         ({"train": tuple(part[:0] for part in a_table())}, "train is a table without rows"),
         ({"test": tuple(part[:0] for part in a_table())}, "test is a table without rows"),

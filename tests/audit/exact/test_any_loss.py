@@ -180,7 +180,7 @@ def test_expected_loss_equals_enumeration_of_all_models(learner):
     assert result.expected_loss == pytest.approx(expected, rel=1e-9)
     is_number = learner.schema.target.as_number is not None
     assert np.isnan(result.expected_accuracy) == is_number
-    if not is_number and result.loss == "errors":
+    if result.is_errors:
         assert result.expected_accuracy == pytest.approx(1 - expected)
         assert "accuracy   0." in str(result)
     else:

@@ -213,7 +213,7 @@ class EmpiricalEpsilon(LossBound):
     curve: tuple[tuple[int, int, bool], ...]
 
     def power(self, factor: float, q: float | None = None) -> float:
-        """Return the probability to refute the claim by as many runs if the true loss is `factor` > 1 times larger.
+        """Return the power of as many runs against a true loss of `factor` > 1 times the claim.
 
         The event must reach the full loss; `q` is its probability on the table where it is less probable. Default: the
         `q` of randomised response.

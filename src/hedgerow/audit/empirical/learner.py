@@ -78,7 +78,7 @@ class LossBound(AttackResult):
 
     @abstractmethod
     def power(self, factor: float) -> float:
-        """Return the probability to refute the claim by as much evidence if the true loss is `factor` times it."""
+        """Return the power of as much evidence against a true loss of `factor` > 1 times the claim."""
 
     @property
     @abstractmethod

@@ -193,7 +193,7 @@ class OneRunEpsilon(LossBound):
     runs = 1
 
     def power(self, factor: float) -> float:
-        """Return the probability to refute the claim by as many guesses if the true loss is `factor` > 1 times larger.
+        """Return the power of as many guesses against a true loss of `factor` > 1 times the claim.
 
         This assumes that the full loss shows on every guessed canary, as in randomised response; otherwise the
         probability is lower.

@@ -120,7 +120,7 @@ def _ensemble_risk(
 ) -> EnsembleRisk:
     last = final_model(model)[1]
     if isinstance(last, WITHOUT_TREES):
-        problem = f"the leaves of a {type(last).__name__} cannot be examined"
+        problem = f"the leaves of {type(last).__name__} cannot be examined"
         raise ArgumentTypeError(f"{problem}: scikit-learn does not publish the structure of its trees.")
     if train is None:
         return stored_ensemble_risk(model, threshold, schema)

@@ -61,14 +61,14 @@ def is_ensemble(model: Any) -> bool:
         if outputs != 1:
             raise ArgumentError(f"models with several outputs are not supported, got {outputs} outputs.")
         if not isinstance(last, WITHOUT_TREES) and not members(last):
-            problem = f"a {type(last).__name__} of models other than decision trees is not supported"
+            problem = f"{type(last).__name__} of models other than decision trees is not supported"
             raise ArgumentTypeError(f"{problem}; examine each of its models.")
         return True
     if members(last) and not (is_classifier(last) or is_regressor(last)):
-        problem = f"a {type(last).__name__} is not supported, since it predicts neither a class nor a number"
+        problem = f"{type(last).__name__} is not supported, since it predicts neither a class nor a number"
         raise ArgumentTypeError(f"{problem}.")
     if members(last):
-        problem = f"a {type(last).__name__} is not supported, since it does not predict by its trees alone"
+        problem = f"{type(last).__name__} is not supported, since it does not predict by its trees alone"
         raise ArgumentTypeError(f"{problem}; examine each of its models.")
     return False
 

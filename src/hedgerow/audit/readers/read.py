@@ -66,11 +66,11 @@ def _unsupported(model: Any) -> str:
     names = ["hedgerow's RuleList, Tree and fitted estimators", "scikit-learn's trees", *LIBRARIES]
     if isinstance(model, WITHOUT_TREES):
         return (
-            f"cannot extract decision paths from a {type(model).__name__}, since scikit-learn does not publish the "
+            f"cannot extract decision paths from {type(model).__name__}, since scikit-learn does not publish the "
             "structure of its trees; use hedgerow.audit.overfit or membership, which examine its predictions."
         )
     return (
-        f"cannot extract decision paths from a {type(model).__name__}; supported are {', '.join(names)}, and any "
+        f"cannot extract decision paths from {type(model).__name__}; supported are {', '.join(names)}, and any "
         "object with\n"
         "    supports = (40, 60)    # rows in each region, or None if unknown; None without counts\n"
         "    def regions(self):     # a row belongs to the first conjunction that holds\n"
@@ -89,7 +89,7 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
             given = "forest, schema" if features is None else "forest, schema, steps"
             note = "" if features is None else "; steps is the fitted transformer before the forest, or its features"
             raise ArgumentTypeError(
-                f"a {type(model).__name__} has several trees, which must be audited separately: "
+                f"{type(model).__name__} has several trees, which must be audited separately: "
                 f"[audit.reconstruction(tree, schema, features=names) for tree, names in audit.trees_of({given})]"
                 f"{note}"
             )
