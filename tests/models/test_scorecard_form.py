@@ -172,9 +172,5 @@ def test_what_nobody_fills_in_by_hand_is_refused(n_bins: int, n_classes: int) ->
     n_columns = 1 if n_classes == 2 else n_classes
     points = tuple((place,) * n_columns for place in range(n_bins))
     model = Scorecard(schema, points[0], (AttributePoints("x", points),), 1, None, NONE)
-    message = (
-        rf"^expected at most 150 bins, and 6 classes, on a form to fill in by hand, got {n_bins} with {n_classes} "
-        "classes; declare fewer cut points or values, or export"
-    )
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=rf"{n_bins} bins and {n_classes} classes"):
         model.form()
