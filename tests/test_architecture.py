@@ -226,10 +226,7 @@ RENDERED = {"words", "purpose", "no_guarantee_reason", "guarantee", "headline", 
 """Attributes of facts, charges, cards and budgets that are sentences, rendered by `hedgerow.privacy.wording`."""
 DISPLAY = {
     *(f"hedgerow.privacy.{name}" for name in ("account", "card", "charge", "unit", "wording")),
-    *(
-        f"hedgerow.models.{name}"
-        for name in ("extra_contents", "leaf_model", "model", "model_card", "pmml", "scorecard")
-    ),
+    *(f"hedgerow.models.{name}" for name in ("extra_contents", "leaf_model", "model", "model_card", "scorecard")),
     *(f"hedgerow.report.{name}" for name in ("card_checks", "exports", "promises", "report", "statement")),
     *("hedgerow.evaluation.evaluation", "hedgerow.learn.blocks", "hedgerow.service.ledger.entry"),
     *("hedgerow.service.pages.views", "hedgerow.service.receipts"),

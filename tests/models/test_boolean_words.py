@@ -87,6 +87,6 @@ def test_booleans_that_an_engine_made_of_categories_count_as_what_they_are(tmp_p
     ],
     ids=repr,
 )
-def test_categories_that_booleans_do_not_tell_apart_are_compared_as_they_are(attribute):
+def test_categories_equal_as_booleans_are_compared_exactly(attribute):
     for literal in attribute.literals("a", negations=True):
         assert attribute.queried(literal) == attribute.values_of(literal)

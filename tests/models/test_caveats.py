@@ -35,7 +35,7 @@ def tree_of(*leaves, schema=SCHEMA):
     return Tree(schema, Split(SMOKER, *leaves), CARD)
 
 
-def test_a_model_that_says_the_same_of_every_row_says_so_in_text_and_pages():
+def test_a_constant_model_has_a_caveat_in_text_and_pages():
     model = tree_of(Leaf(label="no"), Leaf(label="no"))
     (caveat,) = model.caveats
     assert (caveat.kind, caveat.is_of_model) == ("constant", True)
@@ -61,7 +61,7 @@ def test_a_model_that_was_not_charged_for_has_no_caveats():
         ((30, 26), ["no-better"], "can be useful only if errors have different costs."),
     ],
 )
-def test_a_model_that_is_not_shown_to_be_better_than_the_commonest_class_says_so(counts, found, said):
+def test_a_model_not_shown_to_beat_the_most_frequent_class_has_a_caveat(counts, found, said):
     """Of smokers `counts`, of others 70 and 10. The gain is the second count less the first, with noise of scale 1:
 
     their difference is off by 1.96·√2·1.357 = 3.8 rows, where 1.357 = 1/(√2·sinh(1/2)).
@@ -114,7 +114,7 @@ def test_a_model_that_is_no_better_passes_for_better_in_at_most_5_percent(draws,
     assert share(true + np.array([[0, 12], [0, 0]])) > 0.9 * draws
 
 
-def test_a_leaf_whose_rows_may_be_none_but_for_the_noise_is_named():
+def test_leaves_whose_counts_are_within_the_noise_have_a_caveat():
     """By the exact chances of a sum of two counts with noise of scale 1: at most so far from 0 in 95 of 100."""
     chances = np.exp(-np.abs(np.arange(-60, 61)))
     chances = np.convolve(chances, chances) / chances.sum() ** 2
@@ -142,7 +142,7 @@ def test_all_leaves_that_may_be_empty_are_listed():
     assert [one["rule"] for one in model.get_rules() if one["probability"] is None] == empty
 
 
-def test_constant_scorecards_are_those_whose_totals_are_on_one_side():
+def test_a_scorecard_is_constant_if_all_totals_are_on_one_side():
     def card(base, *points):
         parts = (AttributePoints("smoker", points),) if points else ()
         return Scorecard(SCHEMA, (base,), parts, 0.1, None, CARD)
@@ -166,7 +166,7 @@ def test_constant_scorecards_are_those_whose_totals_are_on_one_side():
         ((3, 0, 0), (0, 3, 0), (1, 0, 0), True),
     ],
 )
-def test_a_scorecard_of_three_classes_is_constant_if_a_class_leads_in_every_row(base, no, yes, always):
+def test_a_scorecard_is_constant_if_one_class_leads_in_every_row(base, no, yes, always):
     schema = Schema({"smoker": Boolean()}, Label("stage", ("I", "II", "III")))
     model = Scorecard(schema, base, (AttributePoints("smoker", (no, yes)),), 0.1, None, CARD)
     assert (len(set(model.predict(pd.DataFrame({"smoker": [False, True]})))) == 1) is always
@@ -179,7 +179,7 @@ ROWS = pd.DataFrame(list(product((0, 4, 9), (False, True))), columns=["age", "sm
 
 
 @given(st.lists(st.lists(st.sampled_from(LITERALS), min_size=1, max_size=3, unique=True), min_size=1, max_size=4))
-def test_rules_that_are_said_to_be_out_of_reach_have_no_row(antecedents):
+def test_rules_reported_as_unreachable_have_no_row(antecedents):
     """Whoever goes through all rows finds none there; of lists, rules that several others cover are not all found."""
     rules = [Rule(tuple(antecedent), label="no") for antecedent in antecedents]
     model = RuleList(SCHEMA, (*rules, Rule((), label="yes")), CARD)
@@ -191,7 +191,7 @@ def test_rules_that_are_said_to_be_out_of_reach_have_no_row(antecedents):
     assert all(0 in one.apply(ROWS) for one in lists) or "unreachable" in kinds(model)
 
 
-def test_a_model_too_large_to_be_examined_says_so(monkeypatch):
+def test_a_model_too_large_to_examine_has_a_caveat(monkeypatch):
     rules = (Rule((LITERALS[0],), label="no"), Rule((LITERALS[0],), label="no"), Rule((), label="yes"))
     model = RuleList(SCHEMA, rules, CARD)
     assert "unreachable" in kinds(model)
@@ -210,7 +210,7 @@ X = np.arange(1600).reshape(800, 2) // 4 % 2
 LABELS = np.arange(800) % 16 == 0  # of both values of a column
 
 
-def test_a_fit_that_found_noise_alone_warns_and_one_that_was_asked_for_a_constant_does_not():
+def test_a_constant_from_noise_warns_and_a_requested_constant_does_not():
     with pytest.warns(UselessModelWarning, match="for every row, whatever") as told:
         hr.PrivateTreeClassifier(50.0, max_depth=1).fit(X, LABELS)
     assert told[0].filename == __file__
@@ -218,7 +218,7 @@ def test_a_fit_that_found_noise_alone_warns_and_one_that_was_asked_for_a_constan
         assert not clf.fit(X, LABELS).caveats
 
 
-def test_a_model_with_a_choice_keeps_its_caveats_whatever_size_was_asked_for():
+def test_a_non_constant_model_keeps_its_caveats_at_every_requested_size():
     model = Tree(SCHEMA, Split(SMOKER, Leaf((90, 10)), Leaf((80, 20))), CARD)
     assert [one.sentence for one in model_caveats(model, hr.PrivateTreeClassifier(1, max_depth=model.depth))] == [
         "The model predicts no for every row, whatever the values of the attributes."
@@ -236,7 +236,7 @@ def test_a_model_that_was_paid_for_stays_where_warnings_are_errors():
     assert set(clf.tree_.predictions) == {0}
 
 
-def test_drawn_probabilities_without_counts_say_so_once():
+def test_drawn_probabilities_without_counts_have_one_remark():
     leaves = [Leaf(label=one, probabilities=shares) for one, shares in (("no", (0.9, 0.1)), ("yes", (0.05, 0.95)))]
     rules = (Rule((SMOKER,), label="yes", probabilities=(0.05, 0.95)), Rule((), label="no", probabilities=(0.9, 0.1)))
     said = "(probabilities were drawn with the model; no counts were released, so small leaves cannot be recognised)"

@@ -62,7 +62,7 @@ def test_a_complement_is_that_found_by_enumeration(attribute: Attribute) -> None
         assert complement(literal, attribute) == enumerate_literals.complement(literal, attribute)
 
 
-def test_pieces_are_made_once_and_are_not_repeated_into_a_text_too_long_to_hold() -> None:
+def test_texts_of_parts_are_cached_and_bounded_in_total() -> None:
     made: list[str] = []
     pieces = Pieces[str](lambda part: made.append(part) or part * 2**20, "SQL")
     assert [len(pieces("a")) for _ in range(8)] == [2**20] * 8

@@ -56,7 +56,7 @@ def test_no_count_and_no_noise_are_off_by_nothing():
     assert CountNoise(0.0).share((1, 3), 1) == (0.75, 0.75)
 
 
-def test_the_interval_of_a_share_covers_the_true_one_as_often_as_it_says():
+def test_the_interval_of_a_share_has_its_stated_coverage():
     """20,000 draws at a true share of 30 %: fewer than 94 % covered has a chance below 10^-9."""
     rng, noise, true = np.random.default_rng(1), CountNoise(5.0), (30, 70)
     drawn = np.array(true) + np.reshape(DiscreteLaplace(Fraction(1, 5)).simulate(np.zeros(40_000, int), rng), (-1, 2))
@@ -65,7 +65,7 @@ def test_the_interval_of_a_share_covers_the_true_one_as_often_as_it_says():
     assert np.mean([shown_share(tuple(map(int, counts)), 0, noise) is not None for counts in drawn]) > 0.9
 
 
-def test_many_classes_each_noisy_leave_nothing_to_say_of_one():
+def test_noise_on_many_classes_hides_the_share_of_a_class():
     assert CountNoise(30.0).share((40, *[50] * 40), 0)[1] < 0.9
     assert interval_text((0.0, 0.0)) == "0 %"
 
@@ -123,7 +123,7 @@ def test_many_classes_each_noisy_leave_nothing_to_say_of_one():
         ),
     ],
 )
-def test_the_scale_is_that_of_the_charge_for_the_counts(charge, scale):
+def test_the_scale_is_read_from_the_charge_for_the_counts(charge, scale):
     found = CountNoise.of(PrivacyCard((charge,), noise="OpenDP", software="hedgerow"))
     assert found == (None if scale is None else CountNoise(scale))
 
@@ -234,13 +234,13 @@ def test_noise_of_which_one_charge_is_unreadable_is_unknown():
     assert CountNoise.of(PrivacyCard((read, reworded), noise="OpenDP", software="hedgerow")) is None
 
 
-def test_a_model_without_privacy_has_exact_counts_and_a_contradictory_card_does_not():
+def test_only_a_consistent_card_without_privacy_means_exact_counts():
     assert CountNoise.of(PrivacyCard.none("not private")) == CountNoise(0.0)
     charges = (Charge("draw of the tree", Fraction(1)),)
     assert CountNoise.of(PrivacyCard(charges, noise=NO_NOISE, software="hedgerow")) is None
 
 
-def test_noise_is_unknown_in_a_model_that_comes_back_from_pmml_and_audits_assume_none(tmp_path):
+def test_counts_read_from_pmml_have_unknown_noise_and_audits_assume_none(tmp_path):
     """PMML has no place for the noise; before, "65 to 71 % of about 720" came back as "68.4 % of 725"."""
     tree = Tree(SCHEMA, Split(SMOKER, Leaf((229, 496)), Leaf((20, 5))), card("1/5"))
     (tmp_path / "tree.pmml").write_text(tree.to_pmml(), "utf-8")
@@ -252,19 +252,19 @@ def test_noise_is_unknown_in_a_model_that_comes_back_from_pmml_and_audits_assume
     assert paths_of(tree, SCHEMA)[0].view == "noisy"
 
 
-def test_of_a_number_rows_alone_are_said_to_be_of_few_digits():
+def test_a_remark_explains_rounded_rows_of_a_number():
     schema = Schema(SCHEMA.attributes, Number("days", 0, 32, 2))
     model = RuleList(schema, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5"))
     assert str(model).splitlines()[2].startswith("(numbers of rows are rounded to the precision that the noise allows")
     assert "share of the predicted" not in f"{model}{model._repr_html_()}"
 
 
-def test_bars_say_how_far_they_are_off():
+def test_the_axis_of_bars_states_the_noise():
     axes = RuleList(SCHEMA, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5")).plot()
     assert axes.get_xlabel() == "released rows per class (± 15 due to the noise, 95 %)"
 
 
-def test_noise_of_numbers_of_another_kind_says_nothing():
+def test_charges_for_other_kinds_of_numbers_do_not_state_the_noise():
     """A card that charges counts leaves the noise on sums unknown, and the other way round."""
     counts, sums = card("1/5"), card("1/5", Fact("leaf_sums", of="leaves"))
     assert CountNoise.of(counts, "counts") == CountNoise.of(sums, "sums") == CountNoise(5.0)

@@ -45,7 +45,7 @@ COLUMNS = {
 }
 
 
-def test_words_and_numbers_are_told_apart_as_predict_does(engine: SqlEngine) -> None:
+def test_words_and_numbers_are_distinguished_as_by_predict(engine: SqlEngine) -> None:
     agree(engine, [(SPELLED, values) for values in COLUMNS.values()])
 
 
@@ -63,7 +63,7 @@ def test_zeros_and_ones_of_every_type_are_booleans(engine: SqlEngine) -> None:
     agree(engine, [(flag, values) for values in columns])
 
 
-def test_whole_numbers_that_no_double_tells_apart_are_told_apart(engine: SqlEngine) -> None:
+def test_whole_numbers_beyond_doubles_are_distinguished(engine: SqlEngine) -> None:
     attribute = Categorical((2**60, 2**60 + 1), outside="bin")
     agree(engine, [(attribute, pa.array([2**60, 2**60 + 1, 2**60 + 2]))])
 
@@ -120,14 +120,14 @@ def test_every_model_is_one_expression_in_every_dialect(case: Case, dialect: str
     assert sql.startswith(f"/* {DIALECTS[dialect].title}; guarantee: none (example) */ ")
 
 
-def test_postgres_reads_a_backslash_as_one_whatever_its_setting_and_other_text_as_it_stands() -> None:
+def test_postgres_reads_backslashes_the_same_under_any_setting() -> None:
     schema = Schema({"a": Categorical(("b\\", "c'"))}, Label("y", ("no", "yes")))
     for value, written in (("b\\", r"E'b\\'"), ("c'", "'c'''")):
         split = Split(Literal("a", "=", (value,)), Leaf(label="yes"), Leaf(label="no"))
         assert f" = {written}\n" in Tree(schema, split, NONE).to_sql("postgres")
 
 
-def test_an_unknown_dialect_is_refused_with_those_there_are() -> None:
+def test_an_unknown_dialect_is_refused_with_the_known_dialects() -> None:
     with pytest.raises(ValueError, match="duckdb, postgres, snowflake, spark, got 'mysql'"):
         hostile_model().to_sql("mysql")
 

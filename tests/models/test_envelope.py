@@ -115,11 +115,11 @@ def test_columns_in_another_order_are_another_model() -> None:
         ('{"format": "hedgerow/marginals"}', "got 'hedgerow/marginals'"),
     ],
 )
-def test_what_is_no_rule_list_is_refused(text: str, match: str) -> None:
+def test_text_that_is_not_a_rule_list_fails(text: str, match: str) -> None:
     refused(text, match)
 
 
-def test_what_is_too_deep_is_refused() -> None:
+def test_files_that_are_nested_too_deeply_fail() -> None:
     nested: list = []
     for _ in range(5000):
         nested = [nested]
@@ -127,7 +127,7 @@ def test_what_is_too_deep_is_refused() -> None:
         unseal({"format": "f", "version": 1, "x": nested}, format="f", version=1)
 
 
-def test_data_say_what_they_are() -> None:
+def test_the_format_of_data_is_described() -> None:
     said = ["'hedgerow/f'", "an unknown format", "a mapping without a format", "a list", "a int"]
     texts = ['{"format": "hedgerow/f"}', '{"format": "f"}', "{}", "[]", "1"]
     assert [format_of(parse(text)) for text in texts] == said

@@ -79,7 +79,7 @@ def test_data_is_found_in_every_part_of_a_pmml_file(old, new, expected):
         (f"<ContStats>{INTERVAL.format(19, 97)}</ContStats>", 2),
     ],
 )
-def test_least_and_largest_values_are_told_from_other_statistics(inner, extremes):
+def test_extremes_are_distinguished_from_other_statistics(inner, extremes):
     stats = f'<ModelStats><UnivariateStats field="age">{inner}</UnivariateStats></ModelStats>'
     found = contents(FILE.replace('<Node score="no"><True/>', f'{stats}<Node score="no"><True/>'))
     assert [amount for kind, _, amount in found if kind == "extremes"] == [extremes] * (extremes > 0)

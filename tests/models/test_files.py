@@ -23,7 +23,7 @@ FORMATS = "hedgerow/rule-list, hedgerow/tree, hedgerow/scorecard"
         Scorecard(SCHEMA, (0,), (AttributePoints("x", ((0,), (1,))),), 1.0, None, NONE),
     ],
 )
-def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree | Scorecard, tmp_path: Path) -> None:
+def test_the_file_states_the_kind_of_model(model: RuleList | Tree | Scorecard, tmp_path: Path) -> None:
     model.save(tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     assert again == model
@@ -43,7 +43,7 @@ def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree | Scoreca
         ("[" * 5000 + "]" * 5000, "not a hedgerow model: lists and mappings are nested"),
     ],
 )
-def test_what_is_no_model_is_refused(text: str, message: str, tmp_path: Path) -> None:
+def test_files_that_are_not_models_fail(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "model.json").write_text(text)
     path = tmp_path / "model.json"
     for load in (load_model, Tree.load) if '"hedgerow/tree"}' in text else (load_model,):

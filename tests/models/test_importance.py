@@ -133,7 +133,7 @@ def test_estimators_have_them_by_column_as_scikit_learn_does() -> None:
         labels.feature_importances_  # noqa: B018
 
 
-def test_shares_that_were_estimated_from_noisy_counts_take_the_place_of_their_ratios() -> None:
+def test_estimated_shares_replace_the_ratios_of_noisy_counts() -> None:
     rng = np.random.default_rng(2)
     X = rng.integers(0, 2, size=(3000, 2))
     y = (rng.random(3000) < np.array([[0.1, 0.8], [0.7, 0.2]])[X[:, 0], X[:, 1]]).astype(int)
@@ -155,7 +155,7 @@ def test_shares_that_were_estimated_from_noisy_counts_take_the_place_of_their_ra
     assert model.feature_importances()[first] == pytest.approx(root / (root + inner))
 
 
-def test_the_importance_of_a_derived_attribute_is_that_of_its_columns() -> None:
+def test_the_importance_of_a_derived_attribute_goes_to_its_columns() -> None:
     derived = Real(0, 1, cuts=(0.5,), derived=hr.schema.Ratio("n", "m"))
     schema = Schema({"share": derived, "b": Boolean()}, Label("y", (0, 1)))
     rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ CLASSES = ("a", "b", "c")
 LABEL = Label("y", CLASSES)
 
 
-def test_a_leaf_says_something() -> None:
+def test_a_leaf_needs_counts_a_label_or_a_mean() -> None:
     with pytest.raises(ValueError, match="must have counts, a label, or a mean"):
         Leaf()
 
@@ -48,7 +48,7 @@ def test_counts_are_below_2_to_the_63_in_size(count: int) -> None:
         Leaf((0, count))
 
 
-def test_a_line_that_is_very_long_leaves_the_notes_of_the_others_in_place() -> None:
+def test_a_very_long_line_does_not_move_the_notes_of_other_lines() -> None:
     assert commented(["a", "b" * 9, "c" * 10**6], ["1", "2", "3"]).split("\n") == [
         "a            # 1",
         "bbbbbbbbb    # 2",
@@ -66,7 +66,7 @@ def test_a_label_is_written_only_where_there_is_one() -> None:
     assert Leaf(label="b").to_dict("b") == {"then": "b", "counts": None, "label": "b"}
 
 
-def test_notes_stand_one_under_the_other_and_lines_without_one_do_not_move_them() -> None:
+def test_notes_are_aligned_by_the_lines_that_have_notes() -> None:
     text = commented(["yes", "a very long line", "not so"], ["1", None, "2"])
     assert text == "yes       # 1\na very long line\nnot so    # 2"
     assert commented(["yes"], [None]) == "yes"

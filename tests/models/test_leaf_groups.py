@@ -55,7 +55,7 @@ def read(model: LeafModel, lines: list[str], row: dict[str, bool]) -> tuple[str,
 
 
 @given(model=MODELS, seed=st.integers(0, 99))
-def test_the_line_of_a_row_names_what_is_predicted_and_how_many_leaves_are_folded(model: LeafModel, seed: int) -> None:
+def test_the_line_of_a_group_states_predictions_and_folded_leaves(model: LeafModel, seed: int) -> None:
     lines, full, table = lines_of(str(model)), lines_of(model.to_text()), rows(seed)
     groups = {place: group for group in model._shown_groups(is_full=False) for place in range(group.first, group.stop)}
     for row, place in zip(table, model.apply(pd.DataFrame(table)).tolist(), strict=True):
@@ -99,7 +99,7 @@ def test_of_equally_deep_splits_the_one_of_fewest_rows_folds(fewest: int) -> Non
 
 
 @given(model=MODELS)
-def test_leaves_fold_without_support_only_if_none_of_them_nor_all_have_rows_by_the_noise(model: LeafModel) -> None:
+def test_leaves_fold_only_if_each_and_all_are_within_the_noise(model: LeafModel) -> None:
     """Held against plain sums of the released counts. At least one leaf of the model has support then."""
     noise = model.leaf_release.noise
     has_rows = [noise is None or leaf.rows is None or sum(leaf.counts) > noise.spread(3) for leaf in model.leaves]
@@ -125,7 +125,7 @@ def test_no_number_is_shown_as_exact_if_the_noise_is_unknown(seed, size, make) -
 
 
 @pytest.mark.parametrize("make", [tree, rule_list])
-def test_a_number_folds_into_the_range_of_what_is_predicted(make) -> None:
+def test_folded_leaves_of_a_number_show_the_range_of_predictions(make) -> None:
     for seed in range(5):
         model = make(seed, 90, "noisy", schema=OF_NUMBERS)
         table, lines = rows(seed), lines_of(str(model))
@@ -173,7 +173,7 @@ SMALL, LARGE = split("b", LEAF, LEAF), split("c", split("d", LEAF, LEAF), LEAF)
 ROOT = split("a", SMALL, LARGE)
 
 
-def test_the_deepest_splits_are_left_out_first_and_of_one_depth_the_smallest() -> None:
+def test_the_deepest_and_then_the_smallest_splits_are_folded_first() -> None:
     assert [group[:2] for group in outline(ROOT, None)] == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
     assert [group[:2] for group in outline(ROOT, 3)] == [(0, 1), (1, 2), (2, 4), (4, 5)]
     assert [group[:2] for group in outline(ROOT, 2)] == [(0, 2), (2, 4), (4, 5)]
@@ -182,7 +182,7 @@ def test_the_deepest_splits_are_left_out_first_and_of_one_depth_the_smallest() -
     assert outline(LEAF, 1) == [LeafGroup(0, 1)]
 
 
-def test_a_subtree_folds_if_none_of_its_leaves_nor_all_of_them_have_rows_by_the_noise() -> None:
+def test_a_subtree_folds_if_its_counts_are_within_the_noise() -> None:
     """The noise on two counts of one leaf together is at most 21 at 95 %, and on four of two leaves at most 28."""
     assert (CountNoise(5.0).spread(2), CountNoise(5.0).spread(4)) == (21, 28)
     assert outline(ROOT, 30, [20, 8, 90, 0, 0])[0] == LeafGroup(0, 2, is_unsupported=True)

@@ -15,7 +15,7 @@ LIST, TREE = RuleList(SCHEMA, (Rule((), (3, 1)),), NONE), Tree(SCHEMA, Leaf(labe
 
 
 @given(case=cases(rule_lists() | trees()))
-def test_a_row_is_told_what_its_leaf_predicts(case: Case) -> None:
+def test_row_decisions_have_the_prediction_of_the_leaf(case: Case) -> None:
     model, table = case.model, case.arrow()
     assert isinstance(model, LeafModel)
     leaves = [reached(model, row) for row in case.rows]

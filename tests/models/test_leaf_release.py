@@ -74,7 +74,7 @@ def test_a_table_of_probabilities_that_no_memory_holds_is_refused() -> None:
         released([Leaf(label=1)] * 65, label, "leaf")
 
 
-def test_the_classes_told_of_an_unknown_label_are_few() -> None:
+def test_the_message_for_an_unknown_label_lists_few_classes() -> None:
     with pytest.raises(ValueError, match=r"classes 0, 1, .*, 11, … \(70000 values\); got 'x{60}'…\.$"):
         released([Leaf(label="x" * 10**6)], Label("y", tuple(range(70_000))), "leaf")
 
@@ -83,7 +83,7 @@ def test_a_label_without_counts_is_certain() -> None:
     assert shares(Leaf(label="b"), Leaf((1, 0, 3))) == [[0, 1, 0], [0.25, 0, 0.75]]
 
 
-def test_a_leaf_without_any_count_takes_the_shares_of_the_leaves_that_have_counts() -> None:
+def test_a_leaf_with_zero_counts_takes_the_shares_of_the_other_leaves() -> None:
     # whole: 1 : 0 : 3; neither the label nor negative counts change it
     found = shares(Leaf((1, 0, 3)), Leaf((0, -2, 0)), Leaf(label="b"), Leaf((0, 0, 0), "c"))
     assert found == [[0.25, 0, 0.75], [0.25, 0, 0.75], [0, 1, 0], [0.25, 0, 0.75]]
@@ -172,13 +172,13 @@ def test_a_label_among_many_classes_that_contradict_it_takes_no_time() -> None:
 LIKELY = Leaf(label="b", probabilities=(0.25, 0.5, 0.25))
 
 
-def test_drawn_probabilities_are_those_of_the_leaf_whatever_was_counted() -> None:
+def test_drawn_probabilities_of_a_leaf_do_not_depend_on_counts() -> None:
     counted = Leaf((90, 5, 5), "b", (0.25, 0.5, 0.25))
     assert shares(LIKELY, counted, Leaf((2, 0, 0))) == [[0.25, 0.5, 0.25], [0.25, 0.5, 0.25], [1, 0, 0]]
     assert predicted(LIKELY, counted) == ("b", "b")
 
 
-def test_counts_beside_drawn_probabilities_are_no_share_of_other_leaves() -> None:
+def test_counts_with_drawn_probabilities_do_not_affect_other_leaves() -> None:
     """A leaf without positive counts has the share of all released counts but those of drawn leaves."""
     assert shares(Leaf((0, 0, 0)), Leaf((9, 0, 0), "b", (0.25, 0.5, 0.25)), Leaf((0, 2, 2)))[0] == [0, 0.5, 0.5]
 
@@ -226,7 +226,7 @@ YES = pd.DataFrame({"smoker": [True]})
         ((229, 496), "10", "68 to 69 % of 725"),
     ],
 )
-def test_a_note_says_what_the_noise_leaves(counts, epsilon, note):
+def test_notes_are_rounded_by_the_noise(counts, epsilon, note):
     assert str(Tree(SCHEMA, Leaf(counts), card(epsilon))).splitlines()[0].partition("# ")[2] == note
 
 
@@ -248,7 +248,7 @@ def test_a_share_is_shown_only_if_it_excludes_half_of_all_shares():
         ((-8, 1), "1/5", "at most 20 rows, possibly none", None),  # 0.2.0 had a probability of 1 in records
     ],
 )
-def test_counts_decide_what_is_shown_whatever_was_drawn(counts, epsilon, note, probability, drawn):
+def test_counts_take_precedence_over_drawn_probabilities_in_display(counts, epsilon, note, probability, drawn):
     """Text, page, picture and records of a tree and a list show no share of a leaf that may have no rows."""
     leaf, other = Leaf(counts, "yes", drawn), Leaf((400, 30), "no", drawn and (0.8, 0.2))
     for model in (
@@ -302,7 +302,7 @@ def test_the_kind_of_numbers_decides_what_follows_from_them(kind: str) -> None:
 
 
 @given(levels=st.lists(st.integers(0, 4), max_size=20))
-def test_sums_and_counts_of_the_same_rows_say_the_same_number_of_rows(levels: list[int]) -> None:
+def test_sums_and_counts_of_the_same_rows_give_the_same_number_of_rows(levels: list[int]) -> None:
     counts = tuple(levels.count(level) for level in range(5))
     sums = (sum(levels), sum(4 - level for level in levels))
     for leaf in (Leaf(counts), Leaf(None, 4.0, sums=sums, mean=4.0)):
@@ -326,7 +326,7 @@ def test_counts_that_were_not_released_are_refused(kind: str, got: str) -> None:
         _ = release.counts
 
 
-def test_counts_of_some_leaves_are_refused_where_those_of_every_leaf_are_asked_for() -> None:
+def test_counts_of_some_leaves_are_not_enough_for_the_count_matrix() -> None:
     partial = LeafRelease((Leaf((1, 2, 3)), Leaf(label="a")), LABEL, None)
     assert (partial.kind, partial.rows, partial.is_complete) == ("counts", (6, None), False)
     with pytest.raises(TypeError, match="got a model with counts for some leaves only"):
@@ -339,7 +339,7 @@ def test_a_model_has_counts_or_sums_and_not_both() -> None:
         LeafRelease((KINDS["counts"][0], KINDS["sums"][1]), DAYS, None)
 
 
-def test_a_share_of_every_leaf_needs_the_rows_of_every_leaf_and_known_noise() -> None:
+def test_the_smallest_share_needs_rows_of_every_leaf_and_known_noise() -> None:
     leaves = (Leaf((30, 10, 0)), Leaf((5, 5, 50)))
     assert LeafRelease(leaves, LABEL, CountNoise(0.0)).smallest_share().share == 0.4  # type: ignore[union-attr]
     assert LeafRelease(leaves, LABEL, None).smallest_share() is None

@@ -33,7 +33,7 @@ def head(text):
     return yaml.safe_load(found)
 
 
-def test_the_head_says_what_hubs_and_readers_of_privacy_look_for():
+def test_the_metadata_have_the_fields_that_hubs_and_officers_need():
     model = tree(Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes"))), card("1/2"))
     text = model.to_model_card()
     assert "\n# Tree for `ill`\n" in text
@@ -54,7 +54,7 @@ def test_the_head_says_what_hubs_and_readers_of_privacy_look_for():
     assert head(number.to_model_card())["pipeline_tag"] == "tabular-regression"
 
 
-def test_what_is_promised_is_rounded_up():
+def test_the_promise_is_rounded_up():
     for epsilon in ("1/1000", "1/3", "1", "9", "1000"):
         text = tree(Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes"))), card(epsilon)).to_model_card()
         (most,) = re.findall(r"at most ([\d.]+) % and", text)
@@ -70,7 +70,7 @@ def test_without_a_guarantee_none_is_stated():
     assert "released values only" not in text
 
 
-def test_persons_and_delta_are_told():
+def test_the_readme_states_persons_and_delta():
     schema = Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes")))
     person = tree(schema, card("1", unit=Unit("who", 3)))
     assert head(person.to_model_card())["privacy"]["unit"] == "all rows of one who"
@@ -82,7 +82,7 @@ def test_persons_and_delta_are_told():
     assert "50 %" not in approximate
 
 
-def test_names_of_others_stay_in_code():
+def test_names_stay_inside_code_spans():
     schema = Schema({EVIL: hr.Categorical((EVIL, "b"))}, Label(f"{EVIL}!", (EVIL, "no")))
     text = tree(schema, replace(card("1"), notes=(EVIL,))).to_model_card()
     assert head(text)["library_name"] == "hedgerow"

@@ -108,7 +108,7 @@ def test_every_dialect_can_parse_the_expression(dialect: Any) -> None:
     assert {column.name for column in found.find_all(sqlglot.exp.Column)} == {"age", "ward", "smoker"}
 
 
-def test_the_text_says_what_a_point_is_worth() -> None:
+def test_the_text_states_the_value_of_a_point() -> None:
     lines = str(STAY).splitlines()[-20:]
     assert lines[:7] == [
         "base                        7",
@@ -161,7 +161,7 @@ def test_a_number_has_no_probabilities_and_no_decisions() -> None:
         ({"base": (1, 2)}, "base must have 1 number for a number, got 2"),
     ],
 )
-def test_what_is_no_scorecard_of_a_number_is_refused(change: dict, message: str) -> None:
+def test_invalid_scorecards_of_a_number_fail(change: dict, message: str) -> None:
     fields = {"schema": DAYS, "base": (0,), "parts": (AGE,), "unit": 1.0, "error": None, "privacy": NONE}
     with pytest.raises(ArgumentError, match=message):
         Scorecard(**(fields | change))
@@ -188,7 +188,7 @@ def agg() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("agg")
-def test_the_picture_has_a_curve_along_what_is_in_order_and_bars_of_the_rest() -> None:
+def test_the_plot_has_steps_for_ordered_bins_and_bars_for_others() -> None:
     axes: Axes = STAY.plot()
     (curve,) = [patch for patch in axes.patches if isinstance(patch, mpl.patches.StepPatch)]
     values, edges, _ = curve.get_data()

@@ -24,7 +24,7 @@ def neighbouring_paths(draw) -> list[Path]:
 
 
 @given(neighbouring_paths(), st.lists(st.tuples(*(st.integers(0, a.n_bins - 1) for _, a in SCHEMA.attributes))))
-def test_a_row_takes_the_first_path_whose_literals_all_hold_or_fail_as_it_says(paths, rows):
+def test_a_row_takes_the_first_path_whose_literals_have_the_stated_values(paths, rows):
     def satisfies(row, path):
         codes = dict(zip(SCHEMA.names, row, strict=True))
         return all(SCHEMA[x.attribute].truth(x)[codes[x.attribute]] == holds for x, holds in path)

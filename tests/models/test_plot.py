@@ -113,7 +113,7 @@ def test_a_leaf_without_counts_has_no_bar() -> None:
     assert bars(axes) == [[(0, 0), (0, 40)], [(0, 0), (40, 60)], [(0, 0), (100, 0)]]
 
 
-def test_without_counts_there_is_one_bar_a_leaf_in_the_colour_of_its_class_and_no_scale() -> None:
+def test_without_counts_bars_show_only_the_colour_of_the_class() -> None:
     axes = class_bars(LEAVES, [2, 0], CLASSES, "caption", None)
     assert [bar.get_width() for bar in axes.patches] == [1, 1]
     patches = axes.get_legend().get_patches()
@@ -135,7 +135,7 @@ def test_nothing_is_clipped_or_covered(n_leaves: int, classes: list[str]) -> Non
         assert inside(axes)
 
 
-def test_given_axes_have_room_for_the_legend_beside_bars_without_counts() -> None:
+def test_given_axes_have_space_for_the_legend_of_class_bars() -> None:
     axes = Figure(figsize=(9, 3)).subplots()
     assert class_bars(LEAVES, [0, 1], CLASSES, "caption", axes) is axes
     assert not overlap(axes)
@@ -169,7 +169,7 @@ def test_what_the_fonts_have_stays_and_the_rest_is_a_box() -> None:
 
 @pytest.mark.parametrize("kind", ["noisy", "uncounted"])
 @pytest.mark.parametrize("of_number", [False, True])
-def test_a_list_of_any_length_has_at_most_twenty_bars_and_says_what_is_folded(kind: str, of_number: bool) -> None:
+def test_a_rule_list_has_at_most_twenty_bars_and_states_folded_rules(kind: str, of_number: bool) -> None:
     model = rule_list(1, 400, kind, schema=OF_NUMBERS if of_number else LISTED)
     axes = model.plot()
     names = [label.get_text().replace("\n", " ").replace("\u00a0", " ") for label in axes.get_yticklabels()]

@@ -260,7 +260,7 @@ def _cell(attribute: Any, one: Cell) -> Any:
     return value if isinstance(value, bool) else str(value)
 
 
-def test_what_pmml_cannot_say_is_refused() -> None:
+def test_models_that_pmml_cannot_express_fail() -> None:
     years = Integer(0, 120, cuts=(50,), derived=YearsSince("born", "2020-01-01"))
     derived = Schema({"age": years}, Label("ill", ("no", "yes")))
     split = Split(Literal("age", "<=", (50,)), Leaf((1, 2)), Leaf((2, 1)))
@@ -289,7 +289,7 @@ def test_reasons_by_hand() -> None:
         MODELS["tree"].reasons(rows)
 
 
-def test_a_reader_refuses_what_the_totals_mean_and_takes_what_may_be_missing(tmp_path: Path) -> None:
+def test_scale_files_need_all_required_keys_and_may_omit_optional_ones(tmp_path: Path) -> None:
     path = tmp_path / "model.pmml"
     for target, unit in ((Label("ill", ("no", "yes")), 0.5), (Number("cost", 0, 10, 16), 0.3)):
         model = a_scorecard(Schema({"smoker": ATTRIBUTES["smoker"], "code": ATTRIBUTES["code"]}, target), unit)
@@ -313,7 +313,7 @@ def test_what_was_not_released_is_not_written() -> None:
     assert 'dataType="integer"' not in Tree(large, Leaf((7, 2)), NONE).to_pmml()
 
 
-def test_a_guarantee_that_a_document_of_ours_names_is_not_said_to_be_none(tmp_path):
+def test_a_guarantee_stated_in_our_pmml_is_not_reported_as_none(tmp_path):
     """The card is not in PMML: a model that is read back has no guarantee, and its own file may have one."""
     charged = PrivacyCard((Charge("draw", Fraction(1)),), noise="OpenDP", software="hedgerow")
     schema = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))

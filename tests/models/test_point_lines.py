@@ -24,7 +24,7 @@ def lines_of(attribute: Attribute, points: list[int], errors: list[float] | None
     return list(point_lines(part, point_bins(part, attribute)))
 
 
-def test_intervals_with_the_same_points_have_the_error_of_the_least_known_of_them() -> None:
+def test_intervals_with_equal_points_have_their_largest_error() -> None:
     young, old, missing = lines_of(AGE, [1, 1, 3, 3, 0], [0.5, 0.1, 0.2, 9.0, 0.0], 3)
     assert [one.labels for one in (young, old, missing)] == [["17 to 45"], ["46 to 90"], ["missing"]]
     assert [one.errors for one in (young, old, missing)] == [(0.5,), (0.2,), (0.0,)]
@@ -32,7 +32,7 @@ def test_intervals_with_the_same_points_have_the_error_of_the_least_known_of_the
     assert [one.is_supported for one in (young, old, missing)] == [True] * 3
 
 
-def test_categories_are_together_but_missing_and_other_values_have_their_own_line() -> None:
+def test_missing_and_other_values_have_lines_separate_from_categories() -> None:
     found = lines_of(JOBS, [2, 0, 2, 2, 2, 0], [0.5, 0.1, 0.9, 7.0, 0.3, 0.1], 3, 5)
     assert [one.labels for one in found] == [["a", "c", "d*"], ["b"], ["missing"], ["outside"]]
     assert [one.words for one in found] == ["a, c, d*", "b", "missing", "any other value"]
@@ -108,7 +108,7 @@ def test_a_loss_counts_if_it_is_larger_than_the_noise_of_both_points() -> None:
     assert loss([10, 6, 0], [1.5, 1.5, 1.5], highest=False) == {10, 6}
 
 
-def test_bins_with_too_few_rows_are_no_reason_and_no_standard_of_comparison() -> None:
+def test_bins_with_too_few_rows_are_no_reason_and_no_baseline() -> None:
     assert loss([10, 6, 0], [0.1, 0.1, 0.1], 2) == {6}
     assert loss([10, 6, 0], [0.1, 0.1, 0.1], 0) == {0}
     assert loss([10, 6, 0], [0.1, 0.1, 0.1], 0, 1, 2) == set()
@@ -131,7 +131,7 @@ def test_reasons_within_the_noise_are_not_named() -> None:
     assert document.count("(within the noise") == 2
 
 
-def test_bins_with_too_few_rows_are_no_reason_although_they_have_the_points_of_others() -> None:
+def test_bins_with_too_few_rows_are_no_reason_with_borrowed_points() -> None:
     schema = Schema({"job": Categorical(("a", "b", "c")), "x": Boolean(missing="bin")}, Label("y", (0, 1)))
     parts = (
         AttributePoints("job", ((5,), (-5,), (-5,)), ((0.1,),) * 3, (2,)),

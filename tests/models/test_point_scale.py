@@ -45,7 +45,7 @@ def test_the_target_score_has_the_target_odds_and_pdo_points_double_them() -> No
     assert (first / second).tolist() == pytest.approx([25, 50, 100, 200], rel=1e-12)
 
 
-def test_points_are_those_of_the_card_times_pdo_over_ln_2_and_rounded() -> None:
+def test_scaled_points_are_points_times_pdo_over_ln_2_rounded() -> None:
     factor = 0.1 * 20 / math.log(2)  # the unit of the card is 0.1 log-odds
     assert [points for (points,) in SCALED.parts[0].points] == [round(-factor * points) for (points,) in AGE.points]
     assert SCALED.base == (round(600 - 20 * math.log2(50) + 7 * factor),)
@@ -53,9 +53,7 @@ def test_points_are_those_of_the_card_times_pdo_over_ln_2_and_rounded() -> None:
 
 
 @given(case=cases(scorecards()), data=st.data())
-def test_log_odds_change_by_at_most_half_a_point_for_each_attribute_and_the_base(
-    case: Case, data: st.DataObject
-) -> None:
+def test_scaling_changes_totals_by_half_a_point_per_attribute_and_base(case: Case, data: st.DataObject) -> None:
     model, rows = case.model, case.arrow()
     assume(model.has_one_total)
     scale = data.draw(point_scales(model.schema.classes))
@@ -186,7 +184,7 @@ def test_a_unit_that_contradicts_the_scale_is_refused() -> None:
         Scorecard(SCHEMA, (500,), (WARD,), 0.1, None, CARD, SCALED.scale)
 
 
-def test_a_file_without_a_scale_has_no_key_for_it_and_one_with_another_key_is_refused() -> None:
+def test_files_without_a_scale_have_no_key_for_it_and_unknown_keys_fail() -> None:
     assert "scale" not in TWO.to_dict()
     data = SCALED.to_dict()
     assert data["scale"] == {"pdo": 20.0, "score": 600.0, "odds": 50.0, "favourable": "no", "rounding": 0.695926}

@@ -48,7 +48,7 @@ def test_an_engine_gives_the_classes_and_totals_that_predict_does(engine: SqlEng
             assert [found for (found,) in engine.run(query, table)] == model.totals(table).tolist()
 
 
-def test_rows_of_the_example_are_told_alike(engine: SqlEngine) -> None:
+def test_rows_of_the_example_have_the_same_text(engine: SqlEngine) -> None:
     whole = ROWS[:5]
     assert engine.select_all([TWO, THREE], whole) == [TWO.predict(whole).tolist(), THREE.predict(whole).tolist()]
     query = f"SELECT {TWO.to_sql(engine.dialect, output='total')} AS p FROM t"

@@ -31,7 +31,7 @@ def test_between_the_ends_are_round_totals_where_the_probability_changes() -> No
     assert tabulated_totals(300, 1000, 0.1, 9) == [300, 400, 500, 600, 700, 800, 900, 1000]  # all are certain
 
 
-def test_the_risk_of_a_total_is_the_logistic_function_with_a_normal_interval() -> None:
+def test_the_risk_of_a_total_is_logistic_with_a_normal_interval() -> None:
     found = risk_of(3, 1.5, 0.4)
     assert found.value == pytest.approx(1 / (1 + math.exp(-1.5)))
     assert found.low == pytest.approx(1 / (1 + math.exp(-1.5 + 1.959964 * 0.4)))

@@ -72,7 +72,7 @@ def test_points_are_pythons_whole_numbers() -> None:
 
 
 @pytest.mark.parametrize("values", [(), 3, "3", (0.5,), (True,), (None,), {1: 2}, [float("nan")]])
-def test_what_is_no_whole_number_is_refused(values: object) -> None:
+def test_points_that_are_not_whole_numbers_fail(values: object) -> None:
     with pytest.raises(ValueError, match=r"^points must be a tuple of whole numbers"):
         whole_points(values)
 

@@ -56,13 +56,13 @@ def test_the_attribute_whose_points_differ_most_comes_first() -> None:
     assert top < bottom
 
 
-def test_colours_are_those_of_the_class_that_points_speak_for() -> None:
+def test_bars_have_the_colour_of_the_class_that_points_favour() -> None:
     axes = points_plot(GROUPS, ["points"], "the points", "caption")
     found = [mpl.colors.to_hex(bar.get_facecolor()).upper() for container in axes.containers for bar in container]
     assert found[1:] == [colour(0), colour(1), colour(1)]
 
 
-def test_attributes_that_are_left_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_caption_states_omitted_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hedgerow.models.plot.MOST_ATTRIBUTES", 1)
     axes = points_plot(GROUPS, ["points"], "the points", "caption")
     assert widths(axes) == [[0, -5]]

@@ -109,7 +109,7 @@ def test_names_make_no_lines_of_their_own_and_long_ones_no_wide_table() -> None:
     assert sorted(map(len, text.split("\n")))[-2] < 80
 
 
-def test_the_total_of_each_row_is_told_by_the_points_of_its_bins() -> None:
+def test_the_explanation_of_a_row_lists_the_points_of_its_bins() -> None:
     rows = pd.DataFrame({"age": [20, 50, None], "ward": ["surgery", "x", "day clinic"], "smoker": [True, None, False]})
     assert TWO.decisions(rows).explained()["explanation"] == [
         "base: -7; age 17 to 30: -12; ward surgery: +0; smoker yes: +7",

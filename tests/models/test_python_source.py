@@ -77,7 +77,7 @@ def test_a_category_is_compared_as_the_schema_types_it() -> None:
 @pytest.mark.parametrize(
     "code", ["9007199254740993", "-123456789012345678", pytest.param("10000000000000000", marks=pytest.mark.slow)]
 )
-def test_a_whole_number_of_many_digits_is_a_category_however_the_schema_types_it(code: str) -> None:
+def test_a_whole_number_of_many_digits_is_a_category_of_any_declared_type(code: str) -> None:
     """As the identifiers of SNOMED CT are, of up to 18 digits: text in the schema, whole numbers in a database."""
     label = Label("y", (0, 1))
     for category in (code, int(code)):
@@ -95,7 +95,7 @@ def test_a_whole_number_of_many_digits_is_a_category_however_the_schema_types_it
                 assert set(Tally.from_table(table, schema).bins("x")["x"].tolist()) == {0, 1}
 
 
-def test_what_is_no_date_is_refused() -> None:
+def test_text_that_is_not_a_date_fails() -> None:
     schema = Schema({"x": Date("1900-01-01", "2029-12-31", cuts=("1970-01-01",))}, Label("y", (0, 1)))
     model = RuleList(schema, (Rule((Literal("x", "<=", ("1970-01-01",)),), (0, 1)), Rule((), (1, 0))), NONE)
     for value in (7, 7.5, True, "7", "1970-01-01 00:00"):

@@ -332,7 +332,7 @@ def test_it_predicts_what_predict_does_on_many_rows(library: Path, tmp_path: Pat
     assert rows >= 100_000
 
 
-def test_the_files_of_the_examples_are_those_of_their_script() -> None:
+def test_the_example_files_are_written_by_their_script() -> None:
     sys.path.insert(0, str(PACKAGE))
     try:
         from example_models import FOLDER, models

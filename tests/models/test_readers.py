@@ -79,7 +79,7 @@ def by_hand(row) -> str:
 
 
 @pytest.mark.parametrize("schema", [None, SCHEMA])
-def test_rules_as_text_predict_what_they_say(tmp_path, schema):
+def test_rules_as_text_predict_as_written(tmp_path, schema):
     frame, model = rows(1), read(tmp_path, RULES, schema)
     assert model.predict(frame).tolist() == [by_hand(row) for row in frame.itertuples(index=False)]
     assert [leaf.counts for leaf in model.leaves] == [(3, 12), None, None, (0, 4), (30, 0)]
@@ -188,7 +188,7 @@ def rpart(row) -> str:
     return "yes" if row.age is not None and row.age < 20.5 else "no"
 
 
-def test_the_tree_of_rpart_predicts_what_pmml_says():
+def test_the_tree_of_rpart_predicts_as_its_pmml():
     model = hr.read_model(GOLDEN / "rpart.pmml")
     frame = rows(3, wards=("a", "b", "c", "d", "e f"))
     frame["ward"] = frame["ward"].fillna("a")
@@ -239,7 +239,7 @@ def golf(temp, sky, missing: str) -> str:
 
 
 @pytest.mark.parametrize("missing", ["none", "lastPrediction", "defaultChild"])
-def test_missing_values_go_where_the_strategy_says(tmp_path, missing):
+def test_missing_values_follow_the_strategy(tmp_path, missing):
     text = GOLF.format(missing=missing, last="returnLastPrediction")
     model = read(tmp_path, pmml(text, GOLF_MISSING))
     rng = np.random.default_rng(0)
@@ -249,7 +249,7 @@ def test_missing_values_go_where_the_strategy_says(tmp_path, missing):
     assert found.tolist() == [golf(temp, sky, missing) for temp, sky in zip(temps, skies, strict=True)]
 
 
-def test_a_value_that_means_missing_is_not_predicted_where_missing_values_are_not(tmp_path):
+def test_values_that_mean_missing_have_no_prediction_like_missing_values(tmp_path):
     """It was taken for one of the values that are not listed, and predicted."""
     text = GOLF.format(missing="nullPrediction", last="returnLastPrediction")
     with pytest.raises(ModelFormatError, match=r"line 1: .* must not have a Value for missing"):
@@ -352,7 +352,7 @@ def test_the_first_rule_of_a_rule_set_decides(tmp_path):
         read(tmp_path, pmml(model.replace("firstHit", "weightedSum"), fields))
 
 
-def test_a_scorecard_adds_up_what_its_attributes_say():
+def test_a_scorecard_adds_up_the_points_of_its_attributes():
     model = hr.read_model(GOLDEN / "scorecard.pmml")
     rng = np.random.default_rng(0)
     departments = [None if x == "" else str(x) for x in rng.choice(["", "marketing", "engineering", "law"], N)]

@@ -59,7 +59,7 @@ def test_the_first_rule_whose_literals_all_hold_catches_the_row(case: Case) -> N
 
 
 @given(case=cases())
-def test_predictions_and_probabilities_are_those_of_the_rule_that_catches_the_row(case: Case) -> None:
+def test_predictions_and_probabilities_come_from_the_matching_rule(case: Case) -> None:
     table, caught = case.arrow(), [first_match(case.model, row) for row in case.rows]
     assert case.model.predict(table).tolist() == [case.model.predictions[rule] for rule in caught]
     assert case.model.predict_proba(table).tolist() == [case.model.probabilities[rule].tolist() for rule in caught]
@@ -73,7 +73,7 @@ def test_only_the_columns_that_the_rules_use_are_needed(case: Case) -> None:
     assert case.model.apply(kept).tolist() == case.model.apply(frame).tolist()
 
 
-def test_rows_of_the_example_are_told_by_hand() -> None:
+def test_rows_of_the_example_have_the_text_by_hand() -> None:
     # 20 F no: rule 0. 20 M smoker: none of 0, 1, 2 -> 3. Sex unknown: 1. 40 F: 2. 40 M: 3. 80: 3.
     assert MODEL.apply(pd.DataFrame(ROWS)).tolist() == [0, 3, 1, 2, 3, 3]
     assert MODEL.predict(pd.DataFrame(ROWS)).tolist() == ["no", "yes", "no", "yes", "yes", "yes"]
@@ -186,7 +186,7 @@ def test_the_default_rule_stands_once_and_last(rules: tuple[Rule, ...]) -> None:
 
 
 @pytest.mark.parametrize("counts", [(), (1,), (1, 2, 3)])
-def test_there_is_one_count_a_class(counts: tuple[int, ...]) -> None:
+def test_every_rule_has_a_count_for_each_class(counts: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=rf"^expected 2 counts per rule, got {len(counts)}\.$"):
         RuleList(SCHEMA, (Rule((YOUNG,), (1, 1)), Rule((), counts)), NONE)
 
@@ -253,7 +253,7 @@ BOTH = RuleList(
 )
 
 
-def test_a_rule_says_something() -> None:
+def test_a_rule_needs_counts_a_label_or_a_mean() -> None:
     with pytest.raises(ValueError, match="must have counts, a label, or a mean"):
         Rule((YOUNG,))
 
@@ -272,7 +272,7 @@ def test_a_label_decides_and_without_counts_is_certain() -> None:
     assert DRAWN.predict_proba(frame).tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]]
 
 
-def test_a_label_that_counts_contradict_is_predicted_and_as_probable_as_the_other() -> None:
+def test_a_label_contradicted_by_counts_is_predicted_with_a_pooled_share() -> None:
     assert BOTH.predictions == ("no", "yes", "no")
     assert BOTH.probabilities.tolist() == [[0.5, 0.5], [0, 1], [0.75, 0.25]]
     assert BOTH.predict(pd.DataFrame(ROWS)).tolist() == ["no", "no", "no", "no", "no", "yes"]
@@ -287,7 +287,7 @@ def test_without_counts_the_text_has_no_comment() -> None:
     ]
 
 
-def test_records_without_counts_say_so() -> None:
+def test_records_without_counts_have_none() -> None:
     assert DRAWN.get_rules()[0] == {
         "rule": 1,
         "condition": "age <= 30",
@@ -338,7 +338,7 @@ LIKELY = RuleList(SCHEMA, (Rule((YOUNG,), None, "no", (0.81, 0.19)), Rule((), No
 COUNTED = RuleList(SCHEMA, (Rule((YOUNG,), (10, 30), "no", (0.81, 0.19)), *LIKELY.rules[1:]), NONE)
 
 
-def test_drawn_probabilities_are_what_is_predicted_whatever_was_counted() -> None:
+def test_drawn_probabilities_are_predicted_for_any_counts() -> None:
     frame = pd.DataFrame(ROWS)
     for model in (LIKELY, COUNTED):
         assert model.predict_proba(frame)[[0, 5]].tolist() == [[0.81, 0.19], [0.46, 0.54]]
@@ -452,7 +452,7 @@ def test_the_text_is_the_list_as_a_person_reads_it() -> None:
     )
 
 
-def test_the_default_rule_alone_says_always() -> None:
+def test_a_single_default_rule_is_printed_as_always() -> None:
     assert str(RuleList(SCHEMA, (Rule((), (1, 3)),), NONE)) == "always yes    # 75.0 % of 4"
 
 

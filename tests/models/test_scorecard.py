@@ -116,7 +116,7 @@ def test_without_attributes_every_row_has_the_base() -> None:
     assert empty.predict(ROWS[:0]).shape == (0,)
 
 
-def test_totals_that_were_computed_elsewhere_give_classes_and_probabilities() -> None:
+def test_given_totals_have_classes_and_probabilities() -> None:
     for model in (TWO, THREE):
         totals = model.totals(ROWS)
         assert model.predictions_of(totals).tolist() == model.predict(ROWS).tolist()
@@ -175,7 +175,7 @@ UNKNOWN = PrivacyCard((), noise="unknown", software="unknown", no_guarantee="rea
     [(CHARGED, None, True), (UNKNOWN, None, True), (CHARGED, 0.1, False), (NONE, None, False)],
 )
 @pytest.mark.parametrize("model", [TWO, THREE], ids=["two classes", "three classes"])
-def test_a_scorecard_says_if_the_noise_on_its_points_is_unknown(
+def test_a_scorecard_states_unknown_noise_on_its_points(
     model: Scorecard, card: PrivacyCard, error: float | None, is_unknown: bool
 ) -> None:
     """Without a standard error, a private scorecard must not look like a scorecard without noise."""
@@ -332,7 +332,7 @@ def test_a_row_is_explained_by_its_bins_the_largest_first(row: Any) -> None:
 
 
 @given(case=cases(scorecards()))
-def test_what_is_explained_adds_up(case: Case) -> None:
+def test_explanations_add_up(case: Case) -> None:
     table, classes = case.arrow(), case.model.schema.classes
     found = case.model.explain(table[:1])
     if len(classes) == 2:
@@ -388,7 +388,7 @@ def test_the_repr_is_short_and_states_the_guarantee() -> None:
         lambda model: hr.audit.ProbabilisticDataset.of(model),
     ],
 )
-def test_an_audit_of_leaves_says_that_a_scorecard_has_none(ask: Callable[[Scorecard], Any]) -> None:
+def test_audits_of_leaves_reject_scorecards(ask: Callable[[Scorecard], Any]) -> None:
     message = r"^expected a model with leaves, got a scorecard, which adds up points and has no leaves"
     with pytest.raises(TypeError, match=message):
         ask(TWO)

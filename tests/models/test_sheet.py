@@ -21,7 +21,7 @@ def test_a_sheet_has_the_bins_points_and_risks_of_its_scorecard() -> None:
     assert risk_lines(sheet(certain))[:2] == [["total", "P(ill = yes)"], ["-21", "11 %"]]
 
 
-def test_how_totals_are_read_is_told_in_sentences() -> None:
+def test_sentences_explain_totals() -> None:
     assert sheet(TWO).notes == [
         "yes is predicted for totals above 0, otherwise no.",
         "P(ill = yes) = 1 / (1 + exp(-0.1 * total)).",

@@ -42,7 +42,7 @@ def test_a_smallest_share_is_stated_only_if_the_noise_supports_it(counts, privac
     assert str(tree.size) == f"tree with 2 leaves, depth 1{ending}"
 
 
-def test_every_leaf_holds_the_stated_share_as_often_as_it_says():
+def test_every_leaf_has_the_stated_share_with_the_stated_confidence():
     """20,000 draws. A noise 30 % too small for what is drawn would miss more often than one time in 20."""
     true, scale, rng = np.array([40, 60, 80, 100]), 5.0, np.random.default_rng(1)
     exact = np.tile(np.repeat(true // 2, 2), 20_000)

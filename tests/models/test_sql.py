@@ -62,7 +62,7 @@ def test_an_engine_predicts_exactly_what_a_tree_does(engine: SqlEngine) -> None:
         assert engine.select(case.model, table) == case.model.predict(table).tolist()
 
 
-def test_what_is_missing_goes_to_the_false_branch(engine: SqlEngine) -> None:
+def test_missing_values_go_to_the_false_branch(engine: SqlEngine) -> None:
     schema = Schema({"x": DOSE, "b": Boolean()}, Label("y", (1, 2, 3, 4)))
     trees = []
     for literal in (Literal("x", "<=", (0.5,)), Literal("x", ">", (0.5,)), Literal("x", "known")):
@@ -74,7 +74,7 @@ def test_what_is_missing_goes_to_the_false_branch(engine: SqlEngine) -> None:
         assert found == tree.predict(table).tolist() == [4, 2] * 3
 
 
-def test_comparisons_along_an_order_are_not_those_of_text(engine: SqlEngine) -> None:
+def test_ordered_values_are_not_compared_as_text(engine: SqlEngine) -> None:
     kind = Ordered(("low", "high", "V", "10", "9"), missing="bin", missing_values=("?",), outside="bin")
     literals = [*kind.literals("x", negations=True), Literal("x", "!=", ("V",))]
     table = pa.table({"x": [*kind.values, " high ", "10.0", "?", "", None, "other", "LOW"]})

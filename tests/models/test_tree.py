@@ -60,7 +60,7 @@ def test_a_row_comes_to_the_leaf_that_a_walk_from_the_root_finds(case: Case) -> 
     assert case.model.predict_proba(case.arrow()).tolist() == case.model.probabilities[expected].tolist()
 
 
-def test_rows_of_the_example_are_told_by_hand() -> None:
+def test_rows_of_the_example_have_the_text_by_hand() -> None:
     # 20, no: leaf 1. 20, smoker: 0. 50, sex unknown is not F: 3. 40 F: 2. 80 M: 3.
     frame = pd.DataFrame(ROWS)
     assert TREE.apply(frame).tolist() == [1, 0, 3, 2, 3]
@@ -92,7 +92,7 @@ def test_predict_gives_the_label_where_another_class_is_as_probable() -> None:
     assert tree.predict(pd.DataFrame(ROWS)).tolist() == ["yes"] * 5
 
 
-def test_the_leaves_are_those_of_the_true_branch_first() -> None:
+def test_leaves_of_the_true_branch_come_first() -> None:
     assert TREE.leaves == (Leaf((10, 90)), Leaf((6, 2), "no"), Leaf((1, 7)), Leaf(label="yes"))
     assert TREE.predictions == ("yes", "no", "yes", "yes")
     assert (len(TREE), TREE.depth, TREE.n_splits) == (4, 2, 3)
@@ -369,7 +369,7 @@ def test_html_has_columns_of_counts_only_where_there_are_some() -> None:
     assert TREE.to_html().count("<td></td>") == 3  # the leaf of which no counts were released
 
 
-def test_where_missing_values_go_is_said_once_in_text_page_and_picture() -> None:
+def test_text_page_and_plot_state_once_where_missing_values_go() -> None:
     said = "a missing value satisfies no test except `is missing`"
 
     def tree(literal: Literal, missing: Any) -> Tree:

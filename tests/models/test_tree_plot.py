@@ -115,7 +115,7 @@ def test_leaves_have_the_colour_of_their_class_and_the_legend_names_it() -> None
     assert boxes(axes)[0].get_facecolor() == to_rgba("white")
 
 
-def test_shares_are_as_long_as_they_say() -> None:
+def test_bars_have_the_length_of_their_shares() -> None:
     axes = tree_diagram(SMALL, CLASSES, "caption", None)
     one, other = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
     assert one.get_width() == pytest.approx(9 * other.get_width())
@@ -165,7 +165,7 @@ def test_any_tree_can_be_drawn(model: Tree) -> None:
 
 @pytest.mark.parametrize("kind", ["noisy", "uncounted"])
 @pytest.mark.parametrize("schema", [SCHEMA, OF_NUMBERS], ids=["classes", "number"])
-def test_a_tree_of_any_size_fits_a_page_and_says_what_is_folded(kind: str, schema: Schema) -> None:
+def test_a_tree_of_any_size_fits_a_page_and_states_folded_leaves(kind: str, schema: Schema) -> None:
     model = tree(1, 400, kind, schema=schema)
     axes = model.plot()
     assert max(axes.figure.get_size_inches()) < 14
@@ -194,7 +194,7 @@ def test_means_are_drawn_with_the_digits_of_the_text() -> None:
     assert str(drawn).splitlines() == ["if smoker: 24.2", "else: 31.7"]
 
 
-def test_a_model_without_counts_says_so_in_the_caption() -> None:
+def test_the_caption_states_missing_counts() -> None:
     schema = Schema({"age": Integer(0, 90, cuts=(30,)), "smoker": Boolean()}, Label("y", ("well", "ill")))
     card = PrivacyCard.none("example", software="hedgerow")
     drawn = Tree(schema, Split(LITERALS[0], Leaf(label="well"), Leaf(label="ill")), card).plot()

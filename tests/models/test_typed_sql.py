@@ -88,7 +88,7 @@ def test_every_literal_holds_of_the_values_that_predict_finds(engine: SqlEngine,
     assert select(engine, models, table) == [model.predict(table).tolist() for model in models]
 
 
-def test_missing_values_and_those_above_the_upper_bound_have_no_total(engine: SqlEngine) -> None:
+def test_missing_values_and_values_above_the_bound_have_no_total(engine: SqlEngine) -> None:
     schema = Schema({"n": Integer(0, 9, cuts=(4,)), "m": Real(0, 1, cuts=(0.5,))}, Label("y", (0, 1)))
     models = [Scorecard(schema, (-1,), (AttributePoints(name, ((2,), (3,))),), 1, None, NONE) for name in schema]
     table = pa.table({"n": pa.array([3.0, NAN, None, 10.0]), "m": pa.array([0.7, NAN, None, 1.5])})

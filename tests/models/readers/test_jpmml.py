@@ -70,7 +70,7 @@ def test_random_documents_are_read_as_the_evaluator_reads_them_or_refused(has_sc
         ("nyoka.pmml", "kind"),
     ],
 )
-def test_files_of_exporters_of_scikit_learn_are_read_as_the_evaluator_reads_them(name, target):
+def test_pmml_of_scikit_learn_exporters_is_read_as_by_the_evaluator(name, target):
     path, rng = GOLDEN / name, np.random.default_rng(0)
     cuts = [0.31, float(np.float32(0.31)), 0.03, 9.97, float(np.float32(9.97)), 5.415, 7.24]
     rows = [

@@ -59,24 +59,24 @@ def test_numbers_outside_the_interval_of_a_field_have_no_prediction(schema):
 
 
 @pytest.mark.parametrize("schema", [None, schema_of(Real(-50, 50))])
-def test_numbers_outside_the_interval_count_as_missing_where_the_field_says_so(schema):
+def test_numbers_outside_the_interval_are_missing_if_treated_as_missing(schema):
     text = tree(NUMBER.format("double", INTERVAL), mining='invalidValueTreatment="asMissing"')
     assert predicted(model_of_pmml(text, schema), 20.0, -1.0, 7.0, 5.0) == ["n", "n", "p", "n"]
 
 
-def test_numbers_outside_the_interval_are_compared_where_the_field_says_so():
+def test_numbers_outside_the_interval_are_compared_if_treated_as_is():
     text = tree(NUMBER.format("double", INTERVAL), mining='invalidValueTreatment="asIs"')
     assert predicted(model_of_pmml(text, None), 20.0, -1.0) == ["p", "n"]
 
 
-def test_the_ends_of_an_interval_belong_to_it_as_its_closure_says():
+def test_the_closure_decides_the_ends_of_an_interval():
     open_ends = INTERVAL.replace("closedClosed", "openOpen")
     for kind, inside in (("double", np.nextafter(0, 1)), ("integer", 1), ("float", 1e-30)):
         model = model_of_pmml(tree(NUMBER.format(kind, open_ends)), None)
         assert predicted(model, 0, inside, 9, 10) == [None, "n", "p", None]
 
 
-def test_a_schema_that_is_wider_than_the_interval_is_narrowed_and_for_the_board_alone():
+def test_a_schema_wider_than_the_interval_is_narrowed_for_the_board_only():
     """The Interval can be the least and the largest value of the rows: it is not on a public sheet."""
     schema = schema_of(Integer(-40, 120, cuts=(-20, 50)))
     found = model_of_pmml(tree(NUMBER.format("double", INTERVAL)), schema).schema
@@ -104,7 +104,7 @@ def test_whole_numbers_alone_are_of_type_integer():
         model_of_pmml(tree(NUMBER.format("integer", "")), schema_of(Real(0, 10)))
 
 
-def test_missing_values_that_the_field_refuses_are_refused_whatever_the_schema_says():
+def test_missing_values_that_the_field_excludes_fail_for_any_schema():
     text = tree(NUMBER.format("double", ""), mining='missingValueTreatment="returnInvalid"')
     assert predicted(model_of_pmml(text, schema_of(Real(0, 10, missing="bin"))), None, 7.0) == [None, "p"]
     with pytest.raises(ModelFormatError, match="declare `missing: error`"):

@@ -35,7 +35,7 @@ ONE = ' recordCount="1"'
         ((' recordCount="100"', ' recordCount="100"', "100", "0", "25", "75"), ((100, 0), (25, 75))),
     ],
 )
-def test_counts_are_rows_only_where_the_document_says_so(given, counts):
+def test_counts_are_rows_only_if_the_document_states_so(given, counts):
     model = model_of_pmml(TREE.format(*given), None)
     assert [leaf.counts for leaf in model.leaves] == (list(counts) if counts else [None, None])
     kinds = [one.kind for one in model.contents]
@@ -55,7 +55,7 @@ def test_a_leaf_without_its_number_of_rows_hides_no_other():
 
 
 @pytest.mark.parametrize(("size", "is_read"), [("6", True), ("90", False)])
-def test_counts_that_contradict_those_of_the_parent_are_not_read(size, is_read):
+def test_counts_that_contradict_their_parent_are_not_read(size, is_read):
     text = TREE.format("", "", 3, 1, 0, 2).replace("<Node><True/>", f'<Node recordCount="{size}"><True/>')
     model = model_of_pmml(text, None)
     assert [leaf.counts is not None for leaf in model.leaves] == [is_read] * 2
@@ -105,7 +105,7 @@ def number_tree(root, left, right):
         (("40.5", "20", "20.5"), None),
     ],
 )
-def test_the_smallest_leaf_of_a_tree_of_a_number_is_known_if_nodes_have_sums(sizes, smallest):
+def test_the_smallest_leaf_of_a_number_tree_is_known_if_counts_add_up(sizes, smallest):
     (content,) = model_of_pmml(number_tree(*sizes), None).contents
     assert (content.kind, content.amount, content.smallest) == ("counts", len([x for x in sizes if x]), smallest)
     board = Report.of(model_of_pmml(number_tree(*sizes), None)).board
