@@ -1,7 +1,7 @@
 """hedgerow: learn and release interpretable models from sensitive tables without exposing individual rows.
 
 The library rests on three concepts. The **schema** describes everything public about a table. The **tally** is the
-private table after one GROUP BY. The **budget** limits what is released from a tally.
+private table after one GROUP BY. The **budget** limits the releases from tallies.
 
 Names are imported on first use (PEP 562), so that ``import hedgerow`` is fast. Related classes are in the subpackages
 ``hedgerow.models``, ``hedgerow.schema``, ``hedgerow.privacy``, ``hedgerow.oracle`` and ``hedgerow.errors``.

@@ -197,7 +197,7 @@ class SchemaError(HedgerowError, ValueError):
 
 
 class DomainError(HedgerowError, ValueError):
-    """Rows do not fit the declared schema. Names the `column` and what is allowed, never a value."""
+    """Rows do not fit the declared schema. The message names the `column` and the allowed values, never a cell."""
 
     is_absent = False  # True if the table does not have the column
 
@@ -446,8 +446,8 @@ class SourceUnavailableError(EngineError):
     Attributes
     ----------
     cause : str
-        What failed: ``connection``, ``lock``, ``timeout``, ``memory``, ``disk``, ``file``, ``table`` (missing, changed
-        or not permitted), ``process`` (threads or file descriptors) or ``package``.
+        The part that failed: ``connection``, ``lock``, ``timeout``, ``memory``, ``disk``, ``file``, ``table`` (missing,
+        changed or not permitted), ``process`` (threads or file descriptors) or ``package``.
     """
 
     def __init__(self, message: str, *, cause: Cause) -> None:

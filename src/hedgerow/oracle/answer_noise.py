@@ -171,12 +171,12 @@ class AnswerHistograms:
                 groups[index] = indices[0]
         return AnswerNoise(self.sizes, tuple(differences), tuple(totals), tuple(groups))
 
-    def distance(self, one: Integers, other: Integers) -> float:
+    def distance(self, first: Integers, second: Integers) -> float:
         """Return the largest distance of a part relative to the sensitivity of its mechanism, times `sensitivity`."""
-        if np.shape(one) != np.shape(other):
+        if np.shape(first) != np.shape(second):
             return inf
         shares = (
-            part.mechanism.distance(part.input(one), part.input(other)) / part.mechanism.sensitivity
+            part.mechanism.distance(part.input(first), part.input(second)) / part.mechanism.sensitivity
             for part in self._parts
         )
         return self.sensitivity * max(shares)

@@ -66,8 +66,8 @@ class Oracle(LimitedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
     the last question, or with too little budget, the oracle raises an error and changes nothing. A failure after the
     charge is not refunded. The exact number of rows is never released, but every answer allows an estimate.
 
-    Neighbouring tables differ by one row, or by all rows of a `unit`. A row is in one bin of each of d attributes,
-    where it has one class and is either correct or wrong. It therefore changes d counts by 1. This is the ℓ1
+    Neighbouring tables differ by one row, or by all rows of a `unit`. A row is in one bin of each of d attributes.
+    There it has one class and is either correct or wrong. It therefore changes d counts by 1. This is the ℓ1
     sensitivity of an answer (√d in ℓ2), whatever the number of classes. For a number, a row adds K steps, divided
     between two counts, and sensitivity and noise are K times as large. Since a row changes the same amount in every
     attribute, attributes can share noise under pure ε, which makes the noise smaller.

@@ -146,11 +146,11 @@ class PublishedRatios:
     def scale(self) -> float:
         return float(self.changes / self.epsilon)
 
-    def distance(self, one: Any, other: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """Return the ℓ1 distance of the numerators; infinite if denominators differ, which the noise does not cover."""
-        if not np.array_equal(one[1], other[1]):
+        if not np.array_equal(first[1], second[1]):
             return inf
-        return float(np.abs(other[0] - one[0]).sum())
+        return float(np.abs(second[0] - first[0]).sum())
 
     def build(self) -> Callable[[Any], list[float]]:
         space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l1_distance(T="f64")

@@ -1,4 +1,4 @@
-"""The private rows of an oracle in a database, where every question is an aggregate query."""
+"""The private rows of an oracle in a database. Every question is an aggregate query."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

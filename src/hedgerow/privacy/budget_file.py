@@ -85,7 +85,7 @@ class FileBudget(Budget):
     ) -> Self:
         """Create a budget file, which must not exist yet, and return its budget.
 
-        Parameters are those of `Budget`. `table` is a name for the table, which is recorded with every charge.
+        The parameters are as for `Budget`. `table` is a name for the table, which is recorded with every charge.
         """
         text = _text(Record.opened(account_of(epsilon, delta, rho, accounting), table))
         with Path(path).open("xb") as file:

@@ -176,8 +176,8 @@ class ModelDraw:
         """The loss ρ: the log-ratios of all models on neighbouring tables have a range of `weight`."""
         return drawn_rho(self.epsilon, self.weight)
 
-    def distance(self, one: Sampler, other: Sampler) -> float:
-        return one.distance(other)
+    def distance(self, first: Sampler, second: Sampler) -> float:
+        return first.distance(second)
 
     def build(self) -> Callable[[Sampler], Any]:
         choose = gumbel_choice()

@@ -65,9 +65,9 @@ class JointQuantiles:
         """The most by which a row can change the score."""
         return 2 * self.parts * (self.bins - 1)
 
-    def distance(self, one: Integers, other: Integers) -> float:
+    def distance(self, first: Integers, second: Integers) -> float:
         """Return the number of rows by which the inputs differ."""
-        return float(np.abs(other - one).sum())
+        return float(np.abs(second - first).sum())
 
     def build(self) -> Callable[[Integers], tuple[int, ...]]:
         choose = em.gumbel_choice()

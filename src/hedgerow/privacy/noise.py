@@ -70,7 +70,7 @@ class Mechanism(Protocol):
         """
         ...
 
-    def distance(self, one: Any, other: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """Return the distance of two inputs in the metric of the mechanism."""
         ...
 
@@ -175,11 +175,11 @@ class PermuteAndFlip:
     _directions = 1  # directions in which a row may change scores
     _code = "permute_and_flip"
 
-    def distance(self, one: Integers, other: Integers) -> float:
-        """Return max |one - other|; infinite if some scores rise while others fall, or the numbers of scores differ."""
-        if len(one) != len(other):
+    def distance(self, first: Integers, second: Integers) -> float:
+        """Return max |first - second|; infinite if scores change in both directions, or their numbers differ."""
+        if len(first) != len(second):
             return math.inf
-        change = other - one
+        change = second - first
         if np.any(change > 0) and np.any(change < 0):
             return math.inf
         return float(np.max(np.abs(change), initial=0))
@@ -216,9 +216,9 @@ class TwoSidedPermuteAndFlip(PermuteAndFlip):
     # A score changes by at most `sensitivity`: noise of scale ``2·sensitivity/epsilon`` gives ε-differential privacy.
     _directions = 2
 
-    def distance(self, one: Integers, other: Integers) -> float:
-        """Return max |one - other|; infinite if the numbers of scores differ."""
-        return float(np.max(np.abs(other - one), initial=0)) if len(one) == len(other) else math.inf
+    def distance(self, first: Integers, second: Integers) -> float:
+        """Return max |first - second|; infinite if the numbers of scores differ."""
+        return float(np.max(np.abs(second - first), initial=0)) if len(first) == len(second) else math.inf
 
 
 class GumbelChoice(PermuteAndFlip):
@@ -262,11 +262,11 @@ class Siblings:
     rho = read_only("each.rho", "The loss ρ of all runs together.")
     sensitivity = read_only("each.sensitivity", "The sensitivity of a run.")
 
-    def distance(self, one: Sequence[Any], other: Sequence[Any]) -> float:
+    def distance(self, first: Sequence[Any], second: Sequence[Any]) -> float:
         """Return the distance of the only inputs that differ; infinite if more than one pair differs."""
-        if len(one) != len(other):
+        if len(first) != len(second):
             return math.inf
-        distances = [distance for pair in zip(one, other, strict=True) if (distance := self.each.distance(*pair))]
+        distances = [distance for pair in zip(first, second, strict=True) if (distance := self.each.distance(*pair))]
         return math.inf if len(distances) > 1 else sum(distances)
 
     def build(self) -> Callable[[Sequence[Any]], list[Any]]:
@@ -301,9 +301,9 @@ class DiscreteLaplace:
         """The loss ρ of all counts together, if it is less than the ρ that follows from ε; otherwise None."""
         return None if self.each is None else pure_rho(self.epsilon, self.epsilon * self.each / self.sensitivity)
 
-    def distance(self, one: Integers, other: Integers) -> float:
+    def distance(self, first: Integers, second: Integers) -> float:
         """Return the ℓ1 distance or, if larger, the largest change of a count times `sensitivity` over `each`."""
-        changes = np.abs(other - one)
+        changes = np.abs(second - first)
         most = 0.0 if self.each is None else float(changes.max(initial=0)) * self.sensitivity / self.each
         return max(float(changes.sum()), most)
 
@@ -429,8 +429,8 @@ class GaussianCounts:
             return _gaussian_scale(self.information / 2, changes), 1
         return gdp_noise(changes / self.information)
 
-    def distance(self, one: Integers, other: Integers) -> float:
-        return float(np.linalg.norm(other - one))
+    def distance(self, first: Integers, second: Integers) -> float:
+        return float(np.linalg.norm(second - first))
 
     def build(self) -> Callable[[Integers], Any]:
         sigma, grid = self._noise

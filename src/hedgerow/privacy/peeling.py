@@ -41,9 +41,9 @@ class GumbelPeeling(GaussianCounts):
         allowed = self.information / 2 if self.mu is None else self.information / (2 * PER_DRAW)
         return _peeling_scale(allowed, self.sensitivity, self.draws)
 
-    def distance(self, one: Integers, other: Integers) -> float:
-        """Return max |one - other|; infinite if the numbers of scores differ."""
-        return float(np.max(np.abs(other - one), initial=0)) if len(one) == len(other) else math.inf
+    def distance(self, first: Integers, second: Integers) -> float:
+        """Return max |first - second|; infinite if the numbers of scores differ."""
+        return float(np.max(np.abs(second - first), initial=0)) if len(first) == len(second) else math.inf
 
     def build(self) -> Callable[[Integers], Any]:
         return _top(self.scale, self.draws)

@@ -98,12 +98,12 @@ class SharedHistograms:
         digits = max(_DIGITS - epsilon.numerator.bit_length() + epsilon.denominator.bit_length(), 0)
         return math.floor(epsilon * 2**digits), 2**digits
 
-    def distance(self, one: Any, other: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """Return the sum of the gauges of the changes of all classes.
 
         It is infinite for inputs of another shape or type, and if the totals of the attributes of a class differ.
         """
-        before, after = np.asarray(one), np.asarray(other)
+        before, after = np.asarray(first), np.asarray(second)
         is_whole = before.dtype.kind == after.dtype.kind == "i"
         if not is_whole or before.shape != after.shape or before.shape[1:] != (sum(self.sizes),):
             return math.inf

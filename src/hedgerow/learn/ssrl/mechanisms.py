@@ -85,8 +85,8 @@ class Selection:
 
     rho = None
 
-    def distance(self, one: Floats, other: Floats) -> float:
-        return float(np.max(np.abs(other - one), initial=0))
+    def distance(self, first: Floats, second: Floats) -> float:
+        return float(np.max(np.abs(second - first), initial=0))
 
 
 @dataclass(frozen=True)
