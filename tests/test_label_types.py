@@ -165,7 +165,7 @@ def test_a_report_on_a_sklearn_model_equates_booleans_with_0_and_1(kind, fitted_
     assert f"The model is right on {right:.1f} % of held-out rows" in sheet
 
 
-def test_score_counts_unknown_labels_as_errors_and_raises_for_missing_labels():
+def test_score_counts_unknown_labels_as_errors_and_raises_if_missing():
     label = hr.Label("y", ("no", "yes"))
     model, y = model_of(label), np.array(words("no", "yes"), dtype=object)
     right = model.predict(FRAME) == y

@@ -533,7 +533,7 @@ ADDING_RHO = [{"rho": 100}, {"epsilon": 20, "delta": Fraction(1, 1000), "account
 @given(
     st.sampled_from(list(LEARNERS)), AMOUNT, st.integers(1, 4), st.sampled_from([0, 1, 40]), st.sampled_from(ADDING_RHO)
 )
-@pytest.mark.claim("such charges count by their ρ only")
+@pytest.mark.claim("so such charges count only by their ρ")
 def test_no_card_adds_up_to_more_rho_than_the_budget_was_charged(name, epsilon, size, n, caps):
     budget = hr.Budget(**caps)
     if name in PUBLISHED and PUBLISHED[name].spends_delta:  # no ρ is known

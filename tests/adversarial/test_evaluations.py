@@ -21,7 +21,7 @@ EPSILON, DRAWS, ALARM = 2.0, 800, 1e-6
 GROUPS = (None, "sex", "age", {"ward": ["n"]})
 
 
-@pytest.mark.claim("A row is in one cell, and changes one count by one")
+@pytest.mark.claim("A row is in one cell and changes one count by 1")
 @pytest.mark.parametrize(("target", "family"), CASES)
 def test_neighbouring_tables_give_the_same_evaluation_where_the_noise_is_frozen(target, family):
     learner, frame = fitted(target, family), rows(120, target)
@@ -43,7 +43,7 @@ def test_neighbouring_tables_give_the_same_evaluation_where_the_noise_is_frozen(
     same()
 
 
-@pytest.mark.claim("A row is in one cell, and changes one count by one")
+@pytest.mark.claim("A row is in one cell and changes one count by 1")
 @pytest.mark.statistics
 def test_draws_refute_no_more_than_epsilon_and_half_the_noise_would_be_found_out():
     pair = PAIRS["five and six"]
@@ -59,7 +59,7 @@ def test_draws_refute_no_more_than_epsilon_and_half_the_noise_would_be_found_out
     assert refuted(*draws(2 * EPSILON), delta=0.0, alarm=ALARM).bound > EPSILON
 
 
-@pytest.mark.claim("A row is in one cell, and changes one count by one")
+@pytest.mark.claim("A row is in one cell and changes one count by 1")
 def test_a_model_with_code_of_its_own_is_refused_and_its_code_is_not_run():
     class Spy(type(ASKED)):
         def outcomes_of(self, bins, n_rows):

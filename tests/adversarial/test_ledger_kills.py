@@ -129,7 +129,7 @@ def test_no_kill_loses_a_charge_or_an_answer_or_makes_two(ledger_url, kills, tmp
 
 
 @pytest.mark.claim("never gives two answers to one request")
-def test_the_last_unit_asked_for_by_many_processes_goes_to_one(ledger_url):
+def test_only_one_of_many_processes_gets_the_last_unit(ledger_url):
     with ledger_at(ledger_url) as ledger:
         ledger.declare("wards", Account(Fraction(1)), {"ana": Account(Fraction(1))}, reason="rows")
     children = []

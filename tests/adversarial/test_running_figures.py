@@ -46,7 +46,7 @@ def test_the_programme_finds_what_all_ways_to_stop_have():
 
 @pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.claim("a running figure and no bound")
-@pytest.mark.claim("Only a cap that was fixed beforehand is one")
+@pytest.mark.claim("Only a cap that was fixed beforehand is a bound")
 def test_who_stops_by_the_answers_loses_more_than_the_running_figure_says_and_no_more_than_the_cap_does(every):
     """What was found: 1,000 answers of ε = .1 have a δ of 1.9e-6 where the running figure at 1e-6 is read."""
     epsilon, answers = Fraction(1, 10), 1000
@@ -81,7 +81,7 @@ def test_a_smaller_delta_than_the_caps_is_more_epsilon_or_refused():
         hr.Budget(2, DELTA).epsilon_at(DELTA / 10)
 
 
-@pytest.mark.claim("budgets print no other ε of ρ")
+@pytest.mark.claim("Budgets therefore print no other ε for ρ")
 def test_a_budget_prints_its_cap_as_the_guarantee_and_no_running_figure(tmp_path, run):
     path = tmp_path / "b.json"
     run("budget", "new", path, "--epsilon", "1", "--delta", "1e-6", "--accounting", "zcdp")
@@ -98,7 +98,7 @@ def test_a_budget_prints_its_cap_as_the_guarantee_and_no_running_figure(tmp_path
         assert figure not in text + run("budget", "show", path)[1] + budget._repr_html_()
 
 
-@pytest.mark.claim("Only a cap that was fixed beforehand is one")
+@pytest.mark.claim("Only a cap that was fixed beforehand is a bound")
 def test_an_oracles_card_says_what_all_its_questions_cost_after_each_of_them():
     n = 60
     oracle = hr.Oracle(*ROWS, hr.Budget(rho=1), n)

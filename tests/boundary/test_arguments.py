@@ -25,7 +25,7 @@ REFUSED = [
 ]
 
 
-def test_a_whole_number_of_numpy_becomes_one_that_does_not_overflow():
+def test_whole_numbers_of_numpy_become_ints_that_do_not_overflow():
     found = check_integer("x", np.int8(100), 1)
     assert (type(found), 3 * found) == (int, 300)
 

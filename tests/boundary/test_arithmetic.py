@@ -72,7 +72,7 @@ def test_the_exponential_is_exact_to_two_units_in_the_last_place():
     assert exponential(np.array([-1e9, 1e9])).tolist() == exponential(np.array([-700.0, 700.0])).tolist()
 
 
-def test_activations_are_what_they_should_be_and_do_not_depend_on_the_batch():
+def test_activations_are_correct_and_independent_of_the_batch():
     x = np.random.default_rng(0).normal(size=4097) * 20
     for function, true in ((logistic, lambda v: 1 / (1 + math.exp(-v))), (hyperbolic_tangent, math.tanh)):
         with np.errstate(all="raise"):

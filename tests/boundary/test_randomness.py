@@ -4,7 +4,7 @@ import pytest
 from hedgerow.boundary.arguments import generator
 
 
-def test_a_seed_gives_a_generator_and_anything_else_an_error_that_does_not_quote_it():
+def test_a_seed_gives_a_generator_and_other_values_an_unquoted_error():
     assert generator(3).integers(1000) == np.random.default_rng(3).integers(1000)
     with pytest.raises(ValueError, match=r"^random_state must be None, a whole number, .*, got <ndarray>\.$"):
         generator(np.array(["value"]))

@@ -38,7 +38,7 @@ class Counted:
         return values[0] + 1
 
 
-def test_what_no_later_step_takes_is_dropped_and_what_nothing_takes_is_not_computed():
+def test_values_are_dropped_after_last_use_and_unused_ones_not_computed():
     add = Elementwise("add")
     chain = [Step(add, (i, i), 3) for i in range(50)]
     assert Graph(((0, 1, 2),), ("double",), tuple(chain)).widest == 6

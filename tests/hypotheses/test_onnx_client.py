@@ -56,7 +56,7 @@ def small_network():
 
 
 @pytest.mark.parametrize("make", [forest, small_network])
-def test_expril_asks_several_questions_and_learns_what_it_learns_here(curator, make):
+def test_expril_learns_the_same_from_a_service_as_in_memory(curator, make):
     outside = curator.oracle(3, epsilon=20)
     assert outside.kinds == COLUMNS.kinds
     inside = hr.Oracle(ROWS, LABELS, hr.Budget(20), 3, classes=SCHEMA.classes, random_state=Exact())

@@ -281,7 +281,7 @@ def test_a_node_may_hold_the_constant():
     assert predicted(model(nodes), X).tolist() == (X @ W).argmax(axis=1).tolist()
 
 
-def test_nodes_that_take_one_long_constant_are_refused_before_it_is_read():
+def test_nodes_that_take_a_long_constant_are_refused_before_reading_it():
     shapes = {"axes": [2] * 100_000, "sizes": [0, 3] + [1] * 100_000, "last": [-1]}
     squeezed = [node("Unsqueeze", ["x", "last"], ["z"]), node("Squeeze", ["z", "axes"], ["y"])]
     for nodes in (squeezed, [node("Reshape", ["x", "sizes"], ["y"])]):

@@ -74,7 +74,7 @@ def test_rows_reach_the_leaves_that_a_walk_reaches(name):
     assert set(expected) == {0, 1}
 
 
-def test_trees_of_scikit_learns_shape_are_what_the_package_computes():
+def test_trees_with_scikit_learns_shape_match_the_packages_results():
     known = X[:80]
     made = ensemble()
     assert predicted(made, known).tolist() == [int(row[0]) for row in evaluated(made, known)]

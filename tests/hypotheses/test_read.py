@@ -67,7 +67,7 @@ def test_a_row_that_a_scorecards_schema_refuses_has_no_class():
                 card.predict(ROWS[i : i + 1])
 
 
-def test_a_scorecard_of_several_classes_predicts_the_one_with_the_largest_total():
+def test_a_scorecard_predicts_the_class_with_the_largest_total():
     schema = hr.Schema({"a": hr.Real(-9.0, 9.0, (-0.5, 0.5), missing="bin", outside="clip")}, hr.Label("y", (3, 5, 8)))
     points = ((1, 0, 4), (2, 2, 2), (0, 5, 1), (0, 0, 1))
     parts = (hr.models.AttributePoints("a", points),)
@@ -88,7 +88,7 @@ def test_points_of_numbers_do_not_fit_a_column_of_booleans():
 
 
 @pytest.mark.parametrize("make", [hr.Integer, hr.Real])
-def test_a_row_that_would_be_refused_is_refused_for_itself_whatever_the_policies(make):
+def test_an_invalid_row_has_no_class_independent_of_other_rows(make):
     """Text that is no number, or one beyond float64, was once put into the bin of values outside the domain."""
     words = ["5", "abc", "200", None, "1e400"]
     attribute = make(0, 9, (4,), outside="bin", missing="bin")

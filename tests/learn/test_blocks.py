@@ -410,7 +410,7 @@ def check_blocks(plan, one, other, epsilon):
 
 
 @pytest.mark.parametrize("plan", [PLANS["one and one"], PLANS["three classes"]], ids=["one and one", "three classes"])
-@pytest.mark.claim("where no rows are left, the prior's total of 1 stands")
+@pytest.mark.claim("if no rows are left, the prior's total of 1 stands")
 def test_one_row_where_no_row_was_changes_no_list_in_blocks_by_more_than_epsilon(plan):
     table = some_rows(plan.candidates.schema)
     check_blocks(plan, table, table.plus(all_worlds(table.schema)[-1], 1), Fraction(1, 2))
@@ -430,7 +430,7 @@ def test_one_row_where_no_row_was_changes_no_tree_in_blocks_by_more_than_epsilon
 
 
 @pytest.mark.parametrize("examples", [2, pytest.param(60, marks=SLOW)])
-@pytest.mark.claim("so one charge pays for all of them")
+@pytest.mark.claim("so a single charge covers all of them")
 def test_one_row_changes_no_tree_in_blocks_by_more_than_epsilon(examples):
     @settings(max_examples=examples)
     @given(st.sampled_from([TREES["one and one"], TREES["of numbers"]]), st.data(), st.sampled_from(EPSILONS))

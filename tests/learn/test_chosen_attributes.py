@@ -343,7 +343,7 @@ def rows_of(n, levels, rng, count):
 
 @pytest.mark.parametrize("kind", TARGETS)
 @pytest.mark.parametrize("examples", [3, pytest.param(500, marks=pytest.mark.slow)])
-@pytest.mark.claim("depends on released values alone")
+@pytest.mark.claim("The releases and their shares depend only on released values")
 def test_default_choices_do_the_same_on_neighbouring_tables(kind, examples):
     @settings(max_examples=examples)
     @given(st.integers(0, 2**32 - 1), st.integers(0, 12), st.sampled_from([1, 30]), st.booleans())
@@ -455,7 +455,7 @@ def test_trees_and_lists_choose_a_few_or_none(rows, others, epsilon, number):
 @pytest.mark.parametrize("kind", SEARCHED)
 @pytest.mark.parametrize("examples", [3, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("quick_searches")
-@pytest.mark.claim("depends on released values alone")
+@pytest.mark.claim("The releases and their shares depend only on released values")
 def test_trees_and_lists_of_wide_tables_do_the_same_on_neighbouring_tables(kind, examples):
     estimator, target = SEARCHED[kind]
     numbers = {1: set(), 200: set()}

@@ -109,7 +109,7 @@ def check_run(monkeypatch, estimator, fit, recorder):
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("examples", [3, pytest.param(300, marks=pytest.mark.slow)])
-@pytest.mark.claim("and a fit makes no others")
+@pytest.mark.claim("and a fit makes only these releases")
 def test_every_run_is_a_way_through_the_description(examples, name):
     estimator, choices = LEARNERS[name]
     schema, rows_of = (TWO, PATIENT) if name.endswith("of two classes") else (SCHEMA, ROW)

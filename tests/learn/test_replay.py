@@ -64,7 +64,7 @@ def check(learn, rows, row, source, epsilon=1):
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("examples", [2, pytest.param(2000, marks=pytest.mark.slow)])
-@pytest.mark.claim("so one charge pays for all of them")
+@pytest.mark.claim("so a single charge covers all of them")
 @pytest.mark.claim("No candidate is dropped because of its support")
 def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
     estimator, choices = LEARNERS[name]
@@ -123,7 +123,7 @@ def test_lists_drawn_by_pairs_do_the_same_on_neighbouring_tables(monkeypatch, ex
 
 @pytest.mark.parametrize("delta", [None, 1e-6])
 @pytest.mark.parametrize("classes", [2, 3, pytest.param(400, marks=pytest.mark.slow)])
-@pytest.mark.claim("depends on released values alone")
+@pytest.mark.claim("The releases and their shares depend only on released values")
 def test_every_release_of_a_scorecard_is_replayed(classes, delta):
     """Much epsilon, for residuals; less, for totals, too; a choice among attributes; and very many classes."""
     names = tuple(f"{i:03}" for i in range(classes))
@@ -245,7 +245,7 @@ def test_the_replay_catches_blocks_left_out_because_no_rows_are_left(monkeypatch
 
 
 @pytest.mark.parametrize("estimator", [EXACT_LIST, EXACT_TREE], ids=["lists", "trees"])
-@pytest.mark.claim("by 0 or 1 for every ℓ and never lowers it")
+@pytest.mark.claim("An added row raises the number of errors of every ℓ by 0 or 1")
 def test_the_replay_catches_rows_that_count_twice_in_an_exact_draw(estimator, monkeypatch):
     def doubled(self, tally, *more, make=ModelSampler.__init__):
         make(self, hr.Tally(tally.schema, tally._bins, 2 * tally._counts), *more)
@@ -309,7 +309,7 @@ def test_the_replay_catches_residuals_of_three_classes_declared_as_those_of_two(
         check(learner(SCORECARD, epsilon=1000), ROWS * 2, NEW, SEEDED, 1000)
 
 
-@pytest.mark.claim("depends on released values alone")
+@pytest.mark.claim("The releases and their shares depend only on released values")
 def test_the_replay_catches_a_scorecard_that_asks_by_how_many_rows_there_are(monkeypatch):
     def enough(self, *_):
         return self._tally.total().sum() > 20

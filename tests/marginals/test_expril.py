@@ -129,7 +129,7 @@ def test_expril_learns_from_exact_and_from_noisy_answers(release, variant, rewei
         assert learner.history_[0]["error_rate"] == pytest.approx(1 - LABELS.mean(), abs=0.05)  # h_0 is always true
 
 
-def test_weights_bring_the_marginals_of_a_target_that_is_distributed_differently():
+def test_weights_match_the_marginals_of_a_shifted_target():
     rng = np.random.default_rng(4)
     shifted = TARGET[rng.random(3000) < 1 / (1 + np.exp(-2 * TARGET[:, 2]))]
     labels = shifted[:, 0] > 0
@@ -216,7 +216,7 @@ BAD_EXPRIL = {
 
 
 @pytest.mark.parametrize("name", BAD_EXPRIL)
-def test_what_expril_cannot_learn_from_is_told_before_anything_is_charged(name):
+def test_unsuitable_input_of_expril_raises_before_a_charge(name):
     parameters, X, error, match = BAD_EXPRIL[name]
     budget = hr.Budget(1)
     asked = oracle(budget)
@@ -308,7 +308,7 @@ def test_polars_frames_are_learned_from():
         assert learner.score(make(TEST), TRUTH) > 0.8
 
 
-def test_the_default_is_the_papers_network_and_learns_from_a_frame_without_text():
+def test_the_default_is_the_papers_network_and_fits_a_numeric_frame():
     """scikit-learn leaves a part of a ColumnTransformer without columns unfitted; it is read as nothing."""
     source, target, test = (pd.DataFrame(rows, columns=list("abc")) for rows in (SOURCE, TARGET, TEST))
     with warnings.catch_warnings():
@@ -359,7 +359,7 @@ def test_labels_explain_all_answers_or_the_last(variant, used, monkeypatch):
     assert [asked.index(id(answer)) for answer in answers] == used
 
 
-def test_an_estimator_that_the_oracle_cannot_read_is_refused_before_a_charge():
+def test_an_unreadable_estimator_is_refused_before_a_charge():
     budget = hr.Budget(1)
     asked = oracle(budget)
     with pytest.raises(HypothesisError, match="GaussianNB"):

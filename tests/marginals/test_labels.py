@@ -50,7 +50,7 @@ def test_labels_are_recovered_from_answers_that_only_together_tell_them():
     assert found == pytest.approx(y, abs=0.02)
 
 
-def test_one_answer_is_the_same_for_both_variants_and_twice_is_as_once():
+def test_variants_agree_for_a_single_answer_and_a_repeated_one():
     rng = np.random.default_rng(3)
     bins, y = (rng.random((4, 30)) < 0.3).astype(float), rng.integers(0, 2, 30).astype(float)
     one = told(bins, y, np.ones(30))
@@ -67,7 +67,7 @@ def test_answers_count_by_the_inverse_of_their_variance():
     assert estimate_labels([other, one])[0] == pytest.approx(0.3, abs=1e-3)
 
 
-def test_labels_are_the_nearer_to_one_half_the_more_noise_there_is():
+def test_more_noise_moves_labels_towards_one_half():
     bins, y = np.repeat(np.eye(4), 5, axis=1), np.repeat([1.0, 0.0, 1.0, 1.0], 5)
     sure = [np.abs(estimate_labels([told(bins, y, np.ones(20), variance=v)]) - 0.5).min() for v in (0, 0.01, 0.1, 10)]
     assert sure == sorted(sure, reverse=True)

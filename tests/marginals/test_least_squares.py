@@ -67,7 +67,7 @@ def test_without_active_bounds_it_is_the_ridge_solution():
     assert bounded_least_squares(matrix, target, centre, 0.3, -np.inf, np.inf) == pytest.approx(closed, abs=1e-10)
 
 
-def test_as_the_ridge_goes_to_zero_the_solution_nearest_to_the_centre_is_left():
+def test_a_vanishing_ridge_gives_the_solution_nearest_to_the_centre():
     """x₁ + x₂ = 1 and centre (½, 0): the projection on the line is (¾, ¼)."""
     found = bounded_least_squares(np.array([[1.0, 1.0]]), np.array([1.0]), np.array([0.5, 0.0]), 1e-10, 0.0, 1.0)
     assert found == pytest.approx([0.75, 0.25], abs=1e-8)

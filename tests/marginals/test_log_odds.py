@@ -60,7 +60,7 @@ def test_the_log_odds_are_the_most_probable(noise):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_truth_is_found_where_there_are_many_rows_and_no_noise(n_classes):
+def test_estimates_are_correct_with_many_rows_and_no_noise(n_classes):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(sum(SIZES), n_classes))
     given = statistics(0.0, n_classes, n=40_000, n_source=20_000)
@@ -79,7 +79,7 @@ def test_noise_that_is_larger_than_the_counts_leaves_the_prior():
     assert statistics(1e8).shares().min() >= 0.019
 
 
-def test_the_prior_is_narrow_where_nothing_is_to_be_learned_and_wide_where_much_is():
+def test_the_prior_is_narrow_without_signal_and_wide_with_signal():
     nothing, much = (estimated(statistics(4.0, n=4000, effect=effect), PRIOR) for effect in (0.0, 4.0))
     assert nothing.spreads == (0.5,)
     assert much.spreads[0] >= 2.0
@@ -104,7 +104,7 @@ def test_a_bin_without_rows_of_the_source_has_no_log_odds():
     assert np.abs(found.values[1:]).min() > 0
 
 
-def test_of_several_classes_only_what_they_differ_in_counts():
+def test_only_differences_between_several_classes_count():
     found = estimated(statistics(1.0, 3), PRIOR)
     assert found.values.sum(axis=1) == pytest.approx(0, abs=1e-9)
     assert len(found.spreads) == len(found.base) == 3

@@ -89,7 +89,7 @@ def test_python_and_sql_of_the_card_predict_what_the_learner_does():
 @pytest.mark.parametrize("epsilon", [None, 4])
 @pytest.mark.parametrize("reweight", [False, True])
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.OverlapWarning")
-def test_several_classes_are_learned_from_the_same_one_question(epsilon, reweight):
+def test_several_classes_are_learned_from_a_single_question(epsilon, reweight):
     frame, labels = three_classes(4000, 3)
     test, truth = three_classes(2000, 4)
     budget = None if epsilon is None else hr.Budget(epsilon)
@@ -184,7 +184,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_cannot_be_learned_from_is_told_before_anything_is_charged(name):
+def test_unsuitable_input_of_the_scorecard_raises_before_a_charge(name):
     parameters, source, error, match = BAD[name]
     budget = hr.Budget(1)
     oracle = hr.Oracle(*TARGET, budget)

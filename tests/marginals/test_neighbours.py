@@ -120,7 +120,7 @@ def test_what_is_declared_is_what_the_noise_is_scaled_to(release):
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("budget", [(1, 1e-6), (0.1, 1e-9), (7, 1e-3), (0.1, 0.1)])
 @pytest.mark.parametrize("questions", [1, 2, 3, 7])
-def test_all_questions_together_cost_the_budget_exactly_whatever_they_are_about(release, budget, questions):
+def test_all_questions_together_cost_exactly_the_budget(release, budget, questions):
     asked = [(BINS[i % 3], None if i % 2 else Always(True)) for i in range(questions)]
     budget = budget_of(release, *budget)
     oracle, trace = recorded([], "polars", release, *asked, budget=budget)

@@ -142,7 +142,7 @@ def refusals():
     yield hr.MarginalLinearRegressor(bins=1), numbers(hr.Budget(1)), "bins must be"
 
 
-def test_what_they_cannot_learn_from_is_told_before_anything_is_charged():
+def test_unsuitable_input_of_regressors_raises_before_a_charge():
     for learner, asked, said in refusals():
         with pytest.raises(ValueError, match=said):
             learner.fit(SOURCE, oracle=asked)
@@ -150,7 +150,7 @@ def test_what_they_cannot_learn_from_is_told_before_anything_is_charged():
         assert asked.queries_left == 3
 
 
-def test_an_estimator_that_predicts_no_finite_numbers_is_refused_before_a_charge():
+def test_an_estimator_without_finite_predictions_raises_before_a_charge():
     class Nothing(DecisionTreeRegressor):
         def fit(self, X, y, sample_weight=None):  # noqa: ARG002 -- as estimators have it
             return self
@@ -164,7 +164,7 @@ def test_an_estimator_that_predicts_no_finite_numbers_is_refused_before_a_charge
     assert asked.queries_left == 3
 
 
-def test_columns_of_a_frame_that_are_constant_are_left_out_by_the_linear_model():
+def test_the_linear_model_omits_constant_columns_of_a_frame():
     frames = [frame.assign(alike="x") for frame in (SOURCE, TARGET)]
     asked = hr.Oracle(frames[1], WAGES, hr.Budget(9), 1, number=NUMBER)
     learner = hr.MarginalLinearRegressor().fit(frames[0], oracle=asked)
@@ -209,7 +209,7 @@ class Counted:
         self.n_rows = n_rows
 
 
-def test_the_deviation_of_labels_is_the_one_of_the_largest_density():
+def test_the_deviation_of_labels_maximises_the_density():
     rng = np.random.default_rng(0)
     matrix = (rng.random((6, 50)) < 0.3) / 50
     n = len(matrix)
@@ -305,7 +305,7 @@ def test_the_replay_catches_steps_that_are_not_counted(monkeypatch, name):
         check(name, ROWS, NEW, "counts", SeededNoise(np.random.default_rng(1)))
 
 
-def test_a_hypothesis_of_a_regressor_is_asked_about_by_a_tree_that_says_what_it_says(monkeypatch):
+def test_a_tree_with_the_predictions_of_a_regressor_is_submitted(monkeypatch):
     asked = []
     ask = hr.Oracle.error_marginals
     monkeypatch.setattr(hr.Oracle, "error_marginals", lambda self, bins, one: asked.append(one) or ask(self, bins, one))
@@ -322,7 +322,7 @@ def test_a_hypothesis_of_a_regressor_is_asked_about_by_a_tree_that_says_what_it_
     assert 0 <= learner.history_[0]["mean"] <= 1
 
 
-def test_where_all_predictions_are_alike_the_first_question_is_asked_again():
+def test_equal_predictions_repeat_the_first_question():
     bins = Schema({"c": Boolean(missing="bin")})
     frame, same = TARGET[["smoker"]].rename(columns={"smoker": "c"}), np.full(3000, 10.0)
     asked = hr.Oracle(frame, same, None, 2, number=NUMBER)

@@ -47,7 +47,7 @@ def test_equation_2_against_nonnegative_least_squares():
     assert found.misfit == pytest.approx(moved.mean())
 
 
-def test_mass_where_the_source_has_no_row_is_uncovered_and_warned_about():
+def test_mass_in_bins_without_source_rows_is_uncovered_and_warned_about():
     matrix = np.array([[1.0, 1, 0], [0, 0, 1], [0, 0, 0]])
     found = reweight(matrix, np.array([0.3, 0.3, 0.4]), 1)
     assert "hardly overlap: 40 % of the target is in bins without source rows" in str(found.problem)
@@ -70,7 +70,7 @@ def test_targets_without_any_mass_in_common_are_refused():
         reweight(np.ones((1, 2)), np.array([-1e3]), 1)
 
 
-def test_products_of_the_free_columns_are_those_of_all_at_once():
+def test_incremental_products_equal_those_of_all_free_columns():
     rows = np.array([[1, 2, 3, 4, 5], [0, 7, 11, 13, 17]], dtype=float)
     gram = _Gram(rows)
     for free in ([1, 1, 1, 1, 0], [1, 1, 1, 0, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]):

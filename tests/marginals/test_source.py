@@ -19,7 +19,7 @@ def scale(asked):
     return lambda sizes: asked.append(len(sizes)) or 1.0
 
 
-def test_without_constant_columns_the_bins_are_those_of_any_learner():
+def test_without_constant_columns_all_learners_use_the_same_bins():
     asked = []
     bins, left_out = source_bins(4, FRAME, scale(asked))
     assert (bins, left_out, asked) == (choose_bins(FRAME, 4), (), [])

@@ -54,7 +54,7 @@ def test_with_all_rows_of_a_person_more_answers_are_as_far_as_charged(ask, relea
 
 
 @pytest.mark.parametrize("release", ["counts", "gaussian"])
-def test_noise_is_larger_by_the_rows_of_a_person_and_the_card_says_why(release):
+def test_noise_grows_with_the_rows_of_a_person_and_the_card_explains_it(release):
     data, ill = frame([("a", (1.0, True))] * 5 + [("b", (7.0, False))])
     budget = hr.Budget(1, "1e-6")
     oracle = hr.Oracle(data, ill, budget, 2, unit=UNIT, release=release)
@@ -68,7 +68,7 @@ def test_noise_is_larger_by_the_rows_of_a_person_and_the_card_says_why(release):
     assert oracle.columns == ("size",)
 
 
-def test_exact_answers_count_two_rows_of_each_and_the_same_ones_each_time():
+def test_exact_answers_count_the_same_two_rows_of_each_unit():
     data, ill = frame([("a", (1.0, True)), ("a", (3.0, True)), ("a", (7.0, False)), ("b", (7.0, False))])
     oracle = hr.Oracle(data, ill, None, 5, unit=UNIT)
     answers = [oracle.class_marginals(BINS).rows.tolist() for _ in range(5)]
@@ -76,7 +76,7 @@ def test_exact_answers_count_two_rows_of_each_and_the_same_ones_each_time():
     assert answers[1:] == answers[:-1]
 
 
-def test_what_does_not_fit_is_refused_and_nothing_is_charged():
+def test_charges_that_do_not_fit_are_refused_and_not_charged():
     data, ill = frame([("a", (1.0, True))] * 3)
     budget = hr.Budget(1)
     with pytest.raises(DomainError, match="column 'who'"):

@@ -34,7 +34,7 @@ def test_a_row_moves_every_part_by_its_sensitivity_and_no_further(steps):
 
 
 @pytest.mark.parametrize("place", range(len(MIXED)))
-def test_a_row_that_one_attribute_leaves_out_is_no_neighbour_in_a_group_that_shares_noise(place):
+def test_a_row_missing_in_an_attribute_is_no_neighbour_for_shared_noise(place):
     mechanism = AnswerHistograms(Fraction(1), MIXED)
     added = row(MIXED, np.zeros(len(MIXED), dtype=int))
     table = np.zeros_like(added)
@@ -107,7 +107,7 @@ def test_the_number_of_rows_weighs_groups_by_their_variance():
     assert AnswerNoise.independent((2, 4), 0.0).rows(np.array([3.0, 3, 3, 3, 3, 3])) == pytest.approx(8)
 
 
-def test_answers_are_whole_numbers_with_equal_totals_before_they_are_rounded():
+def test_answers_have_equal_totals_before_rounding():
     mechanism = AnswerHistograms(Fraction(1000), (3, 3, 70))
     table = np.arange(152).reshape(2, 76)
     assert mechanism.build()(table) == table.tolist()  # noise of a hundredth of a row
@@ -142,7 +142,7 @@ def test_attributes_share_noise_unless_the_budget_adds_up_rho(budget, code):
     assert oracle.privacy.reserve.zcdp >= charge.zcdp  # the other question may be one about a single attribute
 
 
-def test_what_an_answer_costs_in_rho_is_bounded_whatever_is_asked_next():
+def test_the_rho_of_an_answer_is_bounded_for_any_next_question():
     """A card's ρ, its reserve included, is that of all questions, whether their attributes share noise or not."""
     bins = Schema({f"x{i}": kind for i, (_, kind) in enumerate(BINS.attributes)})
     oracle = hr.Oracle(X, [0, 1, 1], hr.Budget(1), 3)
@@ -155,7 +155,7 @@ def test_what_an_answer_costs_in_rho_is_bounded_whatever_is_asked_next():
 
 
 @pytest.mark.parametrize("budget", [hr.Budget(1, rho=9), hr.Budget(1, 1e-6, accounting="zcdp")])
-def test_seeded_answers_under_a_budget_that_adds_up_rho_are_those_of_0_2_0(budget):
+def test_seeded_answers_with_a_rho_budget_equal_those_of_0_2_0(budget):
     bins = Schema({f"x{i}": kind for i, (_, kind) in enumerate(BINS.attributes)})
     oracle = hr.Oracle(X, ["a", "b", "b"], budget, 3, classes=("a", "b"), random_state=4)
     assert oracle.marginals(bins).rows.tolist() == [23, -4, 21, 1, -2, -34, -2, 5, 4]

@@ -12,7 +12,7 @@ BINS = Schema(
 )  # 3 and 6 bins
 
 
-def test_the_number_of_rows_is_the_mean_of_its_estimates_by_the_inverse_of_their_variance():
+def test_the_number_of_rows_is_the_inverse_variance_mean_of_its_estimates():
     """Sums 90 over 3 bins and 120 over 6: (90/3 + 120/6)/(1/3 + 1/6) = 100."""
     noise = AnswerNoise.independent(BINS.sizes, 8.0)
     counts = RowCounts(BINS, np.array([30, 30, 30, 20, 20, 20, 20, 20, 20]), noise)
@@ -36,7 +36,7 @@ def test_noise_below_zero_makes_no_mass_nor_rate_below_zero():
     assert ErrorCounts(BINS, np.array([70] * 9), np.array([-50] * 9), noise).error_rate == 1
 
 
-def test_error_masses_are_the_mean_of_two_estimates_and_half_of_the_noise_cancels():
+def test_error_masses_average_two_estimates_and_halve_the_noise():
     rng = np.random.default_rng(0)
     wrong, right, noise, draws = np.full(9, 400), np.full(9, 600), 50.0, 4000
     source = (wrong + right) / 3000  # what the weighted source has in each bin
@@ -51,7 +51,7 @@ def test_error_masses_are_the_mean_of_two_estimates_and_half_of_the_noise_cancel
     assert np.var(found) == pytest.approx(noise / 2, rel=0.05)
 
 
-def test_published_ratios_are_shares_of_what_the_source_has():
+def test_published_ratios_are_shares_of_the_source():
     """(R1)∘q of EXPRIL's eq. 5."""
     masses, variance = ErrorRatios(BINS, np.array([0.5] * 9)).errors(np.linspace(0, 0.8, 9))
     assert masses == pytest.approx(np.linspace(0, 0.4, 9))

@@ -115,7 +115,7 @@ def test_columns_of_each_type_have_their_kind_of_bins():
 
 @pytest.mark.parametrize("kind", FRAMES)
 @given(source=st.lists(ROW, min_size=4, max_size=20), rows=st.lists(ROW, max_size=15), most=st.integers(2, 6))
-def test_every_row_has_one_bin_of_each_attribute_whatever_it_holds(kind, source, rows, most):
+def test_every_row_has_exactly_one_bin_of_each_attribute(kind, source, rows, most):
     table, _ = split(FRAMES[kind](source))
     try:
         bins = choose_bins(table, most)
@@ -213,7 +213,7 @@ def test_bins_by_dates_are_refused(kind):
         check_kind("born", born, kind)
 
 
-def test_derived_attributes_are_asked_about_as_columns_of_a_table_that_has_them():
+def test_questions_about_derived_attributes_use_their_columns():
     bins = Schema(
         {
             "age": Integer(

@@ -36,7 +36,7 @@ def test_theorem_the_published_ratio_costs_more_than_it_claims(rows, scale):
 
 @pytest.mark.parametrize("scale", [0.25, 0.7, 0.75, 1.0, 2.5, 25.0])
 @pytest.mark.parametrize("rows", [1, 2, 3, 10])
-def test_the_largest_loss_of_a_bin_with_rows_is_the_one_that_is_told(scale, rows):
+def test_the_largest_loss_of_a_bin_with_rows_is_the_stated_loss(scale, rows):
     """All numerators, a row more that is right or wrong, ratios between the clips and at them, either way."""
     told = max(1 / scale, rows / ((rows + 1) * scale) + log((rows + 1) / rows))
     inner = np.unique(np.concatenate([np.linspace(1e-6, 1 - 1e-6, 4001), [rows / (rows + 1), 1 / (rows + 1)]]))
@@ -57,7 +57,7 @@ def test_the_largest_loss_of_a_bin_with_rows_is_the_one_that_is_told(scale, rows
     assert worst == pytest.approx(told, abs=1e-12)
 
 
-def test_theorem_a_bin_of_one_row_loses_seventeen_times_its_claim_at_c_one_half():
+def test_theorem_a_bin_of_one_row_loses_seventeen_times_its_claim():
     """m = 1, U = 1, λ = 25, c = ½: ln(2·e^(−0)/(1·e^(−½/25))) = ln 2 + ½/25 = .713, and .04 was claimed."""
     loss = log(ratio_density(0.5, 1, 2, 25.0) / ratio_density(0.5, 1, 1, 25.0))
     assert loss == pytest.approx(log(2) + 0.02)
@@ -85,7 +85,7 @@ def test_the_ratio_that_is_drawn_has_the_density_that_breaks_the_claim():
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
-def test_one_row_in_an_empty_bin_answers_something_else_half_of_the_time(wrong):
+def test_a_row_in_an_empty_bin_changes_half_of_the_answers(wrong):
     mechanism, draws = PublishedRatios(Fraction(1), 25), 20_000
     found = mechanism.simulate((np.full(draws, wrong), np.ones(draws)), np.random.default_rng(3))
     assert np.mean(np.array(found) != 0) > 0.5 - 6 * sqrt(0.25 / draws)

@@ -145,7 +145,7 @@ def notes(error):
     return getattr(error, "__notes__", [])
 
 
-def test_a_question_that_some_have_answered_says_that_their_charge_stays():
+def test_a_partly_answered_question_states_that_its_charges_stay():
     """What was found: "Nothing was charged", said the second curator's budget; the first had charged all it had."""
     one, two, three = oracles()
     federated = hr.oracle.FederatedOracle([one, Dropping(two, 1), three])
@@ -159,7 +159,7 @@ def test_a_question_that_some_have_answered_says_that_their_charge_stays():
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, MemoryError, KeyError])
-def test_any_error_of_a_curator_says_that_the_charge_of_others_stays(failure, monkeypatch):
+def test_any_error_of_a_curator_states_that_other_charges_stay(failure, monkeypatch):
     one, two, _ = oracles()
     federated = hr.oracle.FederatedOracle([one, two])
     monkeypatch.setattr(two, "class_marginals", lambda _: (_ for _ in ()).throw(failure))

@@ -110,7 +110,7 @@ def test_made_up_rows_are_made_of_the_bins_alone():
             assert made[0].equals(made[1])
 
 
-def test_an_array_is_asked_about_by_position_whatever_its_bins_are_called():
+def test_bins_of_an_array_apply_by_position_whatever_their_names():
     X = np.array([[1.0, 9.0], [3.0, 1.0], [7.0, 1.0]])
     asked = hr.Oracle(X, [0, 1, 1], None)
     answer = asked.error_marginals(Schema({"length": WHOLE, "width": WHOLE}), Always(1))

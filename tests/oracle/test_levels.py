@@ -190,7 +190,7 @@ def test_where_rho_is_added_up_attributes_share_no_noise():
     assert charge.rho == pure_rho(Fraction(1), Fraction(1, 4)) < pure_rho(Fraction(1)) / 3
 
 
-def test_what_does_not_fit_the_target_is_refused_before_a_charge():
+def test_bins_that_do_not_fit_the_target_are_refused_before_a_charge():
     frame, numbers = of([])
     budget = hr.Budget(1, 1e-6)
     oracle = hr.Oracle(frame, numbers, budget, 3, number=NUMBER)

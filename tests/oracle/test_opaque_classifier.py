@@ -41,7 +41,7 @@ def test_it_predicts_what_the_hypothesis_predicts():
     assert opaque_classifier(Threshold(), MADE_UP, LABEL.classes, allowed=True).codes(ROWS).tolist() == [1, 0, 1, 0, 0]
 
 
-def test_a_row_on_which_it_fails_or_predicts_no_class_has_none_and_changes_no_other():
+def test_a_failing_row_has_no_class_and_changes_no_other_row():
     assert opaque_classifier(Brittle(), MADE_UP, LABEL.classes, allowed=True).codes(ROWS).tolist() == [1, -1, 1, -1, 0]
 
 
@@ -70,6 +70,6 @@ def test_what_was_tried_is_what_is_asked():
         (Uncopied(), True, "the hypothesis cannot be copied: TypeError: no copy of this"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_before_a_row_is_touched(hypothesis, allowed, match):
+def test_invalid_questions_are_refused_before_rows_are_touched(hypothesis, allowed, match):
     with pytest.raises(HypothesisError, match=match):
         opaque_classifier(hypothesis, MADE_UP, LABEL.classes, allowed=allowed)

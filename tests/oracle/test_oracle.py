@@ -67,7 +67,7 @@ def big(X):
 
 
 @pytest.mark.parametrize("release", ["counts", "gaussian", "ratio"])
-def test_exact_answers_are_the_counts_and_the_card_says_so(release):
+def test_exact_answers_are_the_counts_as_the_card_states(release):
     asked = oracle(release=release)
     rows, errors = asked.marginals(BINS), asked.error_marginals(BINS, Always(True))
     wrong = [int((~LABELS[np.isin(SIZES, [1.0])]).sum())]
@@ -88,7 +88,7 @@ def test_exact_answers_are_the_counts_and_the_card_says_so(release):
     assert asked.privacy.charges == ()
 
 
-def test_the_card_says_what_was_asked_and_what_is_guaranteed():
+def test_the_card_states_the_questions_and_the_guarantee():
     budget = hr.Budget(1)
     asked = oracle(budget)
     assert asked.privacy.headline == "none (nothing was answered)"
@@ -160,7 +160,7 @@ BAD_BINS = {
 
 @pytest.mark.parametrize("name", BAD_BINS)
 @pytest.mark.parametrize("exact", [False, True])
-def test_bins_that_could_refuse_a_row_are_refused_before_anything_is_charged(name, exact):
+def test_bins_that_do_not_cover_all_values_are_refused_before_a_charge(name, exact):
     bins, error, match = BAD_BINS[name]
     budget = hr.Budget(1)
     asked = oracle(None if exact else budget)
@@ -218,7 +218,7 @@ BAD_HYPOTHESES = {
 
 
 @pytest.mark.parametrize("name", BAD_HYPOTHESES)
-def test_a_hypothesis_that_does_not_predict_each_row_is_refused_before_anything_is_charged(name):
+def test_a_hypothesis_without_a_class_per_row_is_refused_before_a_charge(name):
     hypothesis, match = BAD_HYPOTHESES[name]
     budget = hr.Budget(1)
     asked = oracle(budget, run_code=True)
@@ -235,7 +235,7 @@ def assert_tells_nothing(error):
     assert all(word not in text for word in (SECRET, "98765", str(N)))
 
 
-def test_a_row_on_which_a_hypothesis_fails_is_wrong_and_no_error_tells_of_it():
+def test_a_row_on_which_a_hypothesis_fails_is_wrong_without_an_error():
     """An error, a warning or a charge that differs would tell without noise whether there is such a row."""
 
     def picky(X):
@@ -331,7 +331,7 @@ class Slow:
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_of_many_that_ask_the_last_question_at_once_one_is_answered(exact):
+def test_only_one_concurrent_last_question_is_answered(exact):
     budget = None if exact else hr.Budget(1)
     asked, together = oracle(budget, 1, random_state=Slow()), threading.Barrier(8)
 
@@ -350,7 +350,7 @@ def test_of_many_that_ask_the_last_question_at_once_one_is_answered(exact):
         assert len(budget.charges) == len(asked.privacy.charges) == 1
 
 
-def test_of_two_oracles_that_ask_for_the_last_of_a_budget_at_once_one_is_answered():
+def test_only_one_of_two_concurrent_oracles_gets_the_last_of_a_budget():
     budget, together = hr.Budget(1), threading.Barrier(2)
     both = [oracle(budget, 1) for _ in range(2)]
 
@@ -474,7 +474,7 @@ def test_rows_of_each_class_are_counted_by_bin(release):
     assert asked.queries_left == 1
 
 
-def test_noise_on_the_rows_of_a_class_is_that_of_any_count():
+def test_noise_on_the_rows_of_a_class_equals_the_noise_on_counts():
     budget = hr.Budget(1)
     asked = hr.Oracle(FRAME, THIRDS, budget, 1, classes=("a", "b", "c"), random_state=0)
     found = asked.class_marginals(BINS)
@@ -525,7 +525,7 @@ def test_labels_of_any_kind_have_classes(make, labels, classes, found):
         ([0, 1, "zebra-fish"], None, "expected values of one type"),
     ],
 )
-def test_labels_that_are_none_of_the_classes_stop_the_curator_and_are_not_quoted(labels, classes, match):
+def test_labels_outside_the_classes_raise_and_are_not_quoted(labels, classes, match):
     with pytest.raises(DomainError, match=match) as caught:
         hr.Oracle(np.array([[1.0], [3.0], [7.0]]), labels, None, classes=classes)
     assert "4711" not in str(caught.value)
@@ -566,7 +566,7 @@ def test_integer_bins_have_a_place_for_fractions():
     assert asked.marginals(Schema({"a": celled})).rows.tolist() == [0, 2, 0, 1]
 
 
-def test_what_bins_cost_is_on_the_card_once_and_so_is_what_voids_them():
+def test_the_cost_of_bins_and_their_void_reasons_are_on_the_card_once():
     paid = hr.privacy.Charge("cut points of a schema", Fraction(1, 4))
     asked = oracle(hr.Budget(1), 2)
     for _ in range(2):

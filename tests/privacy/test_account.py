@@ -46,7 +46,7 @@ def test_a_cap_is_in_range(cap, message):
         Account(*map(Fraction, cap))
 
 
-def test_the_text_has_both_caps_and_what_they_do_not_cover():
+def test_the_text_shows_both_caps_and_their_limits():
     account = (
         Account(Fraction(3), Fraction(1, 2)).charged(ONE).charged(Charge("two", Fraction(1), no_guarantee="seeded"))
     )
@@ -61,7 +61,7 @@ def test_the_text_has_both_caps_and_what_they_do_not_cover():
     assert (account.charged(ONE).no_guarantee_reason, Account(Fraction(1)).no_guarantee_reason) == ("seeded", None)
 
 
-def test_a_charge_can_be_marked_later_and_its_reasons_are_said_once():
+def test_a_charge_can_be_marked_later_and_lists_each_reason_once():
     account = (
         Account(Fraction(3), Fraction(1, 2))
         .charged(ONE)
@@ -73,7 +73,7 @@ def test_a_charge_can_be_marked_later_and_its_reasons_are_said_once():
         account.marked(1, "seeded")
 
 
-def test_nothing_is_guaranteed_at_a_delta_below_that_of_the_cap():
+def test_there_is_no_guarantee_at_a_delta_below_the_cap():
     account = Account(Fraction(1), Fraction(1, 1000))
     assert account.epsilon_at(Fraction(1, 1000)) == account.epsilon_at(Fraction(1, 100)) == 1
     with pytest.raises(ValueError, match="delta must be at least"):
@@ -159,7 +159,7 @@ DRAW = Charge("draw", Fraction(1, 2), rho=Fraction(1, 32))
 NOISY = Charge("noisy", Fraction(1), DELTA, rho=largest_rho(Fraction(1), DELTA))
 
 
-def test_a_cap_on_rho_takes_what_rho_allows_whatever_epsilon_is():
+def test_a_cap_on_rho_accepts_any_epsilon_within_rho():
     account = Account(None, rho=Fraction(5, 16))
     for _ in range(10):
         account = account.charged(DRAW)
@@ -183,9 +183,9 @@ def test_caps_on_epsilon_and_rho_both_hold():
         Account(Fraction(1, 4), rho=Fraction(1)).charged(DRAW)
 
 
-@pytest.mark.claim("takes a charge if all ρ so far allows (ε, δ), or if no charge has a δ")
-@pytest.mark.claim("such charges count by their ρ only")
-def test_zero_concentrated_accounting_takes_what_fits_either_way():
+@pytest.mark.claim("accepts a charge if the sum of ρ implies (ε, δ), or if no charge has a δ")
+@pytest.mark.claim("so such charges count only by their ρ")
+def test_zcdp_accounting_accepts_charges_that_fit_either_cap():
     account = Account(Fraction(1), DELTA, accounting="zcdp")
     assert (account.remaining, account.remaining_with_delta, account.remaining_delta) == (1, 1, DELTA)
     one = account.charged(Charge("one", Fraction(1)))  # by addition: 0.462 in ρ would be an ε of 5
@@ -235,8 +235,8 @@ def response(losses, epsilon, times):
 
 
 @pytest.mark.parametrize("first", [0.02, 0.1, 0.15])
-@pytest.mark.claim("who asks may choose by earlier answers which of them")
-def test_who_chooses_by_an_answer_which_cap_to_use_up_spends_no_more_than_both_together(first):
+@pytest.mark.claim("The analyst may choose by earlier answers which condition holds")
+def test_choosing_a_cap_by_an_answer_spends_at_most_both_caps(first):
     """Fact 6: after one answer, either many releases that fit in ρ, or one large one by addition; δ exactly."""
     begun = Account(Fraction(1), Fraction(1, 1000), accounting="zcdp").charged(Charge("first", Fraction(first)))
     many, times, large = begun, 0, 1 - Fraction(first)

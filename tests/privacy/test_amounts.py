@@ -104,7 +104,7 @@ def test_a_total_of_too_many_digits_is_refused():
 @example(9.999999999999999e299, 1)  # the float before 1e300
 @example(1.0000000000000003e105, 2)
 @given(st.fractions(0, 10**9) | st.fractions(0, Fraction(1, 10**9)) | st.floats(0, 1e300), st.integers(1, 12))
-def test_what_is_shown_is_never_less_than_was_spent_nor_more_than_is_left(amount, digits):
+def test_shown_amounts_never_understate_spending_or_overstate_the_rest(amount, digits):
     spent, left = amount_text(amount, digits=digits), amount_text(amount, digits=digits, left=True)
     assert len(re.sub(r"e.*|[^1-9]", "", spent)) <= digits
     if abs(Fraction(spent) - Fraction(amount)) * 2**52 > amount:  # else it is shown as it was written
@@ -112,7 +112,7 @@ def test_what_is_shown_is_never_less_than_was_spent_nor_more_than_is_left(amount
     assert float(spent) == pytest.approx(float(left), rel=1.0001 * 10 ** (1 - digits), abs=1e-320)
 
 
-def test_amounts_are_shown_as_they_were_written_where_they_have_few_digits():
+def test_amounts_with_few_digits_are_shown_as_written():
     shown = [amount_text(amount) for amount in (0.1, 0.3, Fraction(1, 10), 1, 0, 1e-9, Fraction(1, 3), 1.0000049)]
     assert shown == ["0.1", "0.3", "0.1", "1", "0", "1e-09", "0.333334", "1.00001"]
     assert amount_text(Fraction(1, 10**999)) == "1e-999"

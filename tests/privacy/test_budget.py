@@ -51,7 +51,7 @@ def test_what_differs_by_little_is_told_apart():
         budget.charge("0.333333334", purpose="more than a third")
 
 
-def test_an_overdraft_changes_nothing_and_says_what_is_left():
+def test_an_overdraft_changes_nothing_and_states_the_rest():
     budget = Budget(1, delta=1e-6)
     budget.charge(0.75, purpose="first")
     before = budget.charges
@@ -96,7 +96,7 @@ def test_a_budget_cannot_be_pickled():
         pickle.dumps(Budget(1))
 
 
-def test_the_last_unit_asked_for_by_many_threads_goes_to_one():
+def test_only_one_of_many_threads_gets_the_last_unit():
     budget = Budget(1)
 
     def ask(_):
@@ -166,7 +166,7 @@ def test_the_record_reads():
     assert repr(budget) == "<Budget epsilon=2 spent=0.5>"
 
 
-def test_a_notebook_shows_what_is_left_and_the_charges_escaped(tmp_path):
+def test_a_notebook_shows_the_rest_and_escaped_charges(tmp_path):
     evil = "<script>alert('1')</script>\x1b"
     for budget in (Budget(2, 1e-6, accounting="zcdp"), FileBudget.create(tmp_path / "b.json", 1), Budget(rho=0.5)):
         lines = str(budget).splitlines()

@@ -35,7 +35,7 @@ def vars_of(account):
 
 
 @given(CAPS, st.lists(CHARGES, max_size=4).map(tuple))
-def test_what_is_written_is_read_back_and_each_entry_has_the_hash_of_the_one_before(account, charges):
+def test_records_round_trip_and_each_entry_has_the_previous_hash(account, charges):
     record = grown(account, charges)
     assert json.loads(record.to_json()) == record.to_dict()
     assert record.to_json().startswith("{\n")  # by which `Releases.load` knows a budget from a ledger

@@ -70,7 +70,7 @@ def test_estimators_charge_it_as_any_budget(path):
     assert FileBudget(path).remaining == Fraction(1, 2)
 
 
-def test_the_last_unit_asked_for_by_many_processes_goes_to_one(path):
+def test_only_one_of_many_processes_gets_the_last_unit(path):
     assert sum(race(path, Fraction(1), processes=4)) == 1
 
 
@@ -110,7 +110,7 @@ def test_a_second_name_of_the_file_is_refused(path):
         FileBudget(path)
 
 
-def test_the_digest_of_a_model_follows_the_charge_made_through_the_same_object(path):
+def test_a_digest_belongs_to_the_last_charge_through_the_same_object(path):
     one, two = FileBudget(path), FileBudget(path)
     with pytest.raises(StateError, match="no model was charged"):
         one.add_digest("a" * 64)
@@ -124,7 +124,7 @@ def test_the_digest_of_a_model_follows_the_charge_made_through_the_same_object(p
     assert two.spent == Fraction(1, 2)
 
 
-def test_racing_processes_leave_one_chain_in_which_each_charge_follows_on_one(path):
+def test_racing_processes_leave_a_single_chain_of_charges(path):
     race(path, Fraction(1, 20), processes=3)
     entries = json.loads(path.read_text())["entries"]
     assert len(entries) == 21

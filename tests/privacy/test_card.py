@@ -41,14 +41,14 @@ def test_fractions_are_kept_exactly_beside_their_decimals() -> None:
     assert sum(charge.epsilon for charge in again.charges) == again.epsilon == THIRD
 
 
-def test_a_card_has_an_entry_for_rho_where_a_charge_has_one() -> None:
+def test_a_card_has_an_entry_for_rho_if_a_charge_has_one() -> None:
     assert not {"rho", "rho_exact"} & CARD.to_dict().keys()
     assert CARD.rho == 2 * pure_rho(Fraction(1, 6))
     with pytest.raises(ValueError, match="the card's rho does not follow"):
         PrivacyCard.from_dict(CARD.to_dict() | {"rho": 0.1})
 
 
-def test_a_card_adds_up_rho_and_says_what_it_means_at_a_delta() -> None:
+def test_a_card_adds_up_rho_and_converts_it_at_a_delta() -> None:
     draw = Charge("draw", Fraction(1, 2), rho=Fraction(1, 32))
     ten = PrivacyCard((draw,) * 10, noise="", software="")
     assert (ten.epsilon, ten.rho, ten.epsilon_at(1e-6)) == (5, Fraction(5, 16), least_epsilon(ten.charges, AT))
@@ -84,7 +84,7 @@ def test_a_card_lacks_nothing(key: str) -> None:
         ("rho_exact", "1/100"),
     ],
 )
-def test_a_card_that_says_other_than_its_charges_is_refused(key, value) -> None:
+def test_a_card_that_contradicts_its_charges_is_refused(key, value) -> None:
     with pytest.raises(ValueError, match=f"the card's {key} does not follow from its charges"):
         PrivacyCard.from_dict({**CARD.to_dict(), key: value})
 
@@ -95,7 +95,7 @@ def test_a_card_without_charges_has_no_guarantee() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1.0000049), Fraction(1, 3), Fraction(0.1), Fraction(1, 7), Fraction(3)])
-def test_the_epsilon_that_is_shown_is_never_less_than_what_was_spent(epsilon) -> None:
+def test_the_shown_epsilon_is_never_less_than_the_spent_epsilon(epsilon) -> None:
     card = PrivacyCard((Charge("all", epsilon),), noise="", software="")
     shown = Fraction(card.headline.removeprefix("epsilon-differential privacy with epsilon = "))
     assert shown >= epsilon or float(shown) == float(epsilon)
@@ -174,7 +174,7 @@ def test_a_card_with_delta_names_both_wherever_it_states_the_guarantee() -> None
 
 
 @pytest.mark.parametrize("delta", [Fraction(1.00000049e-6), Fraction(1, 3), Fraction(1, 10**6), Fraction(0.1)])
-def test_the_delta_that_is_shown_is_never_less_than_what_was_spent(delta) -> None:
+def test_the_shown_delta_is_never_less_than_the_spent_delta(delta) -> None:
     card = PrivacyCard((Charge("all", Fraction(1), delta),), noise="", software="")
     shown = Fraction(card.headline.removeprefix("(epsilon, delta)-differential privacy with (1, ").removesuffix(")"))
     assert shown >= delta or float(shown) == float(delta)

@@ -68,7 +68,7 @@ SERIES_MECHANISMS = [
 
 
 @pytest.mark.parametrize("mechanism", SERIES_MECHANISMS, ids=lambda one: f"{one.record.code}-{one.adds_up_rho}")
-def test_a_series_is_charged_what_its_noise_costs_its_unit(mechanism):
+def test_a_series_is_charged_the_cost_of_its_noise_for_a_unit(mechanism):
     """A smaller rho in a file would let a budget that adds it up release more than its cap."""
     record, unit = mechanism.record, Unit("patient", 3)
     amounts = {"epsilon": mechanism.epsilon, "delta": mechanism.delta, "rho": mechanism.rho, "unit": unit}
@@ -109,18 +109,18 @@ def test_no_charge_is_for_noise_that_no_row_needs():
             Charge(Fact("leaf_counts", of="leaves"), Fraction(1), mechanism=exact)
 
 
-def test_the_rho_of_shared_noise_is_that_of_any_release_of_its_epsilon():
+def test_shared_noise_costs_the_rho_of_any_release_of_its_epsilon():
     charge = Charge("histograms", Fraction(1), mechanism=SharedHistograms(Fraction(1), (2,) * 9).record)
     assert charge.zcdp == pure_rho(Fraction(1)) > DiscreteLaplace(Fraction(1), 9, 1).rho
 
 
-def test_rho_is_that_of_the_charge_or_what_follows_from_epsilon():
+def test_rho_is_the_stated_rho_or_follows_from_epsilon():
     assert (DRAW.zcdp, NOISY.zcdp) == (Fraction(1, 32), None)
     assert Charge("one", Fraction(1, 2)).zcdp == pure_rho(Fraction(1, 2)) > Fraction(1, 32)
     assert Charge("said", Fraction(1, 2), rho=Fraction(5)).zcdp == pure_rho(Fraction(1, 2))
 
 
-def test_a_charge_whose_rho_is_not_what_follows_has_entries_for_it():
+def test_a_charge_with_its_own_rho_has_entries_for_it():
     assert {"rho", "rho_exact"} <= DRAW.to_dict().keys()
     assert not {"rho", "rho_exact"} & NOISY.to_dict().keys()
     with pytest.raises(ValueError, match="contradict each other"):
@@ -135,7 +135,7 @@ def test_a_renewed_charge_keeps_rho():
     assert renewed(DRAW, no_guarantee="seeded").rho == DRAW.rho
 
 
-def test_the_rho_of_charges_together_is_not_known_where_that_of_one_is_not():
+def test_the_sum_of_rho_is_unknown_if_the_rho_of_a_charge_is():
     assert total_rho([DRAW] * 10) == Fraction(5, 16)
     assert total_rho([DRAW, NOISY]) is None
     assert total_rho([]) == 0
@@ -151,7 +151,7 @@ def test_the_least_epsilon_is_that_of_rho_or_the_sum():
         least_epsilon([DRAW], Fraction(0))
 
 
-def test_the_line_of_a_charge_says_why_it_has_no_guarantee_and_who_declared_it():
+def test_the_line_of_a_charge_states_why_it_is_void_and_its_origin():
     assert Charge("counts", Fraction(1, 2)).entries() == ("0.5", "counts")
     known = Charge("counts", Fraction(1, 2), no_guarantee="seeded by hand", declared=True)
     assert known.entries() == ("0.5", "counts; declared by the schema's file; no guarantee: seeded by hand")

@@ -125,7 +125,7 @@ def reserved(mechanism):
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
-def test_rounding_of_two_tables_is_within_what_is_kept_for_it(examples, objective):
+def test_rounding_of_two_tables_is_within_its_allowance(examples, objective):
     """Of every model, on tables of up to 2^31 rows, against 60 digits."""
 
     @settings(max_examples=examples)
@@ -183,7 +183,7 @@ def test_a_sum_rounds_its_largest_distance_and_its_length(data, k, size):
 
 @settings(max_examples=7 * settings.default.max_examples)
 @given(st.data(), st.tuples(counts_of_leaves, counts_of_leaves), st.integers(0, 5), st.sampled_from(EPSILONS))
-def test_a_last_choice_by_differences_rounds_its_rows_four_and_a_half_times(data, total, k, epsilon):
+def test_a_last_choice_by_differences_rounds_four_and_a_half_times(data, total, k, epsilon):
     """Of docs/mathematics.md, States, with one choice left: against the leaves of every option, as counted."""
     size, n = Rounding(1, 2, k, 2, constant(0.25)), sum(total)
     weight = size.weight(epsilon)
@@ -446,7 +446,7 @@ def test_a_function_that_is_less_accurate_is_refused_before_the_charge(monkeypat
         for low, high in pairwise((0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999, 1.001, 1.1, 1.4, 2, 7, 99, 999))
     ],
 )
-def test_a_function_that_is_less_accurate_for_some_numbers_that_matter_is_refused(monkeypatch, name, low, high):
+def test_a_function_that_is_inaccurate_at_some_numbers_is_refused(monkeypatch, name, low, high):
     """Exponentials of less than -40 are lost in the 1 that they are added to; sums are of as many terms as options."""
     check_functions.cache_clear()
     monkeypatch.setattr(
@@ -495,7 +495,7 @@ LOG_WEIGHTS = [[0.0, -1.0, -0.3, -2.5, -40.0], [-4e9, -4e9 - 1, -4e9 - 0.25, -4e
 @pytest.mark.parametrize("draws", DRAWS)
 @pytest.mark.parametrize("source", SOURCES, ids=["secure", "seeded"])
 @pytest.mark.parametrize("log_weights", LOG_WEIGHTS, ids=["small", "of many rows"])
-def test_a_choice_is_drawn_in_proportion_to_the_exponentials_of_its_log_weights(log_weights, source, draws):
+def test_choices_are_drawn_with_exact_probabilities_of_their_log_weights(log_weights, source, draws):
     """False-alarm rate 1e-9; the test rejects log-weights 30 % too small or too large."""
     run = source.prepare(ModelDraw(Fraction(3, 2), Fraction(1)))
     counts = np.bincount([run(OneChoice(log_weights)) for _ in range(draws)], minlength=len(log_weights))
@@ -506,7 +506,7 @@ def test_a_choice_is_drawn_in_proportion_to_the_exponentials_of_its_log_weights(
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=["secure", "seeded"])
-def test_the_weight_and_not_epsilon_is_what_an_error_costs(source):
+def test_the_cost_of_an_error_is_the_weight_and_not_epsilon(source):
     run = source.prepare(ModelDraw(Fraction(100), Fraction(1, 2)))
     counts = np.bincount([run(OneChoice([0.0, -2.0])) for _ in range(3000)], minlength=2)
     assert p_value(counts, softmax([0.0, -1.0])) > 1e-9

@@ -35,7 +35,7 @@ class DiaryBudget(Budget):
         self.log.append("charge")
 
 
-def test_a_release_is_prepared_then_charged_then_rows_are_touched_then_noise_is_added():
+def test_a_release_is_prepared_charged_evaluated_and_noised_in_this_order():
     log = []
     gate = Gate(DiaryBudget(1, log), Diary(log))
     gate.release(DiscreteLaplace(Fraction(1)), lambda: log.append("rows") or np.zeros(1), query="x")
@@ -43,7 +43,7 @@ def test_a_release_is_prepared_then_charged_then_rows_are_touched_then_noise_is_
 
 
 @pytest.mark.parametrize(("unit", "steps", "rows"), [(None, 1, 1), (None, 4, 4), (3, 1, 3), (3, 4, 12)])
-def test_a_release_is_charged_for_all_rows_of_a_unit_and_all_steps_of_a_weight(unit, steps, rows):
+def test_a_release_is_charged_for_rows_of_a_unit_and_steps_of_a_weight(unit, steps, rows):
     """A row that counts as `steps` rows changes a count as much as they do: the loss is theirs (fact 7)."""
     budget = Budget(100)
     gate = Gate(budget, SecureNoise(), None if unit is None else Unit("who", unit), steps)
@@ -67,7 +67,7 @@ def test_a_share_is_spent_through_a_gate_for_its_unit_and_steps():
     assert budget.charges == (planned,)
 
 
-def test_a_mechanism_with_a_delta_is_charged_as_it_is_for_the_unit_that_it_was_made_for():
+def test_a_mechanism_with_a_delta_is_charged_for_the_unit_of_its_noise():
     budget = Budget(1, "1e-6")
     made = GaussianCounts(Fraction(1), Fraction("1e-6"), 2, 1, 4, rows=3)
     Gate(budget, SecureNoise(), Unit("who", 3)).release(made, lambda: np.zeros(2, np.int64), query="counts")
@@ -106,7 +106,7 @@ def test_a_draw_is_noted_before_it_begins_and_not_while_rows_are_counted():
     assert noted == [False, True]
 
 
-def test_whether_numbers_of_rows_overflow_or_underflow_is_told_by_no_warning_or_error():
+def test_no_warning_or_error_discloses_overflow_or_underflow_of_counts():
     """Whatever a user's settings of NumPy are: neither while rows are counted nor while the noise is added."""
 
     def extreme(values):
@@ -160,7 +160,7 @@ def test_the_record_says_why_a_release_has_no_guarantee():
     assert budget.no_guarantee_reason == "not proven; seeded noise"
 
 
-def test_an_underflow_after_the_charge_is_no_error_whatever_the_caller_has_set():
+def test_an_underflow_after_the_charge_is_never_an_error():
     planned = Charge("model", Fraction(1))
     with np.errstate(all="raise"):
         assert spend_share(None, planned, SecureNoise(), lambda _: np.exp(-1000.0)) == 0

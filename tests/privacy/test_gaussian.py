@@ -30,7 +30,7 @@ def accounted(mechanisms, delta):
 
 
 @given(EPSILONS, DELTAS, st.integers(1, 6), st.integers(1, 30))
-def test_what_is_charged_is_at_least_opendps_accounting_of_all_answers(epsilon, delta, answers, cells):
+def test_the_charge_is_at_least_opendps_accounting_of_all_answers(epsilon, delta, answers, cells):
     mechanisms = gaussian(epsilon, delta, answers, [cells] * answers)
     _, spent = accounted(mechanisms, float(delta) * (1 - 1e-15))
     assert Fraction(spent) <= epsilon * (1 + Fraction(1, 10**14))
@@ -92,7 +92,7 @@ def test_unequal_parts_cost_no_more_together_than_equal_ones(epsilon, delta, par
 
 
 @given(EPSILONS, DELTAS, st.fractions(Fraction(1, 100), 900), st.integers(1, 2**21))
-def test_the_noise_of_a_part_is_that_of_equal_parts_over_its_root(epsilon, delta, part, changes):
+def test_the_noise_of_a_part_scales_with_its_root(epsilon, delta, part, changes):
     whole = GaussianCounts(epsilon, delta, 1000, 1, 1, adds_up_rho=True).scale
     found = GaussianCounts(epsilon, delta, 1000, 2, changes, part, adds_up_rho=True).scale
     assert found == pytest.approx(whole * sqrt(changes / part), rel=1e-12)
@@ -161,7 +161,7 @@ def test_numbers_at_the_ends_of_64_bits_are_answered(epsilon):
 
 @pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-300])
 @pytest.mark.parametrize("answers", [2, 10, 1000])
-def test_so_much_epsilon_for_many_answers_is_within_what_opendp_accounts(answers, delta):
+def test_epsilon_of_many_answers_is_within_opendps_accounting(answers, delta):
     """At scales far below those of one answer its accounting overflows."""
     mechanism = gaussian(1e9, delta, answers, [1] * answers)[0]
     assert mechanism.scale == pytest.approx(0.05 * sqrt(answers), rel=1e-6)
@@ -217,7 +217,7 @@ def rounded_gaussian(sigma, grid):
 @pytest.mark.parametrize("draws", [20_000, pytest.param(400_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [0.8, 4, 20])
 @pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(3))], ids=["secure", "seeded"])
-def test_noise_on_a_finer_grid_has_the_exact_probabilities_of_rounded_steps(source, epsilon, draws):
+def test_noise_on_a_finer_grid_has_exact_probabilities_of_rounded_steps(source, epsilon, draws):
     (mechanism,) = gaussian(epsilon, 1e-6, 1, adds_up_rho=False)
     (sigma, grid), run = mechanism._noise, source.prepare(mechanism)
     assert grid > 1

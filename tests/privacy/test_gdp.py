@@ -91,7 +91,7 @@ def test_mu_grows_with_epsilon_and_delta_and_allows_more_than_rho(epsilon, delta
     ("epsilon", "delta", "less"),
     [("0.1", "1e-5", 0.095), ("1", "1e-6", 0.0676), ("4", "1e-5", 0.066), ("10", "1e-5", 0.056)],
 )
-def test_the_noise_is_smaller_than_in_rho_by_what_the_pages_say(epsilon, delta, less):
+def test_the_noise_is_smaller_than_in_rho_as_the_pages_state(epsilon, delta, less):
     in_rho, in_mu = (GaussianCounts(Fraction(epsilon), Fraction(delta), 1, 1, 10**6, adds_up_rho=it) for it in (1, 0))
     assert 1 - in_mu.scale / in_rho.scale == pytest.approx(less, abs=0.0005)
 
@@ -128,7 +128,7 @@ def test_mu_does_not_depend_on_the_digits_that_a_caller_computes_with(epsilon, d
 # Noise on whole numbers
 
 
-def test_the_margin_in_the_variance_covers_all_changed_counts_of_all_releases():
+def test_the_variance_margin_covers_all_changed_counts_of_all_releases():
     """The law of noise on a whole number is within e^±η of rounded continuous noise; v·η is at most what is kept."""
 
     def kept(v):
@@ -180,7 +180,7 @@ def test_one_count_by_two_ways_has_the_same_delta():
 
 @pytest.mark.parametrize("changes", [[1], [1, 1], [1] * 5, [2, 1], [3, 2, 2]])
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.5", "1e-5"), ("1", "1e-6"), ("4", "1e-5"), ("4", "0.01")])
-def test_exact_delta_of_discrete_noise_is_never_above_what_is_charged(epsilon, delta, changes):
+def test_the_exact_delta_of_discrete_noise_is_at_most_the_charge(epsilon, delta, changes):
     squares, mu = sum(change**2 for change in changes), largest_mu(Fraction(epsilon), Fraction(delta))
     sigma, grid = gdp_noise(squares / mu**2)
     found = delta_of_several(sigma, [change * grid for change in changes], float(epsilon))
@@ -188,7 +188,7 @@ def test_exact_delta_of_discrete_noise_is_never_above_what_is_charged(epsilon, d
     assert found > 0.9 * float(delta)
 
 
-def test_without_the_margin_noise_on_whole_numbers_has_a_larger_delta_than_charged():
+def test_without_the_margin_discrete_noise_has_a_larger_delta_than_charged():
     mu = float(largest_mu(Fraction(1), Fraction(1, 10**6)))
     assert delta_of_one(1 / mu, 1, 1.0) == pytest.approx(1.0197e-6, rel=1e-3)
     assert delta_of_one(math.sqrt(1 / mu**2 + 2), 1, 1.0) < 1e-6

@@ -49,7 +49,7 @@ def test_two_class_impurity_is_twice_the_product_over_the_sum():
     assert impurity(np.array([[3, 1], [0, 5], [0, 0]])).tolist() == [1.5 * RESOLUTION, 0, 0]
 
 
-@pytest.mark.claim("it never lowers `f` and raises it by less than 2")
+@pytest.mark.claim("It never lowers `f` and raises it by less than 2")
 def test_fact_1_holds_for_every_small_pair_of_counts():
     """docs/mathematics.md, fact 1, exhaustively: adding a row never lowers f and raises it by less than 2."""
     p, q = (axis.ravel() for axis in np.meshgrid(np.arange(300), np.arange(300)))
@@ -64,7 +64,7 @@ def test_fact_1_holds_for_every_small_pair_of_counts():
 
 
 @given(st.lists(COUNTS, min_size=2, max_size=6), st.data())
-@pytest.mark.claim("it never lowers `f` and raises it by less than 2")
+@pytest.mark.claim("It never lowers `f` and raises it by less than 2")
 def test_fact_1_holds_for_any_number_of_classes(counts, data):
     k = data.draw(st.integers(0, len(counts) - 1))
     more = [c + (i == k) for i, c in enumerate(counts)]
@@ -73,7 +73,7 @@ def test_fact_1_holds_for_any_number_of_classes(counts, data):
 
 
 @given(st.integers(2, 4), st.data())
-def test_scores_of_neighbouring_tables_move_one_way_by_at_most_the_sensitivity(n_classes, data):
+def test_scores_of_neighbours_move_one_way_by_at_most_the_sensitivity(n_classes, data):
     rows = st.lists(COUNTS, min_size=n_classes, max_size=n_classes)
     left = np.array(data.draw(rows))
     caught = np.array(data.draw(st.lists(rows, min_size=1, max_size=8)))

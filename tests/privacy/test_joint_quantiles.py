@@ -149,7 +149,7 @@ def test_equal_masses_are_found_at_large_epsilon():
     assert JointQuantiles(Fraction(10_000), 4, 7).build()(counts) in [(1, 3, 6), (2, 3, 6)]
 
 
-def test_a_value_of_many_rows_is_a_quantile_several_times_and_others_stay_balanced():
+def test_a_frequent_value_is_several_quantiles_and_bins_stay_balanced():
     """By hand: half of 80 rows are up to the fifth of nine candidates, five up to each other; 20 rows an interval."""
     counts = np.array([5, 5, 5, 5, 40, 5, 5, 5, 5, 0])
     mechanism = JointQuantiles(Fraction(10_000), 4, 9)
@@ -177,7 +177,7 @@ def test_there_is_a_part_for_each_bin_unless_a_draw_would_take_long(bins, candid
 # What it costs
 
 
-def test_one_row_changes_the_score_by_at_most_its_sensitivity_and_by_that_at_times():
+def test_a_row_changes_the_score_by_at_most_its_sensitivity_which_is_tight():
     """All columns of up to four rows with two candidates, and all tuples, for two to four bins."""
     for bins in range(2, 5):
         mechanism, changes = JointQuantiles(Fraction(1), bins, 2), set()
@@ -197,7 +197,7 @@ def test_one_row_changes_the_score_by_at_most_its_sensitivity_and_by_that_at_tim
 
 @settings(deadline=None)
 @given(neighbours(), EPSILONS)
-def test_one_row_changes_the_log_probability_of_no_tuple_by_more_than_epsilon(tables, epsilon):
+def test_a_row_changes_log_probabilities_of_tuples_by_at_most_epsilon(tables, epsilon):
     before, after, bins = tables
     mechanism = JointQuantiles(epsilon, bins, len(before) - 1)
     one, other = (as_drawn(counts, mechanism) for counts in (before, after))
@@ -233,7 +233,7 @@ def worst_rounding(counts, mechanism):
 
 
 @pytest.mark.parametrize("examples", SIZES)
-def test_rounding_of_two_columns_is_within_what_is_kept_for_it(examples):
+def test_rounding_of_two_columns_is_within_its_allowance(examples):
     """Of every tuple, of columns of up to 2^32 rows, against 60 digits."""
 
     @settings(max_examples=examples, deadline=None)

@@ -123,7 +123,7 @@ def test_permute_and_flip_would_cost_more():
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=5), st.data())
-def test_theorem_two_sided_permute_and_flip_costs_at_most_epsilon_where_scores_move_either_way(scores, data):
+def test_theorem_two_sided_permute_and_flip_costs_at_most_epsilon(scores, data):
     """Sensitivity 2, scale 4/ε. McKenna and Sheldon 2020, Theorem 1."""
     epsilon = 0.7
     moves = data.draw(st.lists(st.integers(-2, 2), min_size=len(scores), max_size=len(scores)))
@@ -132,19 +132,19 @@ def test_theorem_two_sided_permute_and_flip_costs_at_most_epsilon_where_scores_m
     assert np.abs(np.log(one / other)).max() <= epsilon + 1e-12
 
 
-def test_half_of_that_noise_is_too_little_where_scores_move_either_way():
+def test_half_of_the_noise_is_too_little_for_two_sided_scores():
     one, other = permute_and_flip([10, 0, 10], 2.0), permute_and_flip([8, 2, 8], 2.0)
     assert np.abs(np.log(one / other)).max() > 1.1  # sensitivity 2, ε = 1: what a monotone score may have
 
 
-def test_theorem_permute_and_flip_is_what_the_paper_says_for_two_candidates():
+def test_theorem_permute_and_flip_matches_the_paper_for_two_candidates():
     """Scores 0 and 1, scale 1: the better is taken with chance 1 − e⁻¹/2 = .816 (also measured of OpenDP)."""
     assert permute_and_flip([0, 1], 1.0)[0] == pytest.approx(1 - np.exp(-1) / 2)
     assert permute_and_flip([0, 1], 1.0)[0] == pytest.approx(0.816, abs=5e-4)
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=5), st.data())
-def test_theorem_permute_and_flip_on_monotone_neighbours_costs_at_most_epsilon(scores, data):
+def test_theorem_permute_and_flip_on_monotone_scores_costs_at_most_epsilon(scores, data):
     """The theorem that is charged, checked on exact probabilities: sensitivity 2, scale 2/ε (not 4/ε)."""
     epsilon = 0.7
     rises = data.draw(st.lists(st.integers(0, 2), min_size=len(scores), max_size=len(scores)))
@@ -156,7 +156,7 @@ def test_theorem_permute_and_flip_on_monotone_neighbours_costs_at_most_epsilon(s
 @pytest.mark.statistics
 @pytest.mark.parametrize("draws", [4000, pytest.param(60_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
-def test_siblings_are_drawn_each_with_its_exact_probabilities_and_independently(source, draws):
+def test_siblings_are_drawn_independently_with_exact_probabilities(source, draws):
     inputs, sensitivity, epsilon = [[0, 8, 9], [10, 1]], 4, Fraction(1, 2)
 
     def together(epsilon):
@@ -195,7 +195,7 @@ def test_siblings_cost_what_one_of_them_costs():
         ([[1, 5], [2]], [[1], [5, 2]], np.inf),
     ],
 )
-def test_the_distance_of_siblings_is_that_of_the_one_that_changed(one, other, distance):
+def test_the_distance_of_siblings_is_the_distance_of_the_changed_input(one, other, distance):
     siblings = Siblings(PermuteAndFlip(Fraction(1), 2))
     assert siblings.distance([np.array(x) for x in one], [np.array(x) for x in other]) == distance
 
@@ -235,7 +235,7 @@ def test_noise_of_different_counts_is_uncorrelated(source, draws):
 
 
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=1000))
-def test_what_is_charged_is_at_least_what_opendp_accounts_and_hardly_more(epsilon):
+def test_charges_are_at_least_and_hardly_above_opendps_accounting(epsilon):
     for mechanism in (
         PermuteAndFlip(epsilon, 2**21),
         TwoSidedPermuteAndFlip(epsilon, 2**11),

@@ -168,7 +168,7 @@ SCORES = [(0, 0, 0, 0), (0, 0, 2, 4), (-2, -2, 0, 0)]
 
 @pytest.mark.parametrize("kind", CHOICES)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
-def test_choices_have_their_exact_chances_at_scores_of_zero_and_at_equal_ones(source, kind):
+def test_choices_are_exact_for_zero_and_for_equal_scores(source, kind):
     law, sides = CHOICES[kind]
     for scores in SCORES:
         run = source.prepare(kind(Fraction(1), 2))
@@ -189,7 +189,7 @@ EQUAL = [(0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.5, 0.5), (0.5, 0.5, 0.5, 0.5), (-0.5
 
 @pytest.mark.parametrize("mechanism", PUBLISHED.values(), ids=PUBLISHED)
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
-def test_published_mechanisms_choose_evenly_among_scores_of_zero_and_among_equal_ones(source, mechanism):
+def test_published_mechanisms_choose_evenly_among_zero_and_equal_scores(source, mechanism):
     """Without noise on equal scores the first of them would always be chosen before the others."""
     run = source.prepare(mechanism)
     for scores in EQUAL:
@@ -201,7 +201,7 @@ def test_published_mechanisms_choose_evenly_among_scores_of_zero_and_among_equal
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
-def test_nodes_whose_scores_are_all_zero_are_chosen_in_by_chance_each_by_itself(source):
+def test_choices_in_nodes_with_zero_scores_are_random_and_independent(source):
     run = source.prepare(Siblings(PermuteAndFlip(Fraction(1), 2)))
     zeros = [np.zeros(2, dtype=np.int64)] * 2
     found = Counter(tuple(map(int, run(zeros))) for _ in range(300))
@@ -227,7 +227,7 @@ TARGETS = {LEAF_COUNTS: hr.Label("y", ("no", "yes")), LEAF_SUMS: hr.Number("y", 
 
 
 @pytest.mark.parametrize("of", TARGETS, ids=lambda of: type(of).__name__)
-def test_counts_and_sums_of_leaves_without_rows_are_noised_like_others(of):
+def test_counts_and_sums_of_empty_leaves_have_the_usual_noise(of):
     target, leaves = TARGETS[of], np.zeros((2 * DRAWS, TARGETS[of].n_levels), dtype=np.int64)
     leaves[::2, 0] = 9
     mechanism = of.mechanism(target, Fraction(1))
@@ -242,7 +242,7 @@ def test_counts_and_sums_of_leaves_without_rows_are_noised_like_others(of):
         assert_exact((found - exact)[exact == value], mechanism)
 
 
-def test_cells_of_an_evaluation_without_rows_are_noised_like_others():
+def test_empty_cells_of_an_evaluation_have_the_usual_noise():
     schema = hr.Schema({"age": hr.Integer(0, 9, (4,))}, hr.Label("y", ("no", "yes")))
     frame = pd.DataFrame({"age": [3] * 50, "ward": ["w1"] * 50, "y": ["no"] * 50})
     tree = hr.PrivateTreeClassifier(1, schema=schema, max_depth=0).fit(frame, frame["y"])
@@ -254,7 +254,7 @@ def test_cells_of_an_evaluation_without_rows_are_noised_like_others():
 
 
 @pytest.mark.parametrize("form", ["counts", "gaussian"])
-def test_bins_of_an_oracle_without_rows_are_noised_like_others(form):
+def test_empty_bins_of_an_oracle_have_the_usual_noise(form):
     bins = hr.Schema({"age": hr.Integer(0, DRAWS, range(DRAWS), outside="clip", missing="bin")})
     frame, budget = pd.DataFrame({"age": [3] * 50}), hr.Budget("1/2") if form == "counts" else hr.Budget(2, "1e-6")
     oracle = hr.Oracle(frame, np.arange(50) % 2, budget, 1, release=form)

@@ -67,7 +67,7 @@ def test_in_gaussian_privacy_the_mu_of_all_draws_is_within_its_parts(epsilon, de
 
 @pytest.mark.parametrize("top", [0.51, 0.6, 0.9])
 @pytest.mark.parametrize("low", [1e-3, 0.1, 0.4])
-def test_no_two_answers_of_a_range_are_told_apart_better_than_at_its_mu(top, low):
+def test_no_two_answers_of_a_range_are_distinguished_better_than_at_its_mu(top, low):
     """Of two answers with P = (p, 1 − p) and Q = (q, 1 − q), every error of the one kind at every error of the other.
 
     A test that accepts both answers at random is a mixture, so that the two tests that look at the answer suffice.
@@ -82,7 +82,7 @@ def test_no_two_answers_of_a_range_are_told_apart_better_than_at_its_mu(top, low
 @pytest.mark.parametrize("draws", [8_000, pytest.param(200_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("chosen", [1, 2, 3])
 @pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(3))], ids=["secure", "seeded"])
-def test_sets_have_the_chances_of_exponential_mechanisms_one_after_the_other(source, chosen, draws):
+def test_sets_have_the_probabilities_of_consecutive_exponential_mechanisms(source, chosen, draws):
     mechanism = peeling(chosen, epsilon=4)
     run, exact = source.prepare(mechanism), drawn_in_turn(SCORES, mechanism.scale, chosen)
     places = {one: place for place, one in enumerate(sorted(exact))}

@@ -416,7 +416,7 @@ def test_distances_do_not_overflow():
     assert DISTANCE.distance(low, high) == 3 * 2**63
 
 
-def test_several_inputs_of_disjoint_rows_are_released_for_one_charge():
+def test_inputs_of_disjoint_rows_are_released_for_a_single_charge():
     siblings = Siblings(SharedHistograms(Fraction(1), (3, 2)))
     one, other = ([np.array(EMPTY), np.array(EMPTY) + place] for place in (0, np.array([1, 0, 0, 0, 1])))
     assert siblings.distance(one, other) == 2

@@ -52,7 +52,7 @@ def gauge(point):
 
 
 @pytest.mark.parametrize("sizes", [(1,), (2,), (2, 2), (3, 1), (3, 2)])
-def test_points_are_as_many_as_the_proof_counts_and_one_row_moves_the_gauge_by_one(sizes):
+def test_lattice_points_match_the_proof_and_a_row_moves_the_gauge_by_one(sizes):
     found = points(sizes, 3)
     assert [sum(gauge(point) <= radius for point in found) for radius in range(4)] == [
         volume(sizes, radius) for radius in range(4)

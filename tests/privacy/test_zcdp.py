@@ -31,8 +31,8 @@ def normalised(log_weights):
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.claim("No two answers of it are further apart than those of randomised response")
-def test_randomised_response_costs_what_any_pure_release_may_cost(epsilon):
+@pytest.mark.claim("Randomised response is the worst case")
+def test_randomised_response_costs_the_most_of_any_pure_release(epsilon):
     """The pair of answers that no other pair of (ε, 0)-differential privacy is further apart than."""
     found = rho_of(normalised([epsilon, 0]), normalised([0, epsilon]))
     assert found <= float(pure_rho(Fraction(epsilon))) * ROUNDED <= epsilon**2 / 2 * ROUNDED
@@ -65,8 +65,8 @@ def noised(shift, scale, most):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 5])
 @pytest.mark.parametrize(("counts", "each"), [(1, 1), (2, 1), (4, 1), (2, 2), (3, 3)])
-@pytest.mark.claim("Noise on d counts of which a row changes each by no more than a d-th of it all")
-def test_counts_together_cost_what_their_shares_of_epsilon_add_up_to(counts, each, epsilon):
+@pytest.mark.claim("Independent noise on d counts, each changed by at most a d-th of the sensitivity")
+def test_counts_together_cost_the_sum_of_their_shares_of_epsilon(counts, each, epsilon):
     """By the joint chances of all counts, for all changes by at most `each` that sum to at most ``counts·each``."""
     whole, found, scale = counts * each, [], counts * each / epsilon
     for changes in product(range(each + 1), repeat=counts):
@@ -97,7 +97,7 @@ def test_equal_parts_of_a_large_epsilon_cost_no_more_than_the_whole():
 
 @pytest.mark.parametrize("digits", [1, 2, 5])
 @pytest.mark.parametrize("weight", ["0.115", "0.259", "1.35", "40"])
-def test_what_a_draw_costs_does_not_depend_on_the_digits_that_a_caller_computes_with(weight, digits):
+def test_the_cost_of_a_draw_does_not_depend_on_the_decimal_context(weight, digits):
     of = zcdp._rho_of_range.__wrapped__
     with localcontext(Context(prec=digits, rounding=ROUND_FLOOR)):
         found = of(Fraction(weight))
@@ -108,7 +108,7 @@ def test_what_a_draw_costs_does_not_depend_on_the_digits_that_a_caller_computes_
 
 @pytest.mark.parametrize("weight", [0.1, 1, 4])
 @pytest.mark.claim("for every order α > 1 and any two neighbouring tables")
-def test_a_draw_costs_no_more_than_is_said_on_all_small_neighbours(weight):
+def test_a_draw_costs_at_most_its_loss_on_all_small_neighbours(weight):
     """Exhaustively: losses of up to 2 of three models of unequal priors, and all changes of a loss from 0 to 1."""
     most, prior = float(drawn_rho(Fraction(weight), Fraction(weight))), np.log([0.5, 0.3, 0.2])
     found = [
@@ -124,7 +124,7 @@ ALL_ORDERS = list(map(Decimal, ["1", "1.0001", "1.01", "1.1", "1.3", "1.6", "2",
 
 
 @pytest.mark.parametrize("weight", ["0.001", "0.1", "1", "2", "4", "8", "20", "60"])
-@pytest.mark.claim("two answers at its ends are worst, and of all orders α → 1")
+@pytest.mark.claim("two answers at its ends are the worst case, and among all orders α → 1")
 def test_two_models_cost_what_a_draw_of_any_may_cost(weight):
     """By definition, in 60 digits: two models, of which an added row raises the loss of one by 1; any prior, any order.
 
@@ -216,7 +216,7 @@ def bisected(epsilon, delta):
 
 
 @pytest.mark.parametrize("examples", [1, pytest.param(300, marks=pytest.mark.slow)])
-def test_the_largest_rho_is_what_bisection_by_conversions_finds(examples):
+def test_the_largest_rho_agrees_with_bisection_by_conversions(examples):
     @settings(max_examples=examples)
     @given(st.fractions(Fraction(1, 1000), 50), st.sampled_from([Fraction(1, 10**n) for n in (1, 3, 6, 12)]))
     @example(Fraction(1000), Fraction(1, 10**6))  # more than is ever converted

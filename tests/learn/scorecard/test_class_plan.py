@@ -89,7 +89,7 @@ def test_each_way_asks_for_what_it_should(way):
 
 @pytest.mark.parametrize("way", WAYS)
 @given(epsilon=st.fractions(Fraction(1, 1000), 100), seed=st.integers(0, 2**31))
-@pytest.mark.claim("that add up to it exactly on every way through a fit")
+@pytest.mark.claim("that add up to ε exactly on every path through a fit")
 def test_charges_add_up_to_epsilon_exactly_whatever_is_released(way, epsilon, seed):
     budget = hr.Budget(epsilon)
     charges = fit(way, epsilon=epsilon, random_state=seed, budget=budget).privacy_.charges
@@ -101,7 +101,7 @@ def test_charges_add_up_to_epsilon_exactly_whatever_is_released(way, epsilon, se
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=settings().max_examples // 3)
 @given(epsilon=st.fractions(Fraction(1, 1000), 100), seed=st.integers(0, 2**31))
-@pytest.mark.claim("that add up to it exactly on every way through a fit")
+@pytest.mark.claim("that add up to ε exactly on every path through a fit")
 def test_parts_of_a_gaussian_budget_add_up_to_all_of_it_whatever_is_released(way, epsilon, seed):
     recorder, delta = Recorder(SeededNoise(np.random.default_rng(seed))), Fraction(1, 10**6)
     budget = hr.Budget(epsilon, delta, accounting="zcdp")
@@ -166,7 +166,7 @@ def test_a_series_for_a_unit_of_several_rows_costs_no_more_than_planned(rows):
 
 @pytest.mark.parametrize("delta", [None, 1e-6])
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.claim("depends on released values alone")
+@pytest.mark.claim("The releases and their shares depend only on released values")
 def test_rows_are_looked_at_in_queries_only_and_after_the_charge(way, delta, monkeypatch):
     budget = hr.Budget(1000, Fraction(1, 10))
     inside = watch_rows(monkeypatch, budget, "bins_and_counts", "total")

@@ -145,7 +145,7 @@ def test_residuals_are_the_rows_one_by_one(rows, attribute, base, data):
 
 
 @given(PATIENTS, PATIENT, st.integers(0, 3), FLOATS, st.data())
-@pytest.mark.claim("no infinity and no NaN gets past")
+@pytest.mark.claim("so infinity and NaN cannot occur")
 def test_one_row_more_moves_residuals_by_at_most_their_sensitivity_whatever_the_log_odds(rows, row, i, base, data):
     log_odds = values(data.draw)
     change = both(rows, row, lambda table: residuals(table, i, base, log_odds), TWO)
@@ -239,7 +239,7 @@ def test_log_odds_in_whole_numbers_are_the_nearest_and_bounded():
     assert found.tolist() == [round(0.1 * GRID), -100 * GRID, 100 * GRID, 0, -3 * GRID]
 
 
-@pytest.mark.claim("no infinity and no NaN gets past")
+@pytest.mark.claim("so infinity and NaN cannot occur")
 def test_every_chance_there_is_keeps_to_the_sensitivity_of_residuals():
     """All 1,025 chances, each in a bin of its own, and both classes, in whole numbers."""
     chances = np.arange(STEPS + 1)

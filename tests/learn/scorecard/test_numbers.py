@@ -230,7 +230,7 @@ def test_six_passes_find_the_values_of_attributes_that_say_nearly_the_same():
 
 @pytest.mark.parametrize("delta", [None, 1e-6])
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.claim("that add up to it exactly on every way through a fit")
+@pytest.mark.claim("that add up to ε exactly on every path through a fit")
 def test_each_way_asks_for_what_it_should_and_charges_all_of_the_budget(way, delta):
     n, epsilon, most, expected = WAYS[way]
     recorder = Recorder(SeededNoise(np.random.default_rng(7)))
@@ -255,7 +255,7 @@ def test_each_way_asks_for_what_it_should_and_charges_all_of_the_budget(way, del
     [{}, {"epsilon": 1000}, {"epsilon": 1000, "max_attributes": 1}, {"epsilon": 100, "delta": 1e-6}],
     ids=["few rows", "many rows", "few attributes", "delta"],
 )
-@pytest.mark.claim("depends on released values alone")
+@pytest.mark.claim("The releases and their shares depend only on released values")
 def test_scorecards_of_numbers_do_the_same_on_neighbouring_tables(more, examples):
     """Much epsilon, so that residuals are asked for in several passes."""
 

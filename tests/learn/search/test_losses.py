@@ -86,7 +86,7 @@ def test_the_loss_of_rows_is_the_sum_over_them_exactly(objective, n_classes, dat
 
 
 @given(st.sampled_from(ALL_OBJECTIVES), st.integers(2, 5), st.data())
-@pytest.mark.claim("need not be the same for all ℓ but never lowers it")
+@pytest.mark.claim("the difference may depend on ℓ")
 def test_one_more_row_raises_the_loss_of_every_value_by_0_to_1(objective, n_classes, data):
     loss = Loss.of(objective_of(objective, n_classes), n_classes)
     counts = np.array(data.draw(st.lists(st.integers(0, 99), min_size=n_classes, max_size=n_classes)), dtype=float)
@@ -96,7 +96,7 @@ def test_one_more_row_raises_the_loss_of_every_value_by_0_to_1(objective, n_clas
 
 
 @given(st.sampled_from(["brier", "mixed"]), st.integers(2, 4), st.data())
-@pytest.mark.claim("so it multiplies the numerator and Z alike and cancels: only")
+@pytest.mark.claim("It multiplies the numerator and Z by the same factor and cancels")
 def test_a_shift_by_class_changes_no_probability_of_a_value(objective, n_classes, data):
     loss = Loss.of(objective, n_classes)
     shifts = data.draw(st.lists(st.integers(0, 9), min_size=n_classes, max_size=n_classes))

@@ -70,7 +70,7 @@ def test_every_model_is_drawn_with_its_exact_probability(name, offset):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.claim("so that the draw is $w$-differentially private for any public prior")
+@pytest.mark.claim("The draw is therefore $w$-differentially private for any public prior")
 def test_one_row_changes_no_log_probability_by_more_than_the_weight(name):
     found, table, states = case(name)
     one, worlds = as_drawn(found, table, states), all_worlds(found.schema)

@@ -185,7 +185,7 @@ def test_models_are_drawn_as_often_as_their_probability_says_by_secure_noise(dra
 
 @pytest.mark.parametrize("objective", KINDS_OF_LOSS)
 @pytest.mark.parametrize("examples", SIZES)
-@pytest.mark.claim("without the factor 2 that scores of no fixed direction need")
+@pytest.mark.claim("The factor 2 for scores without a fixed direction is not needed")
 @pytest.mark.claim("for every order α > 1 and any two neighbouring tables")
 def test_one_row_changes_the_log_probability_of_no_model_by_more_than_epsilon(examples, objective):
     """Differential privacy itself, of the log-weights as computed in floating point: every model, both directions."""
@@ -220,7 +220,7 @@ def largest_loss(found, objective, cases=CASES):
 
 @pytest.mark.parametrize("objective", ALL_OBJECTIVES)
 @pytest.mark.parametrize("found", [Models(list_space(TWO), 1), Models(Space.of_trees(TWO), 1)], ids=["lists", "trees"])
-@pytest.mark.claim("without the factor 2 that scores of no fixed direction need")
+@pytest.mark.claim("The factor 2 for scores without a fixed direction is not needed")
 def test_most_of_epsilon_is_used(found, objective):
     """So that the tests of privacy have power: the largest loss of these neighbours is above 0.8 of epsilon."""
     assert 0.8 < largest_loss(found, objective) <= 1
@@ -245,7 +245,7 @@ def test_a_weight_30_percent_above_epsilon_is_caught(monkeypatch, found, objecti
 
 
 @pytest.mark.parametrize("objective", ["brier", "mixed"])
-@pytest.mark.claim("need not be the same for all ℓ but never lowers it")
+@pytest.mark.claim("the difference may depend on ℓ")
 def test_a_row_that_can_lose_more_than_1_is_caught(monkeypatch, objective):
     """A loss whose steps are half of its range: `Loss` refuses it, so it is made without the check."""
     monkeypatch.setattr(Loss, "__post_init__", lambda _: None)
@@ -256,7 +256,7 @@ def test_a_row_that_can_lose_more_than_1_is_caught(monkeypatch, objective):
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("found", [Models(list_space(TWO), 2), Models(Space.of_trees(TWO), 2)], ids=["lists", "trees"])
-@pytest.mark.claim("where no rows are left, the prior's total of 1 stands")
+@pytest.mark.claim("if no rows are left, the prior's total of 1 stands")
 def test_a_prior_that_counts_models_and_leaves_empty_states_out_is_caught(monkeypatch, found):
     """Every model weighs alike, and states without rows are not visited: one row there makes many models possible."""
 
@@ -278,7 +278,7 @@ def test_options_that_are_open_only_where_they_divide_rows_are_caught(monkeypatc
 
 
 @given(st.data(), st.sampled_from([schema_of(Boolean(), Categorical(("a", "b"), missing="bin")), TWO]))
-@pytest.mark.claim("by 0 or 1 for every ℓ and never lowers it")
+@pytest.mark.claim("An added row raises the number of errors of every ℓ by 0 or 1")
 def test_samplers_are_as_far_apart_as_their_tables(data, schema):
     one, other = data.draw(neighbours(schema))
     plan = Draw(Space.of_trees(schema), 0, constant(0.5))
