@@ -80,7 +80,7 @@ def test_a_quote_that_is_not_closed_swallows_no_rows(tmp_path, request, engine, 
     ordinary = ["1,u,1"] * 1000
     for lines in ([bad, *ordinary, '0,"x",1'], [*ordinary, '0,x",1'], [*ordinary, bad]):
         (tmp_path / "t.csv").write_text("a,word,y\n" + "\n".join(lines) + "\n")
-        with pytest.raises(DomainError, match=r"a quote that is not closed|expected quotes around a whole field"):
+        with pytest.raises(DomainError, match=r"field is not closed|has a quote inside a field"):
             rows_of(tmp_path / "t.csv", engine)
 
 

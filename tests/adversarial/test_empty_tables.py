@@ -88,7 +88,7 @@ def test_a_csv_file_whose_header_ends_in_a_carriage_return_is_refused_with_and_w
     path = tmp_path / "t.csv"
     path.write_bytes(HEADER + rows + b"\r")
     assert read_header(path).names == ("age", "sex", "ill")
-    with pytest.raises(DomainError, match="found another end on line 1"):
+    with pytest.raises(DomainError, match="line 1 ends differently"):
         read_csv(path)
 
 
@@ -109,9 +109,7 @@ def test_the_header_ends_where_the_first_line_does(tmp_path):
         path.write_bytes(content)
         assert read_header(path).names == ("age", "ill")
     path.write_bytes(b'[{"age": 41, "ill": "no"}, {"age": 42, "ill": "yes"}]')
-    with pytest.raises(
-        DomainError, match=r"t\.csv: expected a CSV file with a header, found a first line whose quotes"
-    ):
+    with pytest.raises(DomainError, match=r"t\.csv: the quotes in the header"):
         read_header(path)
 
 

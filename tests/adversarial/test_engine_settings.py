@@ -78,7 +78,7 @@ def test_a_connection_of_our_own_is_set(user_url, query):
 def test_a_connection_of_others_is_checked(user_url):
     connection = ibis.connect(user_url)
     table = connection.table("hostile")
-    expected = "postgres: expected a connection with standard_conforming_strings = on"
+    expected = "postgres: the connection must have standard_conforming_strings = on"
     with pytest.raises(EngineError, match=expected):
         Tally.from_table(table, SCHEMA)
     with pytest.raises(EngineError, match=expected):
@@ -93,7 +93,7 @@ def test_a_connection_of_others_is_checked(user_url):
 
 def test_a_session_of_others_is_checked(spark):
     table = into_spark(spark)(ROWS)
-    with escaped(spark), pytest.raises(EngineError, match=f"spark: expected a connection with {ESCAPED} = false"):
+    with escaped(spark), pytest.raises(EngineError, match=f"spark: the connection must have {ESCAPED} = false"):
         Tally.from_table(table, SCHEMA)
     assert as_rows(Tally.from_table(table, SCHEMA)) == as_rows(Tally.count(ROWS, "y", SCHEMA))
 
@@ -150,7 +150,7 @@ def test_a_name_that_spark_would_fill_in_is_refused(spark):
     name = "${spark.app.name}"
     schema = Schema({name: Boolean()}, Label("y", (0, 1)))
     table = into_spark(spark)(pa.table({name: [True], "hedgerow tests": [False], "y": pa.array([1], pa.int64())}))
-    with pytest.raises(DomainError, match=r"expected a name without \$\{, which Spark replaces by a setting's value"):
+    with pytest.raises(DomainError, match=r"the name contains \$\{, which Spark would replace"):
         Tally.from_table(table, schema)
     rules = (Rule((Literal(name, "true"),), (0, 1)), Rule((), (1, 0)))
     model = RuleList(schema, rules, PrivacyCard.none("example", software="hedgerow"))

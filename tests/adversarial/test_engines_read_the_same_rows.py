@@ -156,13 +156,13 @@ def links_to_folders(folder):
 def other_keys(folder):
     write(folder / f"k={SECRET}" / "a.parquet", 1)
     write(folder / f"l={SECRET}" / "a.parquet", 1)
-    return "expected folders with the same keys"
+    return "its folders must have the same keys"
 
 
 def files_beside_partitions(folder):
     write(folder / f"k={SECRET}" / "a.parquet", 1)
     write(folder / "a.parquet", 1)
-    return "expected folders with the same keys"
+    return "its folders must have the same keys"
 
 
 def a_key_twice(folder):
@@ -177,18 +177,18 @@ def a_key_in_the_file(folder):
 
 def no_text(folder):
     write(folder / f"k={SECRET}%FF" / "a.parquet", 1)
-    return "expected folders named key=value in UTF-8"
+    return "must have the form key=value in UTF-8"
 
 
 def no_bytes_of_text(folder):
     there = folder / os.fsdecode(b"k=" + SECRET.encode() + b"\xff")
     write(folder / "a.parquet", 1).rename(there.mkdir() or there / "a.parquet")
-    return "expected folders named key=value in UTF-8"
+    return "must have the form key=value in UTF-8"
 
 
 def no_key(folder):
     write(folder / f"={SECRET}" / "a.parquet", 1)
-    return "expected folders named key=value"
+    return "must have the form key=value"
 
 
 REFUSED = [twice_by_links, twice_by_symbolic_links, links_to_folders, other_keys, files_beside_partitions, a_key_twice]
@@ -299,7 +299,7 @@ def test_settings_that_leave_out_files_are_not_obeyed(tmp_path, spark):
     (tmp_path / "b.parquet").write_bytes(b"PAR1 no more")
     spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
     try:
-        with pytest.raises(EngineError, match="did not answer"):
+        with pytest.raises(EngineError, match="failed: "):
             rows_by("spark", tmp_path)
     finally:
         spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
@@ -318,7 +318,7 @@ def test_a_hidden_file_that_is_named_is_refused_by_spark(tmp_path):
 @pytest.mark.usefixtures("spark")
 def test_another_master_than_that_of_the_session_is_refused(tmp_path):
     with (
-        pytest.raises(ValueError, match="expected no active Spark session, or one with master="),
+        pytest.raises(ValueError, match="the active Spark session has another master"),
         open_table(str(write(tmp_path / "a.parquet", 1)), master="local[7]"),
     ):
         pass
@@ -346,7 +346,7 @@ NO_TABLES += ["information_schema.tables", "pg_catalog.pg_class", "main.other.cs
 @pytest.mark.parametrize("name", NO_TABLES)
 @pytest.mark.claim("every engine then reads the same rows, or the address is refused")
 def test_a_name_that_is_no_table_is_not_that_of_a_file(database, name):
-    with pytest.raises(EngineError, match="has no table and no view"):
+    with pytest.raises(EngineError, match="has no table or view"):
         rows_by("duckdb", f"{database}::{name}")
 
 
@@ -363,7 +363,7 @@ def test_a_name_that_is_two_tables_is_refused(database):
 
 @pytest.mark.parametrize("view", ["files", "secrets"])
 def test_a_view_that_reads_files_is_refused(database, view):
-    with pytest.raises(EngineError, match="a view reads files or an address, which is not allowed"):
+    with pytest.raises(EngineError, match="a view reads other files or an address, which is not allowed"):
         rows_by("duckdb", f"{database}::{view}")
 
 
@@ -390,7 +390,7 @@ def test_duckdb_opens_nothing_else_and_loads_no_extension(database, tmp_path, ad
 
 def test_a_variable_of_python_is_no_table(database):
     patient = pa.table({"i": [9]})
-    with pytest.raises(EngineError, match="has no table and no view"):
+    with pytest.raises(EngineError, match="has no table or view"):
         rows_by("duckdb", f"{database}::patient")
     assert len(patient) == 1
 
@@ -440,7 +440,7 @@ def test_a_name_is_that_of_one_table_in_postgres(postgres_url):
             setup.execute('CREATE TABLE "s.t" AS SELECT 9 AS i')
             with pytest.raises(EngineError, match=r"has more than one table or view named 's\.t'"):
                 rows_by("postgres", f"{postgres_url}::s.t")
-            with pytest.raises(EngineError, match="has no table and no view named 't'"):
+            with pytest.raises(EngineError, match="has no table or view named 't'"):
                 rows_by("postgres", f"{postgres_url}::t")
         finally:
             setup.execute('DROP SCHEMA s, "postgres.s", a CASCADE; DROP TABLE IF EXISTS "s.t"')
@@ -467,7 +467,7 @@ def test_a_backslash_beside_a_wildcard_is_refused(tmp_path):
     for name in ("a/b[1].parquet", "a\\b[1].parquet"):
         pq.write_table(pa.table({"name": [name]}), tmp_path / name)
     with (
-        pytest.raises(DomainError, match=r"expected a name without a backslash beside \* \? or \[; rename it"),
+        pytest.raises(DomainError, match=r"names that contain a backslash and also \* \? or \["),
         open_table(str(tmp_path)),
     ):
         pass

@@ -154,7 +154,7 @@ def test_arguments_that_were_swapped_are_told_and_no_row_is(tmp_path: Path, run:
     ):
         code, out, err = run(*words)
         assert (code, out) == (2, "")
-        assert "expected a schema file, whose name ends in .yaml, .yml, .json; check the order of the arguments" in err
+        assert "the name of a schema file must end in .yaml, .yml, .json; check the order of the arguments" in err
         assert not any(cell in err for cell in CELLS)
 
 

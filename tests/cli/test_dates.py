@@ -48,7 +48,10 @@ def test_a_check_proposes_dates_of_columns_that_are_not_used_and_says_which_are_
     told = json.loads(run("schema", "check", "t.yaml", "t.csv", "--json")[1])
     assert told["dates"] == {"a": ["%d/%m/%Y", "%m/%d/%Y"], "b": ["iso"]}
     out = run("schema", "check", "t.yaml", "t.csv")[1]
-    assert "a has dates that fit both %d/%m/%Y and %m/%d/%Y: find out which it is; to use it, write:" in out
+    assert (
+        "a contains dates that can be read as %d/%m/%Y and as %m/%d/%Y; find out which is right; to use it, write:"
+        in out
+    )
 
 
 def test_public_rows_tell_the_format_or_are_asked_for_it(export, run):
@@ -58,7 +61,7 @@ def test_public_rows_tell_the_format_or_are_asked_for_it(export, run):
     words = ("schema", "from-public", "t.csv", "--target", "died", "-o", "t.yaml")
     code, _, err = run(*words)
     assert code == 2
-    assert "its dates fit both %d/%m/%Y and %m/%d/%Y" in err
+    assert "its dates can be read as %d/%m/%Y and as %m/%d/%Y" in err
     assert run(*words, "--date-format", "%m/%d/%Y")[0] == 0
     low = hr.Schema.load(export / "t.yaml")["a"].low
     assert str(low) == "2020-01-02"

@@ -53,7 +53,7 @@ def test_persons_are_protected_by_an_option(folder, run):
     (folder / "data.csv").write_text("\n".join(told))
     code, _, error = run(*EVALUATE)
     assert code == 0
-    assert error.startswith("warning: the column patient_id looks as if it says whose row each row is")
+    assert error.startswith("warning: the name of column patient_id suggests")
     assert "evaluate.py" not in error
     code, _, error = run(*EVALUATE, "--unit", "patient_id", "--max-rows", "1", "--force")
     assert (code, "warning" in error) == (0, False)
@@ -89,7 +89,7 @@ def test_without_an_epsilon_and_with_a_row_that_does_not_fit_nothing_is_charged(
         file.write("40,F,0.5,secret\n")
     code, _, err = run(*EVALUATE, "--budget", "b.json")
     assert code == 2
-    assert "some labels are not in the schema" in err
+    assert "some labels are none of the classes" in err
     assert "secret" not in err
     assert "0 of 1 spent" in run("budget", "show", "b.json")[1]
 

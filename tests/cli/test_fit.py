@@ -194,7 +194,7 @@ def test_a_scorecard_of_a_number_goes_from_a_table_to_predictions(run):
     found = pd.read_csv(StringIO(run("predict", "card.json", "stays.csv", "--explain")[1]))
     assert found["days"].tolist()[: len(data)] == [float(f"{said:.15g}") for said in card.predict(data)]
     assert list(found) == ["days", "total", "explanation"]
-    assert "expected a label with classes, got a number" in run("predict", "card.json", "stays.csv", "--proba")[2]
+    assert "needs a label with classes" in run("predict", "card.json", "stays.csv", "--proba")[2]
     assert run("report", "card.json", "--test", "stays.csv", "-o", "report.html")[0] == 0
 
 
@@ -336,14 +336,14 @@ BAD = {
         [],
         "column 'dose': the table has no such column. Its columns: age, sex",
     ),
-    "label outside the schema": (GOOD + "41,F,0.5,SECRET\n", [], "column 'ill': some labels are not in the schema"),
+    "label outside the schema": (GOOD + "41,F,0.5,SECRET\n", [], "column 'ill': some labels are none of the classes"),
     "missing label": (GOOD + "41,F,0.5,\n", [], "column 'ill': some labels are missing"),
     "empty file": ("", [], "found an empty file"),
     "quote in the header": ('age,sex,dose,"ill\n41,F,0.5,SECRET\n', [], "a first line whose quotes do not match"),
     "quote not closed": (GOOD + '41,"SECRET,0.5,no\n', [], "found a quote that is not closed"),
     "control character": ("age,\x1b[31mSECRET\n", [], "a file that is not UTF-8 text"),
-    "non-finite number": (GOOD + "41,F,1e999,no\n", [], "column 'dose': expected numbers, found text"),
-    "text for a number": (GOOD + "SECRET,F,0.5,no\n", [], "column 'age': expected numbers, found text"),
+    "non-finite number": (GOOD + "41,F,1e999,no\n", [], "column 'dose': some cells are text that is not a number"),
+    "text for a number": (GOOD + "SECRET,F,0.5,no\n", [], "column 'age': some cells are text that is not a number"),
     "duplicate columns": (
         "age,age,sex,dose,ill\n1,2,F,0.1,no\n",
         [],
@@ -356,7 +356,7 @@ BAD = {
     ),
     "not text": (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", [], "a file that is not UTF-8 text"),
     "not text further down": (GOOD.encode() + b"41,\xff\xfe,0.5,no\n", [], "a file that is not UTF-8 text"),
-    "a line too short": (GOOD + "41,SECRET\n", [], "expected 4 fields on every line, found more or fewer on line 3"),
+    "a line too short": (GOOD + "41,SECRET\n", [], "line 3 does not have 4 fields"),
     "value outside the domain": (GOOD + "41,SECRET,0.5,no\n", [], "column 'sex': some values are outside"),
     "missing value not declared": (GOOD + ",F,0.5,no\n", [], "column 'age': some values are missing"),
     "no such schema": (GOOD, ["--schema", "none.yaml"], "none.yaml: No such file"),

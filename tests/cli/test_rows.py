@@ -62,7 +62,7 @@ def test_postgres_is_asked_without_its_password_being_shown(folder, run, postgre
     assert password not in out + err + (folder / "model.json").read_text()
     code, _, err = run("fit", f"{postgres_url}::nothing", *FIT, "--force")
     assert code == 2
-    assert err.endswith("has no table and no view named 'nothing'.\n")
+    assert err.endswith("has no table or view named 'nothing'.\n")
     assert password not in err
 
 

@@ -18,7 +18,7 @@ def test_a_new_schema_holds_the_header_and_no_value(folder, run):
     assert code == 2
     first, *faults = err.splitlines()
     assert first == "error: new.yaml: 4 faults:"
-    assert re.match(r"  line \d+: attribute 'ill': key 'classes': not filled in yet; expected the list", faults[0])
+    assert re.match(r"  line \d+: attribute 'ill': key 'classes': still marked FILL IN; list the classes", faults[0])
     assert [re.findall(r"attribute '(\w+)': key 'kind'", fault) for fault in faults[1:]] == [["age"], ["sex"], ["dose"]]
     (folder / "new.yaml").write_text(text.replace("FILL IN", "[a, b]", 1))
     assert "attribute 'age': key 'kind'" in run("schema", "show", "new.yaml")[2]
@@ -62,7 +62,7 @@ def test_cut_points_are_learned_under_a_charge(folder, run):
 @pytest.mark.parametrize(
     ("unit", "row", "problem"),
     [
-        ("", "SECRET,f,0.5,no", "column 'age': expected numbers, found text"),
+        ("", "SECRET,f,0.5,no", "column 'age': some cells are text that is not a number"),
         ("", ",f,0.5,no", "column 'age': some values are missing"),
         ("unit: {column: who, max_rows: 2}", "41,f,0.5,no", "column 'who': some rows"),
     ],
@@ -124,7 +124,7 @@ def test_the_word_of_another_program_for_missing_is_declared_and_marked_to_be_ch
         "bin",
         ("NA",),
     )
-    note = "age: NA is taken for a missing value"
+    note = "age: NA is read as a missing value"
     assert f"check: {note}\n" in err
     assert (folder / "r.yaml").read_text().startswith(f"# Check: {note}\n")
     run("schema", "from-public", "r.csv", "--target", "ill", "-o", "r.json")
@@ -141,7 +141,7 @@ def test_a_check_proposes_missing_values_for_the_words_that_it_finds(folder, run
     (folder / "d.yaml").write_text(schema % "")
     code, out, err = run("schema", "check", "d.yaml", "r.csv", *engine)
     assert code == 2
-    assert 'age has NA; if it means missing, add to its line: missing: bin, missing_values: ["NA"]\n' in out
+    assert 'age contains NA; if this means missing, add to its line: missing: bin, missing_values: ["NA"]\n' in out
     assert ("`missing_values`" in err, "--decimal" in err) == (True, False)
     (folder / "d.yaml").write_text(schema % ', missing: bin, missing_values: ["NA"]')
     assert run("schema", "check", "d.yaml", "r.csv", *engine)[0] == 0
@@ -257,7 +257,7 @@ def test_public_identifiers_are_told_and_how_to_leave_them_out(folder, run):
     told = ("schema", "from-public", "public.csv", "--target", "ill", "-o", "public.yaml")
     code, _, error = run(*told)
     assert code == 2
-    assert "no value repeats, as in an identifier: leave the column out (on the command line: --drop)" in error
+    assert "No value repeats, as in an identifier; remove the column (on the command line: --drop)" in error
     code, _, error = run(*told, "--drop", "record")
     assert code == 0
     assert "warning: serial has a different value in every row; if it is an identifier, add --drop serial" in error

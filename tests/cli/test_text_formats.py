@@ -219,23 +219,23 @@ def test_a_terminal_is_no_table(run, monkeypatch):
     monkeypatch.setattr("hedgerow.tables.table_files.sys.stdin.isatty", lambda: True, raising=False)
     code, out, err = run("predict", "tree.json", "-")
     assert (code, out) == (2, "")
-    assert err == "error: expected rows on standard input, as in `cat FILE | hedgerow …`, got a terminal.\n"
+    assert err == "error: standard input is a terminal; pipe the rows to it, as in `cat FILE | hedgerow …`.\n"
 
 
 REFUSED = {
-    "sheet.ods": ((), "expected CSV, Parquet or .xlsx, got another spreadsheet; save it as .xlsx, or its sheet as CSV"),
-    "latin.csv": ((), "a file that is not UTF-8 text on line 1; save it as CSV in UTF-8, or say --encoding"),
+    "sheet.ods": ((), "spreadsheets of type .ods are not supported; save it as .xlsx, or its sheet as CSV"),
+    "latin.csv": ((), "line 1 is not text in UTF-8; declare the encoding with --encoding"),
     "wide.csv": (
         ("--encoding", "ascii"),
-        "line 1 is no text in ascii; name its encoding with --encoding, or save it as CSV in UTF-8",
+        "line 1 is not valid text in ascii",
     ),
-    "data.csv": (("--encoding", "klingon"), "encoding must be one that Python knows, such as utf-8, cp1252 or utf-16"),
+    "data.csv": (("--encoding", "klingon"), "encoding must be the name of an encoding in Python, such as utf-8"),
     "tabs.tsv": (("--decimal", ";"), "decimal must be . or ,"),
-    "packed.csv.gz": ((), "is no gzip file, or is cut off"),
-    "broken.parquet": ((), "expected a Parquet file, found another"),
-    "header.csv": ((), "names of columns must not hold quotes or line breaks"),
+    "packed.csv.gz": ((), "not a gzip file, or a truncated one"),
+    "broken.parquet": ((), "not a Parquet file"),
+    "header.csv": ((), "column names must not contain quotes or line breaks"),
     "bomb.csv.gz": ((), "compressed, piped, not in UTF-8 or read with skip_footer can have"),
-    "data.json": ((), "expected a file of .csv, .tsv, .txt (or .gz of these), .xlsx, .parquet, .sav, "),
+    "data.json": ((), "must end in .csv, .tsv, .txt (also followed by .gz), .xlsx, .parquet, .sav, "),
 }
 
 
@@ -298,17 +298,20 @@ def test_options_of_text_are_refused_where_there_is_none(run):
             "--data and --test cannot both be read",
         ),
         (("schema", "wizard", "-", "-o", "w.yaml"), "got - (standard input)"),
-        (("schema", "import", "dictionary.xlsx", "-o", "i.yaml"), "got a file with another ending"),
+        (("schema", "import", "dictionary.xlsx", "-o", "i.yaml"), "file ending is not supported"),
         (
             ("fit", "tabs.tsv", "--engine", "duckdb", *FIT),
             "without an engine also one file of .tsv or .txt, .gz of these",
         ),
-        (("fit", "old-*.csv", *FIT), "on line 1; `tr '\\r' '\\n'` makes line feeds of carriage returns"),
+        (
+            ("fit", "old-*.csv", *FIT),
+            "line 1 ends differently. `tr '\\r' '\\n'` replaces carriage returns by line feeds",
+        ),
         (("fit", "*.csv.gz", *FIT), "without an engine also one file of .tsv or .txt, .gz of these"),
         (("fit", "data.feather", *FIT), "expected data.parquet, data.csv"),
         (
             ("schema", "wizard", "data.feather", "-o", "w.yaml"),
-            "expected a file of .csv, .tsv, .txt (or .gz of these), .xlsx, .parquet",
+            "must end in .csv, .tsv, .txt (also followed by .gz), .xlsx, .parquet",
         ),
         (("fit", "commas.csv", *FIT), "--decimal , reads decimal commas"),
         (("plan", "--rows", "50", "--public", "commas.csv", "--schema", "schema.yaml"), "--decimal , reads decimal"),

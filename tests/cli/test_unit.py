@@ -69,8 +69,8 @@ def test_cut_points_are_learned_for_the_unit(visits, run):
         (("--unit", "patient"), "--unit requires --max-rows"),
         (("--max-rows", "2"), "--max-rows requires --unit"),
         (("--unit", "patient", "--max-rows", "0"), "--max-rows must be a whole number >= 1, got 0."),
-        (("--unit", "age", "--max-rows", "2"), "expected another column than the attributes and the label"),
-        (("--unit", "ill", "--max-rows", "2"), "expected another column than the attributes and the label"),
+        (("--unit", "age", "--max-rows", "2"), "cannot also be an attribute or the label"),
+        (("--unit", "ill", "--max-rows", "2"), "cannot also be an attribute or the label"),
         (("--unit", "person", "--max-rows", "2"), "column 'person'"),
     ],
 )
@@ -89,7 +89,7 @@ def test_rows_without_a_patient_cost_nothing(visits, run):
     (visits / "data.csv").write_text(text.replace(",p0\n", ",\n", 1))
     code, _, err = run(*FIT, *UNIT, "--budget", "budget.json")
     assert code == 2
-    assert "column 'patient': some rows do not say whose they are; fill this column in, or leave them out." in err
+    assert "column 'patient': some rows have no value in this column" in err
     assert hr.privacy.FileBudget("budget.json").spent == 0
     assert run("schema", "check", "schema.yaml", "data.csv")[0] == 0  # which declares no unit
 
@@ -98,7 +98,7 @@ def test_a_fit_warns_by_a_columns_name_before_it_charges(visits, run):
     text = (visits / "data.csv").read_text().replace(",patient\n", ",patient_id\n", 1)
     (visits / "data.csv").write_text(text)
     run("budget", "new", "budget.json", "--epsilon", "0.1")
-    warning = "warning: the column patient_id looks as if it says whose row each row is"
+    warning = "warning: the name of column patient_id suggests"
     code, _, err = run(*FIT)
     assert (code, err.count(warning), 'Add `unit: {column: "patient_id", max_rows: 1}`' in err) == (0, 1, True)
     code, _, err = run(*FIT, "--force", "--unit", "patient_id", "--max-rows", "1")
@@ -119,7 +119,7 @@ def test_a_new_schema_declares_the_unit_and_leaves_identifiers_out(folder, run):
         code, _, err = run("schema", "new", "rows.csv", "--target", "ill", "-o", name)
         assert (code, line in (folder / name).read_text()) == (0, True)
         assert "record_id has the name of an identifier and was left out" in err
-        assert "key 'unit': not filled in yet; expected as max_rows how many rows" in run("schema", "show", name)[2]
+        assert "key 'unit': max_rows is still marked FILL IN" in run("schema", "show", name)[2]
 
 
 def test_leaves_are_counted_in_patients(folder, run):

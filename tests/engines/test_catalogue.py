@@ -103,7 +103,7 @@ def test_other_engines_and_tables_without_attributes_are_refused(tmp_path):
         connection.execute("CREATE TABLE t (seen INTERVAL)")
     with (
         open_table(f"duckdb:///{tmp_path}/c.duckdb::t") as table,
-        pytest.raises(SchemaError, match="types that can be attributes, got none"),
+        pytest.raises(SchemaError, match="with a column that can be an attribute, got none"),
     ):
         catalogue_draft(table)
     with pytest.raises(TypeError, match="expected an Ibis table"):

@@ -159,14 +159,14 @@ def test_a_row_without_a_unit_is_refused_as_in_memory(load, who):
     schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), unit=Unit("who", 1))
     table = pa.table({"who": who, "a": [True] * 2, "y": [0, 1]})
     for count in (lambda: hr.Tally.count(table, "y", schema), lambda: hr.Tally.from_table(load(table), schema)):
-        with pytest.raises(DomainError, match="column 'who': some rows do not say whose they are"):
+        with pytest.raises(DomainError, match="column 'who': some rows have no value in this column"):
             count()
 
 
 def test_times_which_are_read_as_their_dates_are_no_units(load):
     table = pa.table({"who": pa.array([0, 1], pa.timestamp("us")), "y": [0, 1]})
     if load(table).get_backend().name != "pyspark":  # whose times are refused anywhere
-        with pytest.raises(DomainError, match="column 'who': expected numbers, dates or text that say whose row it is"):
+        with pytest.raises(DomainError, match="column 'who': times cannot identify the unit of privacy"):
             counted_rows(load(table), Unit("who", 1), ["y"])
 
 

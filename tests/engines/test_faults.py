@@ -14,7 +14,7 @@ def cause_of(engine, error):
     def fail():
         raise error
 
-    with pytest.raises(EngineError, match="did not answer") as raised:
+    with pytest.raises(EngineError, match="failed: ") as raised:
         engine.answered(fail)
     assert "CANARY" not in str(raised.value)
     return raised.value.cause if isinstance(raised.value, SourceUnavailableError) else None

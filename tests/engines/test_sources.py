@@ -58,7 +58,7 @@ def test_csv_files_with_other_headers_are_refused(tmp_path):
     (tmp_path / "1.csv").write_text("age,b,y\n1,1,no\n")
     (tmp_path / "2.csv").write_text("b,age,y\n1,1,no\n")
     with (
-        pytest.raises(DomainError, match=r"2.csv: expected the header of .*1.csv"),
+        pytest.raises(DomainError, match=r"2.csv: the header must be the same as in .*1.csv"),
         open_table(str(tmp_path / "*.csv")),
     ):
         pass
@@ -110,7 +110,7 @@ def reader_url(postgres_url, table):
 
 def test_postgres_needs_the_right_to_select_from_one_view(reader_url, expected):
     assert tallied(f"{reader_url}::ward.for counting") == expected
-    with pytest.raises(EngineError, match="the right to SELECT from the table or view is needed") as error:
+    with pytest.raises(EngineError, match="the user needs the SELECT privilege") as error:
         tallied(f"{reader_url}::ward.all_of_it")
     assert "pw" not in str(error.value)
     with open_table(f"{reader_url}::ward.for counting") as found:
@@ -147,17 +147,17 @@ def test_a_session_of_spark_that_is_there_is_left_as_it_was(tmp_path, table, exp
 WRONG = {
     "mysql://host/db::t": ({}, "expected data.parquet"),
     "data.xlsx": ({}, "expected data.parquet"),
-    "empty": ({}, "expected a folder with Parquet files"),
-    "duckdb:///clinic.duckdb": ({}, "expected the table after two colons"),
-    "postgresql://ann:pw@host/db": ({}, r"postgresql://ann:\*\*\*@host/db: expected the table after two colons"),
+    "empty": ({}, "the folder contains no Parquet files"),
+    "duckdb:///clinic.duckdb": ({}, "add the name of the table after two colons"),
+    "postgresql://ann:pw@host/db": ({}, r"postgresql://ann:\*\*\*@host/db: add the name of the table after two colons"),
     "postgresql://host/db::t": ({"engine": "spark"}, "is counted by postgres, not by spark"),
     "a.parquet": ({"engine": "oracle"}, "engine must be one of duckdb, spark, postgres, got 'oracle'"),
     "duckdb:///clinic.duckdb::": ({}, "as in duckdb:///clinic.duckdb::patients"),
     "d.parquet": ({"memory": "1.2.3GB"}, "memory must be a size such as 4GB"),
     "c.parquet": ({"memory": "much"}, "memory must be a size such as 4GB or 500MB, got 'much'"),
-    "b.parquet": ({"engine": "duckdb", "master": "local"}, "master must be None unless engine='spark'"),
-    "e.parquet": ({"engine": "spark", "memory": "2GB"}, "memory must be None unless DuckDB counts"),
-    "postgresql://u@host/db::t": ({"memory": "2GB"}, "memory must be None unless DuckDB counts"),
+    "b.parquet": ({"engine": "duckdb", "master": "local"}, "master is supported with engine='spark' only"),
+    "e.parquet": ({"engine": "spark", "memory": "2GB"}, "memory is supported with engine='duckdb' only"),
+    "postgresql://u@host/db::t": ({"memory": "2GB"}, "memory is supported with engine='duckdb' only"),
 }
 
 
@@ -174,7 +174,7 @@ def test_what_is_wrong_with_an_address_is_said(tmp_path, monkeypatch, address):
 
 def test_a_server_that_is_not_there():
     with (
-        pytest.raises(EngineError, match="postgres did not answer: no connection"),
+        pytest.raises(EngineError, match="postgres failed: no connection"),
         open_table("postgresql://a:pw@127.0.0.1:1/db::t"),
     ):
         pass
@@ -197,7 +197,7 @@ def test_a_truncated_file(tmp_path, table):
     path = tmp_path / "a.parquet"
     pq.write_table(table, path)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(EngineError, match="duckdb did not answer: a file is truncated") as error:
+    with pytest.raises(EngineError, match="duckdb failed: a file is truncated") as error:
         tallied(path)
     says_no_bin(error)
 
@@ -207,14 +207,14 @@ def test_a_file_truncated_after_it_was_opened(tmp_path, table):
     pq.write_table(pa.concat_tables([table] * 1000), path)
     with open_table(str(path)) as found:
         path.write_bytes(path.read_bytes()[:100])
-        with pytest.raises(EngineError, match="duckdb did not answer") as error:
+        with pytest.raises(EngineError, match="duckdb failed") as error:
             Tally.from_table(found, SCHEMA)
     says_no_bin(error)
 
 
 def test_a_ragged_csv_file_quotes_no_bin(tmp_path):
     (tmp_path / "a.csv").write_text(f"age,b,y\n1,1,no\n{SECRET},1,no,4\n")
-    with pytest.raises(DomainError, match="expected 3 fields on every line, found more or fewer on line 3") as error:
+    with pytest.raises(DomainError, match="line 3 does not have 3 fields") as error:
         tallied(tmp_path / "a.csv")
     says_no_bin(error)
 
@@ -254,7 +254,7 @@ def test_a_connection_that_dies_in_mid_query(postgres_url):
         with open_table(f"{postgres_url}::slow") as found:
             killer = threading.Thread(target=end)
             killer.start()
-            with pytest.raises(EngineError, match="postgres did not answer: no connection, or it was lost") as error:
+            with pytest.raises(EngineError, match="postgres failed: no connection, or it was lost") as error:
                 Tally.from_table(found, SCHEMA)
             killer.join()
     says_no_bin(error)
@@ -270,7 +270,7 @@ def test_a_disk_that_is_full(postgres_url):
             "CREATE TABLE wide AS SELECT i % 121 AS age, i % 2 = 0 AS b, 'no' AS y FROM generate_series(1, 1e5) i"
         )
     options = "-c%20work_mem%3D64kB%20-c%20temp_file_limit%3D0%20-c%20enable_hashagg%3Doff"
-    with pytest.raises(EngineError, match="postgres did not answer: its disk is full") as error:
+    with pytest.raises(EngineError, match="postgres failed: its disk is full") as error:
         tallied(f"{postgres_url}?options={options}::wide")
     says_no_bin(error)
 
@@ -295,7 +295,7 @@ def test_a_view_that_fails_on_a_row_quotes_it_nowhere(load, caplog, capfd):
     schema = Schema({"x": Integer(0, 9, cuts=())}, Label("y", (0, 1)))
     table = load(pa.table({"word": [SECRET], "y": pa.array([0], pa.int64())}))
     failing = table.mutate(x=table.word.cast("int64"))
-    with pytest.raises(EngineError, match="did not answer: ") as error:
+    with pytest.raises(EngineError, match="failed: ") as error:
         Tally.from_table(failing, schema)
     says_no_bin(error)
     assert SECRET not in caplog.text + "".join(capfd.readouterr())
@@ -324,7 +324,7 @@ def test_dates_are_no_numbers(load):
     schema = Schema({"born": Integer(-40_000, 40_000, cuts=(0, 10_000))}, Label("y", (0, 1)))
     table = pa.table({"born": pa.array([datetime.date(2000, 1, 1)], pa.date32()), "y": pa.array([0], pa.int64())})
     for count in (lambda: Tally.from_table(load(table), schema), lambda: Tally.count(table, "y", schema)):
-        with pytest.raises(DomainError, match="column 'born': expected numbers or booleans, found dates"):
+        with pytest.raises(DomainError, match="column 'born': expected a column of numbers or booleans, got dates"):
             count()
 
 

@@ -44,7 +44,7 @@ def test_a_session_that_is_there_is_used_and_goes_on(tmp_path, spark, where):
     settings = dict(spark.sparkContext.getConf().getAll())
     assert where(count) == 2
     assert where(lambda: count(master=spark.conf.get("spark.master"))) == 2
-    assert "found one with another master; stop it, or leave out master" in where(lambda: count(master="local[7]"))
+    assert "stop the session, or remove master" in where(lambda: count(master="local[7]"))
     assert spark.range(3).count() == 3
     assert dict(spark.sparkContext.getConf().getAll()) == settings
     assert spark.conf.get("spark.app.name") == "hedgerow tests"

@@ -167,7 +167,7 @@ def test_csv_has_the_columns_and_fields_that_it_has_in_memory(tmp_path, request,
 @pytest.mark.parametrize("text", ["sep=;\r\na;b\nx;y\n", "sep=;\na;b\r\nx;y\r\n", "sep=;\ra;b\nx;y\n"])
 def test_no_row_is_lost_if_the_first_line_of_csv_ends_otherwise(tmp_path, text):
     (tmp_path / "a.csv").write_bytes(text.encode())
-    with pytest.raises(DomainError, match="found another end on line"), open_table(str(tmp_path / "a.csv")):
+    with pytest.raises(DomainError, match="ends differently"), open_table(str(tmp_path / "a.csv")):
         pass
 
 
@@ -187,7 +187,7 @@ def test_lines_above_the_header_are_the_same_for_an_engine_or_are_refused(lines,
             with open_table(str(path), skip_rows=n_lines) as table:
                 assert table.to_pyarrow().cast(rows.schema).equals(rows)
         except DomainError as error:
-            if '"' not in above or "expected quotes around whole fields on line" not in str(error):
+            if '"' not in above or "above the header, has a quote inside a field" not in str(error):
                 raise
 
 
@@ -196,7 +196,7 @@ def test_an_engine_refuses_a_quote_that_opens_above_the_header(tmp_path, line):
     (tmp_path / "a.csv").write_text(line + '\n\na,b\nx,"y"\n')
     assert read_csv(tmp_path / "a.csv", skip_rows=2).num_rows == 1
     with (
-        pytest.raises(DomainError, match="expected quotes around whole fields on line 1, above the header"),
+        pytest.raises(DomainError, match="line 1, above the header, has a quote inside a field"),
         open_table(str(tmp_path / "a.csv"), skip_rows=2),
     ):
         pass

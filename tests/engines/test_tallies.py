@@ -177,10 +177,10 @@ def test_whole_numbers_of_any_type_are_read(kind):
 
 
 HOSTILE = {
-    "code too large": ([(3, 0, 0, 1)], {}, DomainError, r"column 'a0'.*expected codes from 0 to 2"),
-    "code too small": ([(-7, 0, 0, 1)], {}, DomainError, r"column 'a0'.*expected codes from 0 to 2"),
+    "code too large": ([(3, 0, 0, 1)], {}, DomainError, r"column 'a0'.*some codes are not between 0 and 2"),
+    "code too small": ([(-7, 0, 0, 1)], {}, DomainError, r"column 'a0'.*some codes are not between 0 and 2"),
     "far code": ([(2**62, 0, 0, 1)], {}, DomainError, r"column 'a0'.*expected codes"),
-    "level too large": ([(0, 0, 3, 1)], {}, DomainError, r"column 'class'.*expected codes from 0 to 2"),
+    "level too large": ([(0, 0, 3, 1)], {}, DomainError, r"column 'class'.*some codes are not between 0 and 2"),
     "no code": ([(None, 0, 0, 1)], {}, DomainError, r"column 'a0'.*expected codes"),
     "negative rows": ([(0, 0, 0, 5), (0, 0, 0, -1)], {}, DomainError, "whole numbers of rows from 0 on"),
     "no rows": ([(0, 0, 0, None), (0, 0, 0, 1)], {}, DomainError, "whole numbers of rows from 0 on"),
@@ -218,13 +218,13 @@ def test_a_number_of_rows_beyond_64_bits_is_refused():
     with pytest.raises(TooManyRowsError, match=r"fewer than 2\^43 rows"):
         Tally.load(into_duckdb(as_file([(0, 0, 0, 1)] * 2, {"rows": rows})), SMALL)
     codes = pa.array([10**37], pa.decimal128(38, 0))
-    with pytest.raises(EngineError, match="duckdb did not answer"):
+    with pytest.raises(EngineError, match="duckdb failed"):
         Tally.load(into_duckdb(as_file([(0, 0, 0, 1)], {"a0": codes})), SMALL)
 
 
 @pytest.mark.parametrize("name", ["a0", "a1", "class", "rows", "schema"])
 def test_a_column_that_is_not_there_is_named(name):
-    with pytest.raises(DomainError, match=f"column '{name}': no such column, which a tally on this schema has"):
+    with pytest.raises(DomainError, match=f"column '{name}': not a tally with this schema"):
         Tally.load(into_duckdb(as_file([(0, 0, 0, 1)]).drop_columns(name)), SMALL)
 
 
@@ -238,7 +238,7 @@ def test_too_many_patterns_are_not_fetched(monkeypatch):
 
 def test_a_file_that_is_no_parquet_is_refused(tmp_path):
     (tmp_path / "c.parquet").write_bytes(b"\x80\x04pickle")
-    with pytest.raises(EngineError, match="duckdb did not answer"):
+    with pytest.raises(EngineError, match="duckdb failed"):
         Tally.load(f"{tmp_path}/c.parquet", SMALL)
     with pytest.raises(ArgumentError, match=r"ends in \.parquet"):
         small([]).save(tmp_path / "c.csv")

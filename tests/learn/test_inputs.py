@@ -71,9 +71,9 @@ WORDS = hr.Boolean(true_values=("yes",), false_values=("no",), missing="bin")
 @pytest.mark.parametrize(
     ("kind", "cells", "labels", "problem"),
     [
-        (WORDS, [True, False], [0, 1], "A column of booleans holds the words true and false"),
-        (hr.Categorical(("a", "b")), [True, True], [0, 1], "expected text or numbers, found booleans"),
-        (hr.Integer(0, 9), [True, True], [0, 1], "expected text or numbers, found booleans"),
+        (WORDS, [True, False], [0, 1], "is read as the words true and false"),
+        (hr.Categorical(("a", "b")), [True, True], [0, 1], "expected a column of text or numbers, got booleans"),
+        (hr.Integer(0, 9), [True, True], [0, 1], "expected a column of text or numbers, got booleans"),
         (hr.Date("2000-01-01", "2010-01-01"), [True, True], [0, 1], "expected dates"),
         (None, [True, False], pd.Series(["no", "yes"], dtype="str"), "not boolean"),
         (None, [True, False], np.array(["no", "yes"]), "not boolean"),

@@ -147,7 +147,7 @@ def test_weights_are_clipped_and_rounded_to_the_nearest_step(weights, steps):
     [
         ({"w": [1.0, np.nan]}, "column 'w': some weights are missing"),
         ({"w": [1.0, np.inf]}, "column 'w': expected finite numbers"),
-        ({"w": ["1", "much"]}, "column 'w': expected numbers, found text"),
+        ({"w": ["1", "much"]}, "column 'w': some cells are text that is not a number"),
     ],
 )
 def test_weights_that_are_none_are_refused_and_not_quoted(change, error):
@@ -184,9 +184,9 @@ def test_what_takes_no_weights_refuses_them_before_any_charge(name):
     ("rows", "error"),
     [
         (TABLE.drop(columns="w"), "'w': the table has no such column"),
-        (TABLE.assign(w=True), "'w': expected numbers as weights, found a column of dates or booleans"),
-        (TABLE.assign(w=pd.Timestamp("2024-05-06")), "'w': expected numbers as weights, found a column of dates"),
-        (TABLE[["a", "b"]].to_numpy(), "expected a frame with the column of weights, 'w'; got an array"),
+        (TABLE.assign(w=True), "'w': weights must be numbers, got a column of booleans"),
+        (TABLE.assign(w=pd.Timestamp("2024-05-06")), "'w': weights must be numbers, got a column of dates"),
+        (TABLE[["a", "b"]].to_numpy(), "expected a frame with the weight column 'w', got an array"),
     ],
 )
 def test_a_table_without_a_column_of_weights_is_refused_before_any_charge(rows, error):

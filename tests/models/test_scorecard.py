@@ -157,7 +157,7 @@ def test_given_totals_have_classes_and_probabilities() -> None:
         ({"unit": True}, ValueError, r"unit must be a number above 0, at most 1,000,000, got True\."),
         ({"error": -0.1}, ValueError, r"error must be a number of at least 0, at most 1,000,000, got -0\.1\."),
         ({"error": math.inf}, ValueError, r"error must be a number of at least 0, at most 1,000,000, got inf\."),
-        ({"schema": Schema({"a": Boolean()})}, SchemaError, "Expected a schema with a label, got none"),
+        ({"schema": Schema({"a": Boolean()})}, SchemaError, "The schema declares no label"),
     ],
 )
 def test_points_must_fit_the_schema_and_be_whole(change: dict, error: type[Exception], message: str) -> None:

@@ -517,7 +517,7 @@ def test_labels_of_any_kind_have_classes(make, labels, classes, found):
 @pytest.mark.parametrize(
     ("labels", "classes", "match"),
     [
-        ([0, 1, None], None, "some labels are missing; expected one of: 0, 1"),
+        ([0, 1, None], None, "some labels are missing; .* the classes 0, 1"),
         ([0.0, 1.0, np.nan], None, "some labels are missing"),
         ([0, 1, 4711], None, "some labels are not in the schema; expected one of: 0, 1"),
         (["no", "yes", "zebra-fish"], ("no", "yes"), "some labels are not in the schema; expected one of: no, yes"),
@@ -535,14 +535,14 @@ def test_labels_outside_the_classes_raise_and_are_not_quoted(labels, classes, ma
 @pytest.mark.parametrize(
     ("frame", "match"),
     [
-        (pd.DataFrame({"a": [1.0, 2.0, np.inf]}), "column 'a': expected finite numbers, found infinity"),
+        (pd.DataFrame({"a": [1.0, 2.0, np.inf]}), "column 'a': some numbers are infinite"),
         (pd.DataFrame({"a": pd.Series([1, 2, 10**400], dtype=object)}), "column 'a': expected"),
-        (pd.DataFrame({"a": pd.Series([1, "zebra-fish", 3], dtype=object)}), "column 'a': expected values of one type"),
+        (pd.DataFrame({"a": pd.Series([1, "zebra-fish", 3], dtype=object)}), "column 'a': the values must all be"),
         (
             pd.DataFrame({"a": pd.date_range("2020-01-01", periods=3, tz="UTC")}),
             "column 'a': .* found the type timestamp",
         ),
-        (pd.DataFrame({"a": pd.Series([None, True, 1], dtype=object)}), "column 'a': expected values of one type"),
+        (pd.DataFrame({"a": pd.Series([None, True, 1], dtype=object)}), "column 'a': the values must all be"),
         (
             pd.DataFrame({"a": pd.Series([None, 2, 1], dtype=object)}),
             "column 'a': a column of dtype object must contain text",

@@ -5,8 +5,8 @@ import pytest
 from hedgerow.schema.literals import is_number, name_problem, values_problem
 from hedgerow.text.values import LONGEST_TEXT
 
-NUL, HALF = "expected text without NUL characters", "one half of a surrogate pair"
-LONG = "expected text of at most"
+NUL, HALF = "NUL", "unpaired surrogate"
+LONG = "at most 1,000 characters"
 
 
 @pytest.mark.parametrize("name", ["a", "two words", " a ", "é", "😀", "x" * LONGEST_TEXT])
@@ -17,9 +17,9 @@ def test_any_text_is_a_name(name):
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("", "expected text for a name"),
-        (1, "expected text for a name"),
-        (None, "expected text for a name"),
+        ("", "a name must be"),
+        (1, "a name must be"),
+        (None, "a name must be"),
         ("a\0b", NUL),
         ("a\ud800", HALF),
         ("x" * (LONGEST_TEXT + 1), LONG),
@@ -30,7 +30,8 @@ def test_why_a_name_is_refused(name, problem):
 
 
 @pytest.mark.parametrize(
-    ("value", "problem"), [("", "not blank"), (" a", "not blank"), ("a\n", "not blank"), ("a\0b", NUL)]
+    ("value", "problem"),
+    [("", "must not be blank"), (" a", "must not be blank"), ("a\n", "must not be blank"), ("a\0b", NUL)],
 )
 def test_why_a_value_is_refused_wherever_it_stands(value, problem):
     assert values_problem(["a", 1, True, "b c"]) is None

@@ -151,11 +151,11 @@ def test_many_bins_keep_their_numbers(size):
         (
             Categorical(("a",)),
             ["secret"],
-            r"\(a\); correct them, or declare a wider domain, or `outside: bin`, in the",
+            r"\(a\); .* declare a wider domain or `outside: bin` in the",
         ),
-        (Integer(0, 9), [77], r"domain \(0 to 9\); .*, or `outside: clip` or `outside: bin`, in the schema\.$"),
+        (Integer(0, 9), [77], r"domain \(0 to 9\); .* `outside: clip` or `outside: bin` in the schema\.$"),
         (Real(0, 9), [None, 1], "some values are missing; fill them in, or declare `missing: bin`"),
-        (Real(0, 9), ["secret"], "expected numbers, found text"),
+        (Real(0, 9), ["secret"], "some cells are text that is not a number"),
     ],
 )
 def test_a_value_not_allowed_is_an_error_that_says_what_is_and_quotes_no_bin(attribute, rows, message):
@@ -165,7 +165,7 @@ def test_a_value_not_allowed_is_an_error_that_says_what_is_and_quotes_no_bin(att
 
 
 def test_infinity_is_an_error_even_where_values_outside_are_kept():
-    with pytest.raises(DomainError, match="column 'c': expected finite numbers"):
+    with pytest.raises(DomainError, match="column 'c': some numbers are infinite"):
         Real(0, 9, outside="bin").encode(column_of(np.array([math.inf]), "c"))
 
 
@@ -174,33 +174,33 @@ def test_infinity_is_an_error_even_where_values_outside_are_kept():
     [
         (Boolean, {"missing": "drop"}, "missing", "one of error, bin, got 'drop'"),
         (Boolean, {"outside": "bin"}, "outside", "one of error, got 'bin'"),
-        (Boolean, {"missing_values": ("?",)}, "missing_values", "`missing: error` refuses these values"),
+        (Boolean, {"missing_values": ("?",)}, "missing_values", "add `missing: bin`"),
         (Boolean, {"missing": "bin", "missing_values": "?"}, "missing_values", "a list of text or numbers, got '[?]'"),
         (Boolean, {"missing": "bin", "missing_values": (None,)}, "missing_values", "a list of text or numbers"),
         (Categorical, {"values": ()}, "values", "at least one value"),
         (Categorical, {"values": "abc"}, "values", "a list of text or numbers"),
-        (Categorical, {"values": (True, False)}, "values", "quote words such as yes, no"),
+        (Categorical, {"values": (True, False)}, "values", "quote the words yes, no"),
         (Categorical, {"values": (0.5, 1.5)}, "values", "text or whole numbers"),
-        (Categorical, {"values": (1, "1")}, "values", "expected distinct values"),
+        (Categorical, {"values": (1, "1")}, "values", "listed (once|twice)"),
         (Categorical, {"values": ("a",), "outside": "clip"}, "outside", "one of error, bin"),
         (
             Categorical,
             {"values": ("?", "a"), "missing": "bin", "missing_values": ("?",)},
             "missing_values",
-            "expected missing_values that are not categories",
+            "values and under missing_values",
         ),
-        (Ordered, {"values": ("a",)}, "values", "expected two or more values in an order, got one"),
+        (Ordered, {"values": ("a",)}, "values", "at least two values"),
         (Ordered, {"values": ("a", "b"), "outside": "clip"}, "outside", "one of error, bin"),
         (Integer, {"low": 0, "high": 9.0}, "high", r"a whole number, got 9\.0"),
         (Integer, {"low": True, "high": 9}, "low", "a whole number, got True"),
         (Integer, {"low": 0, "high": 9, "cuts": (2.5,)}, "cuts", "a whole number"),
-        (Integer, {"low": 9, "high": 9}, "high", "low < high"),
-        (Integer, {"low": 0, "high": 9, "cuts": (3, 3)}, "cuts", "increasing cut points"),
-        (Integer, {"low": 0, "high": 9, "cuts": (9,)}, "cuts", "0 <= cut < 9"),
-        (Integer, {"low": 0, "high": 9, "cuts": (-1,)}, "cuts", "0 <= cut < 9"),
-        (Integer, {"low": 0, "high": 9, "cuts": 3.5}, "cuts", "a list of numbers, auto, 5 or log 5; got 3.5"),
-        (Integer, {"low": 0, "high": 9, "cuts": "default"}, "cuts", "as in 5 or log 5; got 'default'"),
-        (Real, {"low": 2, "high": 1, "cuts": "auto"}, "high", "low < high"),
+        (Integer, {"low": 9, "high": 9}, "high", "high must be l"),
+        (Integer, {"low": 0, "high": 9, "cuts": (3, 3)}, "cuts", "cut points must increase"),
+        (Integer, {"low": 0, "high": 9, "cuts": (9,)}, "cuts", ">= 0 and < 9"),
+        (Integer, {"low": 0, "high": 9, "cuts": (-1,)}, "cuts", ">= 0 and < 9"),
+        (Integer, {"low": 0, "high": 9, "cuts": 3.5}, "cuts", "got 3.5"),
+        (Integer, {"low": 0, "high": 9, "cuts": "default"}, "cuts", "such as 5 or log 5; got 'default'"),
+        (Real, {"low": 2, "high": 1, "cuts": "auto"}, "high", "high must be l"),
         (Real, {"low": 0, "high": math.inf}, "high", "a finite number, got inf"),
         (Real, {"low": math.nan, "high": 1}, "low", "a finite number, got nan"),
         (Real, {"low": "0", "high": 1}, "low", "a finite number, got '0'"),
@@ -214,10 +214,10 @@ def test_infinity_is_an_error_even_where_values_outside_are_kept():
             r"got \(50, 49, 48, 47, 46, 45, …\)",
         ),
         (Categorical, {"values": (10**400, "a")}, "values", "a list of text or numbers"),
-        (Categorical, {"values": ("a\0",)}, "values", "without NUL"),
-        (Categorical, {"values": ("a" * 1001,)}, "values", "at most 1,000 characters, got 'aaa"),
-        (Categorical, {"values": ("\ud800",)}, "values", "Unicode text"),
-        (Categorical, {"values": (" a",)}, "values", "no surrounding spaces"),
+        (Categorical, {"values": ("a\0",)}, "values", "NUL characters"),
+        (Categorical, {"values": ("a" * 1001,)}, "values", "at most 1,000 characters, got 1,001"),
+        (Categorical, {"values": ("\ud800",)}, "values", "valid Unicode"),
+        (Categorical, {"values": (" a",)}, "values", "begin or end with spaces"),
         (Boolean, {"missing": "bin", "missing_values": (math.nan,)}, "missing_values", "a list of text or numbers"),
     ],
 )
@@ -230,14 +230,14 @@ def test_a_bad_declaration_is_an_error_that_names_the_key(kind, arguments, key, 
 @pytest.mark.parametrize(
     ("attribute", "literal", "message"),
     [
-        (Boolean(), Literal("c", "<=", (1,)), "boolean operators true, false; got '<='"),
-        (Categorical(("a", "b")), Literal("c", "=", ("z",)), "expected a literal on one of the values a, b; got c = z"),
-        (Integer(0, 9, (3,)), Literal("c", "<=", (4,)), r"expected a literal on the cut points \[3\]; got c <= 4"),
-        (Categorical(("a",)), Literal("c", "=", ("a",)), "true of some values and false of others"),
-        (Boolean(), Literal("c", "missing"), "true of some values and false of others"),
-        (Integer(0, 9, (1, 3)), Literal("c", "between", (3, 1)), "true of some values and false of others"),
-        (Integer(0, 9, (1, 3)), Literal("c", "<=", (True,)), r"on the cut points \[1, 3\]; got c <= True"),
-        (Integer(0, 9, (1, 3)), Literal("c", "<=", ("1",)), r"on the cut points \[1, 3\]; got c <= 1"),
+        (Boolean(), Literal("c", "<=", (1,)), "boolean attributes are true, false; got '<='"),
+        (Categorical(("a", "b")), Literal("c", "=", ("z",)), "the values a, b; got c = z"),
+        (Integer(0, 9, (3,)), Literal("c", "<=", (4,)), r"compare with the cut points \[3\]; got c <= 4"),
+        (Categorical(("a",)), Literal("c", "=", ("a",)), "true on all bins or on no bin"),
+        (Boolean(), Literal("c", "missing"), "true on all bins or on no bin"),
+        (Integer(0, 9, (1, 3)), Literal("c", "between", (3, 1)), "true on all bins or on no bin"),
+        (Integer(0, 9, (1, 3)), Literal("c", "<=", (True,)), r"with the cut points \[1, 3\]; got c <= True"),
+        (Integer(0, 9, (1, 3)), Literal("c", "<=", ("1",)), r"with the cut points \[1, 3\]; got c <= 1"),
     ],
 )
 def test_a_literal_that_does_not_fit_is_an_error_that_names_the_attribute(attribute, literal, message):
@@ -254,17 +254,17 @@ def test_a_list_is_kept_as_a_tuple_so_that_attributes_are_values():
 @pytest.mark.parametrize(
     ("words", "key", "message"),
     [
-        ({"true_values": ("yes",)}, "false_values", "expected at least one value beside"),
-        ({"false_values": ("no",)}, "true_values", "expected at least one value beside"),
-        ({"true_values": (True,), "false_values": (False,)}, "true_values", "quote words such as yes, no"),
+        ({"true_values": ("yes",)}, "false_values", "both true_values and false_values"),
+        ({"false_values": ("no",)}, "true_values", "both true_values and false_values"),
+        ({"true_values": (True,), "false_values": (False,)}, "true_values", "quote the words yes, no"),
         ({"true_values": "yes", "false_values": ("no",)}, "true_values", "a list of text or numbers"),
         ({"true_values": (1.0,), "false_values": (2,)}, "true_values", "text or whole numbers"),
-        ({"true_values": ("a",), "false_values": ("b", "a")}, "true_values", "expected distinct values"),
-        ({"true_values": (1,), "false_values": ("1.0",)}, "true_values", "expected distinct values"),
+        ({"true_values": ("a",), "false_values": ("b", "a")}, "true_values", "listed (once|twice)"),
+        ({"true_values": (1,), "false_values": ("1.0",)}, "true_values", "listed (once|twice)"),
         (
             {"true_values": (1,), "false_values": (2,), "missing": "bin", "missing_values": (2,)},
             "true_values",
-            "expected distinct values",
+            "listed (once|twice)",
         ),
     ],
 )

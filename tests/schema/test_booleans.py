@@ -52,7 +52,7 @@ def test_the_labels_own_column_is_no_attribute():
 def test_the_advice_names_the_column_and_three_ways_to_a_schema():
     advice = advise(DomainError("some values are outside", column="age"))
     assert advice.column == "age"
-    assert str(advice).startswith("column 'age': not boolean; without a schema")
+    assert str(advice).startswith("column 'age': not boolean")
     assert all(way in str(advice) for way in ("Schema.load", "Schema.from_public", "Schema.learn"))
 
 

@@ -99,7 +99,7 @@ def test_too_many_candidates_are_an_error_before_any_is_built(monkeypatch):
 
 
 def test_a_schema_without_literals_has_no_candidates():
-    with pytest.raises(SchemaError, match="expected a schema with at least one literal, got none; leave out `cuts: "):
+    with pytest.raises(SchemaError, match=r"no literal, .*remove `cuts: "):
         Candidates.of(Schema({"n": Integer(0, 9, ())}), 2)
 
 

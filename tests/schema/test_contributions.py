@@ -90,14 +90,14 @@ def test_decimals_without_a_type_are_refused_where_float64_would_round(kind):
     fine = pd.Series([Decimal("1.5"), Decimal("1.50"), Decimal(10**14 + 1), 10**14], dtype=object)
     assert counted(Table.of(pd.DataFrame({"who": fine.astype(kind)})), Unit("who", 1), KEY).sum() == 3
     many = pd.DataFrame({"who": pd.Series(CLOSE, dtype=object).astype(kind)})
-    with pytest.raises(DomainError, match="numbers of more digits than float64 has in a column of dtype object"):
+    with pytest.raises(DomainError, match="numbers must not have more digits than float64"):
         counted(Table.of(many), Unit("who", 1), KEY)
 
 
 @pytest.mark.parametrize("kind", ["datetime64[us]", object, "category"])
 def test_times_which_are_read_as_their_dates_are_no_units(kind):
     times = pd.Series(pd.to_datetime(["2020-01-01 08:00", "2020-01-01 09:00"])).astype(kind)
-    with pytest.raises(DomainError, match="column 'who': expected values of one type"):
+    with pytest.raises(DomainError, match="column 'who': the values must all be"):
         counted(Table.of(pd.DataFrame({"who": times})), Unit("who", 1), KEY)
 
 
@@ -107,7 +107,7 @@ def test_zeros_of_both_signs_are_one_unit():
 
 @pytest.mark.parametrize("whose", [["a", None], [1.0, np.nan], ["a", " "]])
 def test_a_row_without_a_unit_is_refused(whose):
-    with pytest.raises(DomainError, match="column 'who': some rows do not say whose they are"):
+    with pytest.raises(DomainError, match="column 'who': some rows have no value in this column"):
         kept(whose, 1)
 
 

@@ -86,12 +86,12 @@ def test_a_report_is_printed_as_a_table():
     assert fit_of(Table.of(ROWS), SCHEMA).text({row: row + 10 for row in range(7)}).splitlines() == [
         "7 rows",
         "",
-        "column  kind         missing  outside  no value  refused  first lines",
-        "age     integer            1        1         1        3  11, 12, 13",
-        "sex     categorical        1        0         0        0",
-        "dose    real          absent   absent    absent   absent",
-        "on      boolean            0        0         0        0",
-        "ill     label              1        1         0        2  12, 13",
+        "column  kind         missing  outside  wrong type  refused  first lines",
+        "age     integer            1        1           1        3  11, 12, 13",
+        "sex     categorical        1        0           0        0",
+        "dose    real          absent   absent      absent   absent",
+        "on      boolean            0        0           0        0",
+        "ill     label              1        1           0        2  12, 13",
         "not in the schema: id",
     ]
     assert "first rows" in fit_of(Table.of(ROWS), SCHEMA).text()

@@ -28,7 +28,7 @@ NAN = float("nan")
         ([0.5, 2.0], Real(0.5, 2.0, (0.5,), outside="clip")),
         ([5, 5, 5], Integer(5, 6, (), outside="clip")),
         ([0.1, 0.1], Real(0.1, np.nextafter(0.1, 1), (), outside="clip")),
-        ([2.0**60, 2.0**61], Real(2.0**60, 2.0**61, (2.0**60,), outside="clip")),
+        ([2.0**60, 2.0**61], Real(2.0**60, 2.0**61, (1.16e18,), outside="clip")),
     ],
 )
 def test_a_public_column_shows_its_attribute(values, attribute):
@@ -65,18 +65,18 @@ def test_the_rows_that_were_read_encode_without_an_error(rows, kind):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([NAN, NAN], "expected at least one public value to take the domain from, found none"),
-        ([""], "expected at least one public value to take the domain from, found none"),
-        ([f"v{i}" for i in range(MOST_CATEGORIES + 1)], "expected at most 100 different values, found 101"),
+        ([NAN, NAN], "all values are missing"),
+        ([""], "all values are missing"),
+        ([f"v{i}" for i in range(MOST_CATEGORIES + 1)], "this column of text has 101 values"),
         (
             [f"{i},5" for i in range(MOST_CATEGORIES + 1)],
-            "expected at most 100 different values, found 101; they look like numbers with decimal commas",
+            "101 values; .* decimal commas",
         ),
-        ([1.0, np.inf], "expected finite numbers, found infinity"),
+        ([1.0, np.inf], "some numbers are infinite"),
     ],
 )
 def test_a_column_that_shows_no_domain_is_an_error_that_names_it(values, message):
-    with pytest.raises(DomainError, match=f"column 'c': {message}") as error:
+    with pytest.raises(DomainError, match=f"column 'c': .*{message}") as error:
         public_attribute(column_of(np.array(values), "c"), bins=2)
     assert error.value.column == "c"
 
@@ -133,12 +133,12 @@ def test_dates_end_where_the_calendar_does():
 
 @pytest.mark.parametrize("day", [2_932_897, -719_163, 2**30])
 def test_dates_beyond_the_calendar_have_no_domain(day):
-    with pytest.raises(DomainError, match="column 'until': expected dates of the years 1 to 9999"):
+    with pytest.raises(DomainError, match=r"column 'until': .* outside the years 1 to 9999"):
         public_attribute(column_of(pa.array([0, day], pa.int32()).view(pa.date32()), "until"), 4)
 
 
 def test_dates_are_no_classes():
-    with pytest.raises(DomainError, match="column 'until': expected classes, found dates; derive a number or a categ"):
+    with pytest.raises(DomainError, match="column 'until': dates cannot be classes; derive a number or a categ"):
         public_classes(column_of(pa.array([0, 1], pa.int32()).view(pa.date32()), "until"))
 
 
@@ -149,7 +149,7 @@ def test_a_decimal_comma_makes_numbers_of_columns_that_spell_them_all_and_refuse
     )
     found = typed_table(made, text_format=comma).to_pydict()
     assert found == {"a": [1.5, 2.0, None], "b": ["1,5", "x", "1.5"], "c": [1.0, 2.0, 3.0]}
-    with pytest.raises(DomainError, match="column 'a': expected numbers with a decimal comma, found points; correct"):
+    with pytest.raises(DomainError, match="column 'a': some numbers have a decimal point"):
         typed_table(pa.table({"a": ["1.234", "2"]}), text_format=comma)
 
 
@@ -168,3 +168,16 @@ def test_a_public_target_is_a_number_where_it_has_fractions_or_many_values(value
     assert public_target(column_of(np.array(values), "c")) == target
     frame = pd.DataFrame({"x": [True] * len(values), "c": values})
     assert Schema.from_public(frame, label="c").label == target
+
+
+def test_cut_points_of_public_numbers_are_short_and_keep_each_row_in_its_bin():
+    values = np.array([0.123456789, 0.2345678912, 0.3456789123, 0.4567891234])
+    attribute = public_attribute(column_of(values, "c"), bins=4)
+    assert attribute.cuts == (0.124, 0.235, 0.346)
+    assert attribute.encode(column_of(values, "c")).tolist() == [0, 1, 2, 3]
+
+
+def test_words_among_public_numbers_are_named():
+    values = [*map(str, range(2 * MOST_CATEGORIES)), "n.k."]
+    with pytest.raises(DomainError, match=r"except for n\.k\.; .*--missing=n\.k\."):
+        public_attribute(column_of(np.array(values), "c"), bins=2)

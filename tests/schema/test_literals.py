@@ -53,13 +53,13 @@ def test_an_unknown_operator_is_an_error():
 
 @pytest.mark.parametrize(("operator", "operands"), [("<=", ()), ("<=", (1, 2)), ("between", (1,)), ("true", (1,))])
 def test_a_wrong_number_of_operands_is_an_error(operator, operands):
-    with pytest.raises(ValueError, match=rf"takes {OPERANDS[operator]} operands, got {len(operands)}"):
+    with pytest.raises(ValueError, match=rf"takes {OPERANDS[operator]} operands?, got {len(operands)}"):
         Literal("a", operator, operands)
 
 
 @pytest.mark.parametrize("operand", [math.nan, -math.inf, 10**400, None, [30], b"30", Fraction(1, 2)])
 def test_an_operand_is_text_a_boolean_or_a_finite_number(operand):
-    with pytest.raises(ValueError, match="expected text, booleans or finite numbers as operands, got"):
+    with pytest.raises(ValueError, match="operands must be text, booleans or finite numbers, got"):
         Literal("a", "<=", (operand,))
 
 
@@ -70,7 +70,7 @@ def test_numbers_of_numpy_become_plain_ones():
 
 @pytest.mark.parametrize(("attribute", "operator"), [(1, "true"), ("a", ["true"]), (None, "true"), ("a", None)])
 def test_names_and_operators_are_text(attribute, operator):
-    with pytest.raises(ValueError, match=r"expected text for a literal's attribute|operator must be one of"):
+    with pytest.raises(ValueError, match=r"attribute must be text|operator must be one of"):
         Literal(attribute, operator)
 
 

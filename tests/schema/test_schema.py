@@ -80,10 +80,10 @@ def test_a_schema_is_a_read_only_mapping_of_its_attributes():
     ("attributes", "label", "message"),
     [
         ({}, None, "at least one attribute"),
-        ((("a", Boolean()), ("a", Boolean())), None, "attribute 'a': expected each attribute once"),
-        ({"": Boolean()}, None, "expected text for a name, got ''"),
-        ({1: Boolean()}, None, "expected text for a name, got 1"),
-        ({"a": Boolean()}, Label("a", (0, 1)), "attribute 'a': the label cannot be an attribute too"),
+        ((("a", Boolean()), ("a", Boolean())), None, "attribute 'a': the attribute is listed more than once"),
+        ({"": Boolean()}, None, "a name must be .*, got ''"),
+        ({1: Boolean()}, None, "a name must be .*, got 1"),
+        ({"a": Boolean()}, Label("a", (0, 1)), "attribute 'a': the label cannot also be an attribute"),
     ],
 )
 def test_names_that_do_not_tell_attributes_apart_are_errors(attributes, label, message):
@@ -94,14 +94,14 @@ def test_names_that_do_not_tell_attributes_apart_are_errors(attributes, label, m
 BAD = {
     "no mapping": ("[1, 2]", None, None, "a schema to be a mapping, got list"),
     "empty file": ("", None, None, "a schema to be a mapping, got NoneType"),
-    "no attributes": ("version: 1", None, "attributes", "expected this key"),
+    "no attributes": ("version: 1", None, "attributes", "this key is required"),
     "attributes are a list": ("attributes: [a]", None, None, "attributes to be a mapping, got list"),
     "unknown top key": ("atributes: {}\nattributes: {}", None, "atributes", "unknown key"),
     "unknown version": (
         "version: 3\nattributes: {a: {kind: boolean}}",
         None,
         "version",
-        "expected 1 to 2, got another",
+        "versions 1 to 2, got 3",
     ),
     "attribute is no mapping": ("attributes: {a: boolean}", "a", None, "the attribute to be a mapping, got str"),
     "no kind": (
@@ -113,61 +113,71 @@ BAD = {
     "unknown kind": ("attributes: {a: {kind: number}}", "a", "kind", "one of boolean, .*, got 'number'"),
     "kind is a list": ("attributes: {a: {kind: [real]}}", "a", "kind", r"one of boolean, .*, got \['real'\]"),
     "unknown key": ("attributes: {a: {kind: boolean, cuts: [1]}}", "a", "cuts", "unknown key"),
-    "no low": ("attributes: {a: {kind: integer, high: 3}}", "a", "low", "expected this key"),
-    "no values": ("attributes: {a: {kind: categorical}}", "a", "values", "expected this key"),
+    "no low": ("attributes: {a: {kind: integer, high: 3}}", "a", "low", "this key is required"),
+    "no values": ("attributes: {a: {kind: categorical}}", "a", "values", "this key is required"),
     "low is text": ("attributes: {a: {kind: real, low: x, high: 3}}", "a", "low", "a finite number, got 'x'"),
     "high is infinite": ("attributes: {a: {kind: real, low: 0, high: .inf}}", None, None, "decimal numbers"),
-    "low above high": ("attributes: {a: {kind: integer, low: 5, high: 3}}", "a", "high", "low < high"),
-    "cuts fall": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: [5, 3]}}", "a", "cuts", "increasing"),
-    "cut at high": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: [9]}}", "a", "cuts", "0 <= cut < 9"),
+    "low above high": ("attributes: {a: {kind: integer, low: 5, high: 3}}", "a", "high", "high must be l"),
+    "cuts fall": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: [5, 3]}}", "a", "cuts", "must increase"),
+    "cut at high": ("attributes: {a: {kind: integer, low: 0, high: 9, cuts: [9]}}", "a", "cuts", ">= 0 and < 9"),
     "one cut": (
         "attributes: {a: {kind: integer, low: 0, high: 9, cuts: 0}}",
         "a",
         "cuts",
-        "a number of cut points from 1 to 1,000, as in 5 or log 5; got 0",
+        "a number of cut points from 1 to 1,000, such as 5 or log 5; got 0",
     ),
     "no cuts": (
         "attributes: {a: {kind: real, low: 0, high: 9, cuts: }}",
         "a",
         "cuts",
-        "a list of numbers, auto, 5 or log 5; got None",
+        "such as 5, or log 5; got None",
     ),
     "cuts by a word": (
         "attributes: {a: {kind: real, low: 0, high: 9, cuts: log}}",
         "a",
         "cuts",
-        "from 1 to 1,000, as in 5 or log 5; got 'log'",
+        "from 1 to 1,000, such as 5 or log 5; got 'log'",
     ),
     "logarithm of zero": (
         "attributes: {a: {kind: real, low: 0, high: 9, cuts: log 5}}",
         "a",
         "cuts",
-        "a low above 0 for cut points by ratio, got 0",
+        "need low > 0, got low=0",
     ),
     "unit is a number": ("attributes: {a: {kind: boolean, unit: 3}}", "a", "unit", "expected text, got 3"),
     "empty description": ("attributes: {a: {kind: boolean, description: ''}}", "a", "description", "expected text"),
     "long source": (f"attributes: {{a: {{kind: boolean, source: {'x' * 1001}}}}}", "a", "source", "at most 1,000"),
-    "booleans by YAML": ("attributes: {a: {kind: categorical, values: [yes, no]}}", "a", "values", "quote words"),
+    "booleans by YAML": ("attributes: {a: {kind: categorical, values: [yes, no]}}", "a", "values", "quote the words"),
     "times by YAML": ("attributes: {a: {kind: categorical, values: [2020-01-01 10:00:00]}}", None, None, "in quotes"),
     "values are text": ("attributes: {a: {kind: categorical, values: ab}}", "a", "values", "a list"),
     "unknown policy": ("attributes: {a: {kind: boolean, missing: drop}}", "a", "missing", "one of error, bin"),
     "name twice as text": ("attributes: {1: {kind: boolean}, '1': {kind: boolean}}", "1", None, "more than once"),
-    "key twice": ("attributes:\n  a: {kind: boolean}\n  a: {kind: boolean}", None, None, "found a duplicate .line 3"),
+    "key twice": (
+        "attributes:\n  a: {kind: boolean}\n  a: {kind: boolean}",
+        None,
+        None,
+        "occurs twice in a mapping .line 3",
+    ),
     "label is text": ("label: y\nattributes: {a: {kind: boolean}}", None, None, "label to be a mapping, got str"),
     "label without classes": (
         "label: {name: y}\nattributes: {a: {kind: boolean}}",
         None,
         "classes",
-        "expected this key",
+        "this key is required",
     ),
-    "label, unknown key": ("label: {name: y, class: 1}\nattributes: {}", None, "classes", "expected this key"),
-    "classes are text": ("label: {name: y, classes: ab}\nattributes: {}", "y", "classes", "a list, got 'ab'"),
-    "one class": ("label: {name: y, classes: [a]}\nattributes: {}", "y", "classes", "two or more"),
+    "label, unknown key": ("label: {name: y, class: 1}\nattributes: {}", None, "classes", "this key is required"),
+    "classes are text": (
+        "label: {name: y, classes: ab}\nattributes: {}",
+        "y",
+        "classes",
+        "a list of classes, got 'ab'",
+    ),
+    "one class": ("label: {name: y, classes: [a]}\nattributes: {}", "y", "classes", "at least two"),
     "label is an attribute": (
         "label: {name: a, classes: [0, 1]}\nattributes: {a: {kind: boolean}}",
         "a",
         None,
-        "the label cannot be an attribute too",
+        "the label cannot also be an attribute",
     ),
 }
 
@@ -243,7 +253,7 @@ def test_descriptions_are_kept_and_printed_and_change_no_other_digest(tmp_path):
 
 
 def test_classes_are_asked_for_in_vain_where_there_is_no_label():
-    with pytest.raises(SchemaError, match="schema with a label, got none; add `label:"):
+    with pytest.raises(SchemaError, match="schema declares no label; add `label:"):
         Schema({"a": Boolean()}).classes  # noqa: B018
 
 
@@ -302,9 +312,9 @@ def test_a_schema_prints_one_line_a_column():
 def test_a_schema_prints_which_cut_points_nobody_chose():
     schema = Schema({"year": Integer(2020, 2026), "dose": Real(36, 42), "one": Integer(0, 1), "none": Real(0, 1, ())})
     assert str(schema).splitlines() == [
-        "year  integer      2020 to 2026, cut at the default grid of 6: 2020, 2021, 2022, 2023, 2024, 2025",
-        "dose  real         36 to 42, cut at the default grid of 12: 36, 36.5, 37, 37.5, 38, 38.5, …, 41.5",
-        "one   integer      0 to 1, cut at the default grid of 1: 0",
+        "year  integer      2020 to 2026, cut at the default grid (6 cut points: 2020, 2021, 2022, 2023, 2024, 2025)",
+        "dose  real         36 to 42, cut at the default grid (12 cut points: 36, 36.5, 37, 37.5, 38, 38.5, …, 41.5)",
+        "one   integer      0 to 1, cut at the default grid (1 cut point: 0)",
         "none  real         0 to 1, no cut points",
     ]
 

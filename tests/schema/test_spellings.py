@@ -96,22 +96,22 @@ def test_a_label_is_read_in_every_spelling_and_type(label, values, codes):
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: Label("y", {"a": ["x"], "b": ["x"]}), "each spelling for one value, got 'x' for two"),
-        (lambda: Label("y", {"a": ["b"], "b": []}), "each spelling for one value"),
-        (lambda: Label("y", {"a": [1], "b": ["1.0"]}), "each spelling for one value"),
-        (lambda: Label("y", {0: ["true"], 1: []}), "each spelling for one value"),
-        (lambda: Label("y", {0: ["A"], 1: ["a"]}), "each spelling for one value"),
+        (lambda: Label("y", {"a": ["x"], "b": ["x"]}), "spelling 'x' belongs to two"),
+        (lambda: Label("y", {"a": ["b"], "b": []}), "belongs to two values"),
+        (lambda: Label("y", {"a": [1], "b": ["1.0"]}), "belongs to two values"),
+        (lambda: Label("y", {0: ["true"], 1: []}), "belongs to two values"),
+        (lambda: Label("y", {0: ["A"], 1: ["a"]}), "belongs to two values"),
         (lambda: Label("y", {"a": "x", "b": []}), "expected a list of the spellings of 'a'"),
-        (lambda: Label("y", {"a": [True], "b": []}), "quote words such as yes"),
-        (lambda: Label("y", {"a": [1.5], "b": []}), "expected text or whole numbers"),
-        (lambda: Label("y", {"a": [" x"], "b": []}), "no surrounding spaces"),
+        (lambda: Label("y", {"a": [True], "b": []}), "quote the words yes"),
+        (lambda: Label("y", {"a": [1.5], "b": []}), "must be text or whole numbers"),
+        (lambda: Label("y", {"a": [" x"], "b": []}), "begin or end with spaces"),
         (lambda: Label("y", ("a", "b"), (("x",),)), "a list of spellings for each value"),
         (lambda: Label("y", ("a", "b"), "xy"), "a list of spellings for each value"),
-        (lambda: Label("y", {"a": ["x"], "b": []}, (("x",), ())), "got both"),
-        (lambda: Categorical({"a": ["?"]}, missing="bin", missing_values=("?",)), "or as a missing value"),
-        (lambda: Categorical({"a": ["x"], "b": ["x"]}), "each spelling for one value"),
-        (lambda: Categorical({"a": [["x"]]}), "expected text or whole numbers"),
-        (lambda: Ordered({"a": ["x"]}), "two or more values in an order"),
+        (lambda: Label("y", {"a": ["x"], "b": []}, (("x",), ())), "not in both"),
+        (lambda: Categorical({"a": ["?"]}, missing="bin", missing_values=("?",)), "and to missing_values"),
+        (lambda: Categorical({"a": ["x"], "b": ["x"]}), "belongs to two values"),
+        (lambda: Categorical({"a": [["x"]]}), "must be text or whole numbers"),
+        (lambda: Ordered({"a": ["x"]}), "at least two values"),
     ],
 )  # fmt: skip
 def test_a_spelling_belongs_to_one_value(make, problem):
@@ -180,8 +180,9 @@ def test_usual_spellings_that_occur_are_proposed_and_their_line_fits():
         {"value": "yes", "spellings": ["Ja"]},
     ]
     assert found.advice == (
-        'sex has other spellings of its values; if they mean the same, write: values: {"f": ["F"], "m": ["M"]}',
-        'ill has other spellings of its values; if they mean the same, write: classes: {"no": ["nein"], "yes": ["Ja"]}',
+        'sex contains other spellings of its values; if they mean the same, write: values: {"f": ["F"], "m": ["M"]}',
+        "ill contains other spellings of its values; if they mean the same, write: "
+        'classes: {"no": ["nein"], "yes": ["Ja"]}',
     )
     assert "SECRET" not in str(found.to_dict())
 
@@ -206,12 +207,12 @@ def test_models_of_others_are_refused_since_they_may_tell_spellings_apart(schema
 
     tree = DecisionTreeClassifier().fit([[0], [1]], ["no", "yes"])
     bits = Schema({"a": Categorical({"1": ["x"], "0": []})}, schema.label)
-    with pytest.raises(SchemaError, match="list each spelling among the values"):
+    with pytest.raises(SchemaError, match="list each spelling under `values`"):
         hr.audit.reconstruction(tree, bits)
     model = hr.PrivateTreeClassifier(epsilon=50, schema=schema, random_state=0)
     model.fit(rows.drop(columns="ill"), rows["ill"])
     (tmp_path / "t.pmml").write_text(model.tree_.to_pmml())
-    with pytest.raises(SchemaError, match="list each spelling among the values"):
+    with pytest.raises(SchemaError, match="list each spelling under `values`"):
         read_model(tmp_path / "t.pmml", schema)
     (tmp_path / "t.sql").write_text(model.to_sql())
     X = rows.drop(columns="ill")
@@ -242,5 +243,5 @@ def test_usual_spellings_of_one_value_are_grouped(values, groups):
 def test_spellings_of_one_value_in_public_rows_are_noted_with_what_to_write():
     table = pa.table({"ill": ["no", "No", "yes", "0"], "town": ["Ulm", "Kiel", "Bonn", "Ulm"]})
     assert public_notes(table, {}, "ill") == (
-        'ill: 0, No, no are listed as different values; if they mean the same, write "no": ["0", "No"] for them',
+        'ill: 0, No, no are listed as different values; if they mean the same, write "no": ["0", "No"] instead',
     )

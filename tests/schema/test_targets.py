@@ -10,7 +10,7 @@ from hedgerow.tables.frames import column_of
 
 @pytest.mark.parametrize("classes", [(1,), (1, 1), (), ("a", 1), (0, True), (0.5, 1.5), ([1], [2]), (None, None)])
 def test_classes_are_two_or_more_different_values_of_one_type(classes):
-    with pytest.raises(SchemaError, match="attribute 'y': key 'classes': expected") as error:
+    with pytest.raises(SchemaError, match="attribute 'y': key 'classes': ") as error:
         Label("y", classes)
     assert (error.value.attribute, error.value.key) == ("y", "classes")
 
@@ -35,10 +35,10 @@ def test_labels_encode_to_the_position_of_their_class_in_order(classes, labels, 
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["a", None], "some labels are missing; expected one of: a, b"),
-        (["a", "secret"], "some labels are not in the schema; expected one of: a, b"),
-        (["a", "A"], "some labels are not in the schema"),
-        ([77, 1], "some labels are not in the schema"),
+        (["a", None], "some labels are missing; .* classes a, b"),
+        (["a", "secret"], "some labels are none of the classes a, b"),
+        (["a", "A"], "some labels are none of the classes"),
+        ([77, 1], "some labels are none of the classes"),
     ],
 )
 def test_a_label_not_allowed_is_an_error_that_says_what_is_and_quotes_none(labels, message):
@@ -58,5 +58,5 @@ def test_booleans_and_numbers_are_different_classes():
 def test_a_column_whose_type_holds_no_class_is_an_error_of_its_type():
     label = Label("y", ("a", "b"))
     label.check_type(column_of(pd.Series(["any"]), "y"))
-    with pytest.raises(DomainError, match="expected one of: a, b; found a column of booleans"):
+    with pytest.raises(DomainError, match="a column of booleans cannot hold the classes a, b"):
         label.check_type(column_of(pd.Series([True]), "y"))

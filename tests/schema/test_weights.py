@@ -17,11 +17,11 @@ SCHEMA = hr.Schema(ATTRIBUTES, LABEL, weight=hr.Weight("w", 10))
     ("given", "error"),
     [
         ({"name": "", "high": 1}, "name"),
-        ({"name": "w", "high": 0}, "attribute 'w': key 'high': expected a number > 0, the largest weight, got 0"),
-        ({"name": "w", "high": float("inf")}, "'high': expected a number > 0"),
-        ({"name": "w", "high": True}, "'high': expected a number > 0"),
-        ({"name": "w", "high": "10"}, "'high': expected a number > 0"),
-        ({"name": "w", "high": 10**400}, "'high': expected a number > 0"),
+        ({"name": "w", "high": 0}, "attribute 'w': key 'high': .* > 0, got 0"),
+        ({"name": "w", "high": float("inf")}, "'high': the largest weight must be a number > 0"),
+        ({"name": "w", "high": True}, "'high': the largest weight must be a number > 0"),
+        ({"name": "w", "high": "10"}, "'high': the largest weight must be a number > 0"),
+        ({"name": "w", "high": 10**400}, "'high': the largest weight must be a number > 0"),
         ({"name": "w", "high": 1, "levels": 0}, "'levels': expected a whole number from 1 to 255, got 0"),
         ({"name": "w", "high": 1, "levels": 256}, "'levels': expected a whole number from 1 to 255, got 256"),
         ({"name": "w", "high": 1, "levels": 2.0}, "'levels': expected a whole number from 1 to 255"),
@@ -43,7 +43,7 @@ def test_the_kth_step_is_k_equal_parts_of_the_largest_weight(high, levels):
 
 @pytest.mark.parametrize("name", ["a", "y", "who"])
 def test_the_column_is_no_other_one(name):
-    with pytest.raises(SchemaError, match="'weight': expected another column than the attributes, the label"):
+    with pytest.raises(SchemaError, match=r"'weight': its column .* cannot also be an attribute, the label"):
         hr.Schema(ATTRIBUTES, LABEL, unit=hr.Unit("who", 2), weight=hr.Weight(name, 10))
 
 
@@ -65,9 +65,9 @@ def test_files_have_it(tmp_path):
     ("weight", "error"),
     [
         ("w", "expected weight to be a mapping"),
-        ({"name": "w"}, "'high': expected this key"),
-        ({"name": "w", "high": 2, "low": 1}, "'low': unknown key; expected some of name, high, levels"),
-        ({"name": ["w"], "high": 2}, "expected text for a name"),
+        ({"name": "w"}, "'high': this key is required"),
+        ({"name": "w", "high": 2, "low": 1}, "'low': unknown key; allowed keys are name, high, levels"),
+        ({"name": ["w"], "high": 2}, "a name must be"),
     ],
 )
 def test_what_a_file_has_instead_is_refused_by_key(weight, error):

@@ -58,7 +58,7 @@ def test_derived_attributes_are_columns_of_the_rows_that_are_asked_about(tmp_pat
         with rows.opened() as target:
             assert target.rows_by_bin(asked).tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 1]
     frame.assign(birth="no date").to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(DomainError, match="column 'age': is derived from birth: expected dates"):
+    with pytest.raises(DomainError, match="column 'age': some cells of birth, from which it is derived, are not dates"):
         open_rows(str(tmp_path / "t.csv"), schema)
 
 

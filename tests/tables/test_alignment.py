@@ -12,7 +12,7 @@ from hedgerow.schema import Boolean, Integer, Label, Schema
 from hedgerow.tables.frames import check_same_index
 
 SCHEMA = Schema({"age": Integer(0, 99, (30, 60)), "smoker": Boolean()}, Label("ill", (False, True)))
-REFUSED = r"expected labels with the index of their rows, got another one; pass y\.loc\[X\.index\], or y\.to_numpy\(\)"
+REFUSED = r"the labels and the rows have different indexes; pass y\.loc\[X\.index\]"
 
 
 def table(n=60):

@@ -81,7 +81,9 @@ def test_every_holder_gives_the_same_values_and_missing_ones(holder, expected):
 )
 def test_values_that_are_not_what_their_type_says_are_refused_whatever_they_are_asked_for(column):
     for held in (column, column.dictionary_encode() if pa.types.is_date(column.type) else column):
-        with pytest.raises(DomainError, match="column 'c': expected valid values of the column's type") as error:
+        with pytest.raises(
+            DomainError, match="column 'c': some values are invalid for the type of the column"
+        ) as error:
             column_of(pa.chunked_array([held]), "c")
         assert error.value.__context__ is None
 
@@ -124,7 +126,7 @@ def test_a_date_of_64_bits_is_itself_however_far(day):
 @pytest.mark.parametrize("kind", ["7D", "25s", "10ms", "100ns"])
 def test_times_of_numpy_in_steps_of_several_units_are_refused(kind):
     """Arrow leaves out how many: 1984 became 1972."""
-    with pytest.raises(DomainError, match="expected values of one type"):
+    with pytest.raises(DomainError, match="the values must all be"):
         Column.from_numpy(np.array(["1984-12-27"], dtype=f"datetime64[{kind}]"), "c")
 
 
@@ -155,7 +157,7 @@ UNREADABLE = {
 )
 @pytest.mark.parametrize("values", UNREADABLE.values(), ids=UNREADABLE)
 def test_what_is_not_one_type_is_an_error_that_names_the_column_and_quotes_no_cell(values, hold):
-    with pytest.raises(DomainError, match="column 'c': expected") as error:
+    with pytest.raises(DomainError, match="column 'c': ") as error:
         column_of(hold(values), "c")
     said = all_that_is_said(error.value)
     assert not any(cell in said for cell in (SECRET, str(2**80), str(2**63), "Infinity", "2020", "Paris"))
@@ -172,7 +174,7 @@ def test_what_is_not_one_type_is_an_error_that_names_the_column_and_quotes_no_ce
     ids=["objects", "128 bits", "structs", "times"],
 )
 def test_polars_types_that_are_neither_numbers_nor_text_are_errors_too(series):
-    with pytest.raises(DomainError, match="column 'c': expected") as error:
+    with pytest.raises(DomainError, match="column 'c': ") as error:
         column_of(series, "c")
     assert SECRET not in all_that_is_said(error.value)
 
@@ -195,14 +197,14 @@ def test_text_that_spells_numbers_reads_as_numbers_and_0_where_missing(text, num
     [
         (objects(["1", SECRET]), "text that is not a number"),
         (objects([f"1{SECRET}", "1.5"]), "text that is not a number"),
-        (np.array([1.0, np.inf]), "infinity"),
-        (np.array([1.0, -np.inf]), "infinity"),
+        (np.array([1.0, np.inf]), "infinite"),
+        (np.array([1.0, -np.inf]), "infinite"),
         (objects(["1", "inf"]), "text that is not a number"),
         (objects(["1", "1e999"]), "text that is not a number"),
     ],
 )
 def test_what_is_no_finite_number_is_an_error_that_quotes_no_cell(values, message):
-    with pytest.raises(DomainError, match=f"column 'c': expected .*{message}") as error:
+    with pytest.raises(DomainError, match=f"column 'c': .*{message}") as error:
         column_of(values, "c").numbers()
     assert SECRET not in all_that_is_said(error.value)
 

@@ -85,28 +85,28 @@ def test_a_file_is_refused_where_it_leaves_the_grammar_and_nowhere_else(file, bl
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'a,b\n1,2\n1,x"SECRET\n', "expected quotes around a whole field and doubled within it, found .* on line 3"),
-        (b'a,b\n"SECRET"x,2\n', "expected quotes around a whole field and doubled within it, found .* on line 2"),
-        (b'a,b\n"SECRET" ,2\n', "expected quotes around a whole field"),
-        (b'a,b\n1,"SECRET\n', "found a quote that is not closed"),
-        (b'"a","b"\n"SECRET",1,2\n', r"expected 2 fields on every line, found .* on line 2.* row\.names = FALSE\.$"),
-        (b"a,b\n1,2\nSECRET,1,2\n", r"found more or fewer on line 3\.$"),
-        (b"a,b\nSECRET,1,2,\n", r"found more or fewer on line 2\.$"),
-        (b"a,b\n1,2\nSECRET\n", "expected 2 fields on every line, found more or fewer on line 3"),
-        (b'a,b\n"1\n1",2\n1,SECRET,\n', "expected 2 fields on every line, found more or fewer on line 4"),
-        (b"a,b\n \n", "expected 2 fields on every line, found more or fewer on line 2"),
-        (b"a\nSECRET\n\n", "expected 1 fields on every line, found more or fewer on line 3"),
+        (b'a,b\n1,2\n1,x"SECRET\n', "line 3 has a quote inside a field"),
+        (b'a,b\n"SECRET"x,2\n', "line 2 has a quote inside a field"),
+        (b'a,b\n"SECRET" ,2\n', "has a quote inside a field"),
+        (b'a,b\n1,"SECRET\n', "not closed at the end of the file"),
+        (b'"a","b"\n"SECRET",1,2\n', r"line 2 does not have 2 fields .* row\.names = FALSE\.$"),
+        (b"a,b\n1,2\nSECRET,1,2\n", r"line 3 does not have 2 fields like the header\.$"),
+        (b"a,b\nSECRET,1,2,\n", r"line 2 does not have 2 fields like the header\.$"),
+        (b"a,b\n1,2\nSECRET\n", "line 3 does not have 2 fields"),
+        (b'a,b\n"1\n1",2\n1,SECRET,\n', "line 4 does not have 2 fields"),
+        (b"a,b\n \n", "line 2 does not have 2 fields"),
+        (b"a\nSECRET\n\n", "line 3 does not have 1 field"),
         (
             b"a,b\r1,SECRET\r",
-            r"expected every line to end in a line feed, or .* another end on line 1; `tr '\\r' '\\n'` makes",
+            r"all lines must end in a line feed, or .* line 1 ends differently\. `tr '\\r' '\\n'` replaces",
         ),
-        (b"a,b\n1,SECRET\r\n", "found another end on line 2"),
-        (b"a,b\r\n1,SECRET\n", "found another end on line 2"),
-        (b"a,b\n1,SECRET\r", "found another end on line 2"),
-        (b"a,b\nSECR\xc9T,2\n", "not UTF-8 text on line 2; save it as CSV in UTF-8, or say --encoding"),
-        (b"a,b\n1,SECRET\xc3", "not UTF-8 text on line 2"),
-        (b"a,b\n\n1,SECRET\xc3\n\0,\n", "not UTF-8 text on line 3"),
-        (b"a,b\n\0,SECRET\xc3\n", "not UTF-8 text on line 2"),
+        (b"a,b\n1,SECRET\r\n", "line 2 ends differently"),
+        (b"a,b\r\n1,SECRET\n", "line 2 ends differently"),
+        (b"a,b\n1,SECRET\r", "line 2 ends differently"),
+        (b"a,b\nSECR\xc9T,2\n", "line 2 is not text in UTF-8; declare the encoding with --encoding"),
+        (b"a,b\n1,SECRET\xc3", "line 2 is not text in UTF-8"),
+        (b"a,b\n\n1,SECRET\xc3\n\0,\n", "line 3 is not text in UTF-8"),
+        (b"a,b\n\0,SECRET\xc3\n", "line 2 is not text in UTF-8"),
     ],
 )
 def test_the_line_is_told_and_not_what_is_on_it(tmp_path, content, said):
@@ -123,7 +123,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_cell():
 @pytest.mark.parametrize("size", [csv_grammar._BLOCK - 8, csv_grammar._BLOCK - 7, csv_grammar._BLOCK - 6])
 def test_the_line_of_a_letter_cut_by_a_block_is_told(tmp_path, size):
     (tmp_path / "t.csv").write_bytes(b"a,b\n1,\n" + size * b"\n" + b"\xc3\n")
-    with pytest.raises(DomainError, match=f"on line {size + 3};"):
+    with pytest.raises(DomainError, match=f"line {size + 3} is not text"):
         check_grammar(tmp_path / "t.csv", 2, ",", shown="t.csv")
 
 

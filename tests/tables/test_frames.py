@@ -43,7 +43,7 @@ def test_column_names_that_are_not_text_are_read_as_text():
     ids=["same", "same as text", "pyarrow"],
 )
 def test_two_columns_of_one_name_are_an_error(frame):
-    with pytest.raises(DomainError, match=r"each column once, found these more than once: [a1]\.$"):
+    with pytest.raises(DomainError, match=r"occur more than once: [a1]\.$"):
         Table.of(frame)
 
 
@@ -75,13 +75,13 @@ def test_the_cells_of_a_column_called_column_names_are_no_names(other):
 @pytest.mark.parametrize("make", [lambda: pl.LazyFrame({"a": [1]}), lambda: duckdb.sql("SELECT 1 AS a")])
 def test_frames_whose_rows_are_elsewhere_are_refused_with_a_way_out(make):
     with pytest.raises(
-        TypeError, match=r"^Expected a table in memory, got a .*, which is lazy: collect it, or .*Tally.from_table"
+        TypeError, match=r"^Expected a table in memory, got a lazy .*; collect it, or .*Tally.from_table"
     ):
         Table.of(make())
 
 
 def test_labels_of_two_dimensions_are_an_error():
-    with pytest.raises(TypeError, match="one column of labels, got an array of 2 dimensions"):
+    with pytest.raises(TypeError, match="one-dimensional array of labels, got 2 dimensions"):
         column_of(np.zeros((2, 1)), "y")
 
 
@@ -111,8 +111,6 @@ def test_labels_are_booleans_if_their_type_says_so():
 
 def test_a_sparse_column_is_said_to_be_one():
     frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 1, 0])})
-    with pytest.raises(
-        DomainError, match=r"column 'a': expected dense values, found sparse ones; call sparse\.to_dense"
-    ):
+    with pytest.raises(DomainError, match=r"column 'a': sparse columns are not supported; .*sparse\.to_dense"):
         Table.of(frame).column("a", 0)
     assert Table.of(frame.sparse.to_dense()).column("a", 0).values.tolist() == [0, 1, 0]

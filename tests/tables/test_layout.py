@@ -57,7 +57,7 @@ def read_csv_of(folder, text):
 def test_a_header_with_few_names_is_read_if_that_is_declared_or_nothing_else_looks_like_one(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,,\nx,y,z\nu,v,w\n")
-    with pytest.raises(DomainError, match=r"found 1 names of 3 columns.* --skip-rows 0"):
+    with pytest.raises(DomainError, match=r"names 1 of 3 columns.* --skip-rows 0"):
         read_header(path)
     assert read_header(path, skip_rows=0).names == ("a", "(column 2)", "(column 3)")
     path.write_text("a,,\n1,2,3\n4,5,6\n")
@@ -71,7 +71,7 @@ def test_a_header_with_few_names_is_read_if_that_is_declared_or_nothing_else_loo
 def test_lines_below_are_refused_with_the_option_and_left_out_with_it(tmp_path, below, n_lines):
     path = tmp_path / "t.csv"
     path.write_text(TABLE + below)
-    with pytest.raises(DomainError, match=f"another number of fields; .* --skip-footer {n_lines} ") as error:
+    with pytest.raises(DomainError, match=f"different number of fields; .* --skip-footer {n_lines} ") as error:
         read_csv(path)
     assert "Total" not in str(error.value)
     table = read_table(str(path), TextFormat(skip_footer=n_lines))
@@ -81,7 +81,7 @@ def test_lines_below_are_refused_with_the_option_and_left_out_with_it(tmp_path, 
 def test_a_wrong_line_among_the_rows_proposes_nothing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(TABLE + "60,F\n" + "70,F,1\n")
-    with pytest.raises(DomainError, match=r"found more or fewer on line 4\.$"):
+    with pytest.raises(DomainError, match=r"line 4 does not have \d fields like the header\.$"):
         read_csv(path)
 
 
@@ -141,9 +141,9 @@ def test_the_first_line_with_a_name_is_found():
 def test_more_lines_than_the_file_has_are_an_error(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(TABLE)
-    with pytest.raises(DomainError, match="expected a header below 4 lines"):
+    with pytest.raises(DomainError, match="no header below 4 lines"):
         read_csv(path, skip_rows=4)
-    with pytest.raises(DomainError, match="found an empty file"):
+    with pytest.raises(DomainError, match="its first line is empty"):
         read_csv(path, skip_rows=3)
-    with pytest.raises(DomainError, match="found an empty file"):
+    with pytest.raises(DomainError, match="its first line is empty"):
         read_table(str(path), TextFormat(skip_footer=3))

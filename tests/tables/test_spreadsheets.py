@@ -63,9 +63,7 @@ def test_a_sheet_is_named_after_two_colons(tmp_path):
     path = saved(tmp_path / "t.xlsx", ["a"], [1], change=lambda book, _: book.create_sheet("Two (x)").append(["b"]))
     assert columns_of(path) == columns_of(f"{path}::Visits") == ["a"]
     assert columns_of(f"{path}::Two (x)") == ["b"]
-    with pytest.raises(
-        DomainError, match=r"expected one of its sheets \['Visits', 'Two \(x\)'\] after ::, got 'Other'"
-    ):
+    with pytest.raises(DomainError, match=r"no sheet 'Other'; its sheets are \['Visits', 'Two \(x\)'\]"):
         columns_of(f"{path}::Other")
 
 
@@ -76,22 +74,24 @@ def test_merged_cells_are_blank_but_the_first(tmp_path):
 
 def test_formulas_are_not_computed(tmp_path):
     path = saved(tmp_path / "t.xlsx", ["a", "b"], [1, "=A2+1"])
-    with pytest.raises(DomainError, match="row 2 has a formula without its value; open the workbook in a spreadsheet"):
+    with pytest.raises(
+        DomainError, match="row 2 has a formula without a stored value; open the workbook in a spreadsheet"
+    ):
         read_table(path)
     value = packed(tmp_path / "u.xlsx", path, lambda _, content: content.replace(b"</f><v />", b"</f><v>2</v>"))
     value = packed(tmp_path / "v.xlsx", value, lambda _, content: content.replace(b"</f><v></v>", b"</f><v>2</v>"))
     assert read_table(value)["b"].to_pylist() == ["2"]
     odd = packed(tmp_path / "w.xlsx", path, lambda _, content: content.replace(b"<f>", b"<f\n>"))
-    with pytest.raises(DomainError, match="row 2 has a formula without its value"):
+    with pytest.raises(DomainError, match="row 2 has a formula without a stored value"):
         read_table(odd)
 
 
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ([], "found an empty file or line"),
-        ([[None], ["a"]], "found an empty file or line|beyond the last column"),
-        ([["a"], [1, "cell"]], "row 2 goes beyond the last column with a name"),
+        ([], "its first line is empty"),
+        ([[None], ["a"]], "its first line is empty|is longer than row"),
+        ([["a"], [1, "cell"]], "row 2 is longer than row 1"),
     ],
 )
 def test_sheets_without_a_header_of_their_own_are_refused(tmp_path, rows, problem):
@@ -114,7 +114,7 @@ def test_titles_and_totals_are_left_out_as_far_as_that_is_declared(tmp_path):
         ["Note"],
     ]
     path = saved(tmp_path / "t.xlsx", *rows)
-    with pytest.raises(DomainError, match=r"in row 1\. Row 3 looks like the header: .* --skip-rows 2 ") as caught:
+    with pytest.raises(DomainError, match=r"row 1, .* Row 3 looks like the header: .* --skip-rows 2 ") as caught:
         read_table(path)
     assert not any(word in str(caught.value) for word in ("Visits", "dose"))
     assert read_table(path, TextFormat(skip_rows=2))["id"].to_pylist() == ["1", "3", "Total", "Note"]
@@ -156,7 +156,7 @@ def test_bad_files_are_refused_without_their_text(tmp_path, kind):
         packed(path, good, lambda _, text: text.replace(b"<workbook", b'<!DOCTYPE x [<!ENTITY a "secret">]><workbook'))
     else:
         packed(path, good, lambda part, text: b"<secret" if "sheet1" in part else text)
-    with pytest.raises(DomainError, match=r"t\.xlsx: expected an Excel workbook") as caught:
+    with pytest.raises(DomainError, match=r"t\.xlsx: (not an Excel workbook|the (XML of the )?workbook has)") as caught:
         read_table(str(path))
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
@@ -173,15 +173,15 @@ def test_bombs_are_refused_before_they_are_unpacked(tmp_path, monkeypatch):
         saved(tmp_path / "s.xlsx", ["a"], [1]),
         lambda _, text: text.replace(b'<row r="2"', b'<row r="99999999999"').replace(b'r="A2"', b'r="A99999999999"'),
     )
-    with pytest.raises(DomainError, match=r"within Excel's limits|one that is damaged"):
+    with pytest.raises(DomainError, match=r"exceeds Excel's limits|or a damaged one"):
         read_table(far)
     monkeypatch.setattr(spreadsheets, "MOST_CELLS", 1)
-    with pytest.raises(DomainError, match="within Excel's limits"):
+    with pytest.raises(DomainError, match="exceeds Excel's limits"):
         read_table(path)
 
 
 def test_a_workbook_has_no_encoding_and_no_decimal_mark(tmp_path):
-    with pytest.raises(ArgumentError, match="leave encoding, decimal mark and delimiter out"):
+    with pytest.raises(ArgumentError, match="no encoding, decimal mark or delimiter; remove"):
         columns_of(saved(tmp_path / "t.xlsx", ["a"]), TextFormat(decimal=","))
 
 

@@ -105,14 +105,14 @@ def test_a_decimal_comma_becomes_a_point_in_columns_of_numbers_alone(tmp_path, c
 def test_bytes_of_another_encoding_are_told_by_line_and_option(tmp_path, content, encoding, line):
     path = tmp_path / ("t.csv.gz" if content[:1] == b"\x1f" else "t.csv")
     path.write_bytes(content)
-    with pytest.raises(DomainError, match=f"line {line}(;| is no text).*--encoding") as error:
+    with pytest.raises(DomainError, match=f"line {line}( is not text| is not valid text).*--encoding") as error:
         read_table(str(path), TextFormat(encoding))
     assert "SECR" not in repr((error.value, error.value.__cause__, error.value.__context__))
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "", "rot13", "hex", "unicode_escape", "idna", "punycode", "undefined"])
 def test_what_is_no_encoding_of_files_is_refused(encoding):
-    with pytest.raises(ArgumentError, match="encoding must be one that Python knows"):
+    with pytest.raises(ArgumentError, match="encoding must be the name of an encoding in Python"):
         TextFormat(encoding)
 
 
@@ -132,7 +132,7 @@ def test_unpacking_ends_at_the_limit(tmp_path, monkeypatch):
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     parts = [packer.compress(b"a,b\n"), *(packer.compress(bytes(2**20)) for _ in range(64)), packer.flush()]
     (tmp_path / "bomb.csv.gz").write_bytes(b"".join(parts))
-    with pytest.raises(DomainError, match=r"a table that is compressed, .* can have at most 4,194,304 bytes"):
+    with pytest.raises(DomainError, match=r"a file that is compressed, .* can have at most 4,194,304 bytes"):
         read_table(str(tmp_path / "bomb.csv.gz"))
     assert 2**22 < unpacked <= 2**23
 
@@ -146,7 +146,7 @@ def test_a_header_alone_is_a_table_without_rows(tmp_path):
 def test_line_ends_that_differ_are_refused_with_what_makes_them_alike(tmp_path):
     for content in (b"a,b\r1,SECRET\r\n", b"a,b\n1,SECRET\r2,3\n", b'a,b\r1,"SECRET\n"\r'):
         (tmp_path / "t.csv").write_bytes(content)
-        with pytest.raises(DomainError, match=r"found another end on line [12]; `tr '\\r' '\\n'` makes line feeds"):
+        with pytest.raises(DomainError, match=r"line [12] ends differently\. `tr '\\r' '\\n'` replaces"):
             read_table(str(tmp_path / "t.csv"))
 
 
@@ -162,7 +162,7 @@ def test_a_name_that_two_columns_of_parquet_have_is_named(tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.Table.from_arrays([pa.array([1])] * 3, names=["a", "x", "x"]), path)
     for read in (read_table, columns_of):
-        with pytest.raises(DomainError, match="expected each column once, found these more than once: x"):
+        with pytest.raises(DomainError, match="these column names occur more than once: x"):
             read(str(path))
 
 
@@ -170,5 +170,5 @@ def test_a_name_that_two_columns_of_parquet_have_is_named(tmp_path):
 def test_a_pipe_with_a_name_is_refused_and_does_not_hang(tmp_path, ending):
     os.mkfifo(tmp_path / f"rows.{ending}")
     for read in (read_table, columns_of):
-        with pytest.raises(ArgumentError, match="expected a file, got a pipe; give - and pipe the rows"):
+        with pytest.raises(ArgumentError, match="named pipes are not supported; use - and pipe the rows"):
             read(str(tmp_path / f"rows.{ending}"))

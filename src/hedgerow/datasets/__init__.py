@@ -1,7 +1,7 @@
-"""Named real datasets, each with a public schema written by hand.
+"""Named public datasets, each with a schema written by hand.
 
-Bounds and cut points are constants of the packaged YAML files, which say where they come from; none is computed from
-rows when a dataset is loaded. The tables come with the package, in `data/`, whose NOTICE.md has sources and licences.
+Bounds and cut points are constants in the packaged YAML files, which state their sources; loading a dataset computes
+none of them from rows. NOTICE.md lists the sources and licences of the tables.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ _SHA256 = {
 }
 _FOLDER = files("hedgerow") / "datasets"
 
-NAMES: tuple[str, ...] = tuple(sorted(("breast_cancer", *_SHA256)))  # the datasets that `load` knows
+NAMES: tuple[str, ...] = tuple(sorted(("breast_cancer", *_SHA256)))  # the names that `load` accepts
 
 SENSITIVE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -56,10 +56,10 @@ SENSITIVE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A public table, one of `NAMES`, with its labels and its schema.
+    """A public table, named in `NAMES`, with its labels and its schema.
 
-    The `frame` of shape ``(n_rows, n_columns)`` has every column but the label, those that the schema leaves out too;
-    `labels` has shape ``(n_rows,)``; `schema` has the usable attributes and the label.
+    The `frame`, of shape ``(n_rows, n_columns)``, has every column except the label, including columns that the schema
+    does not use. `labels` has shape ``(n_rows,)``. The `schema` has the usable attributes and the label.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Dataset:
         _check_name(self.name)
 
     def without_sensitive(self) -> "Dataset":
-        """Return the dataset without the columns that `SENSITIVE` names; SchemaError if no attribute is left."""
+        """Return the dataset without the columns listed in `SENSITIVE`; SchemaError if no attribute remains."""
         sensitive = SENSITIVE[self.name]
         attributes = tuple((name, kind) for name, kind in self.schema.attributes if name not in sensitive)
         frame = self.frame.drop(columns=[column for column in sensitive if column in self.frame])
@@ -79,24 +79,24 @@ class Dataset:
 
 
 def load(name: str) -> Dataset:
-    """Load a named dataset.
+    """Return a named dataset.
 
-    All come with the package, but for `breast_cancer`, which comes with scikit-learn; none needs a network. Every file
-    is checked against its known SHA-256.
+    The tables are part of the package, except `breast_cancer`, which is part of scikit-learn; no network is needed. The
+    SHA-256 of each packaged file is checked.
 
     Parameters
     ----------
     name : {"adult", "adult_binary", "breast_cancer", "compas", "compas_binary", "ctg", "german", "german_binary"}
-        The dataset; ValueError if there is none of this name, or its file is not the known one.
+        The dataset. ValueError if there is no dataset of this name, or if its file was changed.
 
     Notes
     -----
-    The label of ``compas_binary`` keeps the name ``Recidivate-Within-Two-Years`` that its file gives it, but equals
-    ``is_recid`` of ``compas`` in every row: charged again at any time. It differs from ``two_year_recid`` in 220 rows.
-    Its columns ``Age<=40`` and ``Age<=45`` are true from 40 and 45 years *up*.
+    The label of ``compas_binary`` keeps the name ``Recidivate-Within-Two-Years`` from its file, but equals ``is_recid``
+    of ``compas`` in every row: charged again at any time. It differs from ``two_year_recid`` in 220 rows. Its columns
+    ``Age<=40`` and ``Age<=45`` are true for ages of *at least* 40 and 45 years.
 
-    The frame of ``compas`` also holds columns that are not features: ``is_recid``, ``decile_score``, ``score_text``.
-    Its schema leaves them out. So learn with the schema, not with all columns.
+    The frame of ``compas`` also contains columns that are not features: ``is_recid``, ``decile_score`` and
+    ``score_text``. Its schema does not use them, so learn with the schema and not from all columns.
 
     Examples
     --------
@@ -112,11 +112,11 @@ def load(name: str) -> Dataset:
         schema = Schema.load(path)
     assert schema.label is not None
     if name == "breast_cancer":
-        from sklearn.datasets import load_breast_cancer  # takes long to import, and other tables do without
+        from sklearn.datasets import load_breast_cancer  # takes long to import; other tables do not need it
 
         bunch: Any = load_breast_cancer(as_frame=True)
         frame = bunch.data.assign(diagnosis=bunch.target.map({0: "malignant", 1: "benign"}))
-    else:  # only an empty field is missing, not a word such as "NA" or "?"
+    else:  # only empty fields are missing, not words such as "NA" or "?"
         frame = pd.read_csv(io.BytesIO(_content(name)), keep_default_na=False, na_values=[""])
     labels = frame.pop(schema.label.name)
     return Dataset(name, frame, labels, schema)
@@ -129,8 +129,8 @@ def _check_name(name: str) -> None:
 
 def _content(name: str) -> bytes:
     content = lzma.decompress((_FOLDER / f"{name}.csv.xz").read_bytes())
-    found = hashlib.sha256(content).hexdigest()
-    if found != _SHA256[name]:
-        problem = f"{name}.csv.xz: expected SHA-256 {_SHA256[name]}, found {found}"
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != _SHA256[name]:
+        problem = f"{name}.csv.xz: expected SHA-256 {_SHA256[name]}, got {digest}"
         raise UnreadableError(f"{problem}. Install hedgerow again.")
     return content

@@ -1,4 +1,4 @@
-"""Tables in DuckDB, PostgreSQL, Spark or another engine of Ibis, counted there by one GROUP BY."""
+"""Tables in DuckDB, PostgreSQL, Spark or another Ibis backend, counted there by one GROUP BY query."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Schemas compiled to Ibis expressions: the bin of every row, evaluated by an engine."""
+"""Compilation of schemas to Ibis expressions, with which an engine computes the bin of every row."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from hedgerow.schema.targets import Target
 from hedgerow.text.values import Value, plain_word
 
 NO_NUMBER, INFINITE, BOOLEAN, NO_DATE = -3, -4, -5, -6
-"""Codes of values that are errors under every policy: what is no number, infinity, undeclared booleans, no date."""
+"""Codes of values that are errors under every policy: not a number, infinite, an undeclared boolean, not a date."""
 
 _LARGEST = 1.7976931348623157e308
 Branches = list[tuple[Expression, Any]]
@@ -25,7 +25,10 @@ _TRUTHS: tuple[Coded, ...] = (("false", 0), ("0", 0), ("true", 1), ("1", 1), _BL
 
 
 def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:
-    """Return the bin of each value of a column, or the code of one without a bin, to select from ``lookups.rows()``."""
+    """Return the bin of each value of a column, or the code of a value without a bin.
+
+    The expression is valid in a selection from ``lookups.rows()``.
+    """
     number, missing = as_number(attribute), attribute.missing_words
     if form := date_format(attribute):
         plain = column.plain_dates(form)
@@ -45,7 +48,7 @@ def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Ex
 
 
 def _of_another_type(number: Numeric, column: EngineColumn) -> int | None:
-    """Return the code of the values of a column that holds no such numbers; None where it may."""
+    """Return the code for all values of a column whose type is unsuitable, or None if it is suitable."""
     if number.cell_type is CellType.DATE:
         return None if column.kind == "text" or column.holds_dates else NO_DATE
     return BOOLEAN if column.kind == "boolean" else None
@@ -56,26 +59,26 @@ def _interval(attribute: Numeric, column: EngineColumn, lookups: Lookups) -> Exp
     clipped, whole = attribute.outside == "clip", attribute.whole
     if attribute.cell_type is CellType.DATE:
         x = EngineColumn(column.name, lookups.once(column.days), "integer")
-        others = _coded(_unread(column, x, NO_DATE), OUTSIDE)
+        outside = _coded(_unread(column, x, NO_DATE), OUTSIDE)
     else:
         x = EngineColumn(column.name, lookups.once(column.numbers), "float" if column.kind == "text" else column.kind)
-        infinite = [(_beyond(x), INFINITE)] if x.kind == "float" else []  # of what is not missing: not of NaN
-        others = _coded([*_unread(column, x, NO_NUMBER), *infinite], OUTSIDE)
+        infinite = [(_beyond(x), INFINITE)] if x.kind == "float" else []  # NaN is missing
+        outside = _coded([*_unread(column, x, NO_NUMBER), *infinite], OUTSIDE)
     low, high = (-_LARGEST, _LARGEST) if clipped else (attribute.low, attribute.high)
     branches: Branches = []
     if not (clipped and column.kind == "integer"):
-        branches.append((x.values < constant_for(x, low), others))
+        branches.append((x.values < constant_for(x, low), outside))
     if whole and not clipped and x.kind == "float":
-        branches.append((x.values > double(high), others))  # beyond it, the floor may be too large for the engine
+        branches.append((x.values > double(high), outside))  # the floor of larger numbers may overflow in the engine
         branches.append((x.values != x.values.floor(), OUTSIDE))
     known = _nearest(x, attribute.cuts, 0)
     if clipped and column.kind == "integer":
         return _coded(branches, known)
-    return _coded([*branches, (x.values <= constant_for(x, high), known)], others)
+    return _coded([*branches, (x.values <= constant_for(x, high), known)], outside)
 
 
 def _nearest(x: EngineColumn, cuts: Sequence[float], first: int) -> Expression | int:
-    """Return the number of the first cut that is not below a number, counted from `first`; by bisection."""
+    """Return the index of the first cut point >= a number, counted from `first`, by bisection."""
     if not cuts:
         return first
     half = len(cuts) // 2
@@ -84,7 +87,7 @@ def _nearest(x: EngineColumn, cuts: Sequence[float], first: int) -> Expression |
 
 
 def level_code(target: Target, column: EngineColumn, lookups: Lookups) -> Expression:
-    """Return the level of each value of a column, or the code of a value without one, as `bin_code` does."""
+    """Return the level of each value of a column, or the code of a value without a level, like `bin_code`."""
     if target.as_number is not None:
         if column.holds_dates:
             return ibis.literal(NO_NUMBER)
@@ -94,7 +97,7 @@ def level_code(target: Target, column: EngineColumn, lookups: Lookups) -> Expres
 
 
 def final_bin(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:
-    """Return the bin of each value of a column after the policies, a number below 0 where they refuse the value."""
+    """Return the bin of each value after the policies, or a negative number if they do not allow the value."""
     code, known = bin_code(attribute, column, lookups), len(attribute.known_bins)
     branches: Branches = [(code == MISSING, known)] if attribute.missing == "bin" else []
     branches += [(code == OUTSIDE, len(attribute.bins) - 1)] if attribute.outside == "bin" else []
@@ -114,23 +117,23 @@ def _among(
     *,
     ignore_case: bool = False,
 ) -> Expression:
-    """Return the code of a value that is one of some, `MISSING` if it is NULL, NaN or declared to be missing."""
+    """Return the code of a listed value, `MISSING` if it is NULL, NaN or declared missing, else `otherwise`."""
     absent = [(value, MISSING) for value in missing]
-    if column.kind == "text":  # looked up as it is written, then without white space and zeros after its point
-        known, lost = ({plain_word(value): code for value, code in coded} for coded in (values, absent))
-        folded = [(column.word, lost), (column.word.lower(), known)]
-        steps = [(column.values, known | lost), *(folded if ignore_case else [(column.word, known | lost)])]
+    if column.kind == "text":  # first literally, then without white space and zeros after the decimal point
+        known, gaps = ({plain_word(value): code for value, code in coded} for coded in (values, absent))
+        folded = [(column.word, gaps), (column.word.lower(), known)]
+        steps = [(column.values, known | gaps), *(folded if ignore_case else [(column.word, known | gaps)])]
     else:
         constants = [(column.constant(value), code) for value, code in [*values, *absent]]
         steps = [(lookups.once(column.values), {value: code for value, code in constants if value is not None})]
         column = replace(column, values=steps[0][0])
-    found = lookups.code([(key, codes) for key, codes in steps if codes], otherwise)
-    # A NaN must not reach a comparison: engines decide ``x <= 1`` by a file's minimum and maximum, which leave out NaN.
-    return _coded([(column.is_null, MISSING)], found)
+    code = lookups.code([(key, codes) for key, codes in steps if codes], otherwise)
+    # No NaN may reach a comparison: engines decide ``x <= 1`` by a file's minimum and maximum, which ignore NaN.
+    return _coded([(column.is_null, MISSING)], code)
 
 
 def _unread(column: EngineColumn, x: EngineColumn, other: int) -> Branches:
-    """Return the tests for text that is not a number or date: blank, which is missing, or other."""
+    """Return the tests for text that is not a number or date: blank text is missing, other text has code `other`."""
     if column.kind != "text":
         return []
     return [(x.values.isnull() & (column.text == ""), MISSING), (x.values.isnull(), other)]

@@ -1,4 +1,4 @@
-"""What the catalogue of a database declares of a table's columns, as a draft of a schema; no row is read."""
+"""Draft schemas from the catalogue of a database; no row is read."""
 
 from typing import Any
 
@@ -10,33 +10,33 @@ from hedgerow.schema.imports.draft import Draft, DraftColumn, typed_column
 
 
 def catalogue_draft(table: Expression) -> Draft:
-    """Return the draft of a table in DuckDB or PostgreSQL: types, enumerations, check constraints, NOT NULL, comments.
+    """Return a draft schema for a table in DuckDB or PostgreSQL.
 
-    A column that is a key by itself is left out. The queries are on the catalogue alone, which needs no right to read
-    the table. SchemaError if the engine is another one, or no column can be an attribute.
+    It is derived from types, enumerations, check constraints, NOT NULL and comments. A column that is a key is left
+    out. Only the catalogue is queried, which needs no right to read the table. SchemaError for other engines, or if no
+    column can be an attribute.
     """
     require_table(table)
     engine = engine_of(table)
     if not engine.has_catalogue:
-        known = " or ".join(one.title for one in ENGINES if one.has_catalogue)
-        raise SchemaError(f"expected a table of {known}, got one of {engine.name}.")
+        supported = " or ".join(kind.title for kind in ENGINES if kind.has_catalogue)
+        raise SchemaError(f"expected a table in {supported}, got a table in {engine.name}.")
     declared = engine.answered(lambda: engine.declared_columns(table))
-    return Draft.of(map(_column, declared), f"catalogue of {engine.title}", "columns with types")
+    return Draft.of(map(_column, declared), f"catalogue of {engine.title}", "table with a column")
 
 
-def _column(one: DeclaredColumn) -> DraftColumn | tuple[str, str]:
-    if one.is_unique:
-        return one.name, "a key by itself, as identifiers are"
-    kind = one.type.lower().partition("(")[0].strip()
-    limits = limits_of(one.name, one.checks) & limits_of("VALUE", one.domain_checks)
-    has_times = kind.startswith("timestamp")
-    # a time is read as its date
-    values = () if has_times or kind == "boolean" else limits.values or one.labels
+def _column(column: DeclaredColumn) -> DraftColumn | tuple[str, str]:
+    if column.is_unique:
+        return column.name, "it is a key, like an identifier"
+    kind = column.type.lower().partition("(")[0].strip()
+    limits = limits_of(column.name, column.checks) & limits_of("VALUE", column.domain_checks)
+    has_times = kind.startswith("timestamp")  # times are read as dates
+    values = () if has_times or kind == "boolean" else limits.values or column.labels
     if kind not in _KINDS and not values:
-        return one.name, f"of type {kind}, which cannot be an attribute"
-    common: dict[str, Any] = {"description": one.comment, "source": "catalogue of the database"}
-    common["may_be_missing"] = one.nullable
-    return typed_column(one.name, _KINDS.get(kind), values, limits, times=has_times, **common)
+        return column.name, f"type {kind} cannot be an attribute"
+    common: dict[str, Any] = {"description": column.comment, "source": "catalogue of the database"}
+    common["may_be_missing"] = column.nullable
+    return typed_column(column.name, _KINDS.get(kind), values, limits, times=has_times, **common)
 
 
 _KINDS: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Columns of tables in databases as Ibis expressions, with the semantics of `hedgerow.tables.columns.Column`."""
+"""Columns of database tables as Ibis expressions, with the same semantics as `hedgerow.tables.columns.Column`."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,22 +12,21 @@ from hedgerow.text import date_formats
 from hedgerow.text.days import DATE, Day, as_day
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, spelled_number
 
-_EXACT_DIGITS = 15  # of decimals that engines turn into the nearest float64
+_EXACT_DIGITS = 15  # engines convert decimals with at most this number of digits to the nearest float64
 _FAR = 10**9  # days
 _WHOLE_EXACTLY = 2**53  # below it in size, whole numbers and float64 compare equal
 
 
 @dataclass(frozen=True, repr=False)
 class EngineColumn:
-    """One column of a table in a database."""
+    """A column of a table in a database."""
 
-    name: str  # its name
-    # Booleans, numbers (decimals with places and single precision as float64, dates and times without a time
-    # zone as days since 1970-01-01) or text, not trimmed (decimals without places, whose digits float64 does
-    # not hold, too)
+    name: str
+    # Booleans, numbers or text that is not trimmed. Decimals with places and single precision are float64, dates and
+    # local times are days since 1970-01-01, and decimals without places are text, since float64 would lose digits.
     values: Expression
-    kind: str  # which of them
-    holds_dates: bool = False  # whether the values were dates
+    kind: str  # boolean, integer, float or text
+    holds_dates: bool = False  # whether the values are dates
 
     @classmethod
     def of(cls, table: Expression, name: str) -> Self:
@@ -41,7 +40,7 @@ class EngineColumn:
         kind = values.type()
         if kind.is_boolean():
             return cls(name, values, "boolean")
-        if kind.is_unsigned_integer() and not kind.is_uint64():  # which Ibis does not compare with numbers below 0
+        if kind.is_unsigned_integer() and not kind.is_uint64():  # Ibis does not compare it with negative numbers
             return cls(name, values.cast("int64"), "integer")
         if kind.is_integer():
             return cls(name, values, "integer")
@@ -53,7 +52,7 @@ class EngineColumn:
             return cls(name, _days(values.date() if kind.is_timestamp() else values), "integer", holds_dates=True)
         if kind.is_string():
             return cls(name, engine.plain_text(values), "text")
-        problem = f"expected booleans, numbers, dates or text, found {_word(kind)}; cast it in a view or the file."
+        problem = f"expected booleans, numbers, dates or text, got {_word(kind)}; cast it in a view or in the file."
         raise DomainError(problem, column=name)
 
     @classmethod
@@ -62,7 +61,7 @@ class EngineColumn:
         if kind.scale == 0:
             return cls(name, values.cast("string").nullif("NaN"), "text")
         exact = kind.precision is not None and kind.precision <= _EXACT_DIGITS
-        # one of many digits by way of text: DuckDB's cast is not to the nearest
+        # Many digits are cast by way of text, since DuckDB's direct cast does not round to nearest.
         return cls(name, (values if exact else values.cast("string")).cast("float64"), "float")
 
     @cached_property
@@ -72,7 +71,7 @@ class EngineColumn:
 
     @cached_property
     def word(self) -> Expression:
-        """Text without the white space around it; a whole number without zeros after its point, as `plain_word`."""
+        """Text without surrounding white space; whole numbers without zeros after the point, like `plain_word`."""
         return self.text.re_replace(WHOLE, engine_of(self.values).group)
 
     @property
@@ -81,12 +80,12 @@ class EngineColumn:
 
     @property
     def is_absent(self) -> Expression:
-        """True where a value is NULL, NaN or blank text."""
+        """True if a value is NULL, NaN or blank text."""
         return self.is_null | (self.text == "") if self.kind == "text" else self.is_null
 
     @cached_property
     def numbers(self) -> Expression:
-        """The values as numbers; NULL where text does not spell one, without an error of the engine."""
+        """The values as numbers; NULL, and no error of the engine, for text that is not a number."""
         if self.kind != "text":
             return self.values
         spelled = _all_of(self.text, NUMBER, "-+.0-9eE") & (self.text.length() <= LONGEST_NUMBER)
@@ -94,14 +93,14 @@ class EngineColumn:
 
     @cached_property
     def days(self) -> Expression:
-        """Text or dates as days since 1970-01-01; NULL where text spells no date, without an error of the engine."""
+        """The dates as days since 1970-01-01; NULL, and no error of the engine, for text that is not a date."""
         if self.kind != "text":
             return self.values
         spelled = _all_of(self.text, DATE, "-0-9")
         return _days(ibis.cases((spelled, self.text), else_=ibis.null("string")).cast("date"))
 
     def plain_dates(self, form: date_formats.DateFormat) -> "EngineColumn":
-        """Return text, or numbers as text, with dates of this format as ``YYYY-MM-DD``; as `Column.plain_dates`."""
+        """Return text, or numbers as text, with dates of a format as ``YYYY-MM-DD``, like `Column.plain_dates`."""
         if self.holds_dates or self.kind == "boolean":
             return self
         engine = engine_of(self.values)
@@ -130,7 +129,7 @@ class EngineColumn:
         return ibis.cases((self.is_null, ibis.null("string")), (are_plain, whole), else_=date_formats.NO_DATE_TEXT)
 
     def constant(self, value: Value) -> int | float | bool | None:
-        """Return a value as a column of booleans or numbers holds it, None if it cannot; as `Column.equals` does."""
+        """Return a value as stored in a column of booleans or numbers, or None; like `Column.equals`."""
         if self.holds_dates and isinstance(value, str):
             day = as_day(value)
             return int(day) if isinstance(day, Day) else None
@@ -149,28 +148,28 @@ def _word(kind: Any) -> str:
     if kind.is_binary():
         return "bytes, decimals of more than 38 digits, or types that differ between files"
     if kind.is_unknown():
-        return "a type that Ibis does not know, such as numeric with a negative scale"
+        return "a type that Ibis does not support, such as numeric with a negative scale"
     return f"the type {str(kind).partition('(')[0].partition('<')[0]}"
 
 
 def _days(dates: Expression) -> Expression:
-    """Return days since 1970-01-01; of dates before year 1 or after 9999, and infinite ones, a number far from it."""
+    """Return days since 1970-01-01; a number far outside all bounds for infinite dates and years outside 1 to 9999."""
     before, after = dates < ibis.date(1, 1, 1), dates > ibis.date(9999, 12, 31)
     return ibis.cases((before, -_FAR), (after, _FAR), else_=dates.epoch_days())
 
 
 def _all_of(text: Expression, pattern: str, alphabet: str) -> Expression:
-    """Return whether a pattern is all of a text; in some engines ``$`` is before a line break at the end, too."""
+    """Return whether a pattern matches a whole text; in some engines, ``$`` also matches before a final line break."""
     return text.re_search(pattern) & ~text.re_search(f"[^{alphabet.replace('-', '', 1)}-]")
 
 
 def double(number: float) -> Expression:
-    """Return a float64 with every digit that it has: by way of text, since numbers in SQL may be decimals."""
+    """Return an exact float64 literal, by way of text, since numbers in SQL may be decimals."""
     return ibis.literal(repr(float(number))).cast("float64")
 
 
 def constant_for(column: EngineColumn, number: float) -> Expression:
-    """Return a number to compare a column with: whole numbers as such, where both are and no digit is at stake."""
+    """Return a literal to compare a column with: a whole number if both are whole and exact, else float64."""
     whole = column.kind == "integer" and float(number).is_integer() and abs(number) < _WHOLE_EXACTLY
-    whole = whole and not column.values.type().is_uint64()  # which Ibis does not compare with numbers below 0
+    whole = whole and not column.values.type().is_uint64()  # Ibis does not compare this type with negative numbers
     return ibis.literal(int(number)) if whole else double(number)

@@ -1,4 +1,4 @@
-"""Derived columns in an engine: expressions with the meaning of `hedgerow.schema.derived`, one row at a time."""
+"""Derived columns in an engine, as expressions with the same meaning as `hedgerow.schema.derived`."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -19,21 +19,24 @@ from hedgerow.schema.derived import LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, Year
 
 
 def with_derived(table: Expression, schema: Schema, only: Collection[str] | None = None) -> Expression:
-    """Return a table with the derived columns (`only` some) of a schema beside its own; as it is if there are none."""
-    wanted = {name: one for name, one in schema.derivations.items() if only is None or name in only}
-    if not wanted:
+    """Return a table extended by the derived columns of a schema, or by those in `only`."""
+    derivations = {name: kind for name, kind in schema.derivations.items() if only is None or name in only}
+    if not derivations:
         return table
     schema.check_underived(table.columns)
-    names = dict.fromkeys(name for derived in wanted.values() for name in derived.columns)
+    names = dict.fromkeys(name for derived in derivations.values() for name in derived.columns)
     columns = {name: EngineColumn.of(table, name) for name in names}
     lookups = Lookups(table, table.columns)
-    made = {name: _made(name, one, [columns[each] for each in one.columns], lookups) for name, one in wanted.items()}
-    return engine_of(table).computed_once(lookups.rows().select(*table.columns, **made))
+    computed = {
+        name: _computed(name, derived, [columns[column] for column in derived.columns], lookups)
+        for name, derived in derivations.items()
+    }
+    return engine_of(table).computed_once(lookups.rows().select(*table.columns, **computed))
 
 
-def _made(name: str, derived: Derivation, columns: Sequence[EngineColumn], lookups: Lookups) -> Expression:
-    """Return a derived column: NULL where it is missing, and a number that is infinite where a cell is refused."""
-    if any(map(derived.read_as.takes_for_days, columns)):
+def _computed(name: str, derived: Derivation, columns: Sequence[EngineColumn], lookups: Lookups) -> Expression:
+    """Return a derived column: NULL for missing values, and an infinite number if a cell is invalid."""
+    if any(map(derived.read_as.mistakes_dates, columns)):
         raise derived.refusal(name)
     codes = [bin_code(derived.read_as, column, lookups) for column in columns]
     missing = reduce(or_, (code == MISSING for code in codes))
@@ -41,12 +44,12 @@ def _made(name: str, derived: Derivation, columns: Sequence[EngineColumn], looku
         if any(column.kind == "boolean" or column.holds_dates for column in columns):
             raise derived.refusal(name)
         return ibis.cases((missing, ibis.null("string")), else_=derived.render(_Expressions(lookups), columns))
-    refused = reduce(or_, ((code < 0) & (code != MISSING) for code in codes))
+    invalid = reduce(or_, ((code < 0) & (code != MISSING) for code in codes))
     is_date, form = derived.read_as.cell_type is CellType.DATE, date_format(derived.read_as)
     plain = [column.plain_dates(form) for column in columns] if form else columns
     cells = [lookups.once(_days(column) if is_date else _number(column)) for column in plain]
     value = derived.render(_Expressions(lookups), cells).cast("float64")
-    return ibis.cases((refused, double(float("inf"))), (missing, ibis.null("float64")), else_=value)
+    return ibis.cases((invalid, double(float("inf"))), (missing, ibis.null("float64")), else_=value)
 
 
 def _days(column: EngineColumn) -> Expression:
@@ -60,7 +63,7 @@ def _number(column: EngineColumn) -> Expression:
 
 @dataclass(frozen=True)
 class _Expressions:
-    """Derivations of expressions; what is referred to often is computed once for each row."""
+    """Backend that derives Ibis expressions; repeated parts are computed once for each row."""
 
     lookups: Lookups
 
@@ -78,10 +81,10 @@ class _Expressions:
     def prefix_of(self, derived: Prefix, code: EngineColumn) -> Expression:
         if code.kind == "float":
             is_whole = (code.values == code.values.floor()) & (code.values.abs() < double(WHOLE_BELOW))
-            # a NaN must not reach the comparison, which an engine may decide by a column's bounds, that leave out NaN
+            # No NaN may reach the comparison: engines may decide it by a column's bounds, which ignore NaN.
             small = ibis.cases((code.is_null, double(0.0)), (is_whole, code.values), else_=double(0.0))
-            found = self._prefix(derived, small.cast("int64").cast("string"))
-            return ibis.cases((code.is_null | ~is_whole, literal_text(derived.outside)), else_=found)
+            prefix = self._prefix(derived, small.cast("int64").cast("string"))
+            return ibis.cases((code.is_null | ~is_whole, literal_text(derived.outside)), else_=prefix)
         return self._prefix(derived, code.word if code.kind == "text" else code.values.cast("string"))
 
     def _prefix(self, derived: Prefix, word: Expression) -> Expression:
@@ -90,9 +93,9 @@ class _Expressions:
         word, values = self.lookups.once(word), list(dict.fromkeys(derived.values_of.values()))
         codes = {prefix: values.index(value) for prefix, value in derived.values_of.items()}
         steps = [
-            (self.lookups.once(word.substr(0, size)), {one: code for one, code in codes.items() if len(one) == size})
+            (self.lookups.once(word.substr(0, size)), {text: code for text, code in codes.items() if len(text) == size})
             for size in derived.lengths
         ]
-        found: Expression = self.lookups.code(steps, ibis.literal(-1))
+        place: Expression = self.lookups.code(steps, ibis.literal(-1))
         texts = [(code, literal_text(value)) for code, value in enumerate(values)]
-        return found.cases(*texts, else_=literal_text(derived.outside))
+        return place.cases(*texts, else_=literal_text(derived.outside))

@@ -1,4 +1,4 @@
-"""DuckDB: listed files, or a table or view of a database file; it can open nothing else."""
+"""DuckDB: listed files, or a table or view of a database file; DuckDB cannot open anything else."""
 
 import errno
 import os
@@ -29,7 +29,7 @@ SELECT table_catalog, table_schema, table_name FROM information_schema.tables
 WHERE table_catalog = current_database()
   AND (table_schema || '.' || table_name = ? OR (table_schema = 'main' AND table_name = ?))
 """
-_MOST_DIGITS = 38  # of decimals that DuckDB reads right: of more digits, it takes their bytes for those of a float64
+_MOST_DIGITS = 38  # DuckDB misreads decimals with more digits as float64
 _OF_TABLE = "WHERE database_name = ? AND schema_name = ? AND table_name = ?"
 _COLUMNS = (
     f"SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns() {_OF_TABLE} ORDER BY column_index"
@@ -55,7 +55,7 @@ class DuckDB(Engine):
         engine.NO_MEMORY: ("OutOfMemory",),
         engine.NO_CONNECTION: ("ConnectionException",),
         engine.STOPPED: ("InterruptException",),
-        engine.Fault("a view reads files or an address, which is not allowed; open its source instead"): (
+        engine.Fault("a view reads other files or an address, which is not allowed; open its source instead"): (
             "PermissionException",
         ),
         engine.NO_TABLE: ("BinderException", "CatalogException"),
@@ -91,11 +91,11 @@ class DuckDB(Engine):
             with self._read_files(files, memory) as table:
                 yield table
         except EngineError:
-            changed = _stamps(files.paths) != before  # DuckDB's exceptions are those of a forbidden or malformed file
+            changed = _stamps(files.paths) != before  # DuckDB raises the same exceptions as for a malformed file
             if not changed:
                 raise
         if changed:
-            problem = f"{self.name} did not answer: a file was replaced or removed while it was read."
+            problem = f"{self.name} failed: a file was replaced or removed while it was read."
             raise SourceUnavailableError(problem, cause="file")
 
     @contextmanager
@@ -110,8 +110,8 @@ class DuckDB(Engine):
 
     @contextmanager
     def _open_database(self, path: str, name: str, memory: str) -> Generator[Expression]:
-        """Open a table or view of a DuckDB file, for reading only. A view that reads other files fails."""
-        full = str(Path(path).absolute())  # of a path with a prefix, DuckDB would load an extension
+        """Open a table or view of a DuckDB file for reading only; a view that reads other files fails."""
+        full = str(Path(path).absolute())  # for a path with a prefix, DuckDB would load an extension
         connection = self.answered(lambda: ibis.duckdb.connect(full, read_only=True, memory_limit=memory, **_SETTINGS))
         try:
             self.answered(lambda: _shut(connection, ()))
@@ -121,17 +121,17 @@ class DuckDB(Engine):
             connection.disconnect()
 
     def _check_functions(self, connection: Any) -> None:
-        """Refuse a database with a macro that shadows a function of DuckDB: queries would call it."""
+        """Raise EngineError if a macro of the database shadows a function of DuckDB, since queries would call it."""
         own = "SELECT function_name FROM duckdb_functions() WHERE internal"
         query = f"SELECT count(*) FROM duckdb_functions() WHERE NOT internal AND function_name IN ({own})"
         ((shadowed,),) = self._fetched(connection, query)
         if shadowed:
-            problem = "duckdb did not answer: the database has a macro that shadows a function of DuckDB"
-            raise EngineError(f"{problem}; drop it, or count a copy of the table.")
+            problem = "duckdb failed: the database has a macro that shadows a function of DuckDB"
+            raise EngineError(f"{problem}; drop the macro, or count a copy of the table.")
 
     def _kinds(self, connection: Any, files: Files) -> list[Mapping[str, str]]:
-        """Return the types of the columns of each Parquet file; of decimals of too many digits, an empty one."""
-        found: list[Mapping[str, str]] = []
+        """Return the column types of each Parquet file; an empty text stands for decimals with too many digits."""
+        by_file: list[Mapping[str, str]] = []
         for path in files.paths:
             file = _listed([path])
             query = f"SELECT name FROM parquet_schema({file}) WHERE precision > {_MOST_DIGITS}"
@@ -139,8 +139,8 @@ class DuckDB(Engine):
             rows = self._fetched(connection, f"DESCRIBE SELECT * FROM read_parquet({file}, hive_partitioning = false)")
             if len(files.paths) > 1 or files.keys:
                 check_names([row[0] for row in rows], files.keys)
-            found.append({name: "" if (name,) in long else kind for name, kind, *_ in rows})
-        return found
+            by_file.append({name: "" if (name,) in long else kind for name, kind, *_ in rows})
+        return by_file
 
     def _fetched(self, connection: Any, query: str) -> list[Any]:
         return self.answered(lambda: connection.con.execute(query).fetchall())
@@ -155,7 +155,7 @@ class DuckDB(Engine):
         indexed = {text for (text,) in backend.con.execute(_INDEXES, place).fetchall()}
         checks = tuple(text for kind, text, _ in constraints if kind == "CHECK")
 
-        def is_key(column: str) -> bool:  # alone in a constraint or an index, among whose expressions it may be quoted
+        def is_key(column: str) -> bool:  # the only column of a constraint, or of an index, which may quote it
             quoted = column.replace('"', '""')
             return column in unique or not indexed.isdisjoint((f"[{column}]", f"['\"{quoted}\"']"))
 
@@ -168,7 +168,7 @@ class DuckDB(Engine):
         return _encode(text)
 
     def word_code(self, key: Expression, codes: Mapping[str, int], otherwise: Any) -> Expression:
-        """Return the code of a text by its place in a list: DuckDB would evaluate it for each word of a CASE."""
+        """Return the code of a text by its position in a list; DuckDB would evaluate it for each branch of a CASE."""
         place = _list_position(ibis.array([engine.literal_text(word) for word in codes]), key)
         return ibis.cases((place > 0, _list_extract(list(codes.values()), place)), else_=otherwise)
 
@@ -179,7 +179,7 @@ _list_extract = engine.engine_function("list_extract", "array<int32>", "int64", 
 
 
 def _shut(connection: Any, paths: Sequence[str]) -> None:
-    """Restrict DuckDB to these files, and lock its extensions and settings."""
+    """Restrict DuckDB to these files, and lock its settings."""
     allowed = [*paths, *map(_literal_path, paths)]
     connection.con.execute("SET allowed_paths = ?", [allowed])
     connection.raw_sql("SET enable_external_access = false")
@@ -187,20 +187,20 @@ def _shut(connection: Any, paths: Sequence[str]) -> None:
 
 
 def _stamps(paths: Sequence[str]) -> list[tuple[int, ...] | None]:
-    """Return what changes if a file is replaced or written to; None for a file that is missing."""
-    found: list[tuple[int, ...] | None] = []
+    """Return for each file values that change if it is replaced or written to; None for a missing file."""
+    stamps: list[tuple[int, ...] | None] = []
     for path in paths:
         try:
             status = os.stat(path)
         except OSError:
-            found.append(None)
+            stamps.append(None)
         else:
-            found.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
-    return found
+            stamps.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+    return stamps
 
 
 def _table_of(connection: Any, files: Files, kinds: Sequence[Mapping[str, str]]) -> Expression:
-    """Return the files as a view, with a column of text for each key; files of the same types are read together."""
+    """Return the files as a view with a text column for each key; files with the same types are read together."""
     view, file = f"rows_{uuid4().hex}", f"file_{uuid4().hex}"
     parquet = {"union_by_name": "true", "hive_partitioning": "false"}
     options = parquet if files.csv is None else _csv_options(files.csv)
@@ -219,9 +219,9 @@ def _table_of(connection: Any, files: Files, kinds: Sequence[Mapping[str, str]])
 
 
 def _replaced(kinds: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return for each file the clause that replaces its columns whose types, over all files, have no type in common."""
-    # Whole numbers of any width have one; beside float64, all become text, which keeps every digit. Of others, and of
-    # types that DuckDB misreads, no value is read: they have a type that no attribute has.
+    """Return for each file the clause that replaces columns whose types differ between the files."""
+    # Whole numbers of any width have a common type. Whole numbers and float64 become text, which keeps all digits. For
+    # other combinations, and for types that DuckDB misreads, no value is read: no attribute accepts the resulting type.
     every: dict[str, set[str]] = {}
     for of_file in kinds:
         for name, kind in of_file.items():
@@ -240,7 +240,7 @@ def _replaced(kinds: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _digits(x: str, kind: str) -> str:
-    """Return numbers as text: whole ones without a point, NaN as NULL."""
+    """Return numbers as text: whole numbers without a decimal point, NaN as NULL."""
     if kind != "DOUBLE":
         return f"CAST({x} AS VARCHAR)"
     whole = f"abs({x}) < 1e38 AND {x} = trunc({x}) THEN CAST(CAST({x} AS HUGEINT) AS VARCHAR)"
@@ -258,7 +258,7 @@ def _with_partitions(files: Files, reader: str, file: str) -> str:
 
 
 def _csv_options(form: CsvForm) -> Mapping[str, str]:
-    """Return how CSV files are read: every field as text, as `hedgerow.tables.csv_files` does it."""
+    """Return the options with which CSV files are read like in `hedgerow.tables.csv_files`, every field as text."""
     columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in form.header.names)
     return {
         "auto_detect": "false",
@@ -276,7 +276,7 @@ def _csv_options(form: CsvForm) -> Mapping[str, str]:
 
 
 def _listed(paths: Sequence[str]) -> str:
-    """Return a list of paths, each as a pattern that it alone matches."""
+    """Return a list of paths as patterns that match only these paths."""
     return f"[{', '.join(_text(_literal_path(path)) for path in paths)}]"
 
 
@@ -293,5 +293,5 @@ def _name(name: str) -> str:
 
 
 def _labels(kind: str) -> tuple[str, ...]:
-    found = _ENUM.fullmatch(kind)
-    return tuple(word.replace("''", "'") for word in _WORD.findall(found[1])) if found else ()
+    match = _ENUM.fullmatch(kind)
+    return tuple(word.replace("''", "'") for word in _WORD.findall(match[1])) if match else ()

@@ -1,7 +1,7 @@
-"""Engines: what differs between the backends of Ibis that count rows, a class each.
+"""Engines: a class for each Ibis backend that counts rows, with its particularities.
 
-`Engine` itself is a backend that nothing is known of beyond what Ibis and standard SQL say. An engine's own message can
-quote values and is dropped; what it logs meanwhile, too. `engines.sources` lists them.
+`Engine` itself stands for any backend, of which only Ibis and standard SQL are assumed. The messages and log records of
+an engine can quote values and are dropped. `engines.sources` lists the engines.
 """
 
 import logging
@@ -24,12 +24,12 @@ from hedgerow.tables.table_files import TextFormat
 from hedgerow.text.values import printable
 
 T = TypeVar("T")
-Expression = Any  # Ibis's value expressions, whose methods its types do not declare
+Expression = Any  # an Ibis expression, whose methods Ibis's types do not declare
 
 
 @dataclass(frozen=True)
 class DeclaredColumn:
-    """A column as the catalogue of a database declares it."""
+    """A column as declared in the catalogue of a database."""
 
     name: str
     type: str
@@ -43,49 +43,49 @@ class DeclaredColumn:
 
 @dataclass(frozen=True)
 class Fault:
-    """A failure of an engine."""
+    """A failure of an engine, with advice for the curator."""
 
-    advice: str  # for the curator
-    cause: Cause | None = None  # what of the environment failed; None for a fault of the query, or of a row
+    advice: str
+    cause: Cause | None = None  # the part of the environment that failed; None for a fault of the query or of a row
 
 
-NO_CONNECTION = Fault("no connection, or it was lost; check host, database, user and password", "connection")
-NO_MEMORY = Fault("it ran out of memory; allow more, or declare coarser cut points", "memory")
-NO_TABLE = Fault("the table does not exist, or its columns changed since it was opened", "table")
-NO_TYPE = Fault("a value does not have its column's type, or the type is no number, as money is not; cast it in a view")
+NO_CONNECTION = Fault("the connection failed or was lost; check host, database, user and password", "connection")
+NO_MEMORY = Fault("it ran out of memory; increase the memory limit, or declare coarser cut points", "memory")
+NO_TABLE = Fault("the table does not exist, or its columns changed after it was opened", "table")
+NO_TYPE = Fault("a value does not suit the type of its column, or a type such as money is not supported; use a view")
 NO_FILE = Fault("a file is missing, truncated, or in use by another process", "file")
 NO_LINE = Fault("a file is truncated or has a line of more than 2 MB, or a view fails on a row")
-STOPPED = Fault("the query was cancelled, or took longer than its time limit", "timeout")
-_UNREADABLE = Fault("Ibis cannot read the type of a column of this table; cast it in a view")
+STOPPED = Fault("the query was cancelled or exceeded its time limit", "timeout")
+_UNREADABLE = Fault("Ibis does not support the type of a column of this table; cast it in a view")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What `open_table` was asked for; an engine uses those that it has."""
+    """Options of `open_table`; an engine uses those that it supports."""
 
-    memory: str  # the most memory, as in 4GB
+    memory: str  # memory limit, such as 4GB
     master: str | None  # the Spark master
     text_format: TextFormat  # the delimiter of CSV files, and the lines above their headers
-    limits: TimeLimits | None  # of time
+    limits: TimeLimits | None  # time limits
 
 
 class Engine:
-    """A backend of Ibis, by default one of which nothing else is known."""
+    """Ibis backend without known particularities; subclasses override its attributes and methods."""
 
-    title: ClassVar[str] = ""  # for people
-    backend: ClassVar[str] = ""  # its name in Ibis, if that is another
-    schemes: ClassVar[tuple[str, ...]] = ()  # of the addresses that it opens; that of files is empty
-    options: ClassVar[tuple[str, ...]] = ()  # of `open_table`
-    has_catalogue: ClassVar[bool] = False  # whether `declared_columns` is there
-    # The setting by which it reads a backslash in a constant, and the value that Ibis assumes. By another, names and
-    # categories of a schema from others could end their quotes, and be SQL.
+    title: ClassVar[str] = ""  # name for people
+    backend: ClassVar[str] = ""  # name in Ibis, if it differs from the engine's name
+    schemes: ClassVar[tuple[str, ...]] = ()  # schemes of its addresses; empty text stands for files
+    options: ClassVar[tuple[str, ...]] = ()  # supported options of `open_table`
+    has_catalogue: ClassVar[bool] = False  # whether `declared_columns` is implemented
+    # The setting that controls backslashes in constants, and the value that Ibis assumes. With another value, names and
+    # categories of an untrusted schema could end their quotes and inject SQL.
     setting: ClassVar[tuple[str, str] | None] = None
     faults: ClassVar[Mapping[Fault, tuple[str, ...]]] = {}  # by parts of the names of its exceptions
     loggers: ClassVar[tuple[str, ...]] = ()  # families of loggers whose records quote values
     group: ClassVar[str] = r"\1"  # the first group of a regular expression, in a replacement
-    joins_constants: ClassVar[bool] = True  # whether many constants are joined as a table, not compared in turn
-    groups_arrays: ClassVar[bool] = False  # whether an array can be what rows are grouped by
-    has_local_times: ClassVar[bool] = True  # whether a time without a time zone has one date
+    joins_constants: ClassVar[bool] = True  # whether many constants are joined as a table instead of compared in turn
+    groups_arrays: ClassVar[bool] = False  # whether rows can be grouped by an array
+    has_local_times: ClassVar[bool] = True  # whether a time without a time zone has a unique date
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -97,50 +97,50 @@ class Engine:
         raise NotImplementedError
 
     def check_settings(self, connection: Any) -> None:
-        """Check that a connection of Ibis reads constants literally."""
+        """Check that an Ibis connection reads constants literally; EngineError if not."""
         if self.setting is None:
             return
         name, expected = self.setting
-        found = self.answered(lambda: self.read_setting(connection, name))
-        if str(found).lower() != expected:
-            problem = f"{self.name}: expected a connection with {name} = {expected}, found another value"
-            raise EngineError(f"{problem}; set it, or give an address, for a connection of hedgerow's own.")
+        value = self.answered(lambda: self.read_setting(connection, name))
+        if str(value).lower() != expected:
+            problem = f"{self.name}: the connection must have {name} = {expected}, which protects against SQL injection"
+            raise EngineError(f"{problem}; set it, or pass an address, for which hedgerow opens its own connection.")
 
     def read_setting(self, connection: Any, name: str) -> Any: ...
 
     def declared_columns(self, table: Expression) -> list[DeclaredColumn]:
-        """Return what the catalogue says of a table's columns."""
+        """Return the columns of a table as declared in the catalogue."""
         raise NotImplementedError
 
     def check_name(self, name: str) -> None:
-        """Check that a column's name means itself in a query."""
+        """Check that a query can contain this column name literally."""
 
     def plain_text(self, values: Expression) -> Expression:
-        """Return a column of text as text, not as an enumeration."""
+        """Return a column of text or of an enumeration as text."""
         return values
 
     def as_bytes(self, text: Expression) -> Expression:
-        """Return text as bytes: compared and ordered independently of its collation."""
+        """Return text as bytes, whose comparison and order do not depend on a collation."""
         return _encode_as(text, "UTF-8")
 
     def exact_text(self, number: Expression) -> Expression:
-        """Return float64 as text, another for any two numbers."""
+        """Return float64 as text, distinct for distinct numbers."""
         return number.cast("string")
 
     def computed_once(self, rows: Expression) -> Expression:
-        """Return rows whose computed columns are evaluated once, however often they are referred to."""
+        """Return rows whose computed columns are evaluated only once."""
         return rows
 
     def word_code(self, key: Expression, codes: Mapping[str, int], otherwise: Any) -> Expression:
-        """Return the code of a text that is one of a few words, compared in turn."""
+        """Return the code of a text among few words, which are compared in turn."""
         return key.cases(*((literal_text(word), code) for word, code in codes.items()), else_=otherwise)
 
     def fault_of(self, error: BaseException) -> Fault:
-        """Return what failed, by the class of an exception: its text can quote a value."""
+        """Return the fault for the class of an exception, whose text can quote a value."""
         known = [*self.faults.items(), *_FAULTS.items()]
         names = [base.__name__ for base in type(error).__mro__]
-        found = (fault for name in names for fault, parts in known if any(part in name for part in parts))
-        return next(found, Fault("see its own log for the reason", environment_cause(error)))
+        faults = (fault for name in names for fault, parts in known if any(part in name for part in parts))
+        return next(faults, Fault("its own log has the reason", environment_cause(error)))
 
     def answered(self, ask: Callable[[], T]) -> T:
         try:
@@ -151,7 +151,7 @@ class Engine:
             fault, kind = self.fault_of(error), type(error).__name__
         if interrupted:
             raise KeyboardInterrupt
-        problem = f"{self.name} did not answer: {fault.advice} ({kind})."
+        problem = f"{self.name} failed: {fault.advice} ({kind})."
         raise EngineError(problem) if fault.cause is None else SourceUnavailableError(problem, cause=fault.cause)
 
 
@@ -164,20 +164,20 @@ _FAULTS = {
 
 
 def named_table(engine: Engine, connection: Any, address: str, name: str, tables: str) -> Expression:
-    """Return the table or view that a name means, with its schema or, in the usual one, without; both may hold dots."""
+    """Return the table or view of this name; the name of its schema may precede it, unless it is the default schema."""
     places = engine.answered(lambda: connection.con.execute(tables, [name, name]).fetchall())
     if len(places) != 1:
-        found = "more than one table or view" if places else "no table and no view"
-        raise EngineError(f"{engine.name} did not answer: {shown(address)} has {found} named {printable(name)!r}.")
+        number = "more than one table or view" if places else "no table or view"
+        raise EngineError(f"{engine.name} failed: {shown(address)} has {number} named {printable(name)!r}.")
     ((*place, table),) = places
-    return engine.answered(lambda: connection.table(table, database=tuple(place)))  # in one text, cut at each dot
+    return engine.answered(lambda: connection.table(table, database=tuple(place)))  # Ibis would split a text at dots
 
 
 def split_address(address: str) -> tuple[str, str]:
     where, colons, name = address.rpartition("::")
     if not colons or not name:
         start = shown(address).rstrip(":")
-        raise ArgumentError(f"{start}: expected the table after two colons, as in {start}::patients.")
+        raise ArgumentError(f"{start}: add the name of the table after two colons, as in {start}::patients.")
     return where, name
 
 
@@ -192,13 +192,13 @@ def place_of(table: Expression) -> tuple[str | None, str | None, str]:
 
 
 def literal_text(text: str) -> Expression:
-    """Return text as it is: in a ``${…}`` in one piece Spark would put the value of a setting or a variable."""
-    first, *others = re.split(r"(?<=\$)(?=\{)", text)
-    return reduce(lambda one, other: one + ibis.literal(other), others, cast(Expression, ibis.literal(first)))
+    """Return a literal text, split at ``${``: Spark would replace ``${…}`` by the value of a setting or a variable."""
+    first, *parts = re.split(r"(?<=\$)(?=\{)", text)
+    return reduce(lambda joined, part: joined + ibis.literal(part), parts, cast(Expression, ibis.literal(first)))
 
 
 def engine_function(name: str, *kinds: str) -> Callable[..., Expression]:
-    """Return a function that an engine has and Ibis does not: the types of its arguments and, last, of its value."""
+    """Return a function of an engine that Ibis lacks; `kinds` are the types of its arguments and of its value."""
 
     def declared() -> None: ...
 
@@ -218,7 +218,7 @@ _muted: set[logging.Logger] = set()
 
 @contextmanager
 def muted() -> Generator[None]:
-    """Drop the records of engines' loggers meanwhile, in any thread; other loggers are not changed."""
+    """Drop the records of engines' loggers during the block, in all threads; other loggers are not changed."""
     global _inside
     with _lock:
         _inside += 1

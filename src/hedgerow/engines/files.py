@@ -1,4 +1,4 @@
-"""Addresses of tables, printed without passwords; the files of one, listed once for the engine that reads them."""
+"""Addresses of tables, printed without passwords, and the list of files that an address names."""
 
 import errno
 import os
@@ -17,9 +17,9 @@ from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, is_text
 
 MEMORY = "4GB"  # the default memory limit of DuckDB
 EXPECTED = (
-    "expected data.parquet, data.csv (without an engine also one file of .tsv or .txt, .gz of these, .xlsx, .sav, "
-    ".dta, .sas7bdat, or - for standard input), folder/*.parquet, a folder of Parquet files, "
-    "duckdb:///file.duckdb::table or postgresql://user@host/database::schema.table"
+    "not the address of a table; expected data.parquet, data.csv (without an engine also a .tsv, .txt, .xlsx, .sav, "
+    ".dta or .sas7bdat file, text compressed as .gz, or - for standard input), folder/*.parquet, a folder of Parquet "
+    "files, duckdb:///file.duckdb::table or postgresql://user@host/database::schema.table"
 )
 _HARMLESS = re.compile(r"sslmode=(disable|allow|prefer|require|verify-ca|verify-full)")
 _KEYS = ("user", "password", "passfile", "sslpassword", "sslmode", "sslkey", "sslcert", "sslrootcert", "options")
@@ -39,7 +39,7 @@ _SUFFIXES = (".parquet", ".csv")
 
 
 def is_address(data: str) -> bool:
-    """Return whether this is the address of a table that an engine reads: anything but a single file of text."""
+    """Return whether an engine reads the address, since it is not a single file that is read as text."""
     if is_workbook(data):
         return False
     if "::" in data or "://" in data or not is_text(data):
@@ -52,26 +52,26 @@ def has_glob(path: str) -> bool:
 
 
 def shown(address: str) -> str:
-    """Return an address for printing: of a server's, only what cannot hold a password."""
+    """Return an address for printing; of a server's address, only parts that cannot contain a password."""
     if "://" not in address:
-        found = _SECRET.search(address)
-        return address if found is None else f"{address[: found.start()]}***"
+        secret = _SECRET.search(address)
+        return address if secret is None else f"{address[: secret.start()]}***"
     scheme, _, rest = address.partition("://")
     if scheme == "duckdb" and rest.startswith("/"):  # a path; text after a question mark is not part of it
         path, mark, _ = address.partition("?")
         return f"{path}?***" if mark else path
-    found = _SERVER.fullmatch(address)
-    if found is None:
+    match = _SERVER.fullmatch(address)
+    if match is None:
         return f"{scheme}://***" if re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme, re.IGNORECASE) else "***"
-    user, query = found["user"], found["query"]
-    person = "" if user is None else f"{user}:***@" if found["password"] else f"{user}@"
-    asked = "" if query is None else "?" + "&".join(map(_shown_option, query.split("&")))
-    place = "".join(found[part] or "" for part in ("host", "port", "path"))
-    return f"{found['scheme']}://{person}{place}{asked}{found['table'] or ''}"
+    user, query = match["user"], match["query"]
+    person = "" if user is None else f"{user}:***@" if match["password"] else f"{user}@"
+    options = "" if query is None else "?" + "&".join(map(_shown_option, query.split("&")))
+    place = "".join(match[part] or "" for part in ("host", "port", "path"))
+    return f"{match['scheme']}://{person}{place}{options}{match['table'] or ''}"
 
 
 def has_password(address: str) -> bool:
-    """Return whether an address holds a password, or a text that may be one."""
+    """Return whether an address contains a password, or text that may be a password."""
     return _PASSWORD.search(address.partition("://")[2] or address) is not None
 
 
@@ -84,56 +84,56 @@ def _shown_option(option: str) -> str:
 
 @dataclass(frozen=True)
 class CsvForm:
-    """The format of the CSV files of a table, the same for all."""
+    """Common format of the CSV files of a table."""
 
     header: Header
-    in_quotes: InQuotes  # what quoted fields hold, in any of the files
+    in_quotes: InQuotes  # characters within quoted fields of any of the files
 
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a table, Parquet if they are not CSV."""
+    """The files of a table: CSV if `csv` is set, else Parquet."""
 
-    paths: tuple[str, ...]  # where they are, from the root, without links. None is hidden and none twice.
-    keys: tuple[str, ...]  # the columns given by folders such as ``year=2024``
-    # For each file, the text of each of these, None for what Hive writes for NULL
+    paths: tuple[str, ...]  # absolute paths without links, hidden files and duplicates
+    keys: tuple[str, ...]  # columns that folders such as ``year=2024`` define
+    # The text of each key for each file; None for Hive's mark for NULL
     values: tuple[tuple[str | None, ...], ...]
-    csv: CsvForm | None  # how to read CSV files
+    csv: CsvForm | None  # the format of CSV files
 
 
 def list_files(address: str, text_format: TextFormat = DEFAULT_FORMAT) -> Files:
-    """Return the files that an address names: a file of that very name, else a folder of Parquet files, else a pattern.
+    """Return the files that an address names: a file of this name, else a folder of Parquet files, else a pattern.
 
-    CSV files are read once, to check their grammar; `text_format` has their delimiter and lines above headers. Folders
-    named ``key=value`` below the folder, or from the first wildcard on, are columns of text. A name that begins with a
-    dot or, unless it is such a key, an underscore is ignored: jobs that were aborted leave their rows there.
+    CSV files are read once to check their grammar; `text_format` has their delimiter and lines above headers. Folders
+    named ``key=value``, below the named folder or from the first wildcard on, become text columns. Names that begin
+    with a dot are ignored, and names with an underscore unless they are keys, since aborted jobs leave rows there.
     """
-    root, found = _named_files(address)
-    files = sorted(set(found))
+    root, named = _named_files(address)
+    files = sorted(set(named))
     keys, values = _partitions(root, files)
     is_csv = files[0].suffix.lower() == ".csv"
     if not (text_format.is_usual or is_csv):
-        raise ArgumentError(f"{shown(address)}: leave delimiter and skip_rows out: Parquet has none.")
+        raise ArgumentError(f"{shown(address)}: delimiter and skip_rows are supported for CSV files only; remove them.")
     form = _csv_form(files, keys, text_format) if is_csv else None
     return Files(_real_paths(files), keys, values, form)
 
 
 def check_readable(address: str) -> None:
-    """Check that the files that an address names are there and may be read; none is opened."""
+    """Check that the files of an address exist and may be read, without opening them; FileError if not."""
     for path in _named_files(address)[1]:
         if not os.access(path, os.R_OK):
             raise FileError.of(errno.EACCES, os.strerror(errno.EACCES), _shown_path(path))
 
 
 def _named_files(address: str) -> tuple[Path, list[Path]]:
-    """Return the files that an address names, and the folder from which keys of their folders count."""
+    """Return the files that an address names, and the folder below which ``key=value`` folders count."""
     path = Path(address)
     if path.is_file():
         root, found = path.parent, [path]
     elif path.is_dir():
         root, found = path, [file for file in _found(path, ("**", "*")) if file.suffix.lower() == ".parquet"]
         if not found:
-            raise ArgumentError(f"{shown(address)}: expected a folder with Parquet files, found none.")
+            raise ArgumentError(f"{shown(address)}: the folder contains no Parquet files.")
     else:
         wild = next((i for i, part in enumerate(path.parts) if has_glob(part)), len(path.parts))
         root = Path(*path.parts[:wild])
@@ -147,16 +147,16 @@ def _named_files(address: str) -> tuple[Path, list[Path]]:
 
 
 def check_names(columns: Sequence[str], keys: Sequence[str]) -> None:
-    """Check that the columns of the files and the keys of the folders differ, by more than case."""
+    """Check that the columns of the files and the keys of the folders differ, regardless of letter case."""
     folded = [name.lower() for name in (*columns, *keys)]
     for name in (*columns, *keys):
         if folded.count(name.lower()) > 1:
-            problem = "expected this name once among the columns and the keys of folders"
-            raise DomainError(f"{problem}, regardless of case.", column=name)
+            problem = "this name occurs more than once among the columns and the keys of folders, regardless of case"
+            raise DomainError(f"{problem}; rename a column or a folder.", column=name)
 
 
 def _found(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
-    """Find the files below a folder that match a pattern, part by part; ``**`` is any number of folders."""
+    """Yield the files below a folder that match a pattern, part by part; ``**`` stands for any number of folders."""
     first, rest = pattern[0], pattern[1:]
     if first == "**" and rest:
         yield from _found(folder, rest)
@@ -189,7 +189,7 @@ def _partitions(root: Path, files: Sequence[Path]) -> tuple[tuple[str, ...], tup
     keys = tuple(key for key, _ in values_by_file[0])
     for file, pairs in zip(files, values_by_file, strict=True):
         if tuple(key for key, _ in pairs) != keys:
-            problem = f"{_shown_path(file)}: expected folders with the same keys as those of"
+            problem = f"{_shown_path(file)}: its folders must have the same keys as the folders of"
             raise DomainError(f"{problem} {_shown_path(files[0])}.")
     check_names((), keys)
     return keys, tuple(tuple(value for _, value in pairs) for pairs in values_by_file)
@@ -203,26 +203,27 @@ def _partition_values(folders: Sequence[str], file: Path) -> list[tuple[str, str
     except UnicodeError:  # it holds the name
         pairs = []
     if len(pairs) < sum(bool(sign) for _, sign, _ in parts) or not all(key for key, _ in pairs):
-        raise DomainError(f"{_shown_path(file)}: expected folders named key=value in UTF-8.")
+        raise DomainError(f"{_shown_path(file)}: the names of its folders must have the form key=value in UTF-8.")
     return [(key, None if value == _NULL else value) for key, value in pairs]
 
 
 def _real_paths(files: Sequence[Path]) -> tuple[str, ...]:
-    """Return the real paths of files; refuse a file with two names, whose rows would count twice."""
+    """Return the real paths of files; DomainError for a file with two names, whose rows would count twice."""
     paths = tuple(os.path.realpath(file) for file in files)
     seen: set[tuple[int, int]] = set()
     for file, path in zip(files, paths, strict=True):
-        if "\\" in path and has_glob(path):  # no pattern of DuckDB matches this name alone
-            raise DomainError(f"{_shown_path(file)}: expected a name without a backslash beside * ? or [; rename it.")
+        if "\\" in path and has_glob(path):  # no pattern of DuckDB matches only this name
+            problem = "names that contain a backslash and also * ? or [ are not supported; rename the file"
+            raise DomainError(f"{_shown_path(file)}: {problem}.")
         status = os.stat(path)
         if (status.st_dev, status.st_ino) in seen:
-            raise DomainError(f"{_shown_path(file)}: expected each file once, found it under another name, too.")
+            raise DomainError(f"{_shown_path(file)}: the same file is also listed under another name; remove a link.")
         seen.add((status.st_dev, status.st_ino))
     return paths
 
 
 def _csv_form(files: Sequence[Path], keys: Sequence[str], text_format: TextFormat) -> CsvForm:
-    """Return the format of CSV files, after a check that all have the same header and that every line is a row."""
+    """Return the format of CSV files, after checking that all have the same header and a valid grammar."""
     delimiter, skip_rows = text_format.delimiter, text_format.skip_rows
     header = read_header(files[0], delimiter, skip_rows=skip_rows, shown=_shown_path(files[0]))
     in_quotes = InQuotes(breaks=False, returns=False)
@@ -230,11 +231,12 @@ def _csv_form(files: Sequence[Path], keys: Sequence[str], text_format: TextForma
         name = _shown_path(file)
         own = read_header(file, delimiter, skip_rows=skip_rows, shown=name)
         if replace(own, has_rows=header.has_rows) != header:
-            problem = f"{name}: expected the header of {_shown_path(files[0])}, in the same order"
-            raise DomainError(f"{problem}; found another.")
+            problem = f"{name}: the header must be the same as in {_shown_path(files[0])}, in the same order"
+            raise DomainError(f"{problem}.")
         if starts_with_mark(file) and header.delimiter in header.names[0]:
-            # DuckDB does not read a quote after the mark as one
-            raise DomainError(f"{name}: expected no byte order mark before a name in quotes; save it without one.")
+            # DuckDB does not recognise a quote after the mark.
+            problem = f"{name}: a byte order mark before a quoted column name is not supported"
+            raise DomainError(f"{problem}; save the file without the mark.")
         here = check_rows(file, header, shown=name)
         _check_quotes_above(file, header, name)
         in_quotes = InQuotes(in_quotes.breaks or here.breaks, in_quotes.returns or here.returns)
@@ -243,14 +245,14 @@ def _csv_form(files: Sequence[Path], keys: Sequence[str], text_format: TextForma
 
 
 def _check_quotes_above(path: Path, header: Header, name: str) -> None:
-    """Check that quotes above the header keep the grammar: DuckDB would take others for a field with a line break."""
+    """Check the quotes in lines above the header; DuckDB would read unpaired quotes as a field with a line break."""
     delimiter = re.escape(header.delimiter)
     fields = rf'("([^"]|"")*"|[^"{delimiter}]*)'
     with path.open("rb") as file:
         for place in range(1, header.lines):
             line = file.readline().decode("utf-8-sig", "replace").rstrip("\r\n")
             if not re.fullmatch(f"{fields}({delimiter}{fields})*", line):
-                problem = f"{name}: expected quotes around whole fields on line {place}, above the header"
+                problem = f"{name}: line {place}, above the header, has a quote inside a field"
                 raise DomainError(f"{problem}; correct the line, or read the file without an engine.")
 
 

@@ -12,65 +12,65 @@ from hedgerow.engines.sources import engine_of
 
 FEW = 32  # the most constants that are compared in turn, in linear time; more are joined, in constant time per row
 
-LookupCodes = Mapping[Any, int]  # a code for each constant, all of them text, whole numbers, float64 or booleans
+LookupCodes = Mapping[Any, int]  # the code of each constant; all are text, or whole numbers, or float64, or booleans
 
 _WIDTH = 6  # of a code as text
 
 
 class Lookups:
-    """Values computed once per row before its codes: expensive numbers, and joins."""
+    """Values that are computed once per row, before the codes: expensive expressions and joins."""
 
-    # Constants differ, text as bytes: a row equals at most one of a table of them, so that a join adds and drops none.
+    # Constants are distinct (text as bytes), so a row matches at most one of them, and a left join keeps all rows once.
 
     def __init__(self, table: Expression, names: Sequence[str]) -> None:
         self._table = table.select(*dict.fromkeys(names))
         self._joins: list[tuple[Expression, Expression]] = []
-        self._found: dict[Any, Expression] = {}
-        taken = {name.lower() for name in names}
-        self._numbers = (number for number in count() if not {f"key{number}", f"code{number}"} & taken)
+        self._computed: dict[Any, Expression] = {}
+        used = {name.lower() for name in names}
+        self._numbers = (number for number in count() if not {f"key{number}", f"code{number}"} & used)
 
     def once(self, value: Expression) -> Expression:
-        """Return an expression that is evaluated once for each row, however often it is referred to."""
-        if not isinstance(value.op(), ops.Field) and value.op() not in self._found:
+        """Return an expression that is evaluated once for each row, even if it is used repeatedly."""
+        if not isinstance(value.op(), ops.Field) and value.op() not in self._computed:
             name = f"key{next(self._numbers)}"
             self._table = self._table.mutate(**{name: value})
-            self._found[value.op()] = self._table[name]
-        return self._found.get(value.op(), value)
+            self._computed[value.op()] = self._table[name]
+        return self._computed.get(value.op(), value)
 
     def code(self, steps: Sequence[tuple[Expression, LookupCodes]], otherwise: Expression | int) -> Expression | int:
-        """Return the code of the first expression that equals one of its constants, or else `otherwise`."""
-        found = otherwise
+        """Return the code of the first expression that equals one of its constants, else `otherwise`."""
+        code = otherwise
         many = any(len(codes) > FEW and not key.type().is_boolean() for key, codes in steps)
         if many and engine_of(steps[0][0]).joins_constants:
             codes = self._joined(steps)
             return ibis.cases(*((code.notnull(), code) for code in codes), else_=otherwise)
         for key, codes in reversed(steps):
             if key.type().is_string():
-                found = engine_of(key).word_code(key, codes, found)
+                code = engine_of(key).word_code(key, codes, code)
             else:
-                found = key.cases(*((_literal(value, key), code) for value, code in codes.items()), else_=found)
-        return found
+                code = key.cases(*((_literal(value, key), number) for value, number in codes.items()), else_=code)
+        return code
 
     def rows(self) -> Expression:
         """Return the table with its joins, from which the codes can be selected."""
         rows = self._table
-        if self._found:
+        if self._computed:
             rows = engine_of(rows).computed_once(rows)
         for constants, equal in self._joins:
             rows = rows.left_join(constants, [equal])
         return rows
 
     def _joined(self, steps: Sequence[tuple[Expression, LookupCodes]]) -> list[Expression]:
-        found: list[Expression] = []
+        joined: list[Expression] = []
         for key, codes in steps:
             number = next(self._numbers)
             constants = _table_of(codes, key, number)
             comparable = _comparable(key, key)
-            if found:
-                comparable = ibis.cases((found[-1].isnull(), comparable), else_=ibis.null(comparable.type()))
+            if joined:
+                comparable = ibis.cases((joined[-1].isnull(), comparable), else_=ibis.null(comparable.type()))
             self._joins.append((constants, comparable == constants[f"key{number}"]))
-            found.append(constants[f"code{number}"])
-        return found
+            joined.append(constants[f"code{number}"])
+        return joined
 
 
 def _literal(value: Any, key: Expression) -> Expression:
@@ -80,15 +80,15 @@ def _literal(value: Any, key: Expression) -> Expression:
 
 
 def _widest(key: Expression) -> str:
-    """Return the type that a number is compared in, which holds it and the constants."""
+    """Return the type in which a number is compared, which can represent it and the constants."""
     return "float64" if key.type().is_floating() else "uint64" if key.type().is_uint64() else "int64"
 
 
 def _table_of(codes: LookupCodes, key: Expression, number: int) -> Expression:
     """Return a table of constants, comparable with a key, and their codes, in columns of this number."""
-    # One text with a line for each takes less time than as many literals. No constant begins or ends with a line break,
-    # so that they are parted by more of them than are next to each other in any. No two tables share a part, which Ibis
-    # would give a name that the table of the rows may have, too.
+    # One text with a line for each constant is faster than many literals. No constant begins or ends with a line break,
+    # so lines are separated by more line breaks than any constant has in a row. No two tables share a part, to which
+    # Ibis would give a name that the table of the rows may have, too.
     constants = [repr(value) if isinstance(value, float) else str(value) for value in codes]
     parting = "\n" * (1 + max(len(breaks) for text in constants for breaks in re.findall("\n*", text)))
     lines = [f"{code:0{_WIDTH}d}{text}" for code, text in zip(codes.values(), constants, strict=True)]
@@ -99,7 +99,7 @@ def _table_of(codes: LookupCodes, key: Expression, number: int) -> Expression:
 
 
 def _comparable(value: Expression, key: Expression) -> Expression:
-    """Return a key, or the text of a constant, for a join: text as bytes, independent of its collation."""
+    """Return a key, or the text of a constant, for a join; text becomes bytes, independent of its collation."""
     if not key.type().is_string():
         return value.cast(_widest(key))
     return engine_of(key).as_bytes(value)

@@ -1,9 +1,9 @@
-"""Ibis, with which every engine is asked: an extra, whose lack is one clear error."""
+"""Import of Ibis and DuckDB, an extra; a clear error if they are not installed."""
 
 from hedgerow.errors import MissingPackageError
 
 try:
-    import duckdb  # Ibis needs it, and says so late
+    import duckdb  # Ibis needs it, but imports it later
     import ibis
     import ibis.expr.operations as ops
 except ModuleNotFoundError as error:

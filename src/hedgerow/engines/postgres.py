@@ -1,4 +1,4 @@
-"""PostgreSQL: a table or view of a server, read in a session that can write nothing."""
+"""PostgreSQL: a table or view on a server, read in a read-only session."""
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -13,7 +13,7 @@ from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError
 
 _OPTIONS = "-c default_transaction_read_only=on -c standard_conforming_strings=on"
-"""Options of the PostgreSQL session, passed last, so that no option of the address overrides them."""
+"""Options of the PostgreSQL session; they are passed last, so that options of the address cannot override them."""
 _TABLES = """
 SELECT current_database()::text, n.nspname::text, c.relname::text
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -46,24 +46,23 @@ class Postgres(Engine):
     loggers = ("psycopg",)
 
     def fault_of(self, error: BaseException) -> engine.Fault:
-        """Return what failed, by the server's code (SQLSTATE): its longest known prefix. Without a code, by class."""
+        """Return the fault for the longest known prefix of the SQLSTATE, or for the class of the exception."""
         state: str | None = getattr(error, "sqlstate", None)
         if state is None:
             return super().fault_of(error)
-        found = (_FAULTS.get(state[:length]) for length in range(len(state), 1, -1))
-        return next((fault for fault in found if fault is not None), engine.Fault("see its own log for the reason"))
+        faults = (_FAULTS.get(state[:length]) for length in range(len(state), 1, -1))
+        return next((fault for fault in faults if fault is not None), engine.Fault("its own log has the reason"))
 
     @contextmanager
     def open(self, address: str, settings: Settings) -> Generator[Expression]:
         where, name = engine.split_address(address)
         parts = None
-        with suppress(ValueError):  # its text can hold the password
+        with suppress(ValueError):  # its text can contain the password
             parts = urlsplit(where)
         if parts is None:
-            problem = f"{shown(where)}: expected postgresql://user@host/database"
-            raise ArgumentError(f"{problem}, found text that is not an address.")
-        given = dict(parse_qsl(parts.query))
-        options = given if settings.limits is None else settings.limits.postgres_settings(given)
+            raise ArgumentError(f"{shown(where)}: not a valid address; expected postgresql://user@host/database.")
+        query = dict(parse_qsl(parts.query))
+        options = query if settings.limits is None else settings.limits.postgres_settings(query)
         options["options"] = f"{options.get('options', '')} {_OPTIONS}".strip()
         engine.require_package("psycopg", "postgres", "reading a table in PostgreSQL")
         plain = parts._replace(query="", scheme="postgresql").geturl()
@@ -74,7 +73,7 @@ class Postgres(Engine):
             connection.disconnect()
 
     def read_setting(self, connection: Any, name: str) -> Any:
-        """Return the value of a setting, each change of which the server reports."""
+        """Return the value of a setting; the server reports every change of it."""
         return connection.con.info.parameter_status(name)
 
     def declared_columns(self, table: Expression) -> list[engine.DeclaredColumn]:
@@ -88,18 +87,18 @@ class Postgres(Engine):
         ]
 
     def plain_text(self, values: Expression) -> Expression:
-        """Return a column of text as text, which an enumeration becomes by being joined with text."""
+        """Return a column of text as text; concatenation converts an enumeration."""
         return values + ibis.literal("")
 
     def as_bytes(self, text: Expression) -> Expression:
         return _convert_to(text, "UTF8")
 
     def exact_text(self, number: Expression) -> Expression:
-        """Return the bits of float64 as text: where a number is made text, it is rounded under a setting."""
+        """Return the bits of float64 as text, since a conversion of the number may round it, depending on a setting."""
         return _hexadecimal(_bits(number), "hex")
 
     def computed_once(self, rows: Expression) -> Expression:
-        """Return rows with a limit, beyond which PostgreSQL does not inline a value."""
+        """Return rows with a limit, which keeps PostgreSQL from inlining computed columns."""
         return rows.limit(_ALL)
 
 
@@ -116,9 +115,9 @@ def _connected(address: str, options: Mapping[str, str], limits: TimeLimits | No
         raise
 
 
-_NO_RIGHT = engine.Fault("the right to SELECT from the table or view is needed", "table")
+_NO_RIGHT = engine.Fault("the user needs the SELECT privilege on the table or view", "table")
 _NO_LOCK = engine.Fault("another transaction holds a lock on the table", "lock")
-_NO_DISK = engine.Fault("its disk is full or fails, or its limit on temporary files is reached", "disk")
+_NO_DISK = engine.Fault("its disk is full or failed, or its limit on temporary files is exceeded", "disk")
 _FAULTS: Mapping[str, engine.Fault] = {
     "08": engine.NO_CONNECTION,
     "22": engine.NO_TYPE,
@@ -132,13 +131,13 @@ _FAULTS: Mapping[str, engine.Fault] = {
     "42P01": engine.NO_TABLE,
     "53": engine.NO_MEMORY,
     "53100": _NO_DISK,
-    "53300": engine.NO_CONNECTION,  # too many of them
+    "53300": engine.NO_CONNECTION,  # too many connections
     "53400": _NO_DISK,
     "55": _NO_LOCK,
-    "57": engine.NO_CONNECTION,  # the server is shut down, or starts
+    "57": engine.NO_CONNECTION,  # the server shuts down or starts
     "57014": engine.STOPPED,
     "58": _NO_DISK,
-    "HV00N": engine.NO_CONNECTION,  # of a foreign table
+    "HV00N": engine.NO_CONNECTION,  # to the server of a foreign table
     "XX": _NO_DISK,  # broken pages or indexes
 }
 _convert_to = engine.engine_function("convert_to", "string", "string", "binary")

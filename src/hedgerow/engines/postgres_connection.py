@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that are cut if an answer takes too long: a server may hang and keep its connections."""
+"""Connections to PostgreSQL that are closed if a query takes too long, even if the server hangs."""
 
 import os
 import socket
@@ -14,9 +14,9 @@ _CANCEL_SECONDS = 2.0
 
 
 class LimitedConnection(psycopg.Connection[Any]):
-    """A connection that is cut if the server takes longer than the time limit of a query."""
+    """Connection that is closed if the server exceeds the time limit of a query."""
 
-    _seconds: float | None = None  # no limit before the connection is open: the driver has its own
+    _seconds: float | None = None  # None while the connection is opened, for which the driver has its own limit
 
     @classmethod
     def opened(cls, limits: TimeLimits, **settings: Any) -> Self:
@@ -25,7 +25,7 @@ class LimitedConnection(psycopg.Connection[Any]):
         return connection
 
     def wait(self, gen: Any, *given: Any, **named: Any) -> Any:
-        """Wait as psycopg does, which all queries and transactions of a connection go through."""
+        """Wait for the server like psycopg, within the time limit; all queries and transactions call this method."""
         if self._seconds is None:
             return super().wait(gen, *given, **named)
         with limited(self._seconds, self._cut) as stopped:
@@ -41,7 +41,7 @@ class LimitedConnection(psycopg.Connection[Any]):
         threading.Thread(target=self._end, args=(own,), name="hedgerow cut", daemon=True).start()
 
     def _end(self, own: socket.socket) -> None:
-        """Ask the server to cancel the query, which would else run on there; then shut the connection."""
+        """Request that the server cancels the query, which would otherwise continue; then close the connection."""
         with own, suppress(OSError):
             with suppress(psycopg.Error):
                 self.cancel_safe(timeout=_CANCEL_SECONDS)

@@ -1,4 +1,4 @@
-"""The engines, tables opened by their address, and queries: Parquet and CSV files, a DuckDB file, PostgreSQL, Spark."""
+"""The engines, the opening of tables by their address, and the execution of queries."""
 
 import re
 from collections.abc import Generator
@@ -20,13 +20,13 @@ from hedgerow.tables.table_files import TextFormat
 
 
 class Warehouse(Engine):
-    """A backend whose SQL is printed, and run elsewhere."""
+    """Backend whose SQL is printed and executed elsewhere."""
 
     joins_constants = False
 
 
 ENGINES = (DuckDB("duckdb"), Spark("spark"), Postgres("postgres"))
-PRINTED = (*ENGINES, Warehouse("snowflake"), Warehouse("bigquery"))  # those whose SQL can be printed
+PRINTED = (*ENGINES, Warehouse("snowflake"), Warehouse("bigquery"))  # the engines whose SQL can be printed
 _BY_BACKEND = {engine.backend or engine.name: engine for engine in PRINTED}
 
 
@@ -41,29 +41,30 @@ def open_table(
     skip_rows: int | None = None,
     limits: TimeLimits | None = None,
 ) -> Generator[Expression]:
-    """Open a table where it is, for reading only; nothing is written there, and no row is read yet.
+    """Open a table in its database or files for reading only; nothing is written, and no row is read yet.
 
     Parameters
     ----------
     address : str
-        ``data.parquet``, ``folder/*.parquet``, a folder of Parquet files (partitioned as ``year=2024/…`` or not), the
-        same with ``.csv``; ``duckdb:///file.duckdb::table``; ``postgresql://user@host/database::schema.table``, with
-        the password in ``PGPASSWORD`` or ``~/.pgpass``. A view will do.
+        Files: ``data.parquet``, ``folder/*.parquet``, or a folder of Parquet files, which may be partitioned into
+        folders such as ``year=2024``; also ``data.csv`` and ``folder/*.csv``. Databases:
+        ``duckdb:///file.duckdb::table``, or ``postgresql://user@host/database::schema.table`` with the password in
+        ``PGPASSWORD`` or ``~/.pgpass``. The table may be a view.
     engine : {"duckdb", "spark", "postgres"}, optional
-        The engine that counts. Default: PostgreSQL its own tables, DuckDB all else. Spark counts Parquet and CSV files.
+        The engine that counts. Default: PostgreSQL for its own tables, otherwise DuckDB. Spark can count files.
     memory : str, optional
-        How much memory DuckDB may take, such as ``"4GB"``, the default. It fails beyond that: groups of private rows
-        are not written to a disk. Of other engines it is not taken.
+        Memory limit of DuckDB. Default: ``"4GB"``. If a query needs more, it fails, since groups of private rows are
+        not written to a disk. Other engines do not support this option.
     master : str, optional
-        The Spark master, such as ``spark://host:7077``. Default: that of the configuration, or ``local[*]``.
+        The Spark master, such as ``spark://host:7077``. Default: from Spark's configuration, or ``local[*]``.
     delimiter : str, optional
-        The character between the fields of CSV files, such as ``"|"``. Default: the comma, semicolon, tab
-        or ``|`` that is most frequent in the header; ValueError if two of them are equally frequent.
+        The delimiter of CSV files, such as ``"|"``. Default: the comma, semicolon, tab or ``|`` that is most frequent
+        in the header; ValueError if two of them are equally frequent.
     skip_rows : int, optional
-        The number of lines above the header of each CSV file, such as lines of a title. Default: none; ValueError if
-        the first line names few columns and another line looks like the header.
+        The number of lines, such as titles, above the header of each CSV file. Default: 0; ValueError if the first line
+        names few columns and another line looks like the header.
     limits : TimeLimits, optional
-        How many seconds DuckDB or PostgreSQL may take. Default: as long as it takes.
+        Time limits for DuckDB or PostgreSQL. Default: none.
 
     Yields
     ------
@@ -73,10 +74,14 @@ def open_table(
     Raises
     ------
     ValueError
-        If the address, or what is asked of the engine, is not one of these; if a session of Spark is active that has
-        another master.
+        If the address or an option is invalid or does not suit the engine, or if the active Spark session has another
+        master.
     EngineError
-        If the engine cannot open the table; FileNotFoundError for a file, ImportError without the engine's extra.
+        If the engine cannot open the table.
+    FileNotFoundError
+        If a file does not exist.
+    ImportError
+        If the engine's extra is not installed.
 
     Examples
     --------
@@ -88,23 +93,24 @@ def open_table(
     ('ill',)
     """
     scheme = address.partition("://")[0] if "://" in address else ""
-    own = next((one for one in ENGINES if scheme in one.schemes), None)
+    own = next((kind for kind in ENGINES if scheme in kind.schemes), None)
     name = engine or ("spark" if master else own.name if own else "duckdb")
-    check_choice("engine", name, [one.name for one in ENGINES])
-    chosen = next(one for one in ENGINES if one.name == name)
+    check_choice("engine", name, [kind.name for kind in ENGINES])
+    chosen = next(kind for kind in ENGINES if kind.name == name)
     if own is None:
         raise ArgumentError(f"{shown(address)}: {EXPECTED}.")
     if scheme not in chosen.schemes:
-        raise ArgumentError(f"{shown(address)} is counted by {own.name}, not by {chosen.name}.")
-    if master is not None and "master" not in chosen.options:
-        problem = f"master must be None unless engine='spark', got one for {shown(address)}"
-        raise ArgumentError(f"{problem}, which is counted by {name}.")
-    if memory is not None and "memory" not in chosen.options:
-        raise ArgumentError(f"memory must be None unless DuckDB counts, got one for {shown(address)} and {name}.")
+        problem = f"engine must be {own.name} for {shown(address)}, got {chosen.name}"
+        raise ArgumentError(f"{problem}; remove the engine, or change the address.")
+    for option, value in (("master", master), ("memory", memory)):
+        if value is not None and option not in chosen.options:
+            only = next(kind.name for kind in ENGINES if option in kind.options)
+            problem = f"{option} is supported with engine={only!r} only, but {name} counts {shown(address)}"
+            raise ArgumentError(f"{problem}; remove {option}.")
     text_format = TextFormat(delimiter=delimiter, skip_rows=skip_rows)
     if scheme and not text_format.is_usual:
-        name = "skip_rows" if delimiter is None else "delimiter"
-        raise ArgumentError(f"{name} must be None unless CSV files are counted, got one for {shown(address)}.")
+        option = "skip_rows" if delimiter is None else "delimiter"
+        raise ArgumentError(f"{option} is supported for CSV files only, not for {shown(address)}; remove {option}.")
     limit = MEMORY if memory is None else memory
     if not re.fullmatch(r"[0-9]+([.][0-9]+)? ?[KMGT]i?B", limit, re.IGNORECASE):
         raise ArgumentError(f"memory must be a size such as 4GB or 500MB, got {memory!r}.")
@@ -114,13 +120,13 @@ def open_table(
 
 def require_table(table: Any) -> None:
     if not isinstance(table, ibis.Table):
-        problem = "expected an Ibis table (hedgerow.engines.sources.open_table opens one)"
-        raise ArgumentTypeError(f"{problem}, got {type(table).__name__}.")
+        problem = f"expected an Ibis table, got {type(table).__name__}"
+        raise ArgumentTypeError(f"{problem}; open it with hedgerow.open_table.")
 
 
 def engine_of(value: Expression) -> Engine:
     backend = value.get_backend()
-    # A table that is not opened has an engine in the place of a backend
+    # A table that was not opened, for printed SQL, has an engine instead of a backend.
     return backend if isinstance(backend, Engine) else _BY_BACKEND.get(backend.name) or Engine(backend.name)
 
 

@@ -1,4 +1,4 @@
-"""Spark: listed files as one table, in the active session or in a new one."""
+"""Spark: listed files as one table, in the active session or in a new session."""
 
 import json
 import logging
@@ -30,7 +30,7 @@ _ERROR_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
 class Spark(Engine):
-    """Spark, of which a process has one session at most."""
+    """Spark; a process has at most one session."""
 
     title = "Spark"
     backend = "pyspark"
@@ -44,7 +44,7 @@ class Spark(Engine):
         NO_TYPE: ("ArithmeticException",),
     }
     group = "$1"
-    has_local_times = False  # they are instants, whose date depends on a setting
+    has_local_times = False  # times are instants, whose date depends on a setting
 
     def open(self, address: str, settings: Settings) -> AbstractContextManager[Expression]:
         require_package("pyspark", "spark", "counting with Spark (which also needs Java)")
@@ -52,11 +52,11 @@ class Spark(Engine):
 
     @contextmanager
     def _open_files(self, files: Files, master: str | None) -> Generator[Expression]:
-        """Open listed files as one table, in the active session, which is left unchanged, or in a new one."""
+        """Open listed files as one table in the active session, which is not changed, or in a new session."""
         if files.csv is not None:
             _check_form(files.csv)
         if any(os.path.basename(path).startswith((".", "_")) for path in files.paths):
-            problem = "expected files with names that Spark reads, found one that begins with . or _"
+            problem = "Spark ignores files whose names begin with . or _, and such a file is listed"
             raise DomainError(f"{problem}; rename it.")
         from pyspark.sql import SparkSession
 
@@ -71,7 +71,7 @@ class Spark(Engine):
             uris = self.answered(frame.inputFiles)
             read = {unquote(urlsplit(uri).path): _plain(uri) for uri in uris}
             if sorted(read) != sorted(files.paths):
-                raise EngineError("spark did not answer: it reads other files than were listed")
+                raise EngineError("spark failed: it reads other files than were listed.")
             if files.keys:
                 check_names(frame.columns, files.keys)
                 frame = self.answered(lambda: _with_partitions(session, files, frame, [read[p] for p in files.paths]))
@@ -84,7 +84,7 @@ class Spark(Engine):
                 users.catalog.dropTempView(view)
 
     def answered(self, ask: Callable[[], T]) -> T:
-        """Return what Spark answers, once the loggers are there that it would make with its first error."""
+        """Return Spark's answer; the loggers that it would create with its first error are created before."""
         from pyspark.logger import PySparkLogger
 
         known = logging.root.manager.loggerDict
@@ -98,20 +98,21 @@ class Spark(Engine):
 
     def check_name(self, name: str) -> None:
         if "${" in name:
-            problem = "expected a name without ${, which Spark replaces by a setting's value"
+            problem = "the name contains ${, which Spark would replace by the value of a setting"
             raise DomainError(f"{problem}; rename the column in a view.", column=name)
 
 
 def _check_form(form: CsvForm) -> None:
     if form.in_quotes.returns:
-        raise DomainError("expected CSV files without carriage returns within fields for Spark, found one.")
+        problem = "Spark does not support CSV files with carriage returns within fields"
+        raise DomainError(f"{problem}; count the files with DuckDB.")
     if form.header.lines > 1:
-        problem = "expected CSV files whose first line is the header for Spark; remove the lines above it"
-        raise DomainError(f"{problem}, such as sep=, or count the files with DuckDB.")
+        problem = "Spark does not support CSV files with lines above the header"
+        raise DomainError(f"{problem}; remove these lines, or count the files with DuckDB.")
 
 
 def _frame(session: Any, files: Files) -> Any:
-    """Return the rows of files; headers of CSV files and the number of fields on each line are checked already."""
+    """Return the rows of files, whose grammar was checked before if they are CSV."""
     reader = session.read.option("ignoreCorruptFiles", False).option("ignoreMissingFiles", False)
     paths = ["file://" + re.sub(r"([\\*?\[\]{},])", r"\\\1", path) for path in files.paths]
     form = files.csv
@@ -133,7 +134,7 @@ def _frame(session: Any, files: Files) -> Any:
 
 
 def _with_partitions(session: Any, files: Files, frame: Any, uris: list[str]) -> Any:
-    """Add a column of text for each key of the files' folders, found by the file that a row is from."""
+    """Return a frame with a text column for each key of the files' folders, joined by the file of each row."""
     from pyspark.sql import functions as f
 
     uri, keys = f"uri_{uuid4().hex}", [f"key_{uuid4().hex}" for _ in files.keys]
@@ -154,15 +155,17 @@ def _plain(uri: str) -> str:
 
 
 def session_of_user(master: str | None) -> Any:
-    """Return the session of the process, from any thread; None if there is none."""
-    # `getActiveSession` returns that of the thread only. With another master, Spark would silently use the first.
+    """Return the session of the process, from any thread; None without a session.
+
+    ArgumentError if it has another master, which Spark would silently keep.
+    """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    there = SparkSession.getActiveSession()
-    if there is None and getattr(SparkContext, "_active_spark_context", None) is not None:
-        there = SparkSession.builder.getOrCreate()
-    if there is not None and master is not None and there.conf.get("spark.master", None) != master:
-        problem = f"expected no active Spark session, or one with master={master!r}, found one with another master"
-        raise ArgumentError(f"{problem}; stop it, or leave out master.")
-    return there
+    session = SparkSession.getActiveSession()  # the session of this thread only
+    if session is None and getattr(SparkContext, "_active_spark_context", None) is not None:
+        session = SparkSession.builder.getOrCreate()
+    if session is not None and master is not None and session.conf.get("spark.master", None) != master:
+        problem = f"the active Spark session has another master than {master!r}"
+        raise ArgumentError(f"{problem}; stop the session, or remove master.")
+    return session

@@ -1,4 +1,4 @@
-"""Time limits of work in a database, and its end when the process has to stop."""
+"""Time limits for queries in a database, and their cancellation when the process stops."""
 
 import threading
 import time
@@ -7,22 +7,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import ceil
 
-_TICK = 0.1  # seconds between two looks at what runs
-_GRACE = 2.0  # seconds that a server has to end a query by itself
+_TICK = 0.1  # seconds between two checks of running queries
+_GRACE = 2.0  # seconds within which a server should end a query by itself
 
 
 @dataclass(frozen=True)
 class TimeLimits:
-    """Seconds that a database may take.
+    """Time limits for a database, in seconds.
 
     Attributes
     ----------
     connect : float, default=10
         Seconds to open a connection.
     query : float, default=600
-        Seconds for one query.
+        Seconds for a query.
     lock : float, default=10
-        Seconds to wait for a lock of another transaction.
+        Seconds to wait for a lock held by another transaction.
 
     Examples
     --------
@@ -36,10 +36,10 @@ class TimeLimits:
     lock: float = 10
 
     def postgres_settings(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Return settings of a connection to PostgreSQL: those of its address, with these limits for omitted settings.
+        """Return settings of a connection to PostgreSQL: the given settings, and these limits for omitted settings.
 
-        The server ends a query in time; TCP notices that a host is gone. A server that accepts a query and hangs is
-        left by `limited`.
+        The server ends a query in time, and TCP detects a lost host. For a server that accepts a query and hangs,
+        `limited` closes the connection.
         """
         options = f"-c statement_timeout={ceil(1000 * self.query)} -c lock_timeout={ceil(1000 * self.lock)}"
         limits = {
@@ -60,7 +60,7 @@ _watch: threading.Thread | None = None
 
 @contextmanager
 def limited(seconds: float, stop: Callable[[], object]) -> Generator[list[bool]]:
-    """Call `stop` from another thread if the block takes longer; the list that is yielded has an entry if it did."""
+    """Call `stop` from another thread if the block takes longer; the yielded list is then not empty."""
     global _watch
     call, stopped = object(), list[bool]()
 
@@ -70,7 +70,7 @@ def limited(seconds: float, stop: Callable[[], object]) -> Generator[list[bool]]
 
     with _lock:
         _running[call] = time.monotonic() + seconds, ending
-        if _watch is None or not _watch.is_alive():  # in a forked process, it is not
+        if _watch is None or not _watch.is_alive():  # it is not alive in a forked process
             _watch = threading.Thread(target=_look, name="hedgerow time limits", daemon=True)
             _watch.start()
     try:
@@ -81,7 +81,7 @@ def limited(seconds: float, stop: Callable[[], object]) -> Generator[list[bool]]
 
 
 def stop_all() -> None:
-    """Stop what runs, as if its time were over."""
+    """Stop all running queries as if their time were over."""
     _stop(float("inf"))
 
 
@@ -106,5 +106,5 @@ def _stop(now: float) -> None:
 
 
 def waiting_seconds(limits: TimeLimits) -> float:
-    """Return how long to wait for a server that ends queries by itself."""
+    """Return the seconds to wait for a server that ends queries by itself."""
     return limits.query + _GRACE

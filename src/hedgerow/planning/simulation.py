@@ -21,7 +21,7 @@ from hedgerow.models.decisions import Costs, cost_matrix
 from hedgerow.models.model import Model
 from hedgerow.planning.curve import AUTOMATIC, CONSTANT, Curve, LeftOut, Metric, Trial
 from hedgerow.privacy.unit import Unit
-from hedgerow.schema.contributions import check_unit, whose
+from hedgerow.schema.contributions import check_unit, unit_column
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table, check_same_index, column_of
 from hedgerow.text.messages import describe_argument, remove_charge_notes
@@ -68,7 +68,7 @@ class PublicTable:
         rows_of: tuple[Index, ...] = ()
         if unit is not None:
             check_unit(unit, Table.of(data))
-            column = whose(unit, Table.of(data))
+            column = unit_column(unit, Table.of(data))
             owners = np.unique(column.words() if column.is_text else column.values, return_inverse=True)[1]
             rows_of = tuple(np.split(np.argsort(owners, kind="stable"), np.cumsum(np.bincount(owners))[:-1]))
             if len(rows_of) < _FEWEST:

@@ -1,8 +1,8 @@
-"""Attributes of a table: domain, bins and policies for missing and outside values; the base class of their kinds.
+"""Attributes of a table: domain, bins and policies for missing and outside values; the base class of all kinds.
 
-A *bin* is all that hedgerow uses of a value: one of the declared categories, or the interval between two cut points.
-Bins are numbered from 0; ``missing`` and ``outside`` bins, where declared, come last in this order. Kinds are listed
-in `schema.serialize`.
+Learning and counting use the *bin* of a value and not the value itself. A bin is a declared category, or the interval
+between two cut points. Bins are numbered from 0; the ``missing`` and ``outside`` bins, if declared, come last in this
+order. `schema.serialize` lists the kinds of attributes.
 """
 
 import typing
@@ -29,19 +29,19 @@ from hedgerow.text.values import Value, listed, printable
 BinCodes = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
 OUTSIDE, MISSING = -1, -2
-"""The codes of values outside the domain and of missing ones, before the attribute's policies have been applied."""
+"""The codes of outside and of missing values before the attribute's policies are applied."""
 Direction = typing.Literal["increasing", "decreasing"]
 DIRECTIONS: tuple[Direction, ...] = ("increasing", "decreasing")
-"""How predictions may change along an attribute whose bins have an order."""
-MOST_SHOWN = 100  # the most values of a list that is printed
+"""How predictions may change with an attribute whose bins have an order."""
+MOST_SHOWN = 100  # the most values of a printed list
 
 
 class CellType(Enum):
-    """The content of a column's cells, by which they are read in text, engines, SQL and Python."""
+    """The type of a column's cells; it decides how text, engines, SQL and Python read them."""
 
     TRUTH = "truth"  # bool, 0 or 1, "true" or "false"
     WORD = "word"  # a word for true or for false; a column of type bool holds "true" and "false"
-    VALUE = "value"  # one of some texts and whole numbers
+    VALUE = "value"  # one of the declared texts and whole numbers
     NUMBER = "number"
     DATE = "date"
 
@@ -53,20 +53,22 @@ class Attribute(ABC):
     Attributes
     ----------
     missing : {"error", "bin"}
-        What a missing value (NULL, NaN, blank text) is: an error, or a bin of its own.
+        How a missing value (NULL, NaN, blank text) is treated: as an error, or as a bin of its own.
     missing_values : tuple
-        Values that mean "missing" too, such as ``"?"`` or ``-9``.
+        Further values that mean "missing", such as ``"?"`` or ``-9``.
     outside : {"error", "clip", "bin"}
-        What a value outside the declared domain is: an error, the nearest bound (numbers only), or a bin of its own
-        (not for booleans).
+        How a value outside the declared domain is treated: as an error, as the nearest bound (numbers and dates only),
+        or as a bin of its own (not for booleans).
     monotone : {"increasing", "decreasing"} or None
-        Of values in an order: whether predictions (of two classes, the chance of the second) may only rise along it,
-        all else being equal, or only fall. Public knowledge. It says nothing of values that are missing or outside the
-        domain. Scorecards keep it; other learners refuse a schema that declares it.
+        Constraint on predictions if the values have an order: with all other attributes fixed, the prediction (for two
+        classes, the probability of the second class) must not decrease, or must not increase, with this attribute. It
+        does not constrain missing values and values outside the domain. Declare it from public knowledge. Scorecards
+        satisfy it; other learners raise an error for a schema that declares it.
     description, unit, source : str or None
-        Meaning, unit and source of the domain, for people: models show them, and nothing is computed with them.
+        Meaning, unit of measurement and source of the domain. Models show these texts; no computation uses them.
     derived : Derivation or None
-        What computes it from columns of the table: `YearsSince`, `Prefix`, `Ratio` or `Sum`. None for a column.
+        The derivation that computes the attribute from columns of the table: `YearsSince`, `Prefix`, `Ratio` or `Sum`.
+        None if the attribute is a column of the table.
     """
 
     missing: typing.Literal["error", "bin"] = "error"
@@ -79,9 +81,9 @@ class Attribute(ABC):
     derived: Derivation | None = None
 
     kind: ClassVar[str]
-    operators: ClassVar[tuple[str, ...]]  # the operators of its literals, beside those of missing and outside values
-    ordered: ClassVar[bool] = False  # true if the bins of values inside the domain have an order
-    required: ClassVar[tuple[str, ...]] = ()  # the keys that a file must have
+    operators: ClassVar[tuple[str, ...]]  # operators of its literals, without those for missing and outside values
+    ordered: ClassVar[bool] = False  # whether the bins of values inside the domain have an order
+    required: ClassVar[tuple[str, ...]] = ()  # the keys that a schema file must have
     outside_policies: ClassVar[tuple[str, ...]] = ("error", "bin")
 
     def __post_init__(self) -> None:
@@ -94,24 +96,24 @@ class Attribute(ABC):
         if self.monotone is not None:
             _check_choice("monotone", self.monotone, DIRECTIONS)
             if not self.ordered:
-                problem = f"expected values in an order, got a {self.kind} attribute; leave `monotone` out."
+                problem = f"`monotone` needs values in an order; remove it from this {self.kind} attribute."
                 raise SchemaError(problem, key="monotone")
         for key in ("description", "unit", "source"):
             _check_words(key, getattr(self, key))
         if self.missing_values and self.missing == "error":
-            problem = "`missing: error` refuses these values; declare `missing: bin` beside them."
+            problem = "missing_values have no effect with `missing: error`; add `missing: bin`, or remove them."
             raise SchemaError(problem, key="missing_values")
         if self.derived is not None:
             if not isinstance(self.derived, Derivation):
-                raise SchemaError(f"expected a derivation or nothing, got {shown(self.derived)}.", key="derived")
+                raise SchemaError(f"expected a Derivation or None, got {shown(self.derived)}.", key="derived")
             self.derived.check(self.kind, self.listed)
             if self.missing_values:
-                problem = "move missing_values inside `derived`: they stand in the columns that it is derived from."
+                problem = "a derived attribute declares missing_values inside `derived`; move them there."
                 raise SchemaError(problem, key="derived")
 
     @property
     def meaning(self) -> str:
-        """Description, unit and source as one line of printable text; empty where none is declared."""
+        """Description, unit and source as one line of printable text; empty if none is declared."""
         source = f"(source: {self.source})" if self.source else None
         unit = f"in {self.unit}" if self.unit else None
         words = ", ".join(text for text in (self.description, unit) if text)
@@ -120,7 +122,7 @@ class Attribute(ABC):
     @property
     @abstractmethod
     def cell_type(self) -> CellType:
-        """The content of its column's cells."""
+        """The type of its column's cells."""
 
     @property
     @abstractmethod
@@ -140,29 +142,29 @@ class Attribute(ABC):
 
     @abstractmethod
     def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
-        """Return the literals of this kind's own operators that may be true on these bins, the plainest first."""
+        """Return candidates for the literal of this kind's own operators on these bins, the plainest first."""
 
     @abstractmethod
     def _code(self, column: Column) -> Codes:
-        """Return the bin of each value, `OUTSIDE` for those outside the domain, anything for missing ones."""
+        """Return the bin of each value, or `OUTSIDE`; the code of a missing value is arbitrary."""
 
     @abstractmethod
     def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
-        """Return the run of known bins on which a literal of this kind's own operators is true, or else false."""
+        """Return start, stop and inversion of the known bins on which a literal of this kind's operators is true."""
 
     @property
     def listed(self) -> tuple[Value, ...]:
-        """The value of each bin inside the domain; none where values are not listed."""
+        """The value of each bin inside the domain; empty if the kind does not list its values."""
         return ()
 
     @property
     def spellings(self) -> tuple[tuple[Value, int], ...]:
-        """Each declared value and its bin, where values are declared."""
+        """Each declared value with its bin; empty if the kind does not list its values."""
         return tuple((value, code) for code, value in enumerate(self.listed))
 
     @property
     def number_codes(self) -> tuple[int | None, ...]:
-        """The whole number as which each listed value is read where numbers are expected; None for other text."""
+        """Each listed value read as a whole number; None for text that spells no whole number."""
         return ()
 
     @property
@@ -172,23 +174,23 @@ class Attribute(ABC):
 
     @property
     def span(self) -> tuple[float, float]:
-        """The least and the largest number as which a value may be read; infinite where values are no numbers."""
+        """The smallest and the largest number that a value may stand for; infinite if a value is not a number."""
         codes = [code for code in self.number_codes if code is not None]
         return (min(codes), max(codes)) if codes and len(codes) == len(self.number_codes) else (-np.inf, np.inf)
 
     @property
     def examples(self) -> tuple[Value, ...]:
-        """Some values of the domain, one or more of each bin."""
+        """Example values of the domain, at least one for each bin."""
         return self.listed
 
     @property
     def n_ordered(self) -> int:
-        """The number of bins that have an order; 0 if none have."""
+        """The number of bins that have an order; 0 for kinds without an order."""
         return self.n_known if self.ordered else 0
 
     @property
     def indicators(self) -> tuple[tuple[str, Value | None], ...]:
-        """Operator and operand of each column of 0 and 1 into which values inside the domain are binarised."""
+        """Operator and operand of each indicator (a column of 0 and 1) for the values inside the domain."""
         return tuple(("=", value) for value in self.known_bins)
 
     @cached_property
@@ -203,37 +205,40 @@ class Attribute(ABC):
 
     @property
     def form(self) -> Hashable:
-        """Equal for attributes whose literals are alike: as many in the same order, true on the same bins."""
+        """Key that is equal for attributes with equivalent literals: the same number, order and extents."""
         return type(self), self.n_known, self.missing, self.outside
 
     def literals(self, name: str, *, negations: bool) -> tuple[Literal, ...]:
-        """Return the literals on this attribute: each true on some bins, false on others, no two on the same."""
-        found: dict[Extent, Literal] = {}
+        """Return the literals on this attribute, no two of them equivalent, none true on all bins or on no bin."""
+        by_extent: dict[Extent, Literal] = {}
         for literal in [*self._own_literals(name, negations=negations), *self._policy_literals(name, negations)]:
-            found.setdefault(self._extent(literal), literal)
-        return tuple(literal for extent, literal in found.items() if not extent.is_trivial)
+            by_extent.setdefault(self._extent(literal), literal)
+        return tuple(literal for extent, literal in by_extent.items() if not extent.is_trivial)
 
     def count_literals(self, *, negations: bool) -> int:
-        """Return the number of `literals`; on three bins or more no two are equivalent."""
-        if self.n_known <= 2:
+        """Return the number of `literals`."""
+        if self.n_known <= 2:  # with three bins or more, no two of the proposed literals are equivalent
             return len(self.literals("", negations=negations))
         return self._n_own_literals(negations=negations) + len(self._policy_literals("", negations))
 
     def literal_on(self, name: str, extent: Extent) -> Literal | None:
-        """Return that of all `literals` that is true on exactly these bins; None if there is none."""
-        proposed = [*self._own_literals_on(name, extent), *self._policy_literals(name, negations=True)]
-        return next((literal for literal in proposed if self._extent(literal) == extent), None)
+        """Return the literal that is true on exactly these bins, or None."""
+        candidates = [*self._own_literals_on(name, extent), *self._policy_literals(name, negations=True)]
+        return next((literal for literal in candidates if self._extent(literal) == extent), None)
 
     def _policy_literals(self, name: str, negations: bool) -> list[Literal]:
-        found = [Literal(name, "missing")] if self.missing == "bin" else []
-        found += [Literal(name, "known")] if self.missing == "bin" and negations else []
-        return found + ([Literal(name, "outside")] if self.outside == "bin" else [])
+        literals = [Literal(name, "missing")] if self.missing == "bin" else []
+        literals += [Literal(name, "known")] if self.missing == "bin" and negations else []
+        return literals + ([Literal(name, "outside")] if self.outside == "bin" else [])
 
     def extent(self, literal: Literal) -> Extent:
-        """Return on which bins a literal is true; SchemaError if it does not fit, or is true of no value or of all."""
+        """Return the bins on which a literal is true.
+
+        SchemaError if the attribute has no such literal, or if it is true on all bins or on no bin.
+        """
         extent = self._extent(literal)
         if extent.is_trivial:
-            problem = f"expected a literal that is true of some values and false of others, got {literal.brief}."
+            problem = f"the literal {literal.brief} is true on all bins or on no bin; use one that separates bins."
             raise SchemaError(problem, attribute=literal.attribute)
         return extent
 
@@ -243,7 +248,7 @@ class Attribute(ABC):
 
     def _extent(self, literal: Literal) -> Extent:
         known = self.n_known
-        match literal.operator:  # the run of known bins on which it is true, and whether missing and outside values are
+        match literal.operator:  # the known bins on which it is true; its truth on missing and on outside values
             case "missing":
                 run, missing, outside = (0, 0, False), True, False
             case "outside":
@@ -253,39 +258,42 @@ class Attribute(ABC):
             case operator if operator in self.operators:
                 run, missing, outside = self._known_extent(literal), False, operator == "!="
             case operator:
-                expected = f"expected one of the {self.kind} operators {', '.join(self.operators)}"
+                expected = f"operators of {self.kind} attributes are {', '.join(self.operators)}"
                 raise SchemaError(f"{expected}; got {shown(operator)}.", attribute=literal.attribute)
         has_missing, has_outside = self.missing == "bin", self.outside == "bin"
         return Extent(known, *run, missing=missing if has_missing else None, outside=outside if has_outside else None)
 
     @property
     def missing_words(self) -> tuple[Value, ...]:
-        """The values that mean "missing", as a column that is `prepared` has them."""
+        """The values that mean "missing", spelled as in a `prepared` column."""
         return self.missing_values
 
     def prepared(self, column: Column) -> Column:
-        """Return a column with the values that mean "missing" counted as such."""
+        """Return a column in which the declared `missing_values` are missing."""
         return column.without(self.missing_words)
 
     def encode(self, column: Column) -> BinCodes:
-        """Return the bin of each row, shape ``(n_rows,)``; DomainError, which quotes no value, if one is refused."""
+        """Return the bin of each row, shape ``(n_rows,)``.
+
+        DomainError, which quotes no value, if the policies do not allow a value.
+        """
         if self.derived is not None:
             self.derived.check_read(column)
-        self.refuse_days(column)
+        self.check_no_dates(column)
         return bins_of_codes(self, self.codes(self.prepared(column)), column.name)
 
-    def takes_for_days(self, column: Any) -> bool:
-        """Return whether a column, in memory or not, has dates that would count as days since 1970: nobody means it."""
+    def mistakes_dates(self, column: Any) -> bool:
+        """Return whether a column, in memory or not, has dates that would be read as days since 1970-01-01."""
         return column.holds_dates and self.cell_type in (CellType.NUMBER, CellType.TRUTH)
 
-    def refuse_days(self, column: Any) -> None:
-        """Raise DomainError if a column has dates that would count as days since 1970."""
-        if self.takes_for_days(column):
+    def check_no_dates(self, column: Any) -> None:
+        """Raise DomainError if a column has dates that would be read as days since 1970-01-01."""
+        if self.mistakes_dates(column):
             raise DomainError(FOUND_DATES, column=column.name)
 
     def check_type(self, column: Column) -> None:
-        """Raise DomainError for a type that has no such values: of booleans, where neither truth is one."""
-        self.refuse_days(column)
+        """Raise DomainError if no value of the column's type is inside the domain."""
+        self.check_no_dates(column)
         if column.is_text or column.values.dtype.kind != "b":
             return
         both = self.prepared(replace(column, values=np.arange(2, dtype=bool), missing=None))
@@ -293,7 +301,7 @@ class Attribute(ABC):
             self.encode(both)
 
     def codes(self, column: Column) -> Codes:
-        """Return the bin of each row before the policies, or `OUTSIDE` or `MISSING`; DomainError for another type."""
+        """Return the bin of each row, `OUTSIDE` or `MISSING`, before the policies; DomainError for another type."""
         codes = self._code(column)
         return codes if column.missing is None else np.where(column.missing, np.int32(MISSING), codes)
 
@@ -304,7 +312,7 @@ class Attribute(ABC):
 
     @property
     def details(self) -> str:
-        """Cut points, policies and meaning as text that follows the domain."""
+        """Cut points, policies and meaning as text to print after the domain."""
         text = ", missing: bin" if self.missing == "bin" else ""
         text += f" (also {listed(self.missing_values, MOST_SHOWN)})" if self.missing_values else ""
         text += f", outside: {self.outside}" if self.outside != "error" else ""
@@ -313,56 +321,56 @@ class Attribute(ABC):
         return text + (f"; {self.meaning}" if self.meaning else "")
 
     def values_of(self, literal: Literal) -> Sequence[Value]:  # noqa: ARG002 -- none are declared
-        """Return the declared values of which a literal is true; none where it compares, or values are not declared."""
+        """Return the declared values on which a literal is true; empty for numbers, dates and plain booleans."""
         return ()
 
     def queried(self, literal: Literal) -> Sequence[Value]:
-        """Return `values_of`, and what else is compared where rows are not checked against the domain."""
+        """Return `values_of` and further values to compare with if rows are not checked against the domain."""
         return self.values_of(literal)
 
     def run_name(self, start: int, stop: int) -> str:  # noqa: ARG002 -- bins without an order come one by one
-        """Return the name of the bins from `start` up to and without `stop`."""
+        """Return the name of the bins in ``range(start, stop)``."""
         return self.bins[start]
 
     def run_label(self, start: int, stop: int) -> str:
-        """Return the name of such bins in a printed table."""
+        """Return the name of these bins in a printed table."""
         return self.run_name(start, stop)
 
     def run_words(self, start: int, stop: int) -> str:
-        """Return the name of such bins in a form to fill in."""
+        """Return the name of these bins in a form to fill in."""
         return self.run_name(start, stop)
 
     @abstractmethod
     def run_literal(self, name: str, start: int, stop: int) -> Literal:
-        """Return a literal on the attribute of this name that is true on such bins if it is false on those before."""
+        """Return a literal that selects the bins in ``range(start, stop)`` if earlier bins are already excluded."""
 
     def normalised(self, literal: Literal) -> Literal:
-        """Return an equivalent literal whose operands are values of the domain, if they are of another type."""
+        """Return an equivalent literal whose operands have the type of the domain's values."""
         return literal
 
-    def refined_by(self, literal: Literal) -> "Attribute":  # noqa: ARG002 -- numbers are cut where it compares
-        """Return the attribute with bins on which a literal can be told."""
+    def refined_by(self, literal: Literal) -> "Attribute":  # noqa: ARG002 -- numbers are cut at its operands
+        """Return the attribute with bins so fine that the literal is constant on each."""
         return self
 
     def coarse_bins(self, refined: "Attribute") -> list[int]:  # noqa: ARG002 -- numbers have finer bins
-        """Return, for each bin of this attribute when refined, the bin of this one that holds it."""
+        """Return, for each bin of the refined attribute, the bin of this attribute that contains it."""
         return list(range(self.n_bins))
 
     def reads(self, column: Column) -> Mask:
-        """Return which cells of a column are values of such a column, inside the domain or not."""
+        """Return which cells can be read as values of this kind, inside the domain or not."""
         is_boolean = not column.is_text and column.values.dtype.kind == "b"
-        return np.full(len(column), not (is_boolean or self.takes_for_days(column)))
+        return np.full(len(column), not (is_boolean or self.mistakes_dates(column)))
 
     def typed(self, column: Column) -> pa.Array:
-        """Return a column of text as the Arrow type of the values, NULL where they are missing."""
+        """Return a column of text as the Arrow type of the values; missing values are NULL."""
         return self.prepared(column).arrow_text()
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
-        """Return made-up values: each that the domain allows is as likely."""
+        """Return random values, uniform over the domain."""
         return [self.listed[k] for k in rng.integers(len(self.listed), size=size)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attribute as JSON-ready data; defaults are left out."""
+        """Return the attribute as JSON-ready data without default values."""
         data: dict[str, Any] = {"kind": self.kind}
         for field in sorted(fields(self), key=lambda field: bool(field.kw_only)):
             if not self._is_default(field):
@@ -382,9 +390,7 @@ def _check_choice(key: str, value: object, allowed: Sequence[str]) -> None:
 
 
 def check_values(key: str, values: object) -> None:
-    problem = (
-        f"expected a list of text or numbers, got {shown(values)} (in YAML, quote words such as yes, no, on, off)."
-    )
+    problem = f"expected a list of text or numbers, got {shown(values)}; in YAML, quote the words yes, no, on and off."
     if isinstance(values, tuple) and all(isinstance(value, str) or is_number(value) for value in values):
         problem = values_problem(values)
     if problem:
@@ -399,17 +405,17 @@ def _check_words(key: str, text: object) -> None:
 
 
 def bins_of_codes(attribute: Attribute, codes: Whole, name: str) -> BinCodes:
-    """Return the bins of values known, `OUTSIDE` or `MISSING`, as the policies have it."""
+    """Return bins by the attribute's policies for `OUTSIDE` and `MISSING`; DomainError if a policy is ``error``."""
     missing, out = codes == MISSING, codes == OUTSIDE
     if missing.any() and attribute.missing == "error":
         problem = "some values are missing; fill them in, or declare `missing: bin` in the schema."
         raise DomainError(problem, column=name)
     if out.any() and attribute.outside != "bin":
         choices = " or ".join(f"`outside: {policy}`" for policy in attribute.outside_policies if policy != "error")
-        wider = f"declare a wider domain{f', or {choices},' if choices else ''} in the schema."
+        wider = f"declare a wider domain{f' or {choices}' if choices else ''} in the schema."
         problem = f"some values are outside the declared domain ({attribute.domain}); correct them, or {wider}"
         if attribute.cell_type is CellType.WORD:
-            problem += " A column of booleans holds the words true and false."
+            problem += " A column of type boolean is read as the words true and false."
         raise DomainError(problem, column=name)
     bins = np.where(missing, attribute.n_known, np.where(out, attribute.n_bins - 1, codes))
     return bins.astype(np.min_scalar_type(attribute.n_bins - 1))

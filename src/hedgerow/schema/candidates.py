@@ -1,4 +1,4 @@
-"""Candidate antecedents: all conjunctions of up to `max_literals` literals over different attributes; public."""
+"""Candidate antecedents: all conjunctions of up to `max_literals` literals on different attributes; public."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,21 +41,21 @@ def count_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
 
 
 def longest_candidate(schema: Schema, max_literals: int, *, negations: bool = True) -> int:
-    """Return the most literals of a candidate: of `max_literals`, no more than attributes that have literals."""
+    """Return the most literals of a candidate: `max_literals`, or the number of attributes with literals if smaller."""
     shapes = literal_shapes(schema).values()
     return min(max_literals, sum(shape.times for shape in shapes if shape.count_literals(negations=negations)))
 
 
 @dataclass(frozen=True)
 class LiteralShape:
-    """Attributes whose literals are alike."""
+    """Group of attributes with equivalent literals."""
 
-    attribute: Attribute  # one of them
-    reachable: Attribute  # the same without the bins that no row can be in
+    attribute: Attribute  # a representative of the group
+    reachable: Attribute  # the representative without the bins that no row can be in
     times: int  # the number of attributes
 
     def literals(self, *, negations: bool) -> tuple[Literal, ...]:
-        """Return the literals on one of the attributes, without its name."""
+        """Return the literals on the representative, without an attribute name."""
         return self.reachable.literals("", negations=negations)
 
     def count_literals(self, *, negations: bool) -> int:
@@ -64,27 +64,28 @@ class LiteralShape:
 
     @cached_property
     def divisions(self) -> Mapping[int, Extent]:
-        """The places of the literals that divide rows differently: of two complements the first."""
-        # Numbers and ordered values have no test "between" or "=", which are equivalent to two nested ones.
-        found: dict[int, Extent] = {}
-        seen = set[Extent]()
+        """The extents of literals that divide rows differently, by position; for two complements only the first."""
+        # On numbers and ordered values, "between" and "=" are omitted: two nested tests are equivalent to them.
+        divisions: dict[int, Extent] = {}
+        known = set[Extent]()
         for place, literal in enumerate(self.literals(negations=False)):
             extent, is_interval = self.attribute.extent(literal), literal.operator == "between"
-            if extent in seen or is_interval or (literal.operator == "=" and self.attribute.ordered):
+            if extent in known or is_interval or (literal.operator == "=" and self.attribute.ordered):
                 continue
-            seen |= {extent, extent.complement()}
-            found[place] = extent
-        return found
+            known |= {extent, extent.complement()}
+            divisions[place] = extent
+        return divisions
 
 
-@lru_cache(maxsize=8)  # a fit or a plan asks for those of its schema many times
+@lru_cache(maxsize=8)  # a fit or a plan needs the shapes of its schema many times
 def literal_shapes(schema: Schema) -> Mapping[Hashable, LiteralShape]:
-    """Return the shapes of the literals of a schema, by the form of their attributes."""
-    return {form: LiteralShape(one, reachable(schema, one), times) for form, (one, times) in schema.forms.items()}
+    """Return the shapes of the literals of a schema by the `form` of their attributes."""
+    forms = schema.forms.items()
+    return {form: LiteralShape(kind, reachable(schema, kind), times) for form, (kind, times) in forms}
 
 
 def reachable(schema: Schema, attribute: Attribute) -> Attribute:
-    """Return an attribute without the bins that no row can be in: a rule about them would say nothing."""
+    """Return an attribute without the bins that no row can be in, about which rules would be useless."""
     if attribute.outside == "bin" and FROM_ROWS in schema.no_guarantee:
         return replace(attribute, outside="error")
     return attribute
@@ -98,21 +99,22 @@ def check_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
         advice = "Use a smaller max_literals, negations=False, or fewer cut points or values."
         raise SchemaError(f"{problem} that can be searched. {advice}")
     if size == 0:
-        problem = "expected a schema with at least one literal, got none"
-        raise SchemaError(f"{problem}; leave out `cuts: []`, or add attributes.")
+        problem = "the schema has no literal, so no rule can be learned"
+        raise SchemaError(f"{problem}; remove `cuts: []`, or add attributes.")
     return size
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Candidates(Sequence[Antecedent]):
-    """The candidate antecedents of a schema, shortest first; never filtered by their support in private data.
+    """The candidate antecedents of a schema, shortest first. Their support in private data has no influence on them.
 
     Attributes
     ----------
     literals : tuple of Literal
         All literals, attribute by attribute.
     members : tuple of ndarray of int
-        For each length k from 1, shape ``(n_k, k)``: the literals of each candidate of this length, increasing.
+        For each length k, starting with 1, the literals of the candidates of this length, shape ``(n_k, k)``,
+        increasing in each row.
     """
 
     schema: Schema
@@ -121,12 +123,12 @@ class Candidates(Sequence[Antecedent]):
 
     @classmethod
     def of(cls, schema: Schema, max_literals: int, *, negations: bool = True) -> "Candidates":
-        """Build the candidates of up to `max_literals` literals; SchemaError if there are none, or too many to hold."""
+        """Return the candidates of up to `max_literals` literals; SchemaError if there are none or too many."""
         check_integer("max_literals", max_literals, 1)
         check_candidates(schema, int(max_literals), negations=negations)
         max_literals = longest_candidate(schema, int(max_literals), negations=negations)
-        kinds = {name: reachable(schema, one) for name, one in schema.attributes}
-        by_attribute = [attribute.literals(name, negations=negations) for name, attribute in kinds.items()]
+        kinds = ((name, reachable(schema, attribute)) for name, attribute in schema.attributes)
+        by_attribute = [kind.literals(name, negations=negations) for name, kind in kinds]
         sizes = [len(part) for part in by_attribute]
         next_attribute = np.repeat(np.cumsum(sizes), sizes)
         members = [np.arange(sum(sizes), dtype=np.int32)[:, None]]
@@ -136,7 +138,7 @@ class Candidates(Sequence[Antecedent]):
 
     @cached_property
     def truth(self) -> Mask:
-        """On which bins each literal is true, shape ``(n_literals, n_bins)``: bins of all attributes in order."""
+        """The truth of each literal on the bins of all attributes in order, shape ``(n_literals, n_bins)``."""
         ends = np.cumsum([attribute.n_bins for _, attribute in self.schema.attributes]).tolist()
         bins = {name: slice(end - self.schema[name].n_bins, end) for name, end in zip(self.schema, ends, strict=True)}
         truth = np.zeros((len(self.literals), ends[-1]), dtype=bool)
@@ -167,21 +169,21 @@ class Candidates(Sequence[Antecedent]):
 
     @cached_property
     def literal_implications(self) -> Mask:
-        """True where literal i implies literal j: no bin is in i and not in j. Shape ``(n_literals, n_literals)``."""
+        """Whether literal i implies literal j, since j is true on all bins of i; shape ``(n_literals, n_literals)``."""
         truth = self.truth.astype(np.float32)
         return truth @ (1 - truth.T) == 0
 
     @cached_property
     def implications(self) -> Mask:
-        """True where candidate i implies candidate j, by the schema alone, shape ``(n_candidates, n_candidates)``."""
+        """Whether the schema alone shows that candidate i implies j, shape ``(n_candidates, n_candidates)``."""
         true = np.vstack([np.logical_or.reduce(self.literal_implications[part.T]) for part in self.members])
         return np.hstack([np.logical_and.reduce(true[:, part.T].swapaxes(0, 1)) for part in self.members])
 
     def implying(self, index: int) -> Mask:
-        """Return which candidates imply the given one by the schema alone, itself too, shape ``(n_candidates,)``."""
+        """Return which candidates imply the indexed candidate by the schema alone, shape ``(n_candidates,)``."""
         implied = [self.literal_implications[:, self.literals.index(literal)] for literal in self[index]]
-        found = [np.logical_and.reduce([one[part].any(axis=1) for one in implied]) for part in self.members]
-        return np.concatenate(found)
+        by_length = [np.logical_and.reduce([column[part].any(axis=1) for column in implied]) for part in self.members]
+        return np.concatenate(by_length)
 
 
 def _extend(members: NDArray[np.int32], next_attribute: Integers) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""Contribution bounding in frames: the rows of a unit that are counted, and names that say whose a row is."""
+"""Contribution bounding in frames, and recognition of columns that identify a person by their names."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from hedgerow.text.values import quoted_text
 
 
 def check_unit(unit: Unit, table: Table) -> None:
-    """Check that a table has the unit's column, without touching a row."""
+    """Check that a table has the unit's column; DomainError if not. No row is read."""
     if table.names is None:
         problem = f"expected a frame with the unit's column {quoted_text(unit.column)}, got an array"
         raise DomainError(f"{problem}, whose columns have no names.")
@@ -27,12 +27,12 @@ def check_unit(unit: Unit, table: Table) -> None:
 
 
 def check_units(unit: Unit, table: Table) -> None:
-    """Check that every row says whose it is; raises DomainError."""
-    whose(unit, table)
+    """Check that every row has a value in the unit's column; DomainError if not."""
+    unit_column(unit, table)
 
 
 def counted_rows(table: Table, unit: Unit | None, key: bytes) -> Table:
-    """Return the rows of a table that are counted: all without a unit, else at most `unit.max_rows` of each."""
+    """Return the rows that are counted: all rows without a unit, else at most `unit.max_rows` of each unit."""
     if unit is None:
         return table
     return Table.of(table.take(np.flatnonzero(counted(table, unit, key))))
@@ -41,13 +41,14 @@ def counted_rows(table: Table, unit: Unit | None, key: bytes) -> Table:
 def counted(table: Table, unit: Unit, key: bytes) -> Mask:
     """Return which rows of a table are counted, shape ``(n_rows,)``. Private.
 
-    Sensitivity: with all rows of one unit added, the counted rows differ by at most `max_rows`, for any key. For a
-    unit's rows are put in the order of a keyed hash of the unit and of their place among its rows, and the first are
-    taken, which depends on no row of another unit. The key is secret, so that the choice is as good as random.
+    Sensitivity: if all rows of one unit are added, at most `max_rows` counted rows are added, for any key, and no other
+    row changes. The rows of a unit are sorted by a keyed hash of the unit and of their position among its rows, and the
+    first `max_rows` are counted. This choice does not depend on rows of other units. The key is secret, which makes
+    the choice indistinguishable from random.
     """
-    column = whose(unit, table)
+    column = unit_column(unit, table)
     words = column.words() if column.is_text else column.values
-    units = np.unique(words, return_inverse=True)[1].astype(np.int64)  # one number for the rows of a unit
+    units = np.unique(words, return_inverse=True)[1].astype(np.int64)  # the same number for all rows of a unit
     order = np.argsort(units, kind="stable")
     sizes = np.bincount(units)
     firsts = np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -57,7 +58,7 @@ def counted(table: Table, unit: Unit, key: bytes) -> Mask:
     many = np.flatnonzero(sizes[units] > unit.max_rows)
     keyed = zip(words[many].tolist(), places[many].tolist(), strict=True)
     texts = (f"{place}/{word}".encode("utf-8", "surrogatepass") for word, place in keyed)
-    # Numbers that nobody without the key can tell from random ones
+    # Without the key, these numbers are indistinguishable from random ones.
     ranks = [int.from_bytes(hashlib.blake2b(text, digest_size=8, key=key).digest(), "big") for text in texts]
     drawn = many[np.lexsort((np.array(ranks, dtype=np.uint64), units[many]))]
     firsts = np.searchsorted(units[drawn], units[drawn], side="left")
@@ -66,17 +67,18 @@ def counted(table: Table, unit: Unit, key: bytes) -> Mask:
 
 
 def draw_key(random_state: Any) -> bytes:
-    """Return a secret key; one that a seed repeats where the noise is seeded by a whole number, and void."""
+    """Return a secret key; a reproducible one if the noise is seeded by a whole number, which voids the guarantee."""
     if isinstance(random_state, Integral):
         return f"seed {int(random_state)}".encode()
     return secrets.token_bytes(32)
 
 
 def no_unit(name: str) -> DomainError:
-    return DomainError("some rows do not say whose they are; fill this column in, or leave them out.", column=name)
+    problem = "some rows have no value in this column, which identifies the unit of privacy"
+    return DomainError(f"{problem}; fill it in, or remove these rows.", column=name)
 
 
-def whose(unit: Unit, table: Table) -> Column:
+def unit_column(unit: Unit, table: Table) -> Column:
     return identifiers(unit.column, table)
 
 
@@ -98,26 +100,26 @@ _NAMES = re.compile(
     "|patient|person|subject|participant|respondent|proband|customer|household|account|nhs number"
 )
 _IDENTIFIES = re.compile(r"(.* )?(id|uid|uuid|guid|key|mrn|ssn|nhs number)|unnamed [0-9]+")  # the latter: pandas
-_FEWEST = 20  # different values of text that says whose row each is
+_FEWEST = 20  # distinct values from which on a column of text may identify persons
 
 
 def plain_name(name: str) -> str:
-    """Return a name as words in lower case: `patientId` and `patient_id` are ``patient id``."""
+    """Return a name as words in lower case; `patientId` and `patient_id` become ``patient id``."""
     return " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^0-9A-Za-z]+", " ", name[:200]).lower().split())
 
 
 def names_person(name: str) -> bool:
-    """Return whether a column has the name of one that says whose row each is. No row is looked at."""
+    """Return whether a column's name suggests that it identifies persons. No row is read."""
     return _NAMES.fullmatch(plain_name(name)) is not None
 
 
 def names_key(name: str) -> bool:
-    """Return whether a column has the name of an identifier, of a person or of anything else. No row is looked at."""
+    """Return whether a column's name suggests an identifier, of persons or of anything else. No row is read."""
     return names_person(name) or _IDENTIFIES.fullmatch(plain_name(name)) is not None
 
 
 def repeats(column: Column) -> bool | None:
-    """Return whether values repeat as those of persons with several rows do; None if none repeats. Private."""
+    """Return whether values repeat like identifiers of persons with several rows; None if no value repeats. Private."""
     values = column.present()
     if len(values) == 0 or column.holds_dates or values.dtype.kind == "b":
         return False
@@ -134,12 +136,13 @@ def repeats(column: Column) -> bool | None:
 
 
 def unit_advice(names: Iterable[str]) -> str | None:
-    """Return what to declare if a column has the name of one that says whose row each is; None if none has."""
-    found = next(filter(names_person, names), None)
-    if found is None:
+    """Return advice to declare a unit if the name of a column suggests that it identifies persons; else None."""
+    name = next(filter(names_person, names), None)
+    if name is None:
         return None
     return (
-        f"the column {quoted_text(found)} looks as if it says whose row each row is, but the schema declares no unit: "
-        f"a person with k rows has k times the epsilon. Add `unit: {{column: {json.dumps(found, ensure_ascii=False)}, "
-        "max_rows: 1}` to the schema; with max_rows: 3 it uses up to three rows of each person, and more noise."
+        f"the name of column {quoted_text(name)} suggests that it identifies persons, but the schema declares no unit "
+        "of privacy. Single rows are protected, so for a person with k rows the privacy loss is up to k times epsilon. "
+        f"To protect persons, add `unit: {{column: {json.dumps(name, ensure_ascii=False)}, max_rows: 1}}` to the "
+        "schema. A larger max_rows uses more rows of each person and adds more noise."
     )

@@ -1,4 +1,4 @@
-"""Dates: attributes whose values are days of the calendar, cut at the ends of years, months or days."""
+"""Attributes that are dates: calendar days, cut at the ends of years, months or days."""
 
 import datetime
 import json
@@ -30,26 +30,30 @@ from hedgerow.text.values import Value
 class Date(WholeNumber):
     """A date from `low` to `high`, cut into intervals ``(cut, next cut]``.
 
-    Values are of type date, times without a time zone, or text ``YYYY-MM-DD`` or in the declared format; the day of a
-    time counts. Bounds, cut points and what literals compare with are `Day`: written as dates, and days since
-    1970-01-01 in arithmetic.
+    Cells are dates, times without a time zone, or text such as ``2020-01-31`` or in the declared format. Of a time,
+    only its date is used. Bounds, cut points and operands of literals are of type `Day`, which prints as a date and
+    counts as the number of days since 1970-01-01 in arithmetic.
 
     Attributes
     ----------
     low, high : Day
-        The bounds, both inside the domain; given as dates or as text. Public: from the meaning of the attribute, never
-        from private rows.
+        The bounds, both inside the domain, declared as dates or as text. They are public: take them from the meaning of
+        the attribute, never from private rows.
     cuts : tuple of Day
-        The cut points, increasing, each ``low <= cut < high``. Declared as ``"year"``, ``"month"``, ``"day"`` or a
-        number of them, such as ``"10 years"`` or ``"3 months"``, they are the last days of such periods; as ``"auto"``,
-        the default, those of the shortest usual periods that make at most 20 (`default_date_cuts`); as ``5``, so many
-        at equal distances. A date with ``cuts=()`` has no literals.
+        The increasing cut points, each ``low <= cut < high``. ``"year"``, ``"month"``, ``"day"`` and multiples such as
+        ``"10 years"`` or ``"3 months"`` request the last days of such periods. The default, ``"auto"``, chooses the
+        shortest usual periods with at most 20 cut points (`default_date_cuts`). A number such as ``5`` requests five
+        cut points at equal distances. A date with ``cuts=()`` has no literals.
     format : str or None
-        The form of text beside ``YYYY-MM-DD``: directives as in ``"%d.%m.%Y"`` or ``"%m/%d/%Y %H:%M"`` (of %Y, %m, %d,
-        %H, %M, %S and %f; digits, with separators between them), ``"iso"`` (a time of day may follow, as in
-        ``2020-01-31T12:34:56``), ``"excel"`` (serial days of spreadsheets, with or without a fraction, from 61,
-        1900-03-01, on) or ``"excel-1904"`` (serial days of Excel's 1904 date system, from 1, 1904-01-02, on). Whole
-        numbers are read as their digits; other numbers are accepted only as serial days.
+        The format of dates in text, in addition to ``YYYY-MM-DD``:
+
+        - directives such as ``"%d.%m.%Y"`` or ``"%m/%d/%Y %H:%M"``, made of %Y, %m, %d, %H, %M, %S and %f with
+          separators between them;
+        - ``"iso"``: a time of day may follow, as in ``2020-01-31T12:34:56``;
+        - ``"excel"``: serial days of spreadsheets, with or without a fraction, starting with 61 (1900-03-01);
+        - ``"excel-1904"``: serial days of Excel's 1904 date system, starting with 1 (1904-01-02).
+
+        Whole numbers are read as the text of their digits. Other numbers are accepted only as serial days.
 
     Examples
     --------
@@ -69,7 +73,7 @@ class Date(WholeNumber):
     kind: ClassVar[str] = "date"
     scalar: ClassVar[type[float]] = Day
 
-    def __init__(  # noqa: PLR0913 -- one a key of the file
+    def __init__(  # noqa: PLR0913 -- a parameter for each key of the file
         self,
         low: str | datetime.date | Day,
         high: str | datetime.date | Day,
@@ -88,7 +92,7 @@ class Date(WholeNumber):
         object.__setattr__(self, "format", format)
         first, last = _day_of("low", low), _day_of("high", high)
         if not first < last:
-            raise SchemaError(f"expected low < high, got {first} and {last}.", key="high")
+            raise SchemaError(f"high must be later than low, got low={first} and high={last}.", key="high")
         policies: Any = {"missing": missing, "missing_values": missing_values, "outside": outside, "monotone": monotone}
         policies |= {"description": description, "unit": unit, "source": source}
         super().__init__(first, last, date_cuts(first, last, cuts), **policies, derived=derived)
@@ -97,8 +101,8 @@ class Date(WholeNumber):
         super().__post_init__()
         if self.format is not None:
             format_of(self.format)
-        if any(not isinstance(value, str) for value in self.missing_values):
-            problem = "expected text for missing values of a date, got a number; put it in quotes."
+        if numbers := [value for value in self.missing_values if not isinstance(value, str)]:
+            problem = f"missing values of a date must be text, got {shown(numbers[0])}; put it in quotes."
             raise SchemaError(problem, key="missing_values")
 
     @property
@@ -107,7 +111,7 @@ class Date(WholeNumber):
 
     @property
     def missing_words(self) -> tuple[Value, ...]:
-        """The values that mean "missing", with dates as ``YYYY-MM-DD``."""
+        """The values that mean "missing"; dates are spelled ``YYYY-MM-DD``."""
         form = date_format(self)
         return tuple(form.plain(str(value)) for value in self.missing_values) if form else self.missing_values
 
@@ -148,14 +152,14 @@ class Date(WholeNumber):
 def _day_of(key: str, value: Any) -> Day:
     day = as_day(value)
     if not isinstance(day, Day):
-        raise SchemaError(f"expected a date, as in 1980-12-31, got {shown(value)}.", key=key)
+        raise SchemaError(f"expected a date such as 1980-12-31, got {shown(value)}.", key=key)
     if not FIRST <= day <= LAST:
-        raise SchemaError("expected a date of the years 1 to 9999, got one outside.", key=key)
+        raise SchemaError(f"expected a date in the years 1 to 9999, got {shown(value)}.", key=key)
     return day
 
 
 def date_format(attribute: Attribute) -> DateFormat | None:
-    """Return the declared format of a date's text; None of any other attribute, and where none is declared."""
+    """Return the declared format of a date's text; None for other attributes and without a declared format."""
     return DateFormat(attribute.format) if isinstance(attribute, Date) and attribute.format is not None else None
 
 
@@ -164,11 +168,11 @@ def with_format(attribute: Attribute, form: str | None) -> Attribute:
 
 
 def format_of(text: Any) -> DateFormat:
-    found = DateFormat(text) if isinstance(text, str) else None
-    if found is not None and found.problem is None:
-        return found
+    form = DateFormat(text) if isinstance(text, str) else None
+    if form is not None and form.problem is None:
+        return form
     expected = f"expected {ISO}, {EXCEL}, {EXCEL_1904} or directives such as %d.%m.%Y, got {shown(text)}"
-    raise SchemaError(f"{expected}: {found.problem}." if found else f"{expected}.", key="format")
+    raise SchemaError(f"{expected}: {form.problem}." if form else f"{expected}.", key="format")
 
 
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d")
@@ -177,11 +181,11 @@ _FIRST = 1000  # rows
 
 
 def recognised_formats(column: Column, declared: str | None = None) -> tuple[str, ...]:
-    """Return the common formats in which all text of a column spells dates: ``("",)`` if it is ``YYYY-MM-DD``."""
+    """Return the common formats in which all text of a column spells dates; ``("",)`` means ``YYYY-MM-DD``."""
     if not column.is_text or column.is_missing.all():
         return ()
-    found = [form for form in _COMMON if _spells_dates(column[:_FIRST], form) and _spells_dates(column, form)]
-    return ("",) if "" in found else (declared,) if declared and _spells_dates(column, declared) else tuple(found)
+    formats = [form for form in _COMMON if _spells_dates(column[:_FIRST], form) and _spells_dates(column, form)]
+    return ("",) if "" in formats else (declared,) if declared and _spells_dates(column, declared) else tuple(formats)
 
 
 def _spells_dates(column: Column, form: str) -> bool:
@@ -190,7 +194,7 @@ def _spells_dates(column: Column, form: str) -> bool:
 
 
 def date_line(name: str, form: str) -> str:
-    """Return the line of a schema that declares a date, its bounds to fill in."""
+    """Return the line of a schema file that declares a date, with bounds to fill in."""
     written = f', format: "{form}"' if form else ""
     return f"{json.dumps(name, ensure_ascii=False)}: {{kind: date, low: FILL IN, high: FILL IN{written}}}"
 
@@ -199,14 +203,15 @@ _PERIOD = re.compile("(?:([1-9][0-9]{0,3}) )?(year|month|day)s?")
 _MONTHS = {"month": 1, "year": 12}
 _YEARS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 STEPS = ((1, "day"), (7, "day"), (1, "month"), (3, "month"), (6, "month"), *((years, "year") for years in _YEARS))
-"""The usual periods, from the shortest on: their number and their unit."""
+"""The usual periods as a number and a unit, from the shortest to the longest."""
 
 
 def default_date_cuts(low: Day, high: Day) -> tuple[Day, ...]:
-    """Return the default grid of dates: the last days of the shortest usual periods that make at most 20 cut points.
+    """Return the default grid for dates: the last days of the shortest usual periods with at most 20 cut points.
 
-    The periods are days, weeks counted from `low`, months, quarters, half years, years, and 2, 5, 10, 20, 50 and more
-    years. They depend on the bounds alone, which are public, and on no row. There is at least one.
+    The periods are days, weeks counted from `low`, months, quarters, half years, years, and 2, 5, 10, 20, 50, 100, 200
+    and 500 years. The grid depends only on the bounds, which are public, and not on any row. It has at least one cut
+    point.
 
     Examples
     --------
@@ -215,42 +220,40 @@ def default_date_cuts(low: Day, high: Day) -> tuple[Day, ...]:
     >>> default_date_cuts(as_day("1920-01-01"), as_day("2024-12-31"))[0]
     '1924-12-31'
     """
-    found = (tuple(islice(_ends(low, high, number, unit), MOST_WIDTHS + 1)) for number, unit in STEPS)
-    return next(cuts for cuts in found if len(cuts) <= MOST_WIDTHS)
+    grids = (tuple(islice(_ends(low, high, number, unit), MOST_WIDTHS + 1)) for number, unit in STEPS)
+    return next(cuts for cuts in grids if len(cuts) <= MOST_WIDTHS)
 
 
 def date_cuts(low: Day, high: Day, cuts: Any) -> tuple[Day, ...]:
-    """Return the cut points of dates that a schema declares, as `Date` describes them.
+    """Return the cut points of a date as a schema declares them; see `Date`.
 
-    Several years or months end where their number divides the year, or the month counted from January of year 0: 10
-    years end with 1989, three months with March. Several days are counted from `low`.
+    Periods of several years or months are aligned with the calendar: 10 years end with 1989, three months with March.
+    Periods of several days are counted from `low`.
     """
     period = _PERIOD.fullmatch(cuts) if isinstance(cuts, str) else None
     if period:
-        found = tuple(islice(_ends(low, high, int(period[1] or 1), period[2]), MOST_SPACED + 1))
-        if len(found) <= MOST_SPACED:
-            return found
-        problem = (
-            f"expected at most {MOST_SPACED:,} cut points, got more; choose longer periods than {shown(period[2])}."
-        )
+        ends = tuple(islice(_ends(low, high, int(period[1] or 1), period[2]), MOST_SPACED + 1))
+        if len(ends) <= MOST_SPACED:
+            return ends
+        problem = f"cuts: {cuts} makes more than {MOST_SPACED:,} cut points; use longer periods."
         raise SchemaError(problem, key="cuts")
     if isinstance(cuts, str) and cuts == "auto":
         return default_date_cuts(low, high)
     if isinstance(cuts, int) and not isinstance(cuts, (bool, Day)) and 1 <= cuts <= MOST_SPACED:
         return tuple(map(Day, spaced_cuts(int(low), int(high), cuts, whole=True)))
     if isinstance(cuts, str) or not isinstance(cuts, Sequence):
-        expected = "expected a list of dates, auto, year, month, day, a number of these as in 10 years, or a number of"
-        raise SchemaError(f"{expected} cut points from 1 to {MOST_SPACED:,}; got {shown(cuts)}.", key="cuts")
+        expected = "expected a list of dates, auto, a period such as year, month, day or 10 years, or a number of cut"
+        raise SchemaError(f"{expected} points from 1 to {MOST_SPACED:,}; got {shown(cuts)}.", key="cuts")
     return tuple(_day_of("cuts", cut) for cut in cuts)
 
 
 def _ends(low: Day, high: Day, number: int, unit: str) -> Iterator[Day]:
-    """Yield the last days of the periods that end from `low` on and before `high`."""
+    """Yield the last days of the periods that end at or after `low` and before `high`."""
     if unit == "day":
         return map(Day, range(low + number - 1, high, number))
     months = number * _MONTHS[unit]
     begin = low.date.year * 12 + low.date.month - 1
     end = high.date.year * 12 + high.date.month
-    nexts = range(begin // months * months + months, end, months)  # months, counted from January of year 0
+    nexts = range(begin // months * months + months, end, months)  # in months since January of year 0
     lasts = (Day(as_day(datetime.date(month // 12, month % 12 + 1, 1)) - 1) for month in nexts)
     return (day for day in lasts if day < high)

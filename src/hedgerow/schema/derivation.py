@@ -1,7 +1,7 @@
-"""Derivations: attributes computed from columns of the table, each row by itself; the base class of their kinds.
+"""Derivations: attributes computed row by row from columns of the table; the base class of all kinds.
 
-A derivation is a public function of a row's own cells: tables that differ by a row, or by the rows of a unit, still do
-with the derived column, and every sensitivity stays as it is.
+A derivation is a public function of the cells of one row. Neighbouring tables therefore stay neighbours when the
+derived column is added, and sensitivities do not change.
 """
 
 from __future__ import annotations
@@ -16,41 +16,42 @@ import numpy as np
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.literals import name_problem
 from hedgerow.text.days import as_plain
+from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, listed
 
 if TYPE_CHECKING:
     from hedgerow.tables.columns import Column
 
-MOST_MISSING = 32  # the most values that mean "missing" in the columns of a derivation: engines compare them in turn
+MOST_MISSING = 32  # the most missing_values of a derivation: engines compare with one after the other
 
 
 @dataclass(frozen=True, kw_only=True)
 class Derivation(ABC):
-    """Base class of what computes an attribute from columns of the table, each row by itself.
+    """Base class of derivations, which compute an attribute row by row from columns of the table.
 
-    The columns are the table's, and never other derived attributes. A value is missing where one of its cells is.
-    Neighbouring tables stay neighbours, and sensitivities as they are.
+    The columns belong to the table; they cannot be derived attributes. If one of the cells is missing, the derived
+    value is missing. Neighbouring tables stay neighbours, so sensitivities do not change.
 
     Attributes
     ----------
     missing_values : tuple
-        Values of the columns that mean "missing", such as ``-9``, beside NULL, NaN and blank text; at most 32.
+        Values of the columns that mean "missing", such as ``-9``, in addition to NULL, NaN and blank text; at most 32.
 
     Raises
     ------
     SchemaError
-        If a column has no possible name, or is named twice, or the derivation is not as its kind says.
+        If a column's name is invalid or repeated, or a parameter of the derivation is invalid.
     """
 
     missing_values: tuple[Value, ...] = ()
 
-    key: ClassVar[str]  # of a file, with the columns as its value
-    own: ClassVar[tuple[str, ...]]  # the fields that name its columns
-    required: ClassVar[tuple[str, ...]] = ()  # the keys that a file must have beside
-    optional: ClassVar[tuple[str, ...]] = ("missing_values",)  # the keys that a file may have beside
-    kinds: ClassVar[tuple[str, ...]]  # the kinds of attributes that can be computed so
-    form: ClassVar[str]  # what it is, for people, with the names of fields in braces
-    expected: ClassVar[str]  # what its columns are to hold, for people
+    key: ClassVar[str]  # key in a file, whose value is the columns
+    own: ClassVar[tuple[str, ...]]  # fields that name its columns
+    required: ClassVar[tuple[str, ...]] = ()  # further keys that a file must have
+    optional: ClassVar[tuple[str, ...]] = ("missing_values",)  # further keys that a file may have
+    kinds: ClassVar[tuple[str, ...]]  # kinds of attributes that it can compute
+    form: ClassVar[str]  # its description, with the names of fields in braces
+    expected: ClassVar[str]  # description of the values that its columns must hold
 
     def __post_init__(self) -> None:
         for name, value in list(vars(self).items()):
@@ -58,69 +59,71 @@ class Derivation(ABC):
                 object.__setattr__(self, name, tuple(value))
         problem = next(filter(None, map(name_problem, self.columns)), "")
         if not problem and len(set(self.columns)) < len(self.columns):
-            problem = "expected different columns, got one more than once."
+            problem = f"the columns must differ, got {shown(self.columns)}."
         if isinstance(self.missing_values, tuple) and len(self.missing_values) > MOST_MISSING:
-            problem = f"expected at most {MOST_MISSING} missing_values inside it, got more."
+            problem = f"at most {MOST_MISSING} missing_values are allowed here, got {len(self.missing_values)}."
         if problem:
             raise SchemaError(problem, key="derived")
-        self.read_as  # noqa: B018 -- raises for missing values that are none
+        self.read_as  # noqa: B018 -- raises for invalid missing values
 
     @classmethod
-    def of(cls, columns: Any, **others: Any) -> Self:
-        """Return the derivation of columns as a file names them."""
-        made: Any = cls
+    def of(cls, columns: Any, **parameters: Any) -> Self:
+        """Return the derivation for columns as a file states them."""
+        make: Any = cls
         if len(cls.own) == 1:
-            return made(columns, **others)
+            return make(columns, **parameters)
         if not isinstance(columns, list) or len(columns) != len(cls.own):
-            raise SchemaError(f"expected a list of {len(cls.own)} columns: {' and '.join(cls.own)}.", key=cls.key)
-        return made(*columns, **others)
+            problem = f"expected a list of {len(cls.own)} columns, {' and '.join(cls.own)}, got {shown(columns)}."
+            raise SchemaError(problem, key=cls.key)
+        return make(*columns, **parameters)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table that it is computed from."""
+        """The columns of the table from which the attribute is computed."""
         return tuple(getattr(self, name) for name in self.own)
 
     @property
     def words(self) -> str:
-        """What it is, for people."""
+        """The derivation as text for people."""
         return self.form.format(**vars(self))
 
     @property
     @abstractmethod
     def read_as(self) -> Any:
-        """The `Attribute` that the cells of each column are read as: values outside its domain are refused."""
+        """The `Attribute` as which the cells of each column are read; values outside its domain are errors."""
 
     @abstractmethod
     def column(self, name: str, columns: Sequence[Column]) -> Column:
-        """Return the computed column; a number is infinite where a cell is refused."""
+        """Return the computed column; a number is infinite if one of its cells is invalid."""
 
     @abstractmethod
     def render(self, backend: Any, cells: Sequence[Any]) -> Any:
-        """Return the derived values of cells, or an expression for them, as a `DerivationBackend` has them."""
+        """Return the derived values, or an expression for them, in the form of a `DerivationBackend`."""
 
     def check(self, kind: str, values: Sequence[Value]) -> None:  # noqa: ARG002 -- for kinds that list their values
-        """Check that the listed values of an attribute of a kind can be computed so; SchemaError if not."""
+        """Check that the derivation can compute an attribute of this kind with these values; SchemaError if not."""
         if kind not in self.kinds:
-            problem = f"expected {self.key} for attributes of the kind {' or '.join(self.kinds)}, got {kind}."
+            problem = f"{self.key} computes attributes of kind {' or '.join(self.kinds)}, got kind {kind}."
             raise SchemaError(problem, key="derived")
 
     def check_read(self, column: Column) -> None:
-        """Raise DomainError, which quotes no cell, if a cell that a column was computed from is refused."""
+        """Raise DomainError, which quotes no cell, if the column was computed from an invalid cell."""
         if not column.is_text and np.isinf(column.values).any():
             raise self.refusal(column.name, column.serials_advice if "format" in self.optional else "")
 
     def refusal(self, name: str, advice_on_serials: str = "") -> DomainError:
-        """Return the error of cells that it cannot be computed from."""
-        problem = f"is derived from {listed(self.columns)}: expected {self.expected.format(**vars(self))} there"
-        advice = "name those that stand for a missing value under `missing_values` inside `derived` in the schema"
-        return DomainError(f"{problem}, found others; correct them, or {advice}.{advice_on_serials}", column=name)
+        """Return the error for cells from which the attribute cannot be computed."""
+        problem = f"some cells of {listed(self.columns)}, from which it is derived, are not"
+        expected = self.expected.format(**vars(self))
+        advice = "correct them, or list those that mean missing under `missing_values` inside `derived` in the schema"
+        return DomainError(f"{problem} {expected}; {advice}.{advice_on_serials}", column=name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data; defaults are left out."""
+        """Return the derivation as JSON-ready data without default values."""
         columns = [*self.columns]
-        given = {key: getattr(self, key) for key in (*self.required, *self.optional)}
-        named = {self.key: columns if len(columns) > 1 else columns[0]}
-        return named | {key: _plain(value) for key, value in given.items() if value not in (None, ())}
+        parameters = {key: getattr(self, key) for key in (*self.required, *self.optional)}
+        data = {self.key: columns if len(columns) > 1 else columns[0]}
+        return data | {key: _plain(value) for key, value in parameters.items() if value not in (None, ())}
 
 
 def _plain(value: Any) -> Any:

@@ -21,15 +21,15 @@ from hedgerow.schema.literals import is_number, values_problem
 from hedgerow.schema.numbers import Integer, Numeric, Real
 from hedgerow.tables.columns import Column, pc
 from hedgerow.text.days import FIRST, LAST, Day, as_day
-from hedgerow.text.messages import shown
+from hedgerow.text.messages import repeated, shown
 from hedgerow.text.values import Value
 
 MOST_ITEMS = 100  # the most items of a sum
 LARGEST_ITEM = 10**6  # the largest item of a sum, in size: sums are exact in float64
 LARGEST, LEAST = 1e100, 1e-100
-"""The largest number of a ratio, in size, and the least, below which it counts as 0: no quotient over- or underflow."""
-MOST_PREFIXES, LONGEST_PREFIX = 1000, 100  # the most prefixes of a mapping, and the most characters of one
-WHOLE_BELOW = 10**15  # codes that are floating-point numbers are read as text if they are whole, and below it in size
+"""Bounds on the size of a ratio's numbers; smaller ones count as 0. No quotient overflows or underflows."""
+MOST_PREFIXES, LONGEST_PREFIX = 1000, 100  # the most prefixes of a mapping, and the most characters of a prefix
+WHOLE_BELOW = 10**15  # codes stored as floating point are read as text if they are whole and smaller than this in size
 
 
 class DerivationBackend(Protocol):
@@ -49,48 +49,49 @@ class DerivationBackend(Protocol):
 
 
 class _Number(Derivation):
-    """Base class of derivations of numbers."""
+    """Base class of derivations that compute numbers."""
 
     @property
     @abstractmethod
     def read_as(self) -> Numeric: ...
 
     def column(self, name: str, columns: Sequence[Column]) -> Column:
-        """Return the computed column, infinite where a cell is refused."""
-        cells, missing, refused = zip(*map(self._read, columns), strict=True)
+        """Return the computed column; a number is infinite if one of its cells is invalid."""
+        cells, missing, invalid = zip(*map(self._read, columns), strict=True)
         values = np.asarray(self.render(_Arrays, cells), dtype=np.float64)
-        bad = np.logical_or.reduce(refused)
+        bad = np.logical_or.reduce(invalid)
         empty = (np.logical_or.reduce(missing) | np.isnan(values)) & ~bad
-        found = np.where(bad, np.inf, np.where(empty, 0.0, values))
-        return Column(name, found, empty if empty.any() else None, date_system=columns[0].date_system)
+        numbers = np.where(bad, np.inf, np.where(empty, 0.0, values))
+        return Column(name, numbers, empty if empty.any() else None, date_system=columns[0].date_system)
 
     def _read(self, column: Column) -> tuple[Floats, Mask, Mask]:
-        """Return the numbers of a column, where it is missing, and where it holds what is refused."""
+        """Return the numbers of a column, which cells are missing, and which are invalid."""
         column = self.read_as.prepared(column)
         missing = column.is_missing
-        refused = ~missing & ~self.read_as.reads(column)
-        empty = missing | refused
-        if empty.all():  # then it may be of a type that has no numbers
-            return np.zeros(len(column)), missing, refused
-        kept = replace(column, missing=empty)
-        return self.read_as.numbers_in(kept), missing, refused | (~empty & (self.read_as.codes(kept) == OUTSIDE))
+        invalid = ~missing & ~self.read_as.reads(column)
+        empty = missing | invalid
+        if empty.all():  # then its type may be one without numbers
+            return np.zeros(len(column)), missing, invalid
+        readable = replace(column, missing=empty)
+        outside = self.read_as.codes(readable) == OUTSIDE
+        return self.read_as.numbers_in(readable), missing, invalid | (~empty & outside)
 
 
 @dataclass(frozen=True)
 class YearsSince(_Number):
-    """Whole years from a date to a public reference day, as people count their age.
+    """Whole years from a date to a public reference day, counted like an age.
 
-    Who was born on 29 February is a year older on 1 March of a common year. Of a date after the reference day the years
-    are negative, and outside a domain from 0 on.
+    A person born on 29 February becomes a year older on 1 March of a common year. For a date after the reference day
+    the number of years is negative, and so outside a domain that starts at 0.
 
     Attributes
     ----------
     since : str
-        The column of dates, of the years 1 to 9999.
+        The column of dates, in the years 1 to 9999.
     until : Day
         The reference day, given as a date or as text. Public.
     format : str or None
-        The format of dates in text, as that of `Date`.
+        The format of dates in text, with the same values as `Date.format`.
 
     Examples
     --------
@@ -108,12 +109,12 @@ class YearsSince(_Number):
     optional: ClassVar[tuple[str, ...]] = ("format", "missing_values")
     kinds: ClassVar[tuple[str, ...]] = ("integer", "real")
     form: ClassVar[str] = "years from {since} to {until}"
-    expected: ClassVar[str] = "dates, as a column of type date or text such as 1980-12-31 or in the declared format,"
+    expected: ClassVar[str] = "dates (a date type, or text such as 1980-12-31 or in the declared `format`)"
 
     def __post_init__(self) -> None:
         until = as_day(self.until)
         if not (isinstance(until, Day) and FIRST <= until <= LAST):
-            raise SchemaError(f"expected a date, as in 2026-01-01, got {shown(self.until)}.", key="until")
+            raise SchemaError(f"expected a date such as 2026-01-01, got {shown(self.until)}.", key="until")
         object.__setattr__(self, "until", until)
         super().__post_init__()
 
@@ -125,17 +126,17 @@ class YearsSince(_Number):
         return Date(FIRST, LAST, (), missing="bin", missing_values=self.missing_values, format=self.format)
 
     def of_days(self, days: Any) -> Any:
-        """Return the years since days that are counted from 1970-01-01, as whole numbers of any kind of arithmetic.
+        """Return the whole years since days, which are counted from 1970-01-01; arrays and expressions alike.
 
-        Years that begin in March end with the leap day: whole years are a difference of years, less one if the day of
-        the year is later.
+        In a calendar whose years begin in March, the leap day is the last day of a year. The whole years are then the
+        difference of the years, minus one if the day of the year comes later.
         """
         later = _year_and_day(int(cast("Day", self.until)))
         return (later - _year_and_day(days) + _SHIFT * _IN_YEAR) // _IN_YEAR - _SHIFT
 
 
-_SHIFT = 20_000  # years, so that nothing below 0 is divided
-_IN_YEAR = 512  # more than the days of a year
+_SHIFT = 20_000  # years added so that no negative number is divided
+_IN_YEAR = 512  # more than the number of days in a year
 
 
 def _year_and_day(days: Any) -> Any:
@@ -149,10 +150,11 @@ def _year_and_day(days: Any) -> Any:
 
 @dataclass(frozen=True)
 class Ratio(_Number):
-    """The ratio of the numbers in two columns, `numerator` and `denominator`: missing where the latter is 0.
+    """The ratio of the numbers in two columns, `numerator` and `denominator`; missing if the denominator is 0.
 
-    It is one division of float64, which every engine rounds to the nearest: a ratio that is close to a cut point is on
-    the same side everywhere. Numbers below 1e-100 in size count as 0; those above 1e100 are refused, as infinity is.
+    The ratio is one division of float64, rounded to nearest on every engine. A ratio near a cut point therefore falls
+    into the same bin everywhere. Numbers smaller than 1e-100 in size count as 0; numbers larger than 1e100 in size, and
+    infinity, are errors.
 
     Examples
     --------
@@ -179,10 +181,10 @@ class Ratio(_Number):
 
 @dataclass(frozen=True)
 class Sum(_Number):
-    """The sum of items that are whole numbers, as the score of a questionnaire: missing where an item is.
+    """The sum of items that are whole numbers, such as the score of a questionnaire; missing if an item is missing.
 
-    The `items` are 2 to 100 columns. The values of `each` are from the least to the largest that are given, at most
-    1,000,000 in size; others are refused.
+    The `items` are 2 to 100 columns. `each` has the smallest and the largest value of an item, at most 1,000,000 in
+    size; other values are errors.
 
     Examples
     --------
@@ -201,11 +203,11 @@ class Sum(_Number):
 
     def __post_init__(self) -> None:
         if not isinstance(self.items, (list, tuple)) or not 2 <= len(self.items) <= MOST_ITEMS:
-            raise SchemaError(f"expected a list of 2 to {MOST_ITEMS} columns.", key="sum")
-        fits = isinstance(self.each, (list, tuple)) and len(self.each) == 2
-        if not fits or not all(is_number(end) and abs(end) <= LARGEST_ITEM for end in self.each):
-            problem = "expected the least and the largest value of an item, as in [0, 3]"
-            raise SchemaError(f"{problem}, at most {LARGEST_ITEM:,} in size.", key="each")
+            raise SchemaError(f"expected a list of 2 to {MOST_ITEMS} columns, got {shown(self.items)}.", key="sum")
+        is_pair = isinstance(self.each, (list, tuple)) and len(self.each) == 2
+        if not is_pair or not all(is_number(end) and abs(end) <= LARGEST_ITEM for end in self.each):
+            problem = "expected the smallest and the largest value of an item, such as [0, 3]"
+            raise SchemaError(f"{problem}, at most {LARGEST_ITEM:,} in size; got {shown(self.each)}.", key="each")
         super().__post_init__()
 
     @property
@@ -226,20 +228,20 @@ class Sum(_Number):
 
 @dataclass(frozen=True)
 class Prefix(Derivation):
-    """The first characters of a code, or the value that its longest declared prefix is mapped to.
+    """The first characters of a code, or the value that a mapping assigns to the code's longest declared prefix.
 
-    Codes are text, without the white space around it, or whole numbers. A code that is shorter than `length` is its own
-    prefix; one without a declared prefix is outside the domain.
+    Codes are text, whose surrounding white space is ignored, or whole numbers. A code shorter than `length` is its own
+    prefix. A code without a declared prefix is outside the domain.
 
     Attributes
     ----------
     code : str
         The column of codes.
     length : int or None
-        How many characters, 1 to 100; or else there is a mapping.
-    mapping : mapping of str to tuple of str, or None; kept as a tuple of pairs
-        For each value of the attribute, the prefixes of its codes: at most 1,000 in all, of at most 100 characters. The
-        longest prefix of a code decides.
+        The number of characters, from 1 to 100. None if there is a mapping.
+    mapping : mapping of str to tuple of str, or None; stored as a tuple of pairs
+        The prefixes for each value of the attribute: at most 1,000 in total, each of at most 100 characters. If several
+        prefixes match a code, the longest decides.
 
     Examples
     --------
@@ -262,27 +264,29 @@ class Prefix(Derivation):
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.length is None) == (self.mapping is None):
-            raise SchemaError("expected either a length or a mapping, got both or none.", key="derived")
+            problem = "both" if self.mapping is not None else "neither"
+            raise SchemaError(f"prefix_of needs either `length` or `mapping`, got {problem}.", key="derived")
         if self.mapping is not None:
             object.__setattr__(self, "mapping", _mapped(self.mapping))
         elif type(self.length) is not int or not 1 <= self.length <= LONGEST_PREFIX:
-            raise SchemaError(f"expected a whole number from 1 to {LONGEST_PREFIX}.", key="length")
+            problem = f"expected a whole number from 1 to {LONGEST_PREFIX}, got {shown(self.length)}."
+            raise SchemaError(problem, key="length")
 
     @cached_property
     def values_of(self) -> dict[str, str]:
-        """The value that each prefix is mapped to, the longest prefixes first; none without a mapping."""
+        """The value of each prefix, the longest prefixes first; empty without a mapping."""
         mapped = cast("tuple[tuple[str, tuple[str, ...]], ...]", self.mapping or ())
         pairs = [(prefix, value) for value, prefixes in mapped for prefix in prefixes]
         return dict(sorted(pairs, key=lambda pair: -len(pair[0])))
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The lengths of the prefixes of a mapping, the longest first."""
+        """The lengths of the mapped prefixes, in decreasing order."""
         return tuple(dict.fromkeys(map(len, self.values_of)))
 
     @cached_property
     def outside(self) -> str:
-        """Text that is no value of the attribute: what a code is that has no prefix."""
+        """Text that stands for a code without a declared prefix; it is not a value of the attribute."""
         return _unlike([*self.values_of.values(), "-" * (self.length or 0)])
 
     def render(self, backend: DerivationBackend, cells: Sequence[Any]) -> Any:
@@ -290,7 +294,7 @@ class Prefix(Derivation):
 
     @property
     def read_as(self) -> Categorical:
-        """Text or whole numbers, of which only the missing ones are told apart."""
+        """Text or whole numbers, of which only the missing values are distinguished."""
         known = (_unlike(self.missing_values),)
         return Categorical(known, missing="bin", outside="bin", missing_values=self.missing_values)
 
@@ -298,9 +302,10 @@ class Prefix(Derivation):
         super().check(kind, values)
         words = set(map(str, values))
         if self.mapping is not None and {*self.values_of.values()} != words:
-            raise SchemaError("expected prefixes for each of the values, and for no other.", key="mapping")
+            raise SchemaError("the mapping must have exactly the attribute's `values` as its keys.", key="mapping")
         if self.length is not None and any(len(word) > self.length for word in words):
-            raise SchemaError("expected a length of at least that of each of the values.", key="length")
+            problem = f"a value is longer than length={self.length} and cannot be a prefix; increase the length."
+            raise SchemaError(problem, key="length")
 
     def column(self, name: str, columns: Sequence[Column]) -> Column:
         (codes,) = columns
@@ -316,38 +321,43 @@ class Prefix(Derivation):
                 unread = ~((np.floor(words) == words) & (np.abs(words) < WHOLE_BELOW))
                 words = np.where(unread, 0, words).astype(np.int64)
             words = pa.array(words).cast(pa.large_string())
-        found = self.render(_Arrays, [pa.array(replace(codes, values=words).words(), pa.large_string())])
-        return pc.if_else(pa.array(codes.is_missing), None, pc.if_else(pa.array(unread), self.outside, found))
+        prefixes = self.render(_Arrays, [pa.array(replace(codes, values=words).words(), pa.large_string())])
+        return pc.if_else(pa.array(codes.is_missing), None, pc.if_else(pa.array(unread), self.outside, prefixes))
 
 
 def _mapped(mapping: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return a mapping of values to prefixes as pairs; SchemaError if it is none, or too large."""
-    given = dict(mapping) if isinstance(mapping, (Mapping, tuple)) else {}
-    if not given or not all(isinstance(prefixes, (list, tuple)) for prefixes in given.values()):
-        raise SchemaError("expected a mapping of values to lists of prefixes.", key="mapping")
-    if len(given) > MOST_PREFIXES or sum(map(len, given.values())) > MOST_PREFIXES:
-        raise SchemaError(f"expected at most {MOST_PREFIXES:,} prefixes in all, got more.", key="mapping")
-    found = {str(value): tuple(map(_prefix, prefixes)) for value, prefixes in given.items()}
-    every = [prefix for prefixes in found.values() for prefix in prefixes]
-    if not all(found.values()) or len(set(every)) < len(every):
-        raise SchemaError("expected each prefix once, and one or more for each value.", key="mapping")
-    return tuple(found.items())
+    """Return a mapping of values to prefixes as pairs; SchemaError for other data, or too many prefixes."""
+    by_value = dict(mapping) if isinstance(mapping, (Mapping, tuple)) else {}
+    if not by_value or not all(isinstance(prefixes, (list, tuple)) for prefixes in by_value.values()):
+        problem = f"expected a mapping of values to lists of prefixes, got {shown(mapping)}."
+        raise SchemaError(problem, key="mapping")
+    size = max(len(by_value), sum(map(len, by_value.values())))
+    if size > MOST_PREFIXES:
+        raise SchemaError(f"expected at most {MOST_PREFIXES:,} prefixes in total, got {size:,}.", key="mapping")
+    pairs = tuple((str(value), tuple(map(_prefix, prefixes))) for value, prefixes in by_value.items())
+    every = [prefix for _, prefixes in pairs for prefix in prefixes]
+    if not all(prefixes for _, prefixes in pairs):
+        raise SchemaError("every value needs at least one prefix.", key="mapping")
+    if twice := repeated(every):
+        raise SchemaError(f"every prefix may be listed once, got {shown(twice[0])} more than once.", key="mapping")
+    return pairs
 
 
 def _prefix(text: object) -> str:
     word = str(text) if type(text) is int else text
     if not isinstance(word, str) or len(word) > LONGEST_PREFIX or values_problem((word,)):
-        raise SchemaError(f"expected prefixes of 1 to {LONGEST_PREFIX} characters, got another.", key="mapping")
+        problem = f"expected prefixes of 1 to {LONGEST_PREFIX} characters, got {shown(text)}."
+        raise SchemaError(problem, key="mapping")
     return word
 
 
 def _unlike(values: Sequence[Value]) -> str:
-    """Return text that is none of some values: longer than each."""
+    """Return text that differs from all values, since it is longer than each."""
     return "-" * (1 + max((len(str(value)) for value in values), default=0))
 
 
 class _Arrays:
-    """Derivations of arrays of NumPy, and of text of Arrow."""
+    """Backend that computes derivations of NumPy arrays and Arrow text."""
 
     @staticmethod
     def years_since(derived: YearsSince, days: Floats) -> Any:
@@ -366,12 +376,12 @@ class _Arrays:
     def prefix_of(derived: Prefix, code: pa.Array) -> Any:
         if derived.length is not None:
             return pc.utf8_slice_codeunits(code, 0, derived.length)
-        prefixes, found = pa.array(list(derived.values_of), pa.large_string()), pa.scalar(None, pa.int32())
+        prefixes, places = pa.array(list(derived.values_of), pa.large_string()), pa.scalar(None, pa.int32())
         for length in derived.lengths:
-            found = pc.coalesce(found, pc.index_in(pc.utf8_slice_codeunits(code, 0, length), prefixes))
+            places = pc.coalesce(places, pc.index_in(pc.utf8_slice_codeunits(code, 0, length), prefixes))
         values = pa.array([*derived.values_of.values(), derived.outside], pa.large_string())
-        return values.take(pc.fill_null(found, len(prefixes)))
+        return values.take(pc.fill_null(places, len(prefixes)))
 
 
 DERIVATIONS: dict[str, type[Derivation]] = {kind.key: kind for kind in (YearsSince, Prefix, Ratio, Sum)}
-"""The kinds by the key that says in a file which it is."""
+"""The kinds of derivations by their keys in a file."""

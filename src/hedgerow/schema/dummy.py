@@ -1,4 +1,4 @@
-"""Made-up rows, drawn from a schema alone: for trying out a program before it is run on private rows."""
+"""Dummy rows that depend on a schema alone, to test a program before it is run on private rows."""
 
 from typing import Any
 
@@ -13,11 +13,12 @@ MOST_CELLS = 500_000
 
 
 def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any]]:
-    """Return made-up rows by column, label and unit included: drawn uniformly from the schema alone."""
+    """Return random rows by column, uniform over the schema's domain, with the label and the unit."""
     if check_integer("rows", n_rows, 1) > MOST_ROWS:
-        raise ArgumentError(f"expected at most {MOST_ROWS:,} dummy rows, got {n_rows:,}.")
+        raise ArgumentError(f"rows must be at most {MOST_ROWS:,} for a dummy table, got {n_rows:,}.")
     if n_rows * len(schema) > MOST_CELLS:
-        raise ArgumentError(f"expected dummy rows of at most {MOST_CELLS:,} values, got more; ask for fewer rows.")
+        size = f"{n_rows:,} rows with {len(schema)} attributes exceed the {MOST_CELLS:,} values of a dummy table"
+        raise ArgumentError(f"{size}; request fewer rows.")
     rng = np.random.default_rng(seed)
     columns = {name: attribute.drawn(n_rows, rng) for name, attribute in schema.attributes}
     if schema.label is not None:

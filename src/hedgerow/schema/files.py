@@ -1,6 +1,6 @@
-"""Schema files: plain data as JSON, or as a subset of YAML, and the line of each key.
+"""Schema files: plain data in JSON or in a subset of YAML, and the line of each key.
 
-The subset has lists, mappings, text, decimal numbers, true, false and null; a date is text.
+The subset consists of lists, mappings, text, decimal numbers, true, false and null; dates are text.
 """
 
 import json
@@ -19,9 +19,9 @@ from hedgerow.errors import HedgerowError, SchemaError, UnreadableError
 from hedgerow.text.days import DATE
 
 LARGEST_SCHEMA = 2**22
-"""The most bytes of a schema file: some 200,000 values of a category, which take a few seconds to read."""
+"""The most bytes of a schema file; a category with 200,000 values fits, and takes a few seconds to read."""
 LARGEST_YAML = 2**18
-"""The most characters of a text: reading so many takes PyYAML 3 to 10 seconds where each is a value of its own."""
+"""The most characters of YAML; if each is a value of its own, PyYAML takes 3 to 10 seconds to read them."""
 _ENDINGS = (".yaml", ".yml", ".json")
 KeyPath = tuple[str, ...]
 _DEEPEST_KEY = 3  # attributes, name, key
@@ -31,9 +31,9 @@ _DECIMAL = re.compile("[-+]?([0-9]{1,400}[.][0-9]{0,400}|[.][0-9]{1,400})([eE][-
 
 
 def check_ending(path: str | PathLike[str]) -> None:
-    """Check that a file's name says that it is YAML or JSON, before it is read or anything is done to write it."""
+    """Check that a file's name ends like a YAML or JSON file, before anything is read or written."""
     if Path(path).suffix.lower() not in _ENDINGS:
-        problem = f"expected a schema file, whose name ends in {', '.join(_ENDINGS)}"
+        problem = f"the name of a schema file must end in {', '.join(_ENDINGS)}"
         raise SchemaError(f"{problem}; check the order of the arguments.", path=str(path))
 
 
@@ -61,60 +61,64 @@ def _is_json(path: str | PathLike[str]) -> bool:
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the data of YAML text; refuses anchors, aliases, tags, duplicate keys and numbers that are not decimal."""
-    # With these a small text can expand into huge data, or be read as other data than it seems to be.
+    """Return the data of YAML text.
+
+    UnreadableError for anchors, aliases, tags, duplicate keys and numbers that are not decimal. With these, a small
+    text could expand into huge data, or have another meaning than it seems to have.
+    """
     if len(text) > LARGEST_YAML:
-        raise UnreadableError(f"expected at most {LARGEST_YAML:,} characters of YAML, found more; write it as JSON")
-    found, problem = None, None
+        problem = f"YAML can have at most {LARGEST_YAML:,} characters, got {len(text):,}; write the schema as JSON"
+        raise UnreadableError(problem)
+    data, problem = None, None
     try:
-        found = _document(yaml.parse(text, Loader=yaml.SafeLoader))
+        data = _document(yaml.parse(text, Loader=yaml.SafeLoader))
     except UnreadableError as error:
         problem = str(error)
-    except yaml.MarkedYAMLError as error:  # it quotes the text
+    except yaml.MarkedYAMLError as error:  # its text quotes the file
         mark = error.problem_mark or error.context_mark
-        problem = "expected YAML, found text that is not" + ("" if mark is None else _at(mark))
+        problem = "the text is not valid YAML" + ("" if mark is None else _at(mark))
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        problem = f"expected YAML, found a character that it does not allow (line {line})"
-    except (yaml.YAMLError, ValueError, OverflowError):  # of escapes and versions with too many digits
-        problem = "expected YAML, found text that is not"
+        problem = f"the text has a character that YAML does not allow (line {line})"
+    except (yaml.YAMLError, ValueError, OverflowError):  # such as escapes and versions with too many digits
+        problem = "the text is not valid YAML"
     if problem:
         raise UnreadableError(problem)
-    check_plain(found)
-    return found
+    check_plain(data)
+    return data
 
 
 def _document(events: Iterator[yaml.Event]) -> Any:
-    found, empty = None, True
+    data, empty = None, True
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent):
             if not empty:
-                raise UnreadableError("expected one document, found a second one" + _at(event.start_mark))
-            found, empty = _value(events, next(events), 0), False
-    return found
+                raise UnreadableError("the file must contain one YAML document, got two" + _at(event.start_mark))
+            data, empty = _value(events, next(events), 0), False
+    return data
 
 
 def _value(events: Iterator[yaml.Event], event: yaml.Event, depth: int) -> Any:
-    """Return the value that begins with an event; the events of its parts are taken from the others."""
+    """Return the value that begins with an event, and consume the events of its parts."""
     if depth > MOST_NESTED:
-        raise UnreadableError(f"expected at most {MOST_NESTED} nested lists and mappings, found more")
+        raise UnreadableError(f"lists and mappings can be nested at most {MOST_NESTED} deep")
     if isinstance(event, yaml.AliasEvent):
-        raise UnreadableError("expected values without anchors and aliases, found one" + _at(event.start_mark))
+        raise UnreadableError("YAML anchors and aliases are not supported" + _at(event.start_mark))
     if getattr(event, "tag", None):
-        raise UnreadableError("expected values without tags, found a tag" + _at(event.start_mark))
+        raise UnreadableError("YAML tags are not supported" + _at(event.start_mark))
     if isinstance(event, yaml.ScalarEvent):
         return _plain(event) if event.implicit[0] else event.value
     if isinstance(event, yaml.SequenceStartEvent):
         return [_value(events, item, depth + 1) for item in _until(yaml.SequenceEndEvent, events)]
-    found: dict[Any, Any] = {}
+    pairs: dict[Any, Any] = {}
     for start in _until(yaml.MappingEndEvent, events):
         key = _value(events, start, depth + 1)
         if isinstance(key, (list, dict)):
-            raise UnreadableError("expected text as a key, found a list or mapping" + _at(start.start_mark))
-        if key in found:
-            raise UnreadableError("expected every key of a mapping once, found a duplicate" + _at(start.start_mark))
-        found[key] = _value(events, next(events), depth + 1)
-    return found
+            raise UnreadableError("a key must be text, got a list or mapping" + _at(start.start_mark))
+        if key in pairs:
+            raise UnreadableError("a key occurs twice in a mapping" + _at(start.start_mark))
+        pairs[key] = _value(events, next(events), depth + 1)
+    return pairs
 
 
 def _until(end: type[yaml.Event], events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
@@ -137,9 +141,9 @@ def _plain(event: yaml.ScalarEvent) -> Any:
         return int(text)
     if kind == "float" and _DECIMAL.fullmatch(text):
         return float(text)
-    problem = "expected text, decimal numbers, true, false or null, found a value of another YAML type, such as a time"
+    problem = "values must be text, decimal numbers, true, false or null; YAML types such as times, .inf, 0x1F, 010,"
     advice = f"if it is text, put it in quotes{_at(event.start_mark)}"
-    raise UnreadableError(f"{problem}, .inf, 0x1F, 010, 1_000 or 1:30; {advice}")
+    raise UnreadableError(f"{problem} 1_000 and 1:30 are not supported; {advice}")
 
 
 def _at(mark: yaml.Mark) -> str:
@@ -154,25 +158,25 @@ def lines_of(path: str | PathLike[str]) -> dict[KeyPath, int]:
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """Return the line of each key of a text, those in mappings within mappings too; `read_mapping` took the text."""
-    found: dict[KeyPath, int] = {}
+    """Return the line of each key, at any depth up to `_DEEPEST_KEY`, of text that `read_mapping` accepted."""
+    lines: dict[KeyPath, int] = {}
     if len(text) <= LARGEST_YAML:
         with suppress(yaml.YAMLError, ValueError, OverflowError):
-            _note(yaml.compose(text, Loader=yaml.SafeLoader), (), found)
-    return found
+            _add_lines(yaml.compose(text, Loader=yaml.SafeLoader), (), lines)
+    return lines
 
 
-def _note(node: yaml.Node | None, above: KeyPath, found: dict[KeyPath, int]) -> None:
+def _add_lines(node: yaml.Node | None, above: KeyPath, lines: dict[KeyPath, int]) -> None:
     for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
         if isinstance(key, yaml.ScalarNode):
             path = (*above, key.value)
-            found.setdefault(path, key.start_mark.line + 1)
+            lines.setdefault(path, key.start_mark.line + 1)
             if len(path) < _DEEPEST_KEY:
-                _note(value, path, found)
+                _add_lines(value, path, lines)
 
 
 def line_of_fault(fault: SchemaError, lines: Mapping[KeyPath, int]) -> int | None:
-    """Return the line that a fault is about: that of its key, or else of its attribute, or of the label."""
+    """Return the line of a fault's key, or else of its attribute or of the label."""
     key = () if fault.key is None else (fault.key,)
     name = () if fault.attribute is None else (fault.attribute,)
     places: list[KeyPath] = [("attributes", *name, *key), ("attributes", *name)] if name else [key]

@@ -1,8 +1,8 @@
-"""Fit of a table to a schema, column by column: exact counts of private rows, for the curator's eyes only."""
+"""Check of a table against a schema, column by column, with exact counts of private rows for the curator alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,28 +26,28 @@ from hedgerow.tables.layout import footer_rows, footer_sentence
 from hedgerow.tables.number_marks import recognised_marks
 from hedgerow.text.values import Value, listed, printable
 
+T = TypeVar("T")
 _NEARLY_ALL = 0.9
-MOST_ROWS_NAMED = 5  # the most rows of a column that do not fit which are named
+MOST_ROWS_NAMED = 5  # the most rows that do not fit which are listed for a column
 
 
 SpelledValues = tuple[tuple[Value, tuple[Value, ...]], ...]
-"""Values, each with its other spellings."""
+"""Values with their other spellings."""
 
 
 @dataclass(frozen=True)
 class ColumnFit:
-    """The fit of one column's values to their attribute, or to the label."""
+    """Counts of a column's values that do not fit their attribute, the label or the unit."""
 
     name: str  # the column
-    kind: str  # the kind of attribute, ``label``, or ``unit`` for the column that says whose row it is
-    # Rows whose value is missing, is outside the domain, or is no value of such a column at all: text that is
-    # not a number, infinity, a boolean
+    kind: str  # the kind of attribute, the kind of target, ``unit`` or ``weight``
+    # Rows whose value is missing, is outside the domain, or has the wrong type, such as text in a column of numbers
     missing: int = 0
     outside: int = 0
     unread: int = 0
-    refused: int = 0  # rows that the schema's policies refuse
-    is_absent: bool = False  # whether the table has no such column
-    rows: tuple[int, ...] = ()  # the first rows that are refused, counted from 0; none where the rows have no order
+    refused: int = 0  # rows that a fit does not accept under the schema's policies
+    is_absent: bool = False  # whether the table lacks the column
+    rows: tuple[int, ...] = ()  # the first of these rows, counted from 0; empty if the rows have no order
 
     @property
     def fits(self) -> bool:
@@ -56,25 +56,24 @@ class ColumnFit:
 
 @dataclass(frozen=True)
 class TableFit:
-    """The fit of a table to a schema. Private: it has exact counts of rows."""
+    """Result of checking a table against a schema. Private: it contains exact counts of rows."""
 
-    n_rows: int  # the rows of the table
-    columns: tuple[ColumnFit, ...]  # one for each attribute, then for the label and for the unit of privacy
-    unused: tuple[str, ...]  # columns that the schema leaves out
-    problems: tuple[str, ...]  # why learners refuse the schema, whatever the rows
-    # Columns that look as if they say whose row each is, where the schema declares no unit: by their names, and of
-    # columns in memory that the schema leaves out, by how their values repeat
+    n_rows: int  # the number of rows in the table
+    columns: tuple[ColumnFit, ...]  # the attributes, followed by the label, the unit and the weight
+    unused: tuple[str, ...]  # columns that the schema does not use
+    problems: tuple[str, ...]  # reasons why learners do not accept the schema, whatever the rows
+    # Columns that may identify persons although the schema declares no unit: by their names or, for unused columns in
+    # memory, by the way in which their values repeat
     persons: tuple[str, ...] = ()
-    # Of text in columns that do not fit: the column, and the usual words for missing values that occur in it
+    # Columns of text that do not fit, with the usual words for missing values that occur in them
     missing_words: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    # Columns of numbers that do not fit, and the options that read their decimal commas or separators of thousands
+    # Columns of numbers that do not fit, with the options that read their decimal commas or thousands separators
     number_marks: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    # Of text that spells dates, in columns that are not used or do not fit: the column, and the formats that all fit
+    # Columns of dates in text that are unused or do not fit, with all formats in which they can be read
     dates: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    # Of text in columns that do not fit, in which usual other spellings of values occur: the column, and each value
-    # with its other spellings, including the declared ones
+    # Columns of text that do not fit, with their values and the spellings of each, both declared and usual
     spellings: tuple[tuple[str, SpelledValues], ...] = ()
-    footer: int = 0  # the last rows that look like totals, notes or blank rows, if they do not fit
+    footer: int = 0  # the number of last rows that do not fit and look like totals, notes or blank rows
 
     @property
     def faults(self) -> tuple[ColumnFit, ...]:
@@ -82,10 +81,9 @@ class TableFit:
 
     @property
     def mostly_outside(self) -> tuple[str, ...]:
-        """Columns of which nearly all values are outside the domain and none is refused: clipped, or in one bin."""
-        return tuple(
-            one.name for one in self.columns if one.fits and one.outside > _NEARLY_ALL * (self.n_rows - one.missing)
-        )
+        """Columns that fit only because nearly all of their values are clipped or in the bin for outside values."""
+        fitting = [column for column in self.columns if column.fits]
+        return tuple(column.name for column in fitting if column.outside > _NEARLY_ALL * (self.n_rows - column.missing))
 
     @property
     def is_accepted(self) -> bool:
@@ -93,7 +91,7 @@ class TableFit:
 
     def to_dict(self) -> dict[str, Any]:
         columns = [{**vars(column), "rows": list(column.rows)} for column in self.columns]
-        found = {"n_rows": self.n_rows, "accepted": self.is_accepted, "columns": columns}
+        counts = {"n_rows": self.n_rows, "accepted": self.is_accepted, "columns": columns}
         lists: dict[str, Sequence[str]] = {
             "mostly_outside": self.mostly_outside,
             "unused": self.unused,
@@ -103,37 +101,26 @@ class TableFit:
         lists["decimal_commas"] = [name for name, marks in self.number_marks if any("--decimal" in x for x in marks)]
         named = {"dates": self.dates, "missing_words": self.missing_words, "number_marks": self.number_marks}
         return (
-            {**found, "footer": self.footer, "spellings": {name: _json_of(groups) for name, groups in self.spellings}}
+            {**counts, "footer": self.footer, "spellings": {name: _json_of(groups) for name, groups in self.spellings}}
             | {key: list(values) for key, values in lists.items()}
             | {key: {name: list(words) for name, words in pairs} for key, pairs in named.items()}
         )
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Sentences about text: dates, words for missing values, marks in numbers, last rows that are no rows.
-
-        No bounds are suggested.
-        """
+        """Advice on dates, words for missing values, marks in numbers, spellings and footers. It suggests no bounds."""
         kinds = {column.name: column.kind for column in self.columns}
-        words = [_words_advice(name, kinds[name], found) for name, found in self.missing_words]
+        words = [_words_advice(name, kinds[name], words) for name, words in self.missing_words]
         dates = [_date_advice(name, kinds.get(name) == "date", *formats) for name, formats in self.dates]
         marks = [_marks_advice(name, options) for name, options in self.number_marks]
         spelled = [_spellings_advice(name, kinds[name] == "label", groups) for name, groups in self.spellings]
         return (*dates, *words, *marks, *spelled, *([footer_sentence(self.footer)] if self.footer else []))
 
     def text(self, lines: Mapping[int, int] | None = None) -> str:
-        """Return the report as a table; with the line of the file on which each row stands, lines in place of rows."""
-        where = "rows" if lines is None else "lines"
-        head = ("column", "kind", "missing", "outside", "no value", "refused", f"first {where}")
-        body = [
-            (
-                printable(one.name),
-                one.kind,
-                *("absent" if one.is_absent else f"{n:,}" for n in (one.missing, one.outside, one.unread, one.refused)),
-                ", ".join(str(row + 1 if lines is None else lines[row]) for row in one.rows),
-            )
-            for one in self.columns
-        ]
+        """Return the result as a table; it lists lines of the file instead of rows if `lines` has the line of each."""
+        unit = "rows" if lines is None else "lines"
+        head = ("column", "kind", "missing", "outside", "wrong type", "refused", f"first {unit}")
+        body = [_cells(column, lines) for column in self.columns]
         longest = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
         formats = [f"{side}{min(width, _WIDEST)}" for side, width in zip(_SIDES, longest, strict=True)]
         table = ["  ".join(map(format, cells, formats)).rstrip() for cells in (head, *body)]
@@ -141,26 +128,34 @@ class TableFit:
         return "\n".join([f"{self.n_rows:,} rows", "", *table, *unused])
 
 
-def _date_advice(name: str, is_declared: bool, first: str, *others: str) -> str:
-    choice = f" that fit both {' and '.join([first, *others])}: find out which it is" if others else ""
+def _cells(column: ColumnFit, lines: Mapping[int, int] | None) -> tuple[str, ...]:
+    counts = (column.missing, column.outside, column.unread, column.refused)
+    texts = ("absent" if column.is_absent else f"{count:,}" for count in counts)
+    places = ", ".join(str(row + 1 if lines is None else lines[row]) for row in column.rows)
+    return printable(column.name), column.kind, *texts, places
+
+
+def _date_advice(name: str, is_declared: bool, first: str, *further: str) -> str:
+    choice = f" that can be read as {' and as '.join([first, *further])}; find out which is right" if further else ""
     to_do = f'add to its line: format: "{first}"' if is_declared else f"to use it, write: {date_line(name, first)}"
-    return f"{printable(name)} has dates{choice}; {to_do}"
+    return f"{printable(name)} contains dates{choice}; {to_do}"
 
 
 def _words_advice(name: str, kind: str, words: Sequence[str]) -> str:
+    problem = f"{printable(name)} contains {listed(words)}; if this means missing"
     if kind in ("label", "unit"):
-        return f"{printable(name)} has {listed(words)}; if it means missing, leave out these rows"
-    return f"{printable(name)} has {listed(words)}; if it means missing, add to its line: {declared_missing(words)}"
+        return f"{problem}, remove these rows"
+    return f"{problem}, add to its line: {declared_missing(words)}"
 
 
 def _marks_advice(name: str, options: Sequence[str]) -> str:
-    undecided = ": decide which, as the text does not tell" if len(options) > 1 else ""
-    return f"{printable(name)} has decimal commas or separators of thousands; add {' or '.join(options)}{undecided}"
+    undecided = "; the text allows each of these readings, so find out which is right" if len(options) > 1 else ""
+    return f"{printable(name)} contains decimal commas or thousands separators; add {' or '.join(options)}{undecided}"
 
 
 def _spellings_advice(name: str, is_label: bool, groups: SpelledValues) -> str:
     line = printable(spellings_line("classes" if is_label else "values", groups))
-    return f"{printable(name)} has other spellings of its values; if they mean the same, write: {line}"
+    return f"{printable(name)} contains other spellings of its values; if they mean the same, write: {line}"
 
 
 def _json_of(groups: SpelledValues) -> list[dict[str, Any]]:
@@ -169,72 +164,87 @@ def _json_of(groups: SpelledValues) -> list[dict[str, Any]]:
 
 _Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 _WIDEST = 40
-_SIDES = "<<>>>><"  # of the columns of the printed table: text to the left, numbers to the right
+_SIDES = "<<>>>><"  # alignment of the columns of the printed table: text left, numbers right
 
 
 def fit_of(table: Table, schema: Schema) -> TableFit:
-    """Return how a table in memory fits a schema; exact counts of private rows."""
+    """Return the check of a table in memory against a schema, with exact counts of private rows."""
     names = table.column_names
     schema.check_underived(table.names)
-    found: list[ColumnFit] = []
+    columns: list[ColumnFit] = []
     for name, attribute in schema.attributes:
         absent = [] if table.names is None else absent_columns(schema, name, names)
-        found += absent or [_column_fit(schema.column(table, name), attribute)]
-    for name, one in schema.extra_columns.items():
+        columns += absent or [_column_fit(schema.column(table, name), attribute)]
+    for name, part in schema.extra_columns.items():
         if name in (table.names or ()):
-            found.append(_unit_fit(table, name) if isinstance(one, Unit) else _target_fit(table.column(name, 0), one))
-        elif table.names is not None or not isinstance(one, Target):  # an array's labels are beside it
-            found.append(_absent(name, kind_of(one)))
+            is_unit = isinstance(part, Unit)
+            columns.append(_unit_fit(table, name) if is_unit else _target_fit(table.column(name, 0), part))
+        elif table.names is not None or not isinstance(part, Target):  # the labels of an array are separate
+            columns.append(_absent(name, kind_of(part)))
     unused, problems, persons = findings_from_names(names if table.names else (), schema)
-    unread = [one for one in found[: len(schema)] if one.unread or (one.outside and one.kind != "date")]
-    others = [*(name for name in unused if not is_generated(name)), *(one.name for one in unread if one.name in names)]
-    formats = {name: _date_formats(table.column(name, 0), schema) for name in others if table.names is not None}
-    dates = {name: known for name, known in formats.items() if known}
-    refused = [table.column(one.name, 0) for one in found if one.refused and one.name in (table.names or ())]
-    words = {column.name: undeclared_words(column.name, missing_words(column), schema) for column in refused}
-    marks = {one.name: recognised_marks(one) for one in refused if one.name in schema.number_columns}
-    spellings = {column.name: _spellings(column, schema) for column in refused}
-    footer = footer_rows([table.column(name, 0) for name in names]) if refused else 0
-    left = [name for name in unused if not is_generated(name)] if schema.unit is None else []
-    persons += tuple(one for one in left if one not in (*persons, *dates) and repeats(table.column(one, 0)))
-    named = tuple((name, known) for name, known in words.items() if known)
-    known_marks = tuple((name, options) for name, options in marks.items() if options)
-    dated, spelled = tuple(dates.items()), tuple((name, groups) for name, groups in spellings.items() if groups)
-    return TableFit(len(table), tuple(found), unused, problems, persons, named, known_marks, dated, spelled, footer)
+    named = [name for name in unused if not is_generated(name)]
+    attributes = columns[: len(schema)]
+    unread = [fit.name for fit in attributes if fit.unread or (fit.outside and fit.kind != "date")]
+    maybe_dates = [*named, *(name for name in unread if name in names)] if table.names is not None else []
+    dates = _nonempty({name: _date_formats(table.column(name, 0), schema) for name in maybe_dates})
+    refused = [table.column(fit.name, 0) for fit in columns if fit.refused and fit.name in (table.names or ())]
+    if schema.unit is None:
+        others = (name for name in named if name not in {*persons, *dict(dates)})
+        persons += tuple(name for name in others if repeats(table.column(name, 0)))
+    return TableFit(
+        n_rows=len(table),
+        columns=tuple(columns),
+        unused=unused,
+        problems=problems,
+        persons=persons,
+        missing_words=_nonempty(
+            {column.name: undeclared_words(column.name, missing_words(column), schema) for column in refused}
+        ),
+        number_marks=_nonempty(
+            {column.name: recognised_marks(column) for column in refused if column.name in schema.number_columns}
+        ),
+        dates=dates,
+        spellings=_nonempty({column.name: _spellings(column, schema) for column in refused}),
+        footer=footer_rows([table.column(name, 0) for name in names]) if refused else 0,
+    )
+
+
+def _nonempty(by_name: Mapping[str, T]) -> tuple[tuple[str, T], ...]:
+    return tuple((name, values) for name, values in by_name.items() if values)
 
 
 def _spellings(column: Column, schema: Schema) -> SpelledValues:
-    """Return the values of a column with their other spellings, declared or occurring; nothing if none occurs."""
-    one: Any = schema[column.name] if column.name in schema.names else schema.extra_columns.get(column.name)
-    if not isinstance(one, (Categorical, Label)):
+    """Return the values of a column with their declared and occurring other spellings; empty if none occurs."""
+    kind: Any = schema[column.name] if column.name in schema.names else schema.extra_columns.get(column.name)
+    if not isinstance(kind, (Categorical, Label)):
         return ()
-    known = one.spellings(is_text=True) if isinstance(one, Label) else one.spellings
-    taken = [word for word, _ in known] + ([] if isinstance(one, Label) else [*one.missing_values])
-    if isinstance(one, Label) and one.ignores_case:
-        taken += [form(str(word)) for word in taken for form in (str.upper, str.capitalize)]
-    occurring = occurring_spellings(column, one.values, taken)
-    declared = one.other_spellings or ((),) * len(one.values)
-    groups = tuple((value, (*own, *words)) for value, own, words in zip(one.values, declared, occurring, strict=True))
+    known = kind.spellings(is_text=True) if isinstance(kind, Label) else kind.spellings
+    words = [word for word, _ in known] + ([] if isinstance(kind, Label) else [*kind.missing_values])
+    if isinstance(kind, Label) and kind.ignores_case:
+        words += [form(str(word)) for word in words for form in (str.upper, str.capitalize)]
+    occurring = occurring_spellings(column, kind.values, words)
+    declared = kind.other_spellings or ((),) * len(kind.values)
+    groups = tuple((value, (*own, *more)) for value, own, more in zip(kind.values, declared, occurring, strict=True))
     return groups if any(occurring) else ()
 
 
 def undeclared_words(name: str, words: Sequence[str], schema: Schema) -> tuple[str, ...]:
-    """Return the words that are no values of a column, as the schema declares them, and are not missing yet."""
-    one = schema[name] if name in schema.names else None
-    known = () if one is None else (*one.missing_values, *(value for value, _ in one.spellings))
+    """Return the words that the schema declares neither as values of a column nor as missing."""
+    attribute = schema[name] if name in schema.names else None
+    known = () if attribute is None else (*attribute.missing_values, *(value for value, _ in attribute.spellings))
     target = schema.extra_columns.get(name)
     known += tuple(value for value, _ in target.spellings(is_text=True)) if isinstance(target, Target) else ()
     return tuple(word for word in words if word not in map(str, known))
 
 
 def _date_formats(column: Column, schema: Schema) -> tuple[str, ...]:
-    """Return the formats of a column's dates; those of a workbook's serial days only if a date is declared."""
+    """Return the formats of a column's dates; serial days of a workbook count only if the column is declared a date."""
     is_declared = column.name in schema.names and schema[column.name].kind == "date"
     return recognised_formats(column, column.date_system if is_declared else None)
 
 
 def findings_from_names(names: Sequence[str], schema: Schema) -> _Names:
-    """Return columns that the schema leaves out, why learners refuse it, and persons' columns: no row is looked at."""
+    """Return unused columns, the problems of the schema, and columns that may identify persons; no row is read."""
     unused = tuple(name for name in names if name not in {*schema.columns(), *schema.extra_columns})
     persons = filter(names_person, names) if schema.unit is None else ()
     return unused, tuple(map(str, learning_problems(schema))), tuple(persons)
@@ -244,8 +254,8 @@ def absent_columns(schema: Schema, name: str, names: Sequence[str]) -> list[Colu
     return [_absent(column, schema[name].kind) for column in schema.columns([name]) if column not in names]
 
 
-def kind_of(one: Attribute | Target | Unit | Weight) -> str:
-    return "unit" if isinstance(one, Unit) else one.kind
+def kind_of(part: Attribute | Target | Unit | Weight) -> str:
+    return "unit" if isinstance(part, Unit) else part.kind
 
 
 def _absent(name: str, kind: str) -> ColumnFit:
@@ -258,7 +268,7 @@ def _column_fit(column: Column, attribute: Attribute) -> ColumnFit:
     unread = ~missing & ~attribute.reads(column)
     empty = missing | unread
     codes = np.full(len(column), MISSING)
-    if not empty.all():  # then it may be of a type that has no codes
+    if not empty.all():  # then its type may be one without codes
         codes = unclipped(attribute).codes(replace(column, missing=empty))
     outside = (codes == OUTSIDE) & ~empty
     refused = unread | (missing & (attribute.missing == "error")) | (outside & (attribute.outside == "error"))
@@ -266,7 +276,7 @@ def _column_fit(column: Column, attribute: Attribute) -> ColumnFit:
 
 
 def unclipped(attribute: Attribute) -> Attribute:
-    """Return an attribute by which values are outside that this one clips."""
+    """Return the attribute without clipping, so that clipped values count as outside."""
     return replace(attribute, outside="error") if attribute.outside == "clip" else attribute
 
 
@@ -282,7 +292,7 @@ def _unit_fit(table: Table, name: str) -> ColumnFit:
     column, no_value = table.column(name, 0), False
     try:
         table.exact_column(name)
-    except DomainError:  # of times, say: its values do not tell units apart
+    except DomainError:  # such as times, whose dates do not identify units
         no_value = True
     missing = column.is_missing
     unread = ~missing & no_value

@@ -13,41 +13,43 @@ from hedgerow.schema.literals import is_number
 from hedgerow.text.messages import shown
 
 SCHEMA_VERSION = 2
-"""The version of the format of schemas: default grids are a part of it."""
+"""The version of the schema format, which includes the default grids."""
 MOST_WIDTHS, MOST_NEAR_ZERO = 20, 20
-"""The most equal widths of a grid, and the most cut points between zero and the nearest of these on either side."""
-_LARGEST_WHOLE = 2**53 - 1  # beyond it, float64 rounds whole numbers
+"""The most equal widths of a grid, and the most cut points between zero and the first equal width on either side."""
+_LARGEST_WHOLE = 2**53 - 1  # float64 rounds larger whole numbers
 _STEPS = tuple(map(Decimal, ("1", "2", "2.5", "5", "10")))
 _EXACT = Context(prec=1_000, traps=[Inexact])  # enough digits for the sum of any two floats
 
 
 def default_cuts(low: float, high: float, *, whole: bool, version: int = SCHEMA_VERSION) -> tuple[float, ...]:
-    """Return the default grid of a number from `low` to `high`: cut points that nobody chooses and nobody pays for.
+    """Return the default grid for a number from `low` to `high`: cut points that cost no privacy budget.
 
-    They depend on the bounds alone, which are public, and on no row; they increase, and ``low <= cut < high``.
+    The grid depends only on the bounds, which are public, and not on any row. Cut points increase, and
+    ``low <= cut < high``.
 
     1. *Equal widths.* The step is the smallest of 1, 2, 2.5 or 5 times a power of ten (a whole number for whole
-       numbers) that makes at most 20 steps from `low` to `high`. Each multiple of it is a cut point. They are round
-       because people read them: ``age <= 45`` and not ``age <= 44.375``, for a step at most twice as wide.
-    2. *Decades near zero.* Counts and amounts crowd at zero, and wide bounds say little about them. Between zero and
-       the first step, on either side, 1, 2, 5, 10, 20, 50, … are cut points: from 1 for whole numbers, and for others
-       from 1 or, where the domain has one sign, a hundredth of the bound that is larger in size, whichever is less.
-       Where these are more than 20, the powers of ten are, or every second one, or every third one, …
+       numbers) for which `low` and `high` are at most 20 steps apart. Each multiple of the step is a cut point. Such
+       cut points are easy to read, ``age <= 45`` and not ``age <= 44.375``, and the step is at most twice as wide.
+    2. *Decades near zero.* Counts and amounts are often concentrated near zero, far below wide bounds. Therefore 1, 2,
+       5, 10, 20, 50, … are cut points between zero and the first step, on both sides. For whole numbers they start at
+       1. For real numbers they start at 1 or, if the domain has one sign and this is smaller, at a hundredth of the
+       larger bound in size. If there are more than 20 of them, only powers of ten are used, or every second power, or
+       every third power, and so on.
 
-    There are at least 1 and at most 40. Zero is one of them where the domain holds it, unless it is `high`; so is `low`
-    where it is such a round number, and then tells ``x = low`` from the rest. Bounds are read as the shortest decimals
-    that stand for them, and all arithmetic is exact, so that the grid is the same on all machines. Files of schemas
-    leave it out: it is a part of their format. In version 1 of the format, cut points near zero began at a thousandth
-    of the bound, whatever the signs.
+    A grid has at least 1 and at most 40 cut points. If the domain contains zero, zero is a cut point unless it is
+    `high`. If `low` is one of these round numbers, it is a cut point, and its bin contains ``x = low`` alone. Bounds
+    are read as their shortest decimals and all arithmetic is exact, so that the grid is the same on all machines.
+    Schema files omit the grid, which is part of their format. In version 1 of the format, cut points near zero started
+    at a thousandth of the bound, whatever the signs.
 
     Parameters
     ----------
     low, high : float
-        The bounds of the domain; SchemaError if they are none.
+        The bounds of the domain; SchemaError if they are invalid.
     whole : bool
-        Whether the values are whole numbers, as of `Integer`, or not, as of `Real`.
+        Whether the values are whole numbers (`Integer`) or not (`Real`).
     version : int, default=2
-        The version of the format of schemas.
+        The version of the schema format.
 
     Examples
     --------
@@ -74,17 +76,17 @@ def default_cuts(low: float, high: float, *, whole: bool, version: int = SCHEMA_
 
 
 def _step(width: Decimal, *, whole: bool) -> Decimal:
-    """Return the smallest round step that makes at most `MOST_WIDTHS` steps of a width."""
+    """Return the smallest round step of which at most `MOST_WIDTHS` fit into a width."""
     least = max(width / MOST_WIDTHS, Decimal(whole))
     steps = (digits.scaleb(least.adjusted()) for digits in _STEPS)
     return next(step for step in steps if step >= least and not (whole and step % 1))
 
 
 def _near_zero(low: float, high: float, unit: Decimal, step: Decimal) -> set[float]:
-    """Return the cut points from `unit` to a step on either side of zero; floats, each nearest to its decimal."""
+    """Return the cut points from `unit` to a step on either side of zero, rounded to the nearest float64."""
     first, end = float(unit), float(step)
-    least = max(unit, Decimal(low), Decimal(-high))  # no smaller size is in the domain
-    sides = max((high >= end) + (low <= -end), 1)  # on which all sizes are
+    least = max(unit, Decimal(low), Decimal(-high))  # the domain has no smaller size
+    sides = max((high >= end) + (low <= -end), 1)  # the sides of zero with all sizes
     sets = (
         {cut for size in sizes if first <= size < end for cut in (size, -size) if low <= cut < high}
         for sizes in _series(range(least.adjusted(), step.adjusted() + 1), MOST_NEAR_ZERO // sides)
@@ -93,8 +95,8 @@ def _near_zero(low: float, high: float, unit: Decimal, step: Decimal) -> set[flo
 
 
 def _series(decades: range, most: int) -> Iterator[Sequence[float]]:
-    """Yield series of round numbers, each sparser: 1, 2, 5, 10, …; then powers of ten."""
-    least = len(decades) // (most + 2)  # a denser series has more than `most` between its first and its last
+    """Yield series of round numbers that get sparser: 1, 2, 5, 10, …; then powers of ten."""
+    least = len(decades) // (most + 2)  # a denser series has more than `most` numbers between its first and its last
     if least == 0:
         yield [_round_number(digit, decade) for decade in decades for digit in (1, 2, 5)]
     yield from ([_round_number(1, decade) for decade in decades[::every]] for every in count(max(least, 1)))
@@ -109,7 +111,7 @@ def check_bounds(low: float, high: float, *, whole: bool) -> None:
     check_numbers("low", [low], whole=whole)
     check_numbers("high", [high], whole=whole)
     if not (low < high and math.isfinite(float(high) - float(low))):
-        raise SchemaError(f"expected low < high, got {shown(low)} and {shown(high)}.", key="high")
+        raise SchemaError(f"high must be larger than low, got low={shown(low)} and high={shown(high)}.", key="high")
 
 
 def check_numbers(key: str, values: Iterable[object], *, whole: bool) -> None:
@@ -122,31 +124,31 @@ def check_numbers(key: str, values: Iterable[object], *, whole: bool) -> None:
             raise SchemaError(f"expected a whole number below 2^53 in size, got {shown(value)}.", key=key)
 
 
-MOST_SPACED = 1_000  # the most cut points that are spaced evenly
+MOST_SPACED = 1_000  # the most cut points that a number such as `cuts: 5` can request
 _LOG = re.compile("log ([1-9][0-9]{0,3})")
-_DIGITS = Context(prec=50)  # decimal logarithms are correctly rounded, and so the same on all machines
+_DIGITS = Context(prec=50)  # decimal logarithms are correctly rounded, so they are the same on all machines
 _FEWEST_DIGITS, _MOST_DIGITS = 2, 17
 
 
 def spaced_cuts(low: float, high: float, cuts: int | str, *, whole: bool) -> tuple[float, ...]:
-    """Return so many cut points between the bounds, which is all that they depend on.
+    """Return cut points that depend only on the bounds and on the requested number, such as 5 or ``log 5``.
 
-    Of a number, the intervals have equal width. Of ``log`` and a number, each cut point is the same multiple of the one
-    before, rounded to the fewest digits, two or more, that keep the cut points distinct and between the bounds.
-    Cut points of whole numbers are whole, rounded down; equal ones are merged, so that there may be fewer.
+    For a number, the intervals have equal width. For ``log`` and a number, the ratio of consecutive cut points is
+    constant. These are rounded to the fewest digits (at least two) that keep the cut points distinct and between the
+    bounds. For whole numbers, cut points are rounded down and duplicates are merged, so there may be fewer of them.
     """
     check_bounds(low, high, whole=whole)
     logarithmic = isinstance(cuts, str)
-    found = _LOG.fullmatch(cuts) if isinstance(cuts, str) else None
-    number = int(found[1]) if found else cuts
+    match = _LOG.fullmatch(cuts) if isinstance(cuts, str) else None
+    number = int(match[1]) if match else cuts
     if isinstance(number, (bool, str)) or not 1 <= number <= MOST_SPACED:
         problem = f"expected a list of numbers, auto, or a number of cut points from 1 to {MOST_SPACED:,}"
-        raise SchemaError(f"{problem}, as in 5 or log 5; got {shown(cuts)}.", key="cuts")
+        raise SchemaError(f"{problem}, such as 5 or log 5; got {shown(cuts)}.", key="cuts")
     if logarithmic and low <= 0:
-        raise SchemaError(f"expected a low above 0 for cut points by ratio, got {shown(low)}.", key="cuts")
-    made = _by_ratio(low, high, number) if logarithmic else _by_difference(low, high, number)
-    kept = {int(cut // 1) if whole else float(cut) for cut in made}
-    return tuple(sorted(cut for cut in kept if low <= cut < high))
+        raise SchemaError(f"logarithmic cut points need low > 0, got low={shown(low)}.", key="cuts")
+    exact = _by_ratio(low, high, number) if logarithmic else _by_difference(low, high, number)
+    rounded = {int(cut // 1) if whole else float(cut) for cut in exact}
+    return tuple(sorted(cut for cut in rounded if low <= cut < high))
 
 
 def _decimal(bound: float) -> Decimal:

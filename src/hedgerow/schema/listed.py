@@ -1,4 +1,4 @@
-"""Attributes whose bins are listed values: booleans, categories, and values in an order."""
+"""Attributes whose bins are listed values: booleans, categories and ordered categories."""
 
 import re
 from collections import defaultdict
@@ -20,20 +20,20 @@ from hedgerow.schema.numbers import MOST_ENDS
 from hedgerow.schema.spellings import KEY, Spellings, check_spellings, domain_text, spelled, split
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import as_day
-from hedgerow.text.messages import shown
+from hedgerow.text.messages import repeated, shown
 from hedgerow.text.values import Value, listed, plain_word
 
 
 @dataclass(frozen=True, kw_only=True)
 class Boolean(Attribute):
-    """True or false: bool, the numbers 0 and 1, or the texts "true" and "false" in any case; or else declared words.
+    """True or false: booleans, the numbers 0 and 1, the texts "true" and "false" in any case, or declared words.
 
     Attributes
     ----------
     true_values, false_values : tuple of str or int
-        The values that stand for true and for false, as they are written, such as ``("yes", "Y")`` and ``("no", "N")``,
-        or 1 and 2. Both or none. Other values are outside the domain then; a column of type bool holds the words
-        ``"true"`` and ``"false"``.
+        The values that stand for true and for false, such as ``("yes", "Y")`` and ``("no", "N")``, or ``(1,)`` and
+        ``(2,)``. Declare both or neither. If they are declared, all other values are outside the domain, and a column
+        of type bool is read as the words ``"true"`` and ``"false"``.
 
     Examples
     --------
@@ -52,20 +52,22 @@ class Boolean(Attribute):
         if self.true_values != () or self.false_values != ():
             self._check_words()
         elif {plain_word(value).lower() for value in self.missing_values} & {"0", "1", "false", "true"}:
-            problem = "expected missing_values other than 0, 1, true and false"
-            raise SchemaError(f"{problem}, got one of these.", key="missing_values")
+            problem = "0, 1, true and false are values of a boolean and cannot be missing_values"
+            raise SchemaError(f"{problem}; got {shown(self.missing_values)}.", key="missing_values")
 
     def _check_words(self) -> None:
         for key in ("true_values", "false_values"):
             values = getattr(self, key)
             check_values(key, values)
             if any(isinstance(value, float) for value in values):
-                raise SchemaError(f"expected text or whole numbers, got {shown(values)}.", key=key)
+                raise SchemaError(f"expected a list of text or whole numbers, got {shown(values)}.", key=key)
             if not values:
-                raise SchemaError("expected at least one value beside those of the other truth, got none.", key=key)
+                raise SchemaError("declare both true_values and false_values, or neither.", key=key)
         words = [plain_word(value) for value in (*self.true_values, *self.false_values, *self.missing_values)]
-        if len(set(words)) < len(words):
-            problem = "expected distinct values, none of them missing_values or false_values; got one twice."
+        if twice := repeated(words):
+            problem = (
+                f"{shown(twice[0])} is listed twice in true_values, false_values and missing_values; list it once."
+            )
             raise SchemaError(problem, key="true_values")
 
     @property
@@ -115,21 +117,21 @@ class Boolean(Attribute):
         return {"true": self.true_values, "false": self.false_values}.get(literal.operator, ())
 
     def queried(self, literal: Literal) -> Sequence[Value]:
-        """Return the words, and the truth itself unless it is one: DuckDB reads yes and no in a file as booleans."""
+        """Return the words, and also true or false if unambiguous, since DuckDB reads yes and no as booleans."""
         words, own = self.values_of(literal), (*self.true_values, *self.false_values, *self.missing_values)
         return words if not words or {"true", "false"} & {*map(plain_word, own)} else (*words, literal.operator)
 
     def run_words(self, start: int, stop: int) -> str:
         return ("no", "yes")[start] if start < 2 else super().run_words(start, stop)
 
-    def run_literal(self, name: str, start: int, stop: int) -> Literal:  # noqa: ARG002 -- bins come one by one
+    def run_literal(self, name: str, start: int, stop: int) -> Literal:  # noqa: ARG002 -- a run is one bin
         return Literal(name, self.known_bins[start])
 
     def reads(self, column: Column) -> Mask:
-        return np.full(len(column), not self.takes_for_days(column))
+        return np.full(len(column), not self.mistakes_dates(column))
 
     def typed(self, column: Column) -> pa.Array:
-        """Return booleans, or the text where words are declared."""
+        """Return booleans; text if words are declared."""
         if self.true_values:
             return super().typed(column)
         bins = self.encode(column)
@@ -147,20 +149,20 @@ class Boolean(Attribute):
 
 
 _TRUTHS = (("false", 0), ("true", 1), ("0", 0), ("1", 1))
-# Text that DuckDB's read_csv takes for booleans, in any case of letters, where a column holds no other
+# Text in any letter case that DuckDB's read_csv reads as booleans if a column has no other values
 _READ_AS = {"no": "false", "f": "false", "false": "false", "yes": "true", "t": "true", "true": "true"}
 
 
 @dataclass(frozen=True)
 class Categorical(Attribute):
-    """One of a fixed set of `values`, each text or a whole number.
+    """A category: one of a fixed set of `values`, each text or a whole number.
 
     Attributes
     ----------
     values : tuple of str or int, or mapping
-        The values. In a mapping, the other spellings of each value too: what cells may hold in its place.
+        The values, or a mapping of each value to the other spellings that cells may hold instead.
     other_spellings : tuple of tuple of str or int
-        The same apart from the values, in their order. Empty if cells hold the values alone.
+        The other spellings of each value, in the order of the values. Empty if there are none.
 
     Examples
     --------
@@ -183,19 +185,20 @@ class Categorical(Attribute):
         super().__post_init__()
         check_values("values", self.values)
         if any(isinstance(value, float) for value in self.values):
-            raise SchemaError(f"expected text or whole numbers, got {shown(self.values)}.", key="values")
+            raise SchemaError(f"values must be text or whole numbers, got {shown(self.values)}.", key="values")
         if not self.values:
-            raise SchemaError("expected at least one value.", key="values")
-        words = set(map(plain_word, self.values))
-        if len(words) < len(self.values):
-            raise SchemaError("expected distinct values, got one more than once.", key="values")
-        if not words.isdisjoint(map(plain_word, self.missing_values)):
-            raise SchemaError("expected missing_values that are not categories, got one that is.", key="missing_values")
+            raise SchemaError("expected a list of at least one value, got an empty list.", key="values")
+        words = [plain_word(value) for value in self.values]
+        if twice := repeated(words):
+            raise SchemaError(f"every value must be listed once, got {shown(twice[0])} twice.", key="values")
+        if both := [value for value in self.missing_values if plain_word(value) in words]:
+            problem = f"{shown(both[0])} is listed under values and under missing_values; remove it from one list."
+            raise SchemaError(problem, key="missing_values")
         if self.other_spellings:
             check_spellings(self.values, self.other_spellings, self.missing_values)
             if self.derived is not None:
-                problem = "expected no other spellings of derived values: they are computed"
-                raise SchemaError(f"{problem}.", key=KEY)
+                problem = "derived values are computed and cannot have other spellings; remove them."
+                raise SchemaError(problem, key=KEY)
 
     @property
     def cell_type(self) -> CellType:
@@ -231,10 +234,10 @@ class Categorical(Attribute):
         return {str(value): place for place, value in enumerate(self.values)}
 
     def place(self, literal: Literal, position: int = 0) -> int:
-        """Return the index of a value that a literal compares with, also as text; SchemaError if it is none."""
+        """Return the index of the value that an operand of a literal equals as text; SchemaError if there is none."""
         place = self._places.get(str(literal.operands[position]))
         if place is None:
-            problem = f"expected a literal on one of the values {self.domain}; got {literal.brief}."
+            problem = f"literals compare with one of the values {self.domain}; got {literal.brief}."
             raise SchemaError(problem, attribute=literal.attribute)
         return place
 
@@ -254,18 +257,18 @@ class Categorical(Attribute):
         return [Literal(name, operator, (self.values[place],)) for operator, place in equal if place is not None]
 
     def values_of(self, literal: Literal) -> Sequence[Value]:
-        """Return the declared value that a literal compares with and its other spellings, in the schema's types."""
+        """Return the declared value that a literal compares with, and its other spellings."""
         if literal.operator not in self.operators:
             return ()
         place = self.place(literal)
         return self._spelled(slice(place, place + 1))
 
     def _spelled(self, places: slice) -> tuple[Value, ...]:
-        """Return values, and after them their other spellings."""
+        """Return values, followed by their other spellings."""
         return (*self.values[places], *(word for group in self.other_spellings[places] for word in group))
 
     def queried(self, literal: Literal) -> Sequence[Value]:
-        """Return the values, and the booleans that DuckDB's ``read_csv`` makes of them, unless of two the same."""
+        """Return the values, and the booleans as which DuckDB's ``read_csv`` reads them, if these are unambiguous."""
         own = [*self.spellings, *((value, ~place) for place, value in enumerate(self.missing_values))]
         codes = defaultdict[str, set[int]](set)
         for word, code in own:
@@ -275,7 +278,7 @@ class Categorical(Attribute):
         truths = [_READ_AS[str(value).lower()] for value in values if str(value).lower() in _READ_AS]
         return (*values, *dict.fromkeys(truths)) if is_clear else values
 
-    def run_literal(self, name: str, start: int, stop: int) -> Literal:  # noqa: ARG002 -- bins come one by one
+    def run_literal(self, name: str, start: int, stop: int) -> Literal:  # noqa: ARG002 -- a run is one bin
         return Literal(name, "=", (self.values[start],))
 
     def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
@@ -283,7 +286,7 @@ class Categorical(Attribute):
         return place, place + 1, literal.operator == "!="
 
     def _code(self, column: Column) -> Codes:
-        column.refuse_booleans()
+        column.check_not_boolean()
         return column.codes_of(self.spellings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -292,10 +295,10 @@ class Categorical(Attribute):
 
 @dataclass(frozen=True)
 class Ordered(Categorical):
-    """One of a fixed set of two or more `values` in an order, from the first to the last, each text or a whole number.
+    """An ordered category: one of two or more `values`, listed from the first to the last, each text or a whole number.
 
-    Cells are read as those of `Categorical`, tests are along the order, as those of numbers: ``stage <= II``. In place
-    of an interval with one value there is ``stage = II``, which is no test of a tree. Scorecards are smooth along the
+    Cells are read like those of `Categorical`. Literals compare along the order, as in ``stage <= II``. The literal for
+    a single inner value is ``stage = II``, which trees do not use as a test. Scorecards smooth their points along the
     order.
 
     Examples
@@ -314,7 +317,8 @@ class Ordered(Categorical):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.values) < 2:
-            raise SchemaError("expected two or more values in an order, got one.", key="values")
+            problem = f"an ordered attribute needs at least two values, got {shown(self.values)}."
+            raise SchemaError(problem, key="values")
 
     @property
     def indicators(self) -> tuple[tuple[str, Value | None], ...]:
@@ -340,7 +344,7 @@ class Ordered(Categorical):
         return [Literal(name, "=", (self.values[start],)) if inner and only else self._along(name, start, stop)]
 
     def _along(self, name: str, start: int, stop: int) -> Literal:
-        """Return the comparison that is true on some values in a row and on no others."""
+        """Return the comparison that is true exactly on the values in ``range(start, stop)``."""
         if start == 0:
             return Literal(name, "<=", (self.values[stop - 1],))
         if stop == self.n_known:
@@ -348,7 +352,7 @@ class Ordered(Categorical):
         return Literal(name, "between", (self.values[start - 1], self.values[stop - 1]))
 
     def _run_of(self, literal: Literal) -> tuple[int, int]:
-        """Return the values with which a literal of this kind's own operators compares, as a run of bins."""
+        """Return start and stop of the values with which a literal compares."""
         places = [self.place(literal, position) for position in range(len(literal.operands))]
         match literal.operator:
             case "<=":
@@ -364,11 +368,11 @@ class Ordered(Categorical):
         return *self._run_of(literal), literal.operator == "!="
 
     def values_of(self, literal: Literal) -> Sequence[Value]:
-        """Return the declared values that a literal compares with: of ``<=``, ``>`` and ``between`` all of the run."""
+        """Return the declared values on which a literal is true, or with which ``!=`` compares."""
         return self._spelled(slice(*self._run_of(literal))) if literal.operator in self.operators else ()
 
     def normalised(self, literal: Literal) -> Literal:
-        """Return the literal as a comparison along the order, but one with ``!=``, which is none."""
+        """Return an equivalent comparison along the order; a literal with ``!=`` is returned unchanged."""
         if literal.operator not in self.operators or literal.operator == "!=":
             return literal
         start, stop = self._run_of(literal)
@@ -380,5 +384,5 @@ class Ordered(Categorical):
         return f"{self.values[start]} to {self.values[stop - 1]}"
 
     def run_literal(self, name: str, start: int, stop: int) -> Literal:
-        found = self._own_literals_on(name, Extent(self.n_known, start, stop))
-        return found[0] if found else Literal(name, "known")
+        literals = self._own_literals_on(name, Extent(self.n_known, start, stop))
+        return literals[0] if literals else Literal(name, "known")

@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.text.days import as_day, as_plain
-from hedgerow.text.messages import shown
+from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import LONGEST_TEXT, Value, printable, quoted_text
 
 _TEMPLATES = {
@@ -33,9 +33,9 @@ _OPERANDS = {"=": 1, "!=": 1, "<=": 1, ">": 1, "between": 2}
 
 @dataclass(frozen=True)
 class Literal:
-    """A statement on one attribute that a row satisfies or not.
+    """A statement about one attribute that is true or false for each row.
 
-    A missing value satisfies only ``missing``; a value outside the domain, where the schema has a bin for those,
+    A missing value satisfies only ``missing``. A value outside the domain, if the schema has a bin for such values,
     satisfies only ``outside``, ``!=`` and ``known``.
 
     Attributes
@@ -46,8 +46,8 @@ class Literal:
         One of ``true``, ``false``, ``=``, ``!=``, ``<=``, ``>``, ``between`` (first operand < value <= second),
         ``missing``, ``known``, ``outside``.
     operands : tuple
-        The values compared with: text, finite numbers or booleans; as many as the operator takes, else ValueError. Of
-        ``<=``, ``>`` and ``between``, a date and text that spells one, ``YYYY-MM-DD``, are a `Day`.
+        The values to compare with: text, finite numbers or booleans; ValueError if their number does not suit the
+        operator. ``<=``, ``>`` and ``between`` store dates, and text such as ``2020-01-31``, as a `Day`.
 
     Examples
     --------
@@ -65,22 +65,22 @@ class Literal:
             plain = tuple(map(as_day, plain))
         object.__setattr__(self, "operands", plain)
         if not isinstance(self.attribute, str):
-            raise ArgumentError(f"expected text for a literal's attribute, got {shown(self.attribute)}.")
+            raise ArgumentError(f"attribute must be text, got {shown(self.attribute)}.")
         if not isinstance(self.operator, str) or self.operator not in _TEMPLATES:
             raise ArgumentError(f"operator must be one of {', '.join(sorted(_TEMPLATES))}, got {shown(self.operator)}.")
         expected = _OPERANDS.get(self.operator, 0)
         if len(plain) != expected:
-            raise ArgumentError(f"operator {self.operator!r} takes {expected} operands, got {len(plain)}.")
+            raise ArgumentError(f"operator {self.operator!r} takes {number_of(expected, 'operand')}, got {len(plain)}.")
         for value in plain:
             if not (isinstance(value, (str, bool)) or is_number(value)):
-                raise ArgumentError(f"expected text, booleans or finite numbers as operands, got {shown(value)}.")
+                raise ArgumentError(f"operands must be text, booleans or finite numbers, got {shown(value)}.")
 
     def __str__(self) -> str:
         return _TEMPLATES[self.operator].format(*map(quoted_text, self.operands), a=printable(self.attribute))
 
     @property
     def brief(self) -> str:
-        """The literal as text for a message, cut where names or values are long."""
+        """The literal as text for a message, shortened if names or values are long."""
         text = str(self)
         return text if len(text) <= _LONGEST_BRIEF else f"{text[:_LONGEST_BRIEF]}…"
 
@@ -96,16 +96,17 @@ class Literal:
 
 @dataclass(frozen=True)
 class Extent:
-    """A set of an attribute's bins; equal sets are equal extents.
+    """A set of an attribute's bins; extents of equal sets compare equal.
 
     Attributes
     ----------
     n_known : int
-        How many bins there are of values inside the domain.
+        Number of bins of values inside the domain.
     start, stop, inverted : int, int, bool
-        The run of known bins from `start` up to and without `stop`; if inverted, all known bins but these.
+        The known bins in ``range(start, stop)``; if inverted, all other known bins.
     missing, outside : bool or None
-        Whether the set has the bin of missing values, and that of values outside the domain. None: there is none.
+        Whether the set contains the bin of missing values, and the bin of values outside the domain. None if the
+        attribute has no such bin.
 
     Examples
     --------
@@ -127,7 +128,7 @@ class Extent:
         if start >= stop:
             start = stop = 0
         flipped = self.inverted and (start == 0 or stop == self.n_known)
-        if flipped:  # the complement of a run at an end is a run
+        if flipped:  # the complement of a run that starts or ends the bins is a run
             start, stop = (stop, self.n_known) if start == 0 else (0, start)
         if start >= stop:
             start = stop = 0
@@ -137,15 +138,15 @@ class Extent:
 
     @property
     def only_known(self) -> int | None:
-        """The one known bin in the set; None if there are more, or none."""
+        """The known bin, if the set contains exactly one; else None."""
         return self.start if self.stop - self.start == 1 and not self.inverted else None
 
     @property
     def is_trivial(self) -> bool:
-        """True if the set is empty, or has all bins."""
-        others = {flag for flag in (self.missing, self.outside) if flag is not None}
+        """True if the set is empty or contains all bins."""
+        policies = {flag for flag in (self.missing, self.outside) if flag is not None}
         size = self.stop - self.start
-        return not self.inverted and size in (0, self.n_known) and others <= {size > 0}
+        return not self.inverted and size in (0, self.n_known) and policies <= {size > 0}
 
     def complement(self) -> "Extent":
         """Return the set of all other bins."""
@@ -153,26 +154,26 @@ class Extent:
         return Extent(self.n_known, self.start, self.stop, not self.inverted, missing, outside)
 
     def truth(self) -> Mask:
-        """Return for each bin whether it is in the set, those of missing and outside values last."""
+        """Return whether each bin is in the set; the bins of missing and outside values come last."""
         known = np.full(self.n_known, self.inverted)
         known[self.start : self.stop] = not self.inverted
         return np.append(known, [flag for flag in (self.missing, self.outside) if flag is not None]).astype(bool)
 
 
-_LARGEST = 10**300  # any of these is a float64 too
+_LARGEST = 10**300  # every smaller whole number can be converted to float64
 
 
 def name_problem(name: object) -> str | None:
-    """Return why this cannot be the name of a column; None if it can."""
+    """Return why an object cannot be the name of a column, or None."""
     if not isinstance(name, str) or not name:
-        return f"expected text for a name, got {shown(name)}."
+        return f"a name must be non-empty text, got {shown(name)}."
     return _text_problem(name)
 
 
 def values_problem(values: Iterable[object]) -> str | None:
     for text in values:
         if isinstance(text, str) and (not text or text != text.strip()):
-            expected = "expected text that is not blank and has no surrounding spaces, which are trimmed off the data"
+            expected = "text must not be blank, and must not begin or end with spaces, since cells are trimmed"
             return f"{expected}; got {shown(text)}."
         problem = _text_problem(text) if isinstance(text, str) else None
         if problem:
@@ -181,7 +182,7 @@ def values_problem(values: Iterable[object]) -> str | None:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a number that a float64 can hold."""
+    """Return whether a value is a finite number that can be converted to float64."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return abs(value) < _LARGEST if isinstance(value, int) else math.isfinite(value)
@@ -189,9 +190,9 @@ def is_number(value: object) -> bool:
 
 def _text_problem(text: str) -> str | None:
     if "\0" in text:
-        return "expected text without NUL characters, which databases cannot hold."
+        return "text must not contain NUL characters, which databases cannot store."
     if len(text) > LONGEST_TEXT:
-        return f"expected text of at most {LONGEST_TEXT:,} characters, got {shown(text)}."
+        return f"text must have at most {LONGEST_TEXT:,} characters, got {len(text):,}: {shown(text)}."
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
-        return f"expected Unicode text, got {shown(text)}, which has one half of a surrogate pair."
+        return f"text must be valid Unicode, got {shown(text)}, which contains an unpaired surrogate."
     return None

@@ -1,4 +1,4 @@
-"""Words that other programs write for a missing value: R, pandas, SQL, spreadsheets, SAS, SPSS and Stata."""
+"""Words for a missing value that R, pandas, SQL, spreadsheets, SAS, SPSS and Stata write."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _ERRORS = ("#DIV/0!", "#NAME?", "#NUM!", "#REF!", "#VALUE!")  # of formulas in s
 _MARKS = ("?", "-", "--", "*", ".", "._", *(f".{letter}" for letter in ascii_lowercase))
 _FORMS = (str, str.lower, str.upper, str.capitalize)
 SPELLINGS = tuple(dict.fromkeys(form(word) for word in (*_WORDS, *_ERRORS, *_MARKS) for form in _FORMS))
-"""The words, in the ways that they are spelled."""
+"""The words in all their usual spellings."""
 _CODES = (-9, -99, -999, -9999, -99999, 999, 9999, 99999)
 
 
@@ -27,7 +27,7 @@ def missing_words(column: Column) -> tuple[str, ...]:
 
 
 def suspected_codes(column: Column) -> tuple[int, ...]:
-    """Return the numbers of a column that may be codes for a missing value: those far from all other values.
+    """Return the numbers of a column that may be codes for a missing value, since they are far from all other values.
 
     A negative code is suspected if every other value is at least 0; a positive one if it is the largest value and more
     than five times the next.
@@ -42,5 +42,5 @@ def suspected_codes(column: Column) -> tuple[int, ...]:
 
 
 def declared_missing(words: Sequence[Value]) -> str:
-    """Return the keys of a schema's file by which words stand for missing values."""
+    """Return the keys of a schema file that declare words as missing values."""
     return f"missing: bin, missing_values: {printable(json.dumps(list(words), ensure_ascii=False))}"

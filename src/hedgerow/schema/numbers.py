@@ -1,4 +1,4 @@
-"""Numbers as attributes: bounds, and the cut points that discretise them."""
+"""Attributes that are numbers: their bounds, and the cut points that divide them into bins."""
 
 import math
 import typing
@@ -20,17 +20,17 @@ from hedgerow.schema.grid import SCHEMA_VERSION, check_bounds, check_numbers, de
 from hedgerow.schema.literals import Extent, Literal
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import Day
-from hedgerow.text.messages import shown
+from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, spelled_number, value_text
 
 MOST_ENDS = 10
-"""The most cut points that a literal may have on both sides, as in ``30 < age <= 45``: pairs of more are too many."""
-_MOST_OF_GRID = 6  # cut points of a grid before its last that are printed
+"""Numbers with more cut points have no literals with two bounds, such as ``30 < age <= 45``, as there are too many."""
+_MOST_OF_GRID = 6  # the printed cut points of a grid before its last cut point
 
 
 @dataclass(frozen=True, init=False)
 class Numeric(Attribute):
-    """Base class of integers, reals and dates: bounds, and the cut points that discretise them."""
+    """Base class of integers, reals and dates, with bounds and the cut points that divide them into bins."""
 
     low: float
     high: float
@@ -39,10 +39,10 @@ class Numeric(Attribute):
     ordered: ClassVar[bool] = True
     required: ClassVar[tuple[str, ...]] = ("low", "high")
     outside_policies: ClassVar[tuple[str, ...]] = ("error", "clip", "bin")
-    whole: ClassVar[bool]  # true if the values are whole numbers
+    whole: ClassVar[bool]  # whether the values are whole numbers
     scalar: ClassVar[type[float]]  # the type of bounds and cut points
 
-    def __init__(  # noqa: PLR0913 -- one a key of the file
+    def __init__(  # noqa: PLR0913 -- a parameter for each key of the file
         self,
         low: float,
         high: float,
@@ -58,25 +58,25 @@ class Numeric(Attribute):
         derived: Derivation | None = None,
     ) -> None:
         if isinstance(cuts, str) and cuts == "auto":
-            found = default_cuts(low, high, whole=self.whole)
-            vars(self)["has_default_cuts"] = bool(found)  # so that it is not computed again
+            points = default_cuts(low, high, whole=self.whole)
+            vars(self)["has_default_cuts"] = bool(points)  # so that it is not computed again
         else:
             make: Any = spaced_cuts if isinstance(cuts, (int, str)) else _declared_cuts
-            found = make(low, high, cuts, whole=self.whole)
-        given = {"low": low, "high": high, "cuts": found}
-        given |= {"missing": missing, "missing_values": missing_values, "outside": outside}
-        given |= {"monotone": monotone, "description": description, "unit": unit, "source": source, "derived": derived}
-        for name, value in given.items():
+            points = make(low, high, cuts, whole=self.whole)
+        values = {"low": low, "high": high, "cuts": points}
+        values |= {"missing": missing, "missing_values": missing_values, "outside": outside}
+        values |= {"monotone": monotone, "description": description, "unit": unit, "source": source, "derived": derived}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
 
     @cached_property
     def has_default_cuts(self) -> bool:
-        """True if the cut points are a default grid of any version of the format of schemas, left out or declared."""
+        """True if the cut points are the default grid of a version of the schema format, declared or not."""
         return any(map(self.has_grid_of, range(1, SCHEMA_VERSION + 1)))
 
     def has_grid_of(self, version: int) -> bool:
-        """Return whether the cut points are the default grid in a version of the format of schemas."""
+        """Return whether the cut points are the default grid of this version of the schema format."""
         return bool(self.cuts) and self.cuts == self._default_cuts(version)
 
     def _default_cuts(self, version: int) -> tuple[float, ...]:
@@ -88,7 +88,7 @@ class Numeric(Attribute):
 
     @property
     def span(self) -> tuple[float, float]:
-        """The bounds; infinite where values beyond them count as the nearest inside."""
+        """The bounds; infinite if values outside the bounds are clipped."""
         return (-np.inf, np.inf) if self.outside == "clip" else (self.low, self.high)
 
     @property
@@ -113,11 +113,11 @@ class Numeric(Attribute):
 
     @cached_property
     def edges(self) -> tuple[float, ...]:
-        """The bounds, and the cut points between them: bin i goes from edge i to edge i + 1."""
+        """The bounds and the cut points between them; bin i goes from edge i to edge i + 1."""
         return (self.low, *self.cuts, self.high)
 
     def interval(self, start: int, stop: int) -> str:
-        """Return the name of the interval of the bins from `start` up to and without `stop`, such as ``(30, 45]``."""
+        """Return the name of the interval of the bins in ``range(start, stop)``, such as ``(30, 45]``."""
         return f"{'(' if start else '['}{value_text(self.edges[start])}, {value_text(self.edges[stop])}]"
 
     @property
@@ -133,9 +133,10 @@ class Numeric(Attribute):
             return ", no cut points"
         if not self.has_default_cuts:
             return f", cut at {listed(self.cuts, MOST_SHOWN)}"
-        *most, last = self.cuts
-        shown = [*most[:_MOST_OF_GRID], *(["…"] if len(most) > _MOST_OF_GRID else []), last]
-        return f", cut at the default grid of {len(self.cuts)}: {', '.join(map(value_text, shown))}"
+        *others, last = self.cuts
+        printed = [*others[:_MOST_OF_GRID], *(["…"] if len(others) > _MOST_OF_GRID else []), last]
+        points = ", ".join(map(value_text, printed))
+        return f", cut at the default grid ({number_of(len(self.cuts), 'cut point')}: {points})"
 
     def run_name(self, start: int, stop: int) -> str:
         return self.interval(start, stop) if start < self.n_known else super().run_name(start, stop)
@@ -156,9 +157,8 @@ class Numeric(Attribute):
     def refined_by(self, literal: Literal) -> Self:
         for value in literal.operands:
             if isinstance(value, str) or not self.low <= value < self.high:
-                problem = f"the model compares it with {value!r}, outside the declared domain ({self.domain})"
-                advice = "declare the bounds of the training rows"
-                raise SchemaError(f"{problem}; {advice}.", attribute=literal.attribute)
+                problem = f"the model compares it with {value!r}, which is outside the declared domain ({self.domain})"
+                raise SchemaError(f"{problem}; declare wider bounds.", attribute=literal.attribute)
         return replace(self, cuts=tuple(sorted({*self.cuts, *literal.operands}))) if literal.operands else self
 
     def coarse_bins(self, refined: Attribute) -> list[int]:
@@ -178,7 +178,7 @@ class Numeric(Attribute):
         return rng.uniform(self.low, self.high, size).tolist()
 
     def number_in(self, value: Value) -> float | None:
-        """Return the number that a word means in such a column; None if it means none."""
+        """Return the number that a text or number stands for in such a column, or None."""
         return spelled_number(value)
 
     def _is_default(self, field: Field[Any]) -> bool:
@@ -193,7 +193,7 @@ class Numeric(Attribute):
 
     @property
     def _ends(self) -> tuple[float, ...]:
-        """The cut points that intervals can begin and end at: none where they are many, since pairs grow faster."""
+        """The cut points at which literals with two bounds can begin and end; empty if there are too many."""
         return self.cuts if len(self.cuts) <= MOST_ENDS else ()
 
     def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
@@ -208,12 +208,12 @@ class Numeric(Attribute):
         if len(places) == len(literal.operands):
             start = 0 if literal.operator == "<=" else places[0] + 1
             return start, self.n_known if literal.operator == ">" else places[-1] + 1, False
-        problem = f"expected a literal on the cut points {shown(list(self.cuts))}; got {literal.brief}."
+        problem = f"literals compare with the cut points {shown(list(self.cuts))}; got {literal.brief}."
         raise SchemaError(problem, attribute=literal.attribute)
 
     @staticmethod
     def _compared(literal: Literal) -> list[float]:
-        """Return the operands that values are compared with: no dates, though they are equal to numbers of days."""
+        """Return the operands without dates, which would equal numbers of days."""
         return [value for value in literal.operands if not isinstance(value, (str, bool, Day))]
 
     def _code(self, column: Column) -> Codes:
@@ -222,7 +222,7 @@ class Numeric(Attribute):
         return codes if self.outside == "clip" else np.where(self._inside(values), codes, OUTSIDE)
 
     def numbers_in(self, column: Column) -> Floats:
-        """Return the values of a column as numbers, 0 where missing; raises DomainError where one is none."""
+        """Return the values of a column as numbers, 0 for missing values; DomainError if a value is not a number."""
         return column.numbers()
 
     def _inside(self, values: Array) -> Mask:
@@ -230,26 +230,28 @@ class Numeric(Attribute):
 
 
 def as_number(attribute: Attribute | None) -> Numeric | None:
-    """Return an attribute if it is a number with bounds and cut points, as dates are; else None."""
+    """Return the attribute if it is a number or date with bounds and cut points, else None."""
     return attribute if isinstance(attribute, Numeric) else None
 
 
 def _declared_cuts(low: float, high: float, cuts: object, *, whole: bool) -> tuple[float, ...]:
     check_bounds(low, high, whole=whole)
     if not isinstance(cuts, Sequence):
-        raise SchemaError(f"expected a list of numbers, auto, 5 or log 5; got {shown(cuts)}.", key="cuts")
-    found: tuple[float, ...] = tuple(cuts)
-    check_numbers("cuts", found, whole=whole)
-    if any(not one < other for one, other in pairwise(found)):
-        raise SchemaError(f"expected increasing cut points, got {shown(found)}.", key="cuts")
-    if any(not low <= cut < high for cut in found):
-        raise SchemaError(f"expected {value_text(low)} <= cut < {value_text(high)}, got {shown(found)}.", key="cuts")
-    return found
+        problem = f"expected a list of cut points, auto, a number such as 5, or log 5; got {shown(cuts)}."
+        raise SchemaError(problem, key="cuts")
+    points: tuple[float, ...] = tuple(cuts)
+    check_numbers("cuts", points, whole=whole)
+    if any(not cut < following for cut, following in pairwise(points)):
+        raise SchemaError(f"cut points must increase, got {shown(points)}.", key="cuts")
+    if wrong := [cut for cut in points if not low <= cut < high]:
+        problem = f"cut points must be >= {value_text(low)} and < {value_text(high)}, got {shown(wrong[0])}."
+        raise SchemaError(problem, key="cuts")
+    return points
 
 
 @dataclass(frozen=True, init=False)
 class WholeNumber(Numeric):
-    """Base class of the numbers that are whole: integers, and dates as days."""
+    """Base class of numbers that are whole: integers, and dates as days."""
 
     whole: ClassVar[bool] = True
 
@@ -257,7 +259,7 @@ class WholeNumber(Numeric):
         return self.run_words(start, stop) if start < self.n_known else self.run_name(start, stop)
 
     def run_words(self, start: int, stop: int) -> str:
-        """Return the first and the last number, beyond the bounds where numbers outside count as the nearest inside."""
+        """Return the first and the last number of the bins, such as ``31 to 45``; open ends if values are clipped."""
         if start >= self.n_known:
             return self.run_name(start, stop)
         edge, last = self.edges[start], value_text(self.edges[stop])
@@ -286,11 +288,12 @@ class Integer(WholeNumber):
     Attributes
     ----------
     low, high : int
-        The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
+        The bounds, both inside the domain. They are public: take them from the meaning of the attribute, never from
+        private rows.
     cuts : tuple of int
-        The cut points, increasing, each ``low <= cut < high``. Declared as ``"auto"``, the default, they are the grid
-        of `default_cuts`, which follows from the bounds alone; as ``5``, so many at equal distances; as ``"log 5"``, at
-        equal ratios. A number with ``cuts=()`` has no literals.
+        The increasing cut points, each ``low <= cut < high``. The default, ``"auto"``, is the grid of `default_cuts`,
+        which depends on the bounds alone. A number such as ``5`` requests five cut points at equal distances,
+        ``"log 5"`` five at equal ratios. A number with ``cuts=()`` has no literals.
 
     Examples
     --------
@@ -320,7 +323,7 @@ class Integer(WholeNumber):
 
 @dataclass(frozen=True, init=False)
 class Real(Numeric):
-    """A real number from `low` to `high`, cut into intervals ``(cut, next cut]``; declared as an `Integer`."""
+    """A real number from `low` to `high`, cut into intervals ``(cut, next cut]``; same parameters as `Integer`."""
 
     kind: ClassVar[str] = "real"
     whole: ClassVar[bool] = False
@@ -328,7 +331,7 @@ class Real(Numeric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # 0, 0.0 and -0.0 are equal: so must their digests be
+        # 0, 0.0 and -0.0 are equal, so their digests must be equal, too.
         object.__setattr__(self, "low", float(self.low) + 0.0)
         object.__setattr__(self, "high", float(self.high) + 0.0)
         object.__setattr__(self, "cuts", tuple(float(cut) + 0.0 for cut in self.cuts))

@@ -1,4 +1,4 @@
-"""Cut points from private rows: quantiles drawn jointly inside declared bounds, charged to a budget."""
+"""Cut points from private rows: private quantiles within declared bounds, charged to a budget."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
 
 MOST_CANDIDATES = 1_000
-"""The most public candidates among which the cut points of a number are chosen; `bins` is no larger."""
+"""The largest number of public candidates for the cut points of a number, and the largest `bins`."""
 
 
 class DeclaredTable(Protocol):
-    """What is used of a schema, which imports this module."""
+    """The interface of a schema that this module uses; a schema itself imports this module."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -63,44 +63,48 @@ DeclaredSchema = TypeVar("DeclaredSchema", bound=DeclaredTable)
 
 @dataclass(frozen=True)
 class PlannedCuts:
-    """The release of all cut points of one number: public, made before a row is read."""
+    """The planned release of all cut points of one number; public, since it is made before a row is read."""
 
     name: str  # the attribute
     number: Numeric  # the number, cut at every candidate
-    mechanism: JointQuantiles  # what chooses among the candidates
+    mechanism: JointQuantiles  # chooses among the candidates
 
     @classmethod
     def of(cls, name: str, declared: Numeric, epsilon: Fraction, bins: int) -> Self:
-        """Return the release for `epsilon`; raises ValueError if that is below the supported minimum."""
+        """Return the planned release for `epsilon`; ValueError if it is below the supported minimum."""
         candidates = tuple(map(declared.scalar, _candidates(declared)))
         return cls(name, replace(declared, cuts=candidates), cut_mechanism(declared, epsilon, bins))
 
     def counts(self, column: Column) -> Integers:
-        """Return the rows inside the domain by the schema's own intervals between candidates, after its policies."""
+        """Return the number of rows in each interval between candidates, for values inside the domain."""
         codes = self.number.encode(column)
         return np.bincount(codes[codes < self.number.n_known], minlength=self.number.n_known)
 
 
 def cut_mechanism(declared: Numeric, epsilon: Fraction, bins: int) -> JointQuantiles:
-    """Return what chooses the cut points of a number; raises ValueError if `epsilon` is below the supported minimum."""
+    """Return the mechanism for the cut points of a number; ValueError if `epsilon` is below the supported minimum."""
     return JointQuantiles(epsilon, bins, len(_candidates(declared)))
 
 
 def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, Numeric]:
-    """Return the numbers whose cut points are those of the default grid, or none; checks `bins`, which is public."""
+    """Return the numbers without declared cut points, and check `bins`; both are public.
+
+    A number has no declared cut points if they are the default grid, or if there are none.
+    """
     if check_integer("bins", bins, 2) > MOST_CANDIDATES:
         raise ArgumentError(f"bins must be a whole number <= {MOST_CANDIDATES}, got {describe_argument(bins)}.")
     numbers = {name: attribute for name, attribute in attributes.items() if isinstance(attribute, Numeric)}
-    found = {name: number for name, number in numbers.items() if number.has_default_cuts or not number.cuts}
+    undeclared = {name: number for name, number in numbers.items() if number.has_default_cuts or not number.cuts}
     if not numbers:
-        raise SchemaError("expected a schema with a number to learn cut points for, got one without.")
-    if not found:
-        raise SchemaError("no number is left to learn cut points for; remove the `cuts` of one.")
-    return found
+        raise SchemaError("cut points are learned for numbers and dates, but the schema has no such attribute.")
+    if not undeclared:
+        problem = "every number has declared cut points; remove `cuts` where cut points are to be learned."
+        raise SchemaError(problem)
+    return undeclared
 
 
 def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int) -> tuple[PlannedCuts, ...]:
-    """Return the releases that share `epsilon` equally, one a number; nothing is charged and no row is touched."""
+    """Return a planned release for each number; they share `epsilon` equally. Nothing is charged, no row is read."""
     numbers = open_numbers(attributes, bins)
     return tuple(PlannedCuts.of(name, number, epsilon / len(numbers), int(bins)) for name, number in numbers.items())
 
@@ -108,7 +112,7 @@ def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int)
 def learn_cuts(
     column: Callable[[str], Column], planned: Sequence[PlannedCuts], gate: Gate
 ) -> dict[str, tuple[float, ...]]:
-    """Return the cut points of each number, increasing, without duplicates; rows are read after the first charge."""
+    """Return the increasing, distinct cut points of each number; rows are read after the first charge."""
 
     def places(plan: PlannedCuts) -> tuple[int, ...]:
         query = Fact("cut_points", attribute=plan.name)
@@ -118,24 +122,24 @@ def learn_cuts(
 
 
 def _candidates(number: Numeric) -> tuple[float, ...]:
-    """Return the candidates: public, evenly spaced inside the declared bounds, ``low <= candidate < high``."""
+    """Return the public candidates, evenly spaced within the declared bounds, ``low <= candidate < high``."""
     if number.whole and number.high - number.low <= MOST_CANDIDATES:
         return tuple(range(int(number.low), int(number.high)))
-    found = np.linspace(number.low, number.high, MOST_CANDIDATES, endpoint=False)
+    places = np.linspace(number.low, number.high, MOST_CANDIDATES, endpoint=False)
     digits = 1 - math.floor(math.log10(number.high - number.low) - math.log10(MOST_CANDIDATES))
-    found = np.round(found, max(digits, 0)) if digits <= 15 else found  # 140.6, not 140.60000000000002
-    found = found[(number.low <= found) & (found < number.high)]  # rounding may lead out of the domain
-    return tuple(map(int, np.unique(np.floor(found)))) if number.whole else tuple(np.unique(found).tolist())
+    places = np.round(places, max(digits, 0)) if digits <= 15 else places  # 140.6, not 140.60000000000002
+    places = places[(number.low <= places) & (places < number.high)]  # rounding may lead out of the domain
+    return tuple(map(int, np.unique(np.floor(places)))) if number.whole else tuple(np.unique(places).tolist())
 
 
 def with_private_cuts(
     declared: DeclaredSchema, table: Table, budget: Budget | None, epsilon: Amount, bins: int, random_state: Any
 ) -> DeclaredSchema:
-    """Return a schema with the charged cut points of a table's open numbers; see `Schema.learn`."""
+    """Return a schema with cut points learned from a table and charged; see `Schema.learn`."""
     source, unit = noise_source(random_state), declared.unit
     declared.check_types(table)
     declared.check_unit(table)
-    amount = Budget(epsilon).remaining  # raises unless it is a cap
+    amount = Budget(epsilon).remaining  # raises if epsilon is not a valid amount
     planned = plan_cuts(dict(declared.attributes), amount / rows_of(unit), bins)
     for plan in planned:
         source.prepare(plan.mechanism)  # raises before anything is charged
@@ -146,7 +150,7 @@ def with_private_cuts(
     check_total((*declared.charges, charge))  # raises before the charge
     counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
     if len(table) >= em.MOST_ROWS and len(counted()) >= em.MOST_ROWS:
-        problem = f"Expected fewer than {em.MOST_ROWS:,} rows to learn cut points from, got as many or more"
+        problem = f"Cut points can be learned from fewer than {em.MOST_ROWS:,} rows; the table has at least that many"
         raise TooManyRowsError(f"{problem}. Nothing was charged.")
 
     def learned(gate: Gate) -> DeclaredSchema:

@@ -1,4 +1,4 @@
-"""Schemas: everything that is public about a table."""
+"""Schemas: the public description of a table."""
 
 import hashlib
 import json
@@ -45,37 +45,40 @@ from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, printable
 
 FROM_ROWS = Fact("from_rows")
-"""Why a model has no guarantee whose schema was made of the private rows themselves."""
-_WIDEST = 40  # characters of a column of what is printed
+"""The reason why a model has no guarantee if its schema was derived from the private rows."""
+_WIDEST = 40  # characters of a printed column
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The public description of a table: its attributes, their domains and cut points, and the class labels.
+    """The public description of a table: its attributes, their domains and cut points, and the target.
 
-    Written by a person, cut from public data (`from_public`), or learned from private rows under a charge (`learn`);
-    never inferred from private rows for free. Numbers without declared cut points have those of `default_cuts`.
+    A schema is written by a person, derived from public data (`from_public`), or completed with cut points learned from
+    private rows under a charge (`learn`). hedgerow never infers it from private rows without a charge. Numbers without
+    declared cut points have the default grid of `default_cuts`.
 
     Attributes
     ----------
     attributes : mapping of str to Attribute
-        The attributes in order; kept as a tuple of pairs.
+        The attributes in order, stored as a tuple of pairs.
     label : Label, OrderedLabel, Number or None
-        The column to predict: classes, or a number. None for a schema that only describes bins.
+        The column to predict, with its classes, or its bounds if it is a number. None for a schema that only describes
+        bins.
     charges : tuple of Charge
-        What was spent on private rows to learn the cut points; goes onto the card of every model with this schema.
-        Where the schema was read from a file the card says that the file declares it.
+        The budget that was spent to learn cut points from private rows. The privacy card of every model with this
+        schema includes it; if the schema was read from a file, the card states that the file declares it.
     no_guarantee : tuple of Fact
-        Why a model with this schema has no guarantee: ``domain taken from the data``. None where no reason is known.
+        Reasons why models with this schema have no guarantee, such as ``domain taken from the data``. Empty if no
+        reason is known.
     unit : Unit or None
-        What is protected where a person may have many rows; None for one row.
+        The unit of privacy if persons may have several rows; None to protect single rows.
     weight : Weight or None
-        The column with the weight of each row; None where every row counts as one.
+        The column with the weight of each row; None if all rows have the same weight.
 
     Raises
     ------
     SchemaError
-        If there is no attribute, a name twice, or the label, the unit's or the weight's column among the others.
+        If there is no attribute, a name is repeated, or the column of the label, unit or weight is also an attribute.
 
     Examples
     --------
@@ -111,38 +114,39 @@ class Schema:
             raise ArgumentTypeError(f"weight must be a Weight or None, got {type(weight).__name__}.")
         if not isinstance(charges, (tuple, list)) or not all(isinstance(charge, Charge) for charge in charges):
             raise ArgumentTypeError("charges must be a tuple of Charge.")
-        given = {"attributes": named(attributes), "label": label, "charges": tuple(charges), "unit": unit}
-        for name, value in (given | {"no_guarantee": reasons(no_guarantee), "weight": weight}).items():
+        values = {"attributes": named(attributes), "label": label, "charges": tuple(charges), "unit": unit}
+        for name, value in (values | {"no_guarantee": reasons(no_guarantee), "weight": weight}).items():
             object.__setattr__(self, name, value)
         self._check()
 
     def _check(self) -> None:
-        found = names_of(self.attributes)
+        names = names_of(self.attributes)
         label = None if self.label is None else self.label.name
-        if label in found:
-            raise SchemaError("the label cannot be an attribute too; remove one of them.", attribute=label)
+        if label in names:
+            raise SchemaError("the label cannot also be an attribute; remove it there.", attribute=label)
         for name, derived in self.derivations.items():
             if not {*self.derivations, *self.extra_columns}.isdisjoint(derived.columns):
-                problem = "derive it from other columns of the table, not from a derived attribute, the label, the unit"
-                raise SchemaError(f"{problem} or the weight.", attribute=name, key="derived")
+                problem = "an attribute cannot be derived from a derived attribute, the label, the unit or the weight"
+                raise SchemaError(f"{problem}; use other columns of the table.", attribute=name, key="derived")
         if self.unit is not None:
             problem = name_problem(self.unit.column)
-            if self.unit.column in {*found, label}:
-                problem = "expected another column than the attributes and the label; remove it there."
+            if self.unit.column in {*names, label}:
+                column = shown(self.unit.column)
+                problem = f"its column {column} cannot also be an attribute or the label; remove it there."
             if problem:
                 raise SchemaError(problem, key="unit")
-        if self.weight is not None and self.weight.name in {*found, label, self.unit and self.unit.column}:
-            problem = "expected another column than the attributes, the label and the unit's; remove it there."
-            raise SchemaError(problem, key="weight")
+        if self.weight is not None and self.weight.name in {*names, label, self.unit and self.unit.column}:
+            problem = "cannot also be an attribute, the label or the unit; remove it there."
+            raise SchemaError(f"its column {shown(self.weight.name)} {problem}", key="weight")
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The attributes' names."""
+        """The names of the attributes."""
         return tuple(name for name, _ in self.attributes)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """The attributes' numbers of bins."""
+        """The number of bins of each attribute."""
         return tuple(attribute.n_bins for _, attribute in self.attributes)
 
     @cached_property
@@ -151,56 +155,56 @@ class Schema:
 
     @cached_property
     def numbers(self) -> Mapping[str, Numeric]:
-        """Those attributes that are numbers or dates, by name."""
-        return {name: one for name, one in self.attributes if isinstance(one, Numeric)}
+        """The attributes that are numbers or dates, by name."""
+        return {name: attribute for name, attribute in self.attributes if isinstance(attribute, Numeric)}
 
     @property
     def number_columns(self) -> tuple[str, ...]:
-        """The columns that hold numbers or dates: attributes or what they are derived from, the target, the weight."""
+        """The columns of numbers and dates: of attributes and their derivations, the target and the weight."""
         target, weight = self.label and self.label.as_number, self.weight
-        return (*self.columns(self.numbers), *(one.name for one in (target, weight) if one is not None))
+        return (*self.columns(self.numbers), *(part.name for part in (target, weight) if part is not None))
 
     @cached_property
     def extra_columns(self) -> Mapping[str, Target | Unit | Weight]:
-        """The label, the unit and the weight by their columns, those that are declared."""
+        """The declared label, unit and weight by their columns."""
         label, unit, weight = self.label, self.unit, self.weight
-        found = [(label and label.name, label), (unit and unit.column, unit), (weight and weight.name, weight)]
-        return {name: one for name, one in found if name is not None and one is not None}
+        parts = [(label and label.name, label), (unit and unit.column, unit), (weight and weight.name, weight)]
+        return {name: part for name, part in parts if name is not None and part is not None}
 
     @cached_property
     def forms(self) -> Mapping[Hashable, tuple[Attribute, int]]:
-        """The first attribute of each form, whose literals are alike, and how many attributes have this form."""
-        found = dict[Hashable, tuple[Attribute, int]]()
+        """The first attribute of each `form`, and the number of attributes of this form."""
+        forms = dict[Hashable, tuple[Attribute, int]]()
         for _, attribute in self.attributes:
             form = attribute.form
-            first, times = found.get(form, (attribute, 0))
-            found[form] = first, times + 1
-        return found
+            first, times = forms.get(form, (attribute, 0))
+            forms[form] = first, times + 1
+        return forms
 
     @cached_property
     def derivations(self) -> Mapping[str, Derivation]:
-        """What computes those attributes that are derived from columns of the table, by name."""
-        return {name: one.derived for name, one in self.attributes if one.derived is not None}
+        """The derivations of the derived attributes, by name."""
+        return {name: attribute.derived for name, attribute in self.attributes if attribute.derived is not None}
 
     def columns(self, names: Iterable[str] | None = None) -> tuple[str, ...]:
-        """Return the columns of a table that the named attributes (default: all) are, or are derived from."""
-        found: dict[str, None] = {}
+        """Return the columns of a table from which the named attributes (default: all) are read or derived."""
+        columns: dict[str, None] = {}
         for name in self.names if names is None else names:
             derived = self[name].derived
-            found |= dict.fromkeys((name,) if derived is None else derived.columns)
-        return tuple(found)
+            columns |= dict.fromkeys((name,) if derived is None else derived.columns)
+        return tuple(columns)
 
     @property
     def without_derivations(self) -> Self:
-        """The schema of a table that has the derived attributes as columns."""
+        """The schema of a table that contains the derived attributes as columns."""
         if not self.derivations:
             return self
-        return replace(self, attributes=tuple((name, replace(one, derived=None)) for name, one in self.attributes))
+        return replace(self, attributes=tuple((name, replace(kind, derived=None)) for name, kind in self.attributes))
 
     @cached_property
     def monotone(self) -> Mapping[str, Direction]:
-        """Those attributes along which predictions may only rise, or only fall, by name."""
-        return {name: one.monotone for name, one in self.attributes if one.monotone is not None}
+        """The attributes with a monotonicity constraint, by name."""
+        return {name: kind.monotone for name, kind in self.attributes if kind.monotone is not None}
 
     def __getitem__(self, name: str) -> Attribute:
         return self.attributes[self._places[name]][1]
@@ -216,34 +220,34 @@ class Schema:
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The class labels; raises SchemaError if the schema declares no label, or a number."""
+        """The classes of the label; SchemaError if there is no label, or if the target is a number."""
         return self.class_label.classes
 
     @property
     def class_label(self) -> Label:
-        """The label with classes; raises SchemaError if the schema declares no label, or a number."""
+        """The label with its classes; SchemaError if there is no label, or if the target is a number."""
         if isinstance(self.target, Label):
             return self.target
-        problem = "expected a label with classes, got a number, which only regressors and their models take."
+        problem = "this operation needs a label with classes, but the target is a number; use a regressor."
         raise SchemaError(problem, attribute=self.target.name)
 
     @property
     def target(self) -> Target:
-        """The label, or the number, which a model predicts; raises SchemaError if the schema declares none."""
+        """The label or number that a model predicts; SchemaError if the schema declares none."""
         if self.label is None:
-            raise SchemaError("Expected a schema with a label, got none; add `label: {name: ..., classes: [...]}`.")
+            raise SchemaError("The schema declares no label; add `label: {name: ..., classes: [...]}`.")
         return self.label
 
     def encode(self, table: Table, names: Sequence[str] | None = None) -> dict[str, BinCodes]:
-        """Return the bins of the named attributes (default: all) for every row; DomainError if a table does not fit."""
-        wanted = self.names if names is None else names
-        self.check_columns(table, wanted)
-        return {name: self[name].encode(self.column(table, name)) for name in wanted}
+        """Return the bin of every row for the named attributes (default: all); DomainError if a row does not fit."""
+        names = self.names if names is None else names
+        self.check_columns(table, names)
+        return {name: self[name].encode(self.column(table, name)) for name in names}
 
     def column(self, table: Table, name: str) -> Column:
-        """Return the column of an attribute: the table's, by name or in an array by position, or one that is derived.
+        """Return an attribute's column, read from a table (from an array by position) or derived from its columns.
 
-        A derived value depends on its own row alone, so that tables that differ by a row still do.
+        A derived value depends on its own row alone, so neighbouring tables stay neighbours.
         """
         derived = self[name].derived
         if derived is None:
@@ -251,14 +255,20 @@ class Schema:
         return derived.column(name, [table.column(column, 0) for column in derived.columns])
 
     def check_columns(self, table: Table, names: Sequence[str] | None = None) -> None:
-        """Check that a table has the columns of the named attributes (default: all); DomainError, no row is touched."""
+        """Check that a table has the columns of the named attributes (default: all); DomainError if not.
+
+        No row is read.
+        """
         if table.names is None and table.width != len(self):
             raise DomainError(f"expected {len(self)} columns ({listed(self.names)}), got {table.width}.")
         self.check_underived(table.names, names)
         table.require(self.columns(names))
 
     def check_types(self, table: Table) -> None:
-        """Check columns, and that their types have values of the attributes; DomainError, no row is touched."""
+        """Check that a table's columns exist and suit the attributes by their types; DomainError if not.
+
+        No row is read.
+        """
         self.check_columns(table)
         types = table.without_rows()
         for name, attribute in self.attributes:
@@ -266,16 +276,21 @@ class Schema:
                 attribute.check_type(self.column(types, name))
 
     def check_underived(self, columns: Sequence[str] | None, names: Sequence[str] | None = None) -> None:
-        """Check that a table of these columns, None for an array, leaves derived attributes to derive; DomainError."""
+        """Check that a table does not contain derived attributes as columns; DomainError if it does.
+
+        `columns` is None for an array, from which no attribute can be derived.
+        """
         for name in {**self.derivations} if names is None else filter(self.derivations.__contains__, names):
+            sources = listed(self.derivations[name].columns)
             if columns is None:
-                raise DomainError("is derived from columns by name: expected a frame, got an array.", column=name)
+                problem = f"this attribute is derived from the columns {sources}: expected a frame, got an array"
+                raise DomainError(f"{problem}, whose columns have no names.", column=name)
             if name in columns:
-                problem = f"is derived from {listed(self.derivations[name].columns)}, but the table has this column too"
-                raise DomainError(f"{problem}; remove it, or remove `derived` from the schema.", column=name)
+                problem = f"the schema derives this attribute from {sources}, but the table already has this column"
+                raise DomainError(f"{problem}; remove the column, or remove `derived` from the schema.", column=name)
 
     def check_unit(self, table: Table) -> None:
-        """Check that a table has the columns of the schema's unit and weight (DomainError); no row is touched."""
+        """Check that a table has the columns of the unit and of the weight; DomainError if not. No row is read."""
         if self.unit is not None:
             check_unit(self.unit, table)
         if self.weight is not None:
@@ -283,17 +298,17 @@ class Schema:
 
     @property
     def steps(self) -> int:
-        """The most rows of a tally that one row of a table is: as many as its weight has steps."""
+        """The most rows of a tally that one row of a table can become: the steps of the weight, or 1."""
         return 1 if self.weight is None else self.weight.levels
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the schema's JSON, attributes in order: equal for equal schemas."""
+        """SHA-256 of the schema's JSON with its attributes in order; equal for equal schemas."""
         text = json.dumps(self.to_dict(), separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the schema as JSON-ready data; defaults are left out."""
+        """Return the schema as JSON-ready data without default values."""
         version = format_version(self.attributes)
         data: dict[str, Any] = {"version": version}
         parts = {"label": self.label, "unit": self.unit, "weight": self.weight}
@@ -307,9 +322,9 @@ class Schema:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Return the schema that plain data holds, as `to_dict` writes it or a person.
+        """Return the schema that plain data describes, in the form that `to_dict` returns.
 
-        SchemaError names the attribute and the key at fault; its `faults` are all that were found.
+        A `SchemaError` names the attribute and the key of the first fault; its `faults` attribute lists all faults.
         """
         problem = None
         try:
@@ -322,9 +337,9 @@ class Schema:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a schema from a YAML or JSON file; OSError if it cannot be read.
+        """Return the schema from a YAML or JSON file; OSError if the file cannot be read.
 
-        SchemaError names the line, the attribute and the key at fault; its `faults` are all that were found.
+        A `SchemaError` names line, attribute and key of the first fault; its `faults` attribute lists all faults.
         """
         data = read_mapping(path)
         try:
@@ -335,9 +350,10 @@ class Schema:
         raise SchemaError.of([fault.placed(line=line_of_fault(fault, lines)) for fault in faults])
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the schema to a file, JSON if its name ends in ``.json``, YAML if in ``.yaml`` or ``.yml``.
+        """Write the schema to a file: as JSON if its name ends in ``.json``, as YAML for ``.yaml`` and ``.yml``.
 
-        It is replaced whole or not at all. SchemaError for another ending, OSError if it cannot be written.
+        An existing file is replaced completely or not at all. SchemaError for another ending, OSError if the file
+        cannot be written.
         """
         write_whole(path, mapping_text(path, self.to_dict()))
 
@@ -351,23 +367,26 @@ class Schema:
         missing_values: Sequence[Value] = (),
         outside: Literal["error", "bin"] = "error",
     ) -> Self:
-        """Cut a schema out of *public* rows: quantile cut points, the categories that occur, bounds as found.
+        """Return a schema derived from *public* rows: their categories, smallest and largest values, and quantiles.
 
-        Whatever is read off them becomes public. Never call it on private rows: use `learn`, or write the schema.
+        The schema may reveal the rows it is derived from. Never call this method on private rows: use `learn`, or write
+        the schema.
 
         Parameters
         ----------
         data : pandas, polars or pyarrow frame, or array
             Public rows.
         label : str, optional
-            The column to predict: classes, or a number if it has fractions or more than 100 different values.
+            The column to predict. It becomes a number if it has fractions or more than 100 distinct values, else
+            classes.
         bins : int, default=5
-            How many intervals of about equal mass to cut numbers into.
+            The number of intervals with about the same number of rows into which numbers are cut. Cut points of real
+            numbers are rounded to three digits, or to more if a row would change its interval otherwise.
         missing_values : sequence
-            Values that mean "missing" wherever they occur, such as ``"?"``.
+            Values that mean "missing" in every column, such as ``"?"``.
         outside : {"error", "bin"}, default="error"
-            What a category is that does not occur in these rows. With a bin for it, rules may compare with the bin, and
-            learned rules then say "outside its domain" where few people know what is meant.
+            How a category that does not occur in these rows is treated: as an error, or as a bin of its own. With a
+            bin, learned rules may contain the condition "is outside its domain", which few readers understand.
 
         Raises
         ------
@@ -387,39 +406,40 @@ class Schema:
         bins: int = 5,
         random_state: NoiseSource | RandomState = None,
     ) -> Self:
-        """Find the cut points of `declared`'s numbers from *private* rows, by private quantiles under a charge.
+        """Return a schema with cut points learned from *private* rows, by private quantiles under a charge.
 
-        Every number without declared cut points (those of the default grid count as none) gets up to ``bins - 1``
-        balanced ones; all else stays as declared. Neighbouring tables differ by one row, or by all rows of one unit. ε
-        is shared equally by the numbers; all cut points of one are drawn jointly, by one exponential mechanism over
-        public candidates.
+        Every number without declared cut points gets up to ``bins - 1`` cut points, between which there are about
+        equally many rows. Everything else stays as declared. A number with its default grid counts as a number without
+        declared cut points. Neighbouring tables differ by one row, or by all rows of one unit. The numbers share
+        `epsilon` equally. All cut points of a number are drawn jointly, by one exponential mechanism over public
+        candidates.
 
         Parameters
         ----------
         data : pandas, polars or pyarrow frame, or array
             Private rows.
         declared : Schema
-            Bounds and kinds, from knowledge and not from the rows.
+            The schema with kinds and bounds. Take them from knowledge of the domain and not from the rows.
         epsilon : float, Fraction, Decimal or str
-            What to spend on the cut points in all.
+            Privacy loss of all cut points together.
         budget : Budget, optional
-            Where to charge it. Default: a budget of its own.
+            The budget to charge. Default: a new budget of `epsilon`.
         bins : int, default=5
-            How many intervals of about equal mass to aim at, up to 1,000.
+            The number of intervals with about equally many rows, up to 1,000.
         random_state : NoiseSource, int, RandomState, Generator or None, default=None
-            None: secure noise. A seed, or another source, is for tests and voids the guarantee.
+            None uses secure noise. A seed, or another source, is for tests and voids the guarantee.
 
         Raises
         ------
         BudgetExceededError
-            If the budget has less than `epsilon` left; nothing is charged then.
+            If the budget has less than `epsilon` left; nothing is charged.
         SchemaError
-            If all declared numbers have cut points, and other ones than their default grids; nothing is charged then.
+            If all numbers have declared cut points other than their default grids; nothing is charged.
         TooManyRowsError
-            If 2³² rows or more would be counted; nothing is charged then.
+            If 2³² rows or more would be counted; nothing is charged.
         ValueError
-            If `bins` is not a whole number from 2 to 1,000, `epsilon` is below the supported minimum, or charges of the
-            schema are of another unit of privacy; nothing is charged then.
+            If `bins` is not a whole number from 2 to 1,000, `epsilon` is below the supported minimum, or the schema has
+            charges for another unit of privacy; nothing is charged.
 
         References
         ----------
@@ -444,7 +464,7 @@ class Schema:
     def _lines(self) -> list[tuple[str, str, str]]:
         rows = [(printable(name), a.kind, a.domain + a.details) for name, a in self.attributes]
         if self.unit is not None:
-            rows.append((printable(self.unit.column), "unit", f"whose row it is; {used(self.unit)}"))
+            rows.append((printable(self.unit.column), "unit", f"identifies the unit of privacy; {used(self.unit)}"))
         if self.weight is not None:
             rows.append((printable(self.weight.name), "weight", self.weight.domain))
         if self.label is not None:

@@ -1,6 +1,6 @@
-"""Other spellings of categories and classes: what cells may hold in the place of a listed value.
+"""Other spellings of categories and classes, which cells may hold instead of a listed value.
 
-A schema's file has them as ``values: {yes: [yes, ja, "1"]}``, or as a list for each value under ``other_spellings``.
+A schema file declares them as ``values: {yes: [yes, ja, "1"]}``, or as a list for each value under ``other_spellings``.
 """
 
 import json
@@ -12,7 +12,7 @@ import numpy as np
 from hedgerow.errors import SchemaError
 from hedgerow.schema.literals import values_problem
 from hedgerow.tables.columns import Column
-from hedgerow.text.messages import shown
+from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, plain_word
 
 Spellings = tuple[tuple[str | int, ...], ...]
@@ -23,39 +23,40 @@ _TRUTHS = (
     ("no", "n", "false", "f", "0", "nein", "non", "não", "nao"),
     ("yes", "y", "true", "t", "1", "ja", "j", "oui", "si", "sí", "sim"),
 )
-_QUOTES = "(in YAML, quote words such as yes, no, on, off)"
+_QUOTES = "; in YAML, quote the words yes, no, on and off"
 
 
-def split(values: Any, others: Any, key: str) -> tuple[Any, Spellings]:
-    """Return values and their other spellings, given as a mapping of values to spellings or as two sequences.
+def split(values: Any, other_spellings: Any, key: str) -> tuple[Any, Spellings]:
+    """Return values and their other spellings, from a mapping of values to spellings or from two sequences.
 
-    The spellings of a value in a mapping may include the value. A file's key is text: it is the whole number or boolean
-    among its spellings that is written as the key, if there is one.
+    In a mapping, the spellings of a value may include the value. The keys of a file are text. If a key is written like
+    a whole number or boolean among its spellings, this number or boolean is the value.
     """
     if isinstance(values, Mapping):
-        if others:
-            raise SchemaError(f"expected spellings under `{key}` or here, got both.", key=KEY)
+        if other_spellings:
+            raise SchemaError(f"declare spellings in the mapping `{key}` or here, not in both.", key=KEY)
         pairs = [_pair(value, words, key) for value, words in values.items()]
-        values, others = tuple(value for value, _ in pairs), tuple(words for _, words in pairs)
-    if isinstance(others, str) or not isinstance(others, Sequence):
-        raise SchemaError(f"expected a list of spellings for each value, got {shown(others)}.", key=KEY)
-    spellings = tuple(_words(words, "a value", KEY) for words in others)
+        values, other_spellings = tuple(value for value, _ in pairs), tuple(words for _, words in pairs)
+    if isinstance(other_spellings, str) or not isinstance(other_spellings, Sequence):
+        raise SchemaError(f"expected a list of spellings for each value, got {shown(other_spellings)}.", key=KEY)
+    spellings = tuple(_words(words, "a value", KEY) for words in other_spellings)
     if not any(spellings):
         return values, ()
     if isinstance(values, str) or not isinstance(values, Sequence) or len(spellings) != len(values):
-        raise SchemaError("expected a list of spellings for each value, in the order of the values.", key=KEY)
-    found = tuple(_others(value, words) for value, words in zip(values, spellings, strict=True))
-    return values, found if any(found) else ()
+        problem = f"expected a list of spellings for each value, in the order of `{key}`"
+        raise SchemaError(f"{problem}; got {number_of(len(spellings), 'list')}.", key=KEY)
+    distinct = tuple(_other_words(value, words) for value, words in zip(values, spellings, strict=True))
+    return values, distinct if any(distinct) else ()
 
 
-def _others(value: Any, words: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the words that are written otherwise than the value, each once."""
+def _other_words(value: Any, words: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the distinct words that differ from the value."""
     by_text = {plain_word(word): word for word in words}
     return tuple(word for text, word in by_text.items() if text != plain_word(value))
 
 
-def _pair(value: Any, given: Any, key: str) -> tuple[Any, tuple[Any, ...]]:
-    words = _words(given, shown(value), key)
+def _pair(value: Any, spellings: Any, key: str) -> tuple[Any, tuple[Any, ...]]:
+    words = _words(spellings, shown(value), key)
     if isinstance(value, str):
         value = next((word for word in words if not isinstance(word, str) and str(word).lower() == value), value)
     return value, words
@@ -70,11 +71,11 @@ def _words(words: Any, of: str, key: str) -> tuple[Any, ...]:
 def check_spellings(
     values: Sequence[Value], spellings: Spellings, taken: Iterable[Value] = (), *, ignores_case: bool = False
 ) -> None:
-    """Check that spellings are text or whole numbers, and that each is a spelling of one value."""
+    """Check that spellings are text or whole numbers, and that no spelling belongs to two values."""
     words = [word for group in spellings for word in group]
     problem = values_problem(words)
     if any(isinstance(word, bool) or not isinstance(word, (str, int)) for word in words):
-        problem = f"expected text or whole numbers, got {shown(spellings)} {_QUOTES}."
+        problem = f"spellings must be text or whole numbers, got {shown(spellings)}{_QUOTES}."
     if problem:
         raise SchemaError(problem, key=KEY)
     codes = dict.fromkeys(map(plain_word, taken), -1)
@@ -82,14 +83,14 @@ def check_spellings(
         for word in (group[0], *group[1]):
             text = plain_word(word).lower() if ignores_case else plain_word(word)
             if codes.setdefault(text, code) != code:
-                problem = f"expected each spelling for one value, got {shown(word)} for two, or as a missing value"
-                raise SchemaError(f"{problem}.", key=KEY)
+                problem = f"the spelling {shown(word)} belongs to two values, or to a value and to missing_values"
+                raise SchemaError(f"{problem}; list it once.", key=KEY)
 
 
 def spelled(values: Sequence[Value], spellings: Spellings) -> tuple[tuple[Value, int], ...]:
-    """Return every spelling with the place of its value, the values first."""
-    others = tuple((word, code) for code, group in enumerate(spellings) for word in group)
-    return (*((value, code) for code, value in enumerate(values)), *others)
+    """Return the values, and after them their other spellings, each with the position of its value."""
+    other_words = tuple((word, code) for code, group in enumerate(spellings) for word in group)
+    return (*((value, code) for code, value in enumerate(values)), *other_words)
 
 
 def domain_text(values: Sequence[Value], spellings: Spellings, most: int) -> str:
@@ -102,9 +103,9 @@ def domain_text(values: Sequence[Value], spellings: Spellings, most: int) -> str
 
 
 def similar_values(values: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return groups of two values or more that are usual spellings of the same.
+    """Return groups of two or more values that are usual spellings of the same value.
 
-    They differ in the case of letters alone; or all values are words for no and for yes, and there are more than two.
+    They differ only in letter case; or there are more than two values, and all are words for no or yes.
     """
     words = {value: value.lower() for value in values}
     truths = {word: place for place, group in enumerate(_TRUTHS) for word in group}
@@ -117,9 +118,9 @@ def similar_values(values: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def occurring_spellings(column: Column, values: Sequence[Value], known: Iterable[Value]) -> list[tuple[str, ...]]:
-    """Return for each value usual other spellings that occur in a column of text and are not known.
+    """Return for each value the usual other spellings that occur in a column of text and are not declared.
 
-    They are the value in other cases of letters and, of two values such as no and yes, words for false and for true.
+    They differ from the value in letter case; for two values such as no and yes, words for false and true count, too.
     """
     usual = {form(str(value)): place for place, value in enumerate(values) for form in _FORMS}
     words = [str(value).lower() for value in values]
@@ -134,7 +135,7 @@ def occurring_spellings(column: Column, values: Sequence[Value], known: Iterable
 
 
 def spellings_line(key: str, groups: Iterable[tuple[Value, Sequence[Value]]]) -> str:
-    """Return the entry of a schema's file that declares values with other spellings."""
+    """Return the entry of a schema file that declares values with other spellings."""
     parts = [f"{_written(value)}: [{', '.join(map(_written, words))}]" for value, words in groups]
     return f"{key}: {{{', '.join(parts)}}}"
 
@@ -143,9 +144,9 @@ def _written(value: Value) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def refuse_spellings(pairs: Iterable[tuple[str, Any]], what: str) -> None:
+def check_no_spellings(pairs: Iterable[tuple[str, Any]], what: str) -> None:
     """Raise SchemaError if an attribute has other spellings."""
     for name, attribute in pairs:
         if getattr(attribute, KEY, ()):
-            problem = f"{what} compares cells as they are written, and may tell apart the spellings of a value"
-            raise SchemaError(f"{problem}; list each spelling among the values.", attribute=name, key=KEY)
+            problem = f"{what} compares cells literally and may treat two spellings of a value differently"
+            raise SchemaError(f"{problem}; list each spelling under `values`.", attribute=name, key=KEY)

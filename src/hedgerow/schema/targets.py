@@ -1,4 +1,4 @@
-"""Targets: the column to predict, and the levels into which its values fall: classes, ordered or not, or numbers."""
+"""Targets: the column to predict, and its levels, which are classes (ordered or not) or intervals of a number."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -19,51 +19,51 @@ from hedgerow.tables.columns import Column
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, listed, plain_word, value_text
 
-_LARGEST = 2**63  # of classes that are numbers: predictions are an array of them
-_LARGEST_NUMBER = 1e150  # of bounds: squares, and sums of rows, are finite
-MOST_LEVELS = 256  # the most levels of a number: the loss of every value of a leaf is looked up for each
+_LARGEST = 2**63  # bound on classes that are numbers, since predictions are an array of int64
+_LARGEST_NUMBER = 1e150  # bound on the size of bounds, so that sums of squares over rows are finite
+MOST_LEVELS = 256  # the most levels of a number: losses are tabulated for each pair of a prediction and a level
 
 
 @dataclass(frozen=True)
 class Target(ABC):
-    """Base class of targets: a column to predict, and its levels, which are all that counting and searching see."""
+    """Base class of targets: a column to predict, and its levels, the only values that counting and search use."""
 
     name: str  # the column
     kind: ClassVar[str]
-    ordered: ClassVar[bool] = False  # true if the levels are in an order
+    ordered: ClassVar[bool] = False  # whether the levels are ordered
 
     @property
     @abstractmethod
     def values(self) -> tuple[Any, ...]:
-        """What each level is predicted as: its class, or its number."""
+        """The prediction for each level: its class, or its number."""
 
     @property
     @abstractmethod
     def hypothesis_classes(self) -> tuple[Any, ...]:
-        """What a hypothesis in a question to an oracle says of a row: its class, or whether its number is high."""
+        """The possible predictions of an oracle's hypothesis: the classes, or whether a number is high."""
 
     @property
     def steps(self) -> int:
-        """How much a row adds to the counts of its bin in a question to an oracle: 1, or the steps between levels."""
+        """The amount that a row adds to the counts of its bin in an oracle's answer: 1, or the number of levels − 1."""
         return 1
 
     @abstractmethod
-    def right_steps(self, levels: Integers, said: Integers) -> Integers:
-        """Return how many of its steps a hypothesis gets right of each row; it says the number of a class, or −1."""
+    def right_steps(self, levels: Integers, predicted: Integers) -> Integers:
+        """Return the steps of each row that a hypothesis predicts correctly; `predicted` is a class number, or −1."""
 
     @property
     def n_levels(self) -> int:
-        """The number of levels; they are numbered from 0."""
+        """The number of levels, which are numbered from 0."""
         return len(self.values)
 
     @property
     def as_number(self) -> "Number | None":
-        """The target itself if it is a number; None of classes."""
+        """The target itself if it is a number; None for classes."""
         return None
 
     @abstractmethod
     def predicted(self, shares: Floats) -> tuple[Any, ...]:
-        """Return what is predicted where the levels have these shares, shape ``(n, n_levels)``."""
+        """Return the predictions for given shares of the levels, shape ``(n, n_levels)``."""
 
     @property
     @abstractmethod
@@ -72,20 +72,20 @@ class Target(ABC):
 
     @property
     def ignores_case(self) -> bool:
-        """True if text is looked up in any case."""
+        """True if the lookup of text ignores letter case."""
         return False
 
     def spellings(self, *, is_text: bool) -> tuple[tuple[Value, int], ...]:  # noqa: ARG002 -- of classes
-        """Return each declared value and its level, as a column of text or of another type holds it."""
+        """Return each declared value with its level, in the form of a column of text or of another type."""
         return ()
 
     @abstractmethod
     def check_type(self, column: Column) -> None:
-        """Check, without a look at the values, that a column of this type can hold one of the target's."""
+        """Check that the column's type can hold values of the target, without reading any value."""
 
     @abstractmethod
     def codes(self, column: Column) -> Whole:
-        """Return the level of each row, `OUTSIDE` or `MISSING` where it has none."""
+        """Return the level of each row, or `OUTSIDE` or `MISSING`."""
 
     @abstractmethod
     def checked(self, codes: Whole) -> BinCodes:
@@ -93,18 +93,18 @@ class Target(ABC):
 
     @abstractmethod
     def typed(self, column: Column) -> Any:
-        """Return a column of text as an array of classes, or of numbers."""
+        """Return a column of text as an array of classes or numbers."""
 
     @abstractmethod
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
-        """Return made-up values."""
+        """Return random values, uniform over the domain."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the target as JSON-ready data."""
 
     def encode(self, column: Column) -> BinCodes:
-        """Return the level of each row, shape ``(n_rows,)``; DomainError, which quotes no value, where one has none."""
+        """Return the level of each row, shape ``(n_rows,)``; DomainError, which quotes no value, if a row has none."""
         return self.checked(self.codes(column))
 
 
@@ -112,8 +112,9 @@ class Target(ABC):
 class Label(Target):
     """The column to predict, by its `name`, and its `classes`: two or more texts, whole numbers or booleans.
 
-    They are of one type, and kept in sorted order. In a mapping they have other spellings, which labels may have in the
-    place of a class; predictions are classes. `other_spellings` has them in the order of the classes.
+    All classes have the same type; they are stored in sorted order. If `classes` is a mapping, it lists other spellings
+    of each class, which cells may hold instead of the class. Predictions are always classes. `other_spellings` has the
+    spellings in the order of the classes.
 
     Examples
     --------
@@ -131,21 +132,21 @@ class Label(Target):
         _check_name(self.name)
         problem = None
         try:
-            given, spellings = split(self.classes, self.other_spellings, "classes")
+            values, spellings = split(self.classes, self.other_spellings, "classes")
         except SchemaError as error:
-            problem, given, spellings = error, (), ()
+            problem, values, spellings = error, (), ()
         if problem:
             raise problem.placed(attribute=self.name)
-        classes: tuple[Any, ...] = () if isinstance(given, str) else tuple(given)
-        one_type = len({type(value) for value in classes}) == 1 and isinstance(classes[0], (str, int))
+        classes: tuple[Any, ...] = () if isinstance(values, str) else tuple(values)
+        has_one_type = len({type(value) for value in classes}) == 1 and isinstance(classes[0], (str, int))
         if not classes:
-            problem = "expected at least two classes, such as no, yes; got none."
-        elif not one_type:
-            problem = f"expected text, whole numbers or booleans, got {shown(self.classes)}."
+            problem = f"expected a list of at least two classes, such as [no, yes]; got {shown(self.classes)}."
+        elif not has_one_type:
+            problem = f"classes must be all text, all whole numbers or all booleans, got {shown(self.classes)}."
         elif len({plain_word(value) if isinstance(value, str) else value for value in classes}) < max(2, len(classes)):
-            problem = f"expected two or more different classes, got {shown(self.classes)}."
+            problem = f"expected at least two classes, all different, got {shown(self.classes)}."
         elif any(isinstance(value, int) and not -_LARGEST <= value < _LARGEST for value in classes):
-            problem = f"expected whole numbers of 64 bits, got {shown(self.classes)}."
+            problem = f"classes that are whole numbers must fit into 64 bits, got {shown(self.classes)}."
         problem = problem or values_problem(classes)
         if problem:
             raise SchemaError(problem, attribute=self.name, key="classes")
@@ -170,18 +171,18 @@ class Label(Target):
             raise problem
 
     def __eq__(self, other: object) -> bool:
-        """Compare name, classes and spellings; True and 1 are different classes, as in files and predictions."""
-        if not isinstance(other, Label):
-            return NotImplemented
-        one, another = (
-            (each.name, each.classes, each.other_spellings, isinstance(each.classes[0], bool)) for each in (self, other)
-        )
-        return one == another and self.ordered is other.ordered
+        """Compare name, classes and spellings; unlike in Python, True and 1 are different classes."""
+        return self._identity == other._identity if isinstance(other, Label) else NotImplemented
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return self.name, self.classes, self.other_spellings, isinstance(self.classes[0], bool), self.ordered
 
     def check_type(self, column: Column) -> None:
         if not any(column.can_hold(value) for value in self.classes):
             kind = "dates" if column.holds_dates else "booleans" if column.values.dtype.kind == "b" else "numbers"
-            raise DomainError(f"expected one of: {listed(self.classes)}; found a column of {kind}.", column=self.name)
+            problem = f"a column of {kind} cannot hold the classes {listed(self.classes)}"
+            raise DomainError(f"{problem}; convert the column, or correct the classes.", column=self.name)
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -191,11 +192,11 @@ class Label(Target):
     def hypothesis_classes(self) -> tuple[Any, ...]:
         return self.classes
 
-    def right_steps(self, levels: Integers, said: Integers) -> Integers:
-        return (levels == said).astype(np.int64)
+    def right_steps(self, levels: Integers, predicted: Integers) -> Integers:
+        return (levels == predicted).astype(np.int64)
 
     def predicted(self, shares: Floats) -> tuple[Any, ...]:
-        """Return the most probable class, the first of equals."""
+        """Return the most probable class; ties go to the first class."""
         return tuple(self.classes[place] for place in shares.argmax(axis=1))
 
     @property
@@ -214,13 +215,13 @@ class Label(Target):
         return [self.classes[k] for k in rng.integers(len(self.classes), size=size)]
 
     def spellings(self, *, is_text: bool) -> tuple[tuple[Value, int], ...]:
-        """Return each class and spelling with its number; in text also false and true, if the classes are 0 and 1."""
+        """Return each class and spelling with its level; if the classes are 0 and 1, text may be false and true too."""
         own = spelled(self.classes, self.other_spellings)
         if is_text and self.ignores_case:
             no, yes = self.classes.index(0), self.classes.index(1)  # in an order, 1 may come first
-            # each letter by itself, as engines and Arrow do; Python alone has another sigma at the end of a word
-            others = (("".join(map(str.lower, str(word))), code) for word, code in own[2:])
-            return (("0", no), ("1", yes), ("false", no), ("true", yes), *others)
+            # Letter by letter, like engines and Arrow: Python lowers a sigma at the end of a word differently.
+            lowered = (("".join(map(str.lower, str(word))), code) for word, code in own[2:])
+            return (("0", no), ("1", yes), ("false", no), ("true", yes), *lowered)
         return tuple((str(value) if is_text else value, number) for value, number in own)
 
     def codes(self, column: Column) -> Whole:
@@ -234,20 +235,22 @@ class Label(Target):
     def checked(self, codes: Whole) -> BinCodes:
         allowed = listed(self.classes)
         if (codes == MISSING).any():
-            raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=self.name)
+            problem = "some labels are missing; remove these rows, or fill in one of the classes"
+            raise DomainError(f"{problem} {allowed}.", column=self.name)
         if (codes == OUTSIDE).any():
             yaml = " In YAML, put the classes yes, no, on, off, true and false in quotes."
             hint = yaml if isinstance(self.classes[0], bool) else ""
-            raise DomainError(f"some labels are not in the schema; expected one of: {allowed}.{hint}", column=self.name)
+            problem = f"some labels are none of the classes {allowed}; correct them, or declare them in the schema"
+            raise DomainError(f"{problem}.{hint}", column=self.name)
         return codes.astype(np.min_scalar_type(self.n_levels - 1))
 
 
 @dataclass(frozen=True, eq=False)
 class OrderedLabel(Label):
-    """The column to predict and its classes, which are in an order, such as grades or stages.
+    """The column to predict and its classes in an order, such as grades or stages.
 
-    They are given as those of `Label`, from the first to the last. A loss may count how far apart two of them are
-    (`objective="absolute"`).
+    List the classes from the first to the last, in the form of `Label`. The loss `objective="absolute"` counts the
+    distance between the true and the predicted class.
 
     Examples
     --------
@@ -260,21 +263,21 @@ class OrderedLabel(Label):
 
 @dataclass(frozen=True)
 class Number(Target):
-    """A number to predict, and its bounds, which are public: levels of equal width are counted between them.
+    """A number to predict, with public bounds, between which hedgerow counts levels of equal width.
 
-    A model predicts the middle of a level. So a prediction that is the best of its rows is off by at most half of
-    a level's width, and a loss has as many values as there are levels.
+    Each value counts as the middle of its level, which changes a value inside the bounds by at most half of a level's
+    width. Trees and rule lists predict the middle of a level.
 
     Attributes
     ----------
     name : str
         The column's name.
     low, high : float
-        The bounds, from the meaning of the column, never from private rows.
+        The bounds. Take them from the meaning of the column, never from private rows.
     levels : int, default=32
         The number of levels, from 2 to 256.
     outside : {"clip", "error"}, default="clip"
-        What a value beyond a bound is: the nearest bound, or an error.
+        How a value outside the bounds is treated: as the nearest bound, or as an error.
 
     Examples
     --------
@@ -296,7 +299,7 @@ class Number(Target):
         problem, key = self._problem()
         if problem:
             raise SchemaError(problem, attribute=self.name, key=key)
-        # 0, 0.0 and -0.0 are equal: so must their digests be
+        # 0, 0.0 and -0.0 are equal, so their digests must be equal, too.
         object.__setattr__(self, "low", float(self.low) + 0.0)
         object.__setattr__(self, "high", float(self.high) + 0.0)
 
@@ -306,9 +309,9 @@ class Number(Target):
         if self.outside not in ("clip", "error"):
             return f"expected one of clip, error, got {shown(self.outside)}.", "outside"
         if max(abs(self.low), abs(self.high)) > _LARGEST_NUMBER:
-            return f"expected bounds of at most {_LARGEST_NUMBER:g} in size; choose another unit.", "high"
-        if len({*self._edges(), *self.values}) <= 2 * self.levels:  # also of levels whose middle float64 does not have
-            return f"the bounds are too close for {self.levels} levels; declare wider ones, or fewer levels.", "high"
+            return f"bounds must be at most {_LARGEST_NUMBER:g} in size; use another unit of measurement.", "high"
+        if len({*self._edges(), *self.values}) <= 2 * self.levels:  # some edges or middles round to the same float64
+            return f"the bounds are too close for {self.levels} levels; declare wider bounds or fewer levels.", "high"
         return None, None
 
     def _at(self, share: Fraction) -> float:
@@ -327,16 +330,16 @@ class Number(Target):
 
     @property
     def hypothesis_classes(self) -> tuple[Any, ...]:
-        """False and True: whether a number is high."""
+        """False and True: whether the number is predicted to be high."""
         return False, True
 
     @property
     def steps(self) -> int:
         return self.levels - 1
 
-    def right_steps(self, levels: Integers, said: Integers) -> Integers:
-        """Return the steps above the first level where a hypothesis says high, below the last where it says low."""
-        return np.where(said == 1, levels, np.where(said == 0, self.steps - levels, 0))
+    def right_steps(self, levels: Integers, predicted: Integers) -> Integers:
+        """Return the steps above the first level if the prediction is high, below the last level if it is low."""
+        return np.where(predicted == 1, levels, np.where(predicted == 0, self.steps - levels, 0))
 
     @property
     def as_number(self) -> "Number":
@@ -344,7 +347,7 @@ class Number(Target):
 
     @cached_property
     def column_kind(self) -> Real:
-        """The levels as bins of an attribute, by which frames and engines read the column."""
+        """The real attribute whose bins are the levels; frames and engines read the column as this attribute."""
         return Real(self.low, self.high, cuts=self._edges()[1:-1], outside=self.outside)
 
     @property
@@ -356,11 +359,11 @@ class Number(Target):
         return tuple(map(float, shares @ np.array(self.values)))
 
     def check_type(self, column: Column) -> None:
-        problem = "a column of dates; count the days since a public one" if column.holds_dates else None
+        problem = "dates; convert them into days since a public date" if column.holds_dates else None
         if not column.is_text and column.values.dtype.kind == "b":
-            problem = "a column of booleans; declare a label with classes"
+            problem = "booleans; declare a label with classes"
         if problem:
-            raise DomainError(f"expected numbers, found {problem}.", column=self.name)
+            raise DomainError(f"the target must be a column of numbers, got a column of {problem}.", column=self.name)
 
     def codes(self, column: Column) -> Whole:
         self.check_type(column)
@@ -368,10 +371,10 @@ class Number(Target):
 
     def checked(self, codes: Whole) -> BinCodes:
         if (codes == MISSING).any():
-            raise DomainError("some values of the target are missing; leave these rows out.", column=self.name)
+            raise DomainError("some values of the target are missing; remove these rows.", column=self.name)
         if (codes == OUTSIDE).any():
             problem = f"some values of the target are outside the declared bounds ({self.domain})"
-            raise DomainError(f"{problem}; declare wider ones, or `outside: clip`.", column=self.name)
+            raise DomainError(f"{problem}; declare wider bounds, or `outside: clip`.", column=self.name)
         return codes.astype(np.min_scalar_type(self.n_levels - 1))
 
     def typed(self, column: Column) -> Any:
@@ -382,9 +385,9 @@ class Number(Target):
         return rng.uniform(self.low, self.high, size).tolist()
 
     def to_dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"name": self.name, "low": self.low, "high": self.high}
-        found |= {} if self.levels == type(self).levels else {"levels": self.levels}
-        return found | ({} if self.outside == type(self).outside else {"outside": self.outside})
+        data: dict[str, Any] = {"name": self.name, "low": self.low, "high": self.high}
+        data |= {} if self.levels == type(self).levels else {"levels": self.levels}
+        return data | ({} if self.outside == type(self).outside else {"outside": self.outside})
 
 
 def _check_name(name: object) -> None:

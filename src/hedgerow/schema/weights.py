@@ -1,4 +1,4 @@
-"""Weights of rows: the column of a survey's weights, between public bounds, in whole steps."""
+"""Weights of rows, such as survey weights: a column that is read in whole steps between public bounds."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,26 +15,26 @@ from hedgerow.tables.frames import Table
 from hedgerow.text.messages import shown
 from hedgerow.text.values import value_text
 
-_LARGEST = 1e100  # of `high`, and the inverse of the least
+_LARGEST = 1e100  # bound on `high`; `high` is also above its inverse
 
 
 @dataclass(frozen=True)
 class Weight:
-    """The weight of each row, such as a survey's design weight: a row of weight w counts as w/`high` of a row.
+    """The weight of each row, such as a survey's design weight; a row of weight w counts as w/`high` of a row.
 
-    Weights are clipped to between 0 and `high`, and rounded to the nearest of `levels` equal steps above 0. So no row
-    counts for more than one, and what is charged protects a row of any weight (docs/mathematics.md, fact 9).
-    Neighbouring tables differ by one row with its weight: the weight of a row must not depend on other rows, as weights
-    do that were raked, calibrated or adjusted on the table itself.
+    Weights are clipped to the range from 0 to `high` and rounded to the nearest of `levels` equal steps. No row counts
+    as more than one row, so the charge protects a row of any weight (docs/mathematics.md, fact 9). Neighbouring tables
+    differ by one row with its weight. The guarantee therefore requires that the weight of a row does not depend on
+    other rows. Weights that were raked, calibrated or adjusted on the table itself do depend on them.
 
     Attributes
     ----------
     name : str
-        The column of the weights, neither an attribute nor the label.
+        The column of the weights, which is neither an attribute nor the label.
     high : float
-        The largest weight, > 0: public, from the design of the sample and never from private rows.
+        The largest weight, > 0. Public: take it from the design of the sample, never from private rows.
     levels : int, default=100
-        How many steps there are from 0 to `high`, from 1 to 255.
+        The number of steps from 0 to `high`, from 1 to 255.
 
     Examples
     --------
@@ -52,45 +52,46 @@ class Weight:
         if problem:
             raise SchemaError(problem, key=key)
         if not is_number(self.high) or not 1 / _LARGEST < self.high < _LARGEST:
-            problem, key = f"expected a number > 0, the largest weight, got {shown(self.high)}.", "high"
+            problem, key = f"the largest weight must be a number > 0, got {shown(self.high)}.", "high"
         elif type(self.levels) is not int or not 1 <= self.levels < MOST_LEVELS:
             problem, key = f"expected a whole number from 1 to {MOST_LEVELS - 1}, got {shown(self.levels)}.", "levels"
         if problem:
             raise SchemaError(problem, attribute=self.name, key=key)
-        object.__setattr__(self, "high", float(self.high))  # 4 and 4.0 are equal: so must their digests be
+        object.__setattr__(self, "high", float(self.high))  # 4 and 4.0 are equal, so their digests must be equal, too
 
     @cached_property
     def as_number(self) -> Number:
-        """The same column as a number in levels, of which the k-th has k steps as its middle: so it is read."""
+        """The number as which the column is read; the middle of its level k is k steps."""
         half = self.high / (2 * self.levels)
         return Number(self.name, -half, self.high + half, self.levels + 1)
 
     @property
     def domain(self) -> str:
-        """The bounds and the steps."""
+        """The bounds and the steps as text."""
         return f"0 to {value_text(self.high)} in {self.levels} steps, outside: clip"
 
     def check_column(self, table: Table) -> None:
-        """Check that a table has the column, of a type that can hold weights (DomainError); no value is looked at."""
+        """Check that a table has the column, and that its type can hold weights; DomainError if not. Reads no value."""
         if table.names is None:
-            raise DomainError(f"expected a frame with the column of weights, {shown(self.name)}; got an array.")
+            raise DomainError(f"expected a frame with the weight column {shown(self.name)}, got an array.")
         table.require([self.name])
         column = table.column(self.name, 0)
         if column.holds_dates or (not column.is_text and column.values.dtype.kind == "b"):
-            raise DomainError("expected numbers as weights, found a column of dates or booleans.", column=self.name)
+            kind = "dates" if column.holds_dates else "booleans"
+            raise DomainError(f"weights must be numbers, got a column of {kind}.", column=self.name)
 
     def encode(self, table: Table) -> Integers:
-        """Return the steps of each row, shape ``(n_rows,)``; DomainError, which quotes no value, where it has none."""
+        """Return the steps of each row, shape ``(n_rows,)``; DomainError, which quotes no value, if a row has none."""
         self.check_column(table)
         return self.checked(self.as_number.codes(table.column(self.name, 0)))
 
     def checked(self, codes: Whole) -> Integers:
-        """Return steps, after a check that no weight is `MISSING`."""
+        """Return steps; DomainError if a weight is `MISSING`."""
         if (codes == MISSING).any():
-            raise DomainError("some weights are missing; leave these rows out.", column=self.name)
+            raise DomainError("some weights are missing; remove these rows.", column=self.name)
         return codes.astype(np.int64)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return name, largest weight, and what is not the default."""
-        found: dict[str, Any] = {"name": self.name, "high": self.high}
-        return found if self.levels == type(self).levels else {**found, "levels": self.levels}
+        """Return the weight as JSON-ready data without default values."""
+        data: dict[str, Any] = {"name": self.name, "high": self.high}
+        return data if self.levels == type(self).levels else {**data, "levels": self.levels}

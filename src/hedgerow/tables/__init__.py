@@ -1,1 +1,1 @@
-"""Tables: columns of frames, and the files that they are read from."""
+"""Tables: the columns of frames, and the files from which they are read."""

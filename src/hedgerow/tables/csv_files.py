@@ -1,6 +1,6 @@
-"""CSV files, read with every field as text; the schema defines what a field means.
+"""CSV files, in which every field is read as text; the schema defines its meaning.
 
-The first line, the column names, is public; no error quotes a line below it.
+The header with the column names is public. No error quotes a line below it.
 """
 
 import codecs
@@ -26,17 +26,16 @@ from hedgerow.tables.layout import BLOCK, footer_lines, header_line, read_with
 from hedgerow.text.messages import describe_argument, repeated
 from hedgerow.text.values import listed
 
-DELIMITERS = (",", ";", "\t", "|")  # those that are recognised in a header
-_OTHERS = re.compile("[ :^~]")  # may delimit the fields of a header in which no delimiter is recognised
-_DECLARED = re.compile(r'("?)sep=(.)\1', re.IGNORECASE)  # Excel reads such a first line as the delimiter of the file
+DELIMITERS = (",", ";", "\t", "|")  # recognised in a header
+_POSSIBLE = re.compile("[ :^~]")  # possible delimiters of a header without a recognised delimiter
+_DECLARED = re.compile(r'("?)sep=(.)\1', re.IGNORECASE)  # Excel reads such a first line as a declaration
 _FORBIDDEN = re.compile(r"""[A-Za-z0-9"'\r\n.+_-]|[^ -~\t]""")
-_BLOCK = 2**26  # bytes read at a time; the longest line
+_BLOCK = 2**26  # bytes read at a time, and the longest line
 _LONGEST_HEADER = 2**20
-_UNREADABLE = "a line that is too long"
 
 
 class Source(Protocol):
-    """A source of bytes that can be opened as often as one likes: a path, or bytes in memory."""
+    """Source of bytes that can be opened repeatedly: a path, or bytes in memory."""
 
     def open(self, mode: Any, /) -> Any: ...
 
@@ -45,26 +44,26 @@ class Source(Protocol):
 class Header:
     """The columns of a CSV file and the delimiter of its fields."""
 
-    # Every column in its order, each name once. A column whose name is blank, or is the name of several columns, gets a
-    # name with its position, such as ``(column 1)`` or ``age (column 3)``.
+    # The columns in order, with unique names. A column with a blank or repeated name gets a name with its position,
+    # such as ``(column 1)`` or ``age (column 3)``.
     names: tuple[str, ...]
     delimiter: str  # the delimiter of fields
-    lines: int  # the lines up to and including the header: 1, unless lines such as a title or ``sep=;`` are above it
-    has_rows: bool  # whether the header's line ends: if it does not, there is nothing below it
+    lines: int  # the lines up to and including the header: 1, unless there is a title or ``sep=;`` above it
+    has_rows: bool  # whether the header's line ends with a line break; if not, nothing is below it
 
 
 _GENERATED = re.compile(r"(.+ )?\(column [1-9][0-9]*\)", re.DOTALL)
 
 
 def is_generated(name: str) -> bool:
-    """Return whether a column has no name of its own, but one with its position, as `Header` has it."""
+    """Return whether the name of a column was generated from its position; see `Header`."""
     return _GENERATED.fullmatch(name) is not None
 
 
 def check_delimiter(delimiter: str) -> None:
     if len(delimiter) != 1 or _FORBIDDEN.search(delimiter):
-        expected = "delimiter must be one character such as , ; | : or a tab, and no letter, digit, quote or . + - _"
-        raise ArgumentError(f"{expected}; got {describe_argument(delimiter)}.")
+        expected = "delimiter must be a single character such as , ; | : or a tab; letters, digits, quotes and . + - _"
+        raise ArgumentError(f"{expected} are not allowed. Got {describe_argument(delimiter)}.")
 
 
 def read_header(
@@ -74,10 +73,10 @@ def read_header(
     skip_rows: int | None = None,
     shown: str | None = None,
 ) -> Header:
-    """Return the header of a CSV file, with the delimiter if it is declared; DomainError if it is ambiguous.
+    """Return the header of a CSV file; DomainError if its delimiter is neither declared nor clear.
 
-    The header is below `skip_rows` lines. If this is None, no line is skipped, and a first line that names few columns
-    is refused when a line below it looks like the header.
+    The header is below `skip_rows` lines. If `skip_rows` is None, no line is skipped, and DomainError is raised if the
+    first line names few columns and a later line looks like the header.
     """
     name, problem = str(path) if shown is None else shown, ""
     try:
@@ -91,8 +90,8 @@ def read_header(
         return header
     if header is not None:
         n_named = sum(not is_generated(column) for column in header.names)
-        problem = f"{name}: expected a name for each column, found {n_named} names of {len(header.names)} columns."
-        advice += " If most columns have no name, declare --skip-rows 0."
+        problem = f"{name}: the first line names {n_named} of {len(header.names)} columns."
+        advice += " If the first line is the header, declare --skip-rows 0."
     raise DomainError(f"{problem}{advice}")
 
 
@@ -101,7 +100,7 @@ def _is_mostly_unnamed(header: Header) -> bool:
 
 
 def _advice_on_header(source: Source, delimiter: str | None) -> str:
-    """Return a sentence on the line that looks like the header, by the numbers of fields; empty if none does."""
+    """Return a sentence on the line that looks like the header by its number of fields, or empty text."""
     with source.open("rb") as file:
         above = header_line(file.read(BLOCK), DELIMITERS if delimiter is None else (delimiter,))
     if not above:
@@ -111,8 +110,8 @@ def _advice_on_header(source: Source, delimiter: str | None) -> str:
 
 def _header(path: Source, name: str, delimiter: str | None, skip_rows: int) -> Header:
     line, lines, has_rows, declared = _header_line(path, name, delimiter, skip_rows)
-    quotes = f"{name}: expected a CSV file with a header, found a first line whose quotes do not match"
-    problem = DomainError(f"{quotes}; names of columns must not hold quotes or line breaks. {_HOW}")
+    quotes = f"{name}: the quotes in the header do not match"
+    problem = DomainError(f"{quotes}; column names must not contain quotes or line breaks. {_HOW}")
     mark = _delimiter(line, name) if declared is None else declared
 
     def fields() -> list[str]:
@@ -120,15 +119,15 @@ def _header(path: Source, name: str, delimiter: str | None, skip_rows: int) -> H
 
     names = [column.strip() for column in guarded(fields, problem)]
     if not any(names):
-        raise DomainError(f"{name}: expected a CSV file with a header, found an empty file or line.")
+        raise DomainError(f"{name}: expected a CSV file with a header, but the file or its first line is empty.")
     if any('"' in column for column in names):
         raise problem
-    if len(names) == 1 and declared is None and _OTHERS.search(re.sub('"[^"]*"', "", line)):
-        raise DomainError(f"{name}: expected a header with a delimiter that is , ; | or a tab, found none. {_HOW}")
+    if len(names) == 1 and declared is None and _POSSIBLE.search(re.sub('"[^"]*"', "", line)):
+        raise DomainError(f"{name}: the header contains none of the delimiters , ; | and tab. {_HOW}")
     return Header(_own_names(names, name), mark, lines, has_rows)
 
 
-_HOW = "Declare the delimiter: --delimiter on the command line, `delimiter` in the configuration of a service."
+_HOW = "If it has another delimiter, declare it (--delimiter, or `delimiter` in the configuration of a service)."
 
 
 def _own_names(names: list[str], shown: str) -> tuple[str, ...]:
@@ -137,13 +136,13 @@ def _own_names(names: list[str], shown: str) -> tuple[str, ...]:
         name if name and counts[name] == 1 else f"{name} (column {place})".strip()
         for place, name in enumerate(names, start=1)
     ]
-    if found := repeated(own):
-        raise DomainError(f"{shown}: expected each column once, found these more than once: {listed(found)}.")
+    if twice := repeated(own):
+        raise DomainError(f"{shown}: these column names occur more than once: {listed(twice)}.")
     return tuple(own)
 
 
 def check_rows(path: str | PathLike[str] | Source, header: Header, *, shown: str) -> InQuotes:
-    """Check the grammar of a CSV file; an error says which last lines are no rows, by their numbers of fields."""
+    """Check the grammar of a CSV file; the error names last lines that are not rows by their numbers of fields."""
     source, problem = _source(path), ""
     try:
         return check_grammar(source, len(header.names), header.delimiter, shown=shown, skipped=header.lines - 1)
@@ -154,14 +153,15 @@ def check_rows(path: str | PathLike[str] | Source, header: Header, *, shown: str
         n_lines = 0 if advice else footer_lines(file, len(header.names), header.delimiter)
     if n_lines:
         lines = "line has" if n_lines == 1 else f"{n_lines} lines have"
-        advice = f" The last {lines} another number of fields; if not rows, {read_with('skip_footer', n_lines)}."
+        verb = "it is not a row" if n_lines == 1 else "they are not rows"
+        advice = f" The last {lines} a different number of fields; if {verb}, {read_with('skip_footer', n_lines)}."
     raise DomainError(f"{problem}{advice}")
 
 
 def read_csv(
     path: str | PathLike[str] | Source, delimiter: str | None = None, *, skip_rows: int | None = None
 ) -> pa.Table:
-    """Return a CSV file as a table of text, without rows if nothing is below its header; empty lines are not rows."""
+    """Return the rows of a CSV file as a table of text; empty lines are not rows."""
     header = read_header(path, delimiter, skip_rows=skip_rows)
     check_rows(path, header, shown=str(path))
     columns = pa.schema([(name, pa.large_string()) for name in header.names])
@@ -174,14 +174,17 @@ def read_csv(
         pacsv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True),
         pacsv.ConvertOptions(column_types=columns, check_utf8=False),
     )
-    with _source(path).open("rb") as file:  # by its name, Arrow would decompress some
-        problem = DomainError(f"{path}: expected a CSV file, found {_UNREADABLE}.")
+    with _source(path).open("rb") as file:  # given the name, Arrow would decompress some files
+        problem = DomainError(f"{path}: a line of the CSV file is longer than {_BLOCK:,} bytes.")
         return guarded(lambda: pacsv.read_csv(file, *options), problem)
 
 
 def lines_of_rows(path: str | PathLike[str] | Source, rows: Iterable[int], header: Header) -> dict[int, int]:
-    """Return the line, from 1, on which each of some rows, from 0, begins; none beyond a field too long to parse."""
-    wanted, found = set(rows), dict[int, int]()
+    """Return the line, counted from 1, on which each of these rows, counted from 0, begins.
+
+    Rows after a field that is too long to parse are omitted.
+    """
+    numbers, lines = set(rows), dict[int, int]()
     with _source(path).open("rb") as raw, suppress(csv.Error):
         for _ in range(header.lines):
             raw.readline()
@@ -190,12 +193,12 @@ def lines_of_rows(path: str | PathLike[str] | Source, rows: Iterable[int], heade
         row, line = 0, header.lines + 1
         for fields in reader:
             if fields:
-                found |= {row: line} if row in wanted else {}
+                lines |= {row: line} if row in numbers else {}
                 row += 1
             line = header.lines + reader.line_num + 1
-            if len(found) == len(wanted):
+            if len(lines) == len(numbers):
                 break
-    return found
+    return lines
 
 
 def starts_with_mark(path: str | PathLike[str]) -> bool:
@@ -208,11 +211,11 @@ def _source(path: str | PathLike[str] | Source) -> Source:
 
 
 def _header_line(path: Source, shown: str, declared: str | None, skip: int) -> tuple[str, int, bool, str | None]:
-    """Return the header's line, its number, whether it ends, and the delimiter that is declared for the file."""
+    """Return the header's line, its number, whether it ends with a line break, and the declared delimiter."""
     with path.open("rb") as file:
         for _ in range(skip):
             if not file.readline().endswith(b"\n"):
-                raise DomainError(f"{shown}: expected a header below {skip} lines (skip_rows), found fewer lines.")
+                raise DomainError(f"{shown}: the file has no header below {skip} lines; decrease skip_rows.")
         raw = file.readline(_LONGEST_HEADER)
         line, ends = _line(raw, shown)
         own = _DECLARED.fullmatch(line)
@@ -221,19 +224,21 @@ def _header_line(path: Source, shown: str, declared: str | None, skip: int) -> t
         below = b"".join(raw.splitlines(keepends=True)[1:])  # if a carriage return alone ends the first line
         line, ends = _line(below or file.readline(_LONGEST_HEADER), shown)
     if _FORBIDDEN.search(own[2]) or declared not in (None, own[2]):
-        problem = f"{shown}: expected a delimiter in the first line, sep={own[2]}"
-        raise DomainError(f"{problem}, and no other one declared; remove the line, or declare the same delimiter.")
+        problem = f"{shown}: the first line declares the delimiter {own[2]!r}"
+        if declared not in (None, own[2]):
+            raise DomainError(f"{problem}, but {declared!r} was declared; remove the line, or declare {own[2]!r}.")
+        raise DomainError(f"{problem}, which is not allowed; use another delimiter.")
     return line, skip + 2, ends, own[2]
 
 
 def _line(raw: bytes, shown: str) -> tuple[str, bool]:
-    """Return a line of public text, and whether it ends.
+    """Return a line of public text, and whether it ends with a line break.
 
-    A line ends as Arrow has it, with a carriage return alone, too: else what is below it would count as public.
+    As in Arrow, a carriage return alone ends a line. Otherwise the text below it would count as public.
     """
     line = raw.splitlines()[0] if raw else b""
     if len(raw) == _LONGEST_HEADER and len(line) == len(raw):
-        raise DomainError(f"{shown}: expected a CSV file with a header, found a first line of more than 1 MB.")
+        raise DomainError(f"{shown}: the header is longer than {_LONGEST_HEADER:,} bytes.")
     try:
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -244,13 +249,14 @@ def _line(raw: bytes, shown: str) -> tuple[str, bool]:
 
 
 def _delimiter(header: str, name: str) -> str:
-    """Return the delimiter of a header: a tab in .tsv, else the character that it has most of outside quotes."""
+    """Return the delimiter of a header: a tab in a .tsv file, else the most frequent delimiter outside quotes."""
     bare = re.sub(r'"[^"]*"', "", header)
     if "\t" in bare and name.lower().removesuffix(".gz").endswith(".tsv"):
         return "\t"
     most = max(map(bare.count, DELIMITERS))
-    found = [mark for mark in DELIMITERS if bare.count(mark) == most]
-    if most and len(found) > 1:
-        both = " as of ".join(json.dumps(mark) for mark in found)
-        raise DomainError(f"{name}: expected one delimiter in the header, found as many of {both}. {_HOW}")
-    return found[0]
+    marks = [mark for mark in DELIMITERS if bare.count(mark) == most]
+    if most and len(marks) > 1:
+        both = " and ".join(json.dumps(mark) for mark in marks)
+        ways = "--delimiter, or `delimiter` in the configuration of a service"
+        raise DomainError(f"{name}: the characters {both} are equally frequent in the header; declare one ({ways}).")
+    return marks[0]

@@ -1,8 +1,8 @@
-"""The grammar of CSV files, RFC 4180, checked over every byte before a row is read.
+"""Check of the grammar of CSV files (RFC 4180), over every byte, before a row is read.
 
-Readers of CSV disagree on files outside the grammar: on a quote inside a field, on lines with a field more, on what
-ends a line. Whether one line is one row must not depend on who reads it, nor on the lines around it. So a file keeps
-the grammar, or it is refused.
+CSV readers disagree on files that violate the grammar: on quotes inside fields, on lines with additional fields, and on
+line endings. The rows of a file must not depend on the reader, and a row must not depend on other lines. Therefore a
+file that violates the grammar is an error.
 """
 
 import codecs
@@ -18,35 +18,33 @@ _BLOCK = 2**18  # bytes, few enough to stay in the processor's cache
 _QUOTE, _RETURN, _FEED, _SPACE = b'"\r\n '
 _MARK = codecs.BOM_UTF8
 _ROW_NAMES = (
-    ". If every line begins with a row name that the header lacks, as R's write.table writes it, add a name for this "
+    " If every line begins with a row name that the header lacks, as written by R's write.table, add a name for this "
     "column to the header, or write the table with row.names = FALSE."
 )
 
 
 def not_text(shown: str, line: int) -> DomainError:
     return DomainError(
-        f"{shown}: expected a CSV file, found a file that is not UTF-8 text on line {line}; save it as CSV in UTF-8, "
-        "or say --encoding."
+        f"{shown}: line {line} is not text in UTF-8; declare the encoding with --encoding, or save the file as CSV in "
+        "UTF-8."
     )
 
 
 @dataclass(frozen=True)
 class InQuotes:
-    """Properties of quoted fields on which readers of CSV differ."""
+    """Characters within quoted fields that CSV readers treat differently."""
 
-    breaks: bool  # line breaks: a line is not always a row
-    returns: bool  # carriage returns
+    breaks: bool  # whether there are line breaks, so that a row may have several lines
+    returns: bool  # whether there are carriage returns
 
 
 def check_grammar(path: Any, fields: int, delimiter: str, *, shown: str, skipped: int = 0) -> InQuotes:
-    """Check that every line of a file, below some that are skipped, is an empty line or a row of so many fields.
+    """Check that every line of a file, except skipped lines, is empty or a row with this number of fields.
 
-    The file is read once, block by block.
-
-    A field has no quotes, or it begins and ends with one and doubles those within. Lines end in a line feed, or all of
-    them in a carriage return and a line feed. The text is UTF-8 without NUL. Then one line more, or less, or another
-    one, changes one row and no other, or the file is refused: a line with an unpaired quote leaves an odd number of
-    them.
+    The file is read once, block by block. A field has no quotes, or it begins and ends with a quote and doubles the
+    quotes within it. All lines end in a line feed, or all end in a carriage return and a line feed. The text is UTF-8
+    without NUL. Then adding, removing or changing a line changes one row and no other, or makes the file invalid: a
+    line with an unpaired quote leaves an odd number of quotes.
     """
     scan = _Scan(shown, fields, ord(delimiter))
     with path.open("rb") as file:
@@ -75,7 +73,7 @@ class _Scan:
         self.delimiters = self.visible = self.length = 0  # of the row that has begun
 
     def skip(self, line: bytes) -> None:
-        """Count a line above the header. Its line ending must be the ending of all lines."""
+        """Count a line above the header, whose line ending applies to all lines."""
         if b"\r" in line.removesuffix(b"\r\n"):
             raise self._unlike_endings(0, np.zeros(0, np.uint8))
         self.ending = line.endswith(b"\r\n")
@@ -97,7 +95,7 @@ class _Scan:
     def end(self) -> None:
         """End the last line, if it has no line break."""
         if self.inside:
-            raise DomainError(f"{self.shown}: expected a CSV file, found a quote that is not closed.")
+            raise DomainError(f"{self.shown}: a quoted field is not closed at the end of the file.")
         if self.last == _RETURN:
             raise self._unlike_endings(0, np.zeros(0, np.uint8))
         if self.last != _FEED:
@@ -109,14 +107,14 @@ class _Scan:
         try:
             if final or held or not block.isascii():
                 self.decoder.decode(block, final)
-        except UnicodeDecodeError as error:  # it holds the block
+        except UnicodeDecodeError as error:  # contains the block, so it must not be chained
             place = max(error.start - len(held), 0)
             wrong = place if wrong < 0 else min(place, wrong)
         if wrong >= 0:
             raise not_text(self.shown, self.feeds + block.count(b"\n", 0, wrong) + 1)
 
     def _check_quotes(self, before: Array, here: Array, quotes: Array) -> None:
-        """Check what is before a quote that opens and after one that closes; a doubled quote closes and opens."""
+        """Check the characters before opening and after closing quotes; a doubled quote closes and opens."""
         follows = [self.delimiter, _FEED, _RETURN, _QUOTE]
         opening, closing = quotes[self.inside :: 2], quotes[1 - self.inside :: 2]
         wrong = opening[~np.isin(before[opening], [self.delimiter, _FEED, _QUOTE])]
@@ -125,8 +123,8 @@ class _Scan:
         if self.last == _QUOTE and not self.inside and here[0] not in follows:
             wrong = np.zeros(1, np.int64)
         if len(wrong):
-            problem = f"{self.shown}: expected quotes around a whole field and doubled within it"
-            raise DomainError(f"{problem}, found another one on line {self._line(wrong.min(), here)}.")
+            problem = f"{self.shown}: line {self._line(wrong.min(), here)} has a quote inside a field"
+            raise DomainError(f"{problem}; put quotes around the whole field, and double the quotes within it.")
 
     def _check_returns(self, here: Array, quotes: Array, returns: Array) -> None:
         """Check that a line feed follows every carriage return outside quotes."""
@@ -159,29 +157,26 @@ class _Scan:
             wrong |= self._blank(here, ends)
         if wrong.any():
             place = np.argmax(wrong)
-            problem = f"{self.shown}: expected {self.fields} fields on every line"
-            has_one_more = self.feeds == self.skipped and place == 1 and delimiters[place] == self.fields
-            raise DomainError(
-                f"{problem}, found more or fewer on line {self._line(ends[place], here)}"
-                f"{_ROW_NAMES if has_one_more else '.'}"
-            )
+            problem = f"{self.shown}: line {self._line(ends[place], here)} does not have {self.fields} fields"
+            has_row_names = self.feeds == self.skipped and place == 1 and delimiters[place] == self.fields
+            raise DomainError(f"{problem} like the header.{_ROW_NAMES if has_row_names else ''}")
 
     def _blank(self, here: Array, ends: Array) -> Array:
-        """Return which lines hold white space only, which some readers take for rows and others skip."""
+        """Return which lines have only white space, which some readers read as rows and others skip."""
         visible = np.flatnonzero(here > _SPACE)
         before = np.searchsorted(visible, ends)
-        found = np.diff(before, prepend=-self.visible)
+        counts = np.diff(before, prepend=-self.visible)
         self.visible = len(visible) - int(before[-1]) if len(ends) else self.visible + len(visible)
-        return found == 0
+        return counts == 0
 
     def _outside(self, places: Array, quotes: Array) -> Array:
         return (np.searchsorted(quotes, places) + self.inside) % 2 == 0
 
     def _unlike_endings(self, place: Any, here: Array) -> DomainError:
-        expected = "expected every line to end in a line feed, or every line in a carriage return and a line feed"
+        expected = "all lines must end in a line feed, or all in a carriage return and a line feed"
         return DomainError(
-            f"{self.shown}: {expected}, found another end on line {self._line(place, here)}; `tr '\\r' '\\n'` makes "
-            "line feeds of carriage returns."
+            f"{self.shown}: {expected}; line {self._line(place, here)} ends differently. `tr '\\r' '\\n'` replaces "
+            "carriage returns by line feeds."
         )
 
     def _line(self, place: Any, here: Array) -> int:
@@ -193,7 +188,7 @@ def _places(byte: bytes, block: bytes) -> Array:
 
 
 def _since(places: Array, end: int, carried: int) -> tuple[Array, int]:
-    """Return how many lie between each place and the one before it, some before the first, and how many after all."""
+    """Return the number of positions between consecutive places, and the number after the last place."""
     if not len(places):
         return places, carried + end
     between = np.diff(places, prepend=-1) - 1

@@ -1,7 +1,8 @@
-"""Frames and arrays in memory, as tables of columns; the only code that handles frames.
+"""Frames and arrays in memory as tables of columns; the only code that handles frames.
 
-Columns of pandas, polars, pyarrow and other frames of narwhals have names, those of arrays positions. No error quotes a
-value: foreign code runs on rows only behind `hedgerow.boundary.foreign_code.guarded`.
+The columns of pandas, polars, pyarrow and other frames supported by narwhals have names; those of arrays have
+positions. No error quotes a value, since foreign code runs on rows only behind
+`hedgerow.boundary.foreign_code.guarded`.
 """
 
 from collections.abc import Iterable
@@ -21,21 +22,22 @@ from hedgerow.tables.objects import arrow_of_categories, check_digits, has_objec
 from hedgerow.text.messages import repeated
 from hedgerow.text.values import listed
 
-DATE_SYSTEM = b"hedgerow.date_system"  # the key of an Arrow table's metadata for the serial days of a workbook
+DATE_SYSTEM = b"hedgerow.date_system"  # metadata key of an Arrow table for the format of a workbook's serial days
 
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """The columns of a frame by name, or of an array (`names` is None) by position; `data` is a frame of narwhals."""
+    """Columns of a frame by name (`data` is a narwhals frame), or of an array by position (`names` is None)."""
 
     names: tuple[str, ...] | None
     data: Any
 
     @classmethod
     def of(cls, data: Any) -> Self:
-        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array; a `Table` stays as it is.
+        """Return the table for a frame (pandas, polars, pyarrow, …) or a two-dimensional array; a `Table` is unchanged.
 
-        A list of rows is refused: without rows it has no columns, so that an error would tell whether there are any.
+        ArgumentTypeError for a list of rows: without rows it would have no columns, so that an error would disclose
+        whether there are any rows.
         """
         if isinstance(data, cls):
             return data
@@ -43,8 +45,8 @@ class Table:
             return frame
         problem = _no_table(data)
         if isinstance(data, (list, tuple)):
-            lacks = f"got a {type(data).__name__}, which has no columns if it has no rows"
-            raise ArgumentTypeError(f"Expected {_TABLE}, {lacks}; convert it to an array of shape (n_rows, n_columns).")
+            advice = "convert it to an array of shape (n_rows, n_columns)"
+            raise ArgumentTypeError(f"Expected {_TABLE}, got a {type(data).__name__}; {advice}.")
         if not hasattr(type(data), "__array__"):
             raise problem
         array = _plain_array(data, problem)
@@ -54,17 +56,17 @@ class Table:
 
     @classmethod
     def of_frame(cls, data: Any) -> Self | None:
-        """Wrap a frame; None for anything else."""
+        """Return the table for a frame, or None for any other object."""
         frame = guarded(lambda: _frame_or_none(data), lambda: _no_table(data))
         if isinstance(frame, nw.LazyFrame):
-            lazy = f"Expected a table in memory, got a {type(data).__name__}, which is lazy"
-            advice = "collect it, or count it in its engine (Tally.from_table, with an Ibis table)."
-            raise ArgumentTypeError(f"{lazy}: {advice}")
+            lazy = f"Expected a table in memory, got a lazy {type(data).__name__}"
+            advice = "collect it, or count its rows in a database (Tally.from_table with an Ibis table)."
+            raise ArgumentTypeError(f"{lazy}; {advice}")
         if frame is None:
             return None
         names = guarded(lambda: _names(data), lambda: _no_table(data))
-        if found := repeated(names):
-            raise DomainError(f"expected each column once, found these more than once: {listed(found)}.")
+        if twice := repeated(names):
+            raise DomainError(f"these column names occur more than once: {listed(twice)}.")
         return cls(names, guarded(lambda: _with_text_names(data, frame), lambda: _no_table(data)))
 
     def without(self, name: str) -> Self:
@@ -83,11 +85,11 @@ class Table:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The names; an array has x0, x1 and so on."""
+        """The names of the columns; x0, x1 and so on for an array."""
         return tuple(f"x{i}" for i in range(self.width)) if self.names is None else self.names
 
     def require(self, names: Iterable[str]) -> None:
-        """Check that a frame has these columns, before any row is touched; DomainError names the first absent one."""
+        """Check that a frame has these columns without reading a row; DomainError names the first absent column."""
         present = set(self.names or ())
         for name in names:
             if self.names is not None and name not in present:
@@ -97,35 +99,35 @@ class Table:
         return int(self.data.shape[0])
 
     def take(self, rows: Whole) -> Any:
-        """Return these rows, as the kind of frame or array that the table is."""
+        """Return these rows as a frame or array of the table's kind."""
         if self.names is None:
             return self.data[rows]
         return guarded(lambda: self.data[rows].to_native(), ArgumentTypeError(f"Expected {_TABLE}."))
 
     def column(self, name: str, position: int) -> Column:
-        """Return a frame's column of this name, or an array's at this position; DomainError if there is none."""
+        """Return the column of this name of a frame, or at this position of an array; DomainError if there is none."""
         if self.names is None:
             return Column.from_numpy(self.data[:, position], name)
         return replace(series_column(self.series(name), name), date_system=self._date_system)
 
     @property
     def _date_system(self) -> str | None:
-        """The format of the serial days of the workbook that the table was read from; None for other tables."""
+        """The format of serial days if the table was read from a workbook, else None."""
         native: Any = nw.to_native(self.data)
         metadata = native.schema.metadata if isinstance(native, pa.Table) else None
         return (metadata or {}).get(DATE_SYSTEM, b"").decode() or None
 
     def exact_column(self, name: str) -> Column:
-        """Return a frame's column as `column` does, but decimals as text: of many digits, two can be one float64.
+        """Return a frame's column like `column`, but decimals as text, since different decimals can equal one float64.
 
-        DomainError also for times, and for decimals of more than 15 digits of dtype object.
+        DomainError also for times, and for decimals with more than 15 digits in a column of dtype object.
         """
         series = self.series(name)
         text = guarded(lambda: _text_of_decimals(series), lambda: unreadable(name))
         return series_column(series, name) if text is None else Column.from_arrow(text, name)
 
     def series(self, name: str) -> Any:
-        """Return a frame's column of this name as it is; DomainError without the library's words where it fails."""
+        """Return a frame's column as a narwhals series; DomainError, without the library's message, if this fails."""
         if self.names is None or name not in self.names:
             raise DomainError.absent(name, self.names or ())
         return guarded(partial(self.data.get_column, name), lambda: unreadable(name))
@@ -142,13 +144,13 @@ def _frame_or_none(data: Any) -> Any:
     try:
         frame = nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError:
-        return data  # `Table.of` says which columns are there twice
+        return data  # `Table.of` reports the repeated columns
     return frame if isinstance(frame, (nw.LazyFrame, nw.DataFrame)) else None
 
 
 def series_column(series: Any, name: str) -> Column:
     if series.implementation.is_pandas_like() and str(series.to_native().dtype).startswith("Sparse"):
-        raise DomainError("expected dense values, found sparse ones; call sparse.to_dense().", column=name)
+        raise DomainError("sparse columns are not supported; convert it with sparse.to_dense().", column=name)
 
     def read() -> Any:
         if series.implementation.is_pandas_like():
@@ -158,15 +160,15 @@ def series_column(series: Any, name: str) -> Column:
                 return arrow_of_categories(series.to_native())
         return series.to_native() if series.implementation.is_pyarrow() else series.to_arrow()
 
-    found = guarded(read, lambda: unreadable(name))
-    return Column.from_numpy(found, name) if isinstance(found, np.ndarray) else Column.from_arrow(found, name)
+    values = guarded(read, lambda: unreadable(name))
+    return Column.from_numpy(values, name) if isinstance(values, np.ndarray) else Column.from_arrow(values, name)
 
 
 def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
-    """Return a narwhals series of an Arrow decimal type as text, None for one of another type; raises for times.
+    """Return a narwhals series of an Arrow decimal type as text, None for another type; an error for times.
 
-    Such decimals have one scale, so that equal ones are the same text. Python's, of dtype object, need not (1.5 and
-    1.50): they are compared as numbers, so those with more digits than float64 tells apart are refused.
+    Arrow decimals have one scale, so equal decimals are equal as text. Python's decimals (dtype object) may differ as
+    text (1.5 and 1.50) and are compared as float64; an error is raised if they have too many digits for float64.
     """
     is_pandas = series.implementation.is_pandas_like()
     if is_pandas and (series.dtype == nw.Object or has_object_categories(series.to_native())):
@@ -182,9 +184,10 @@ def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
 
 @dataclass(frozen=True, repr=False)
 class Labels:
-    """The labels of rows, a series, an array or a sequence, none of which is read before it is asked for.
+    """The labels of rows: a series, an array or a sequence; no label is read before `column` is called.
 
-    Their `data` as they were given, the `name` of the series or ``label``, the `series` of narwhals if they are one.
+    `data` are the labels as passed, `name` is the name of the series or ``label``, and `series` is their narwhals
+    series, or None.
     """
 
     data: Any
@@ -193,7 +196,7 @@ class Labels:
 
     @classmethod
     def of(cls, labels: Any, rows: Any = None) -> Self:
-        """Wrap labels; ValueError if those of pandas have another index than their `rows`, as pairs go by position."""
+        """Return labels; ArgumentError if the index of pandas labels differs from the index of their `rows`."""
         if isinstance(labels, cls):
             return labels
         if rows is not None:
@@ -209,32 +212,32 @@ class Labels:
 
     @property
     def is_boolean(self) -> bool:
-        """True if they are boolean by the type of their series or array, without reading them."""
+        """True if the type of the series or array is boolean; no label is read."""
         return self._has_type(nw.Boolean, "b")
 
     @property
     def is_text(self) -> bool:
-        """True if they are text by the same type; of dtype object, they need not be."""
+        """True if the type of the series or array is text; labels of dtype object may be text, too."""
         return self._has_type(nw.String, "U")
 
     def _has_type(self, of_series: Any, of_array: str) -> bool:
         if self.series is not None:
             return guarded(lambda: self.series.dtype == of_series, lambda: _no_labels(self.data))
         if not hasattr(type(self.data), "__array__"):
-            return False  # the type of a list is that of the values in it
+            return False  # a list has no type of its own
         return _plain_array(self.data, _no_labels(self.data)).dtype.kind == of_array
 
     def column(self, name: str) -> Column:
-        """Return the labels as a column of this name, for errors."""
+        """Return the labels as a column; errors use its name."""
         if self.series is not None:
             return series_column(self.series, name)
         array = _plain_array(self.data, _no_labels(self.data))
         if array.ndim != 1:
-            raise ArgumentTypeError(f"Expected one column of labels, got an array of {array.ndim} dimensions.")
+            raise ArgumentTypeError(f"Expected a one-dimensional array of labels, got {array.ndim} dimensions.")
         return Column.from_numpy(array, name)
 
     def type_column(self, name: str) -> Column | None:
-        """Return a column without rows of the type of the series or array; None for a list, whose values decide."""
+        """Return an empty column of the type of the series or array; None for a list, which has no type."""
         if self.series is None and not hasattr(type(self.data), "__array__"):
             return None
         values = self.data if self.series is None else self.series
@@ -247,16 +250,19 @@ def column_of(labels: Any, name: str) -> Column:
 
 
 def check_same_index(data: Any, labels: Any) -> None:
-    """Refuse labels of pandas whose index is not that of their frame (ValueError): they would be paired by position."""
+    """Raise ArgumentError if the index of pandas labels differs from the index of their frame.
+
+    Rows and labels are paired by position, which would be wrong in this case.
+    """
 
     def differ() -> bool:
         ours, theirs = map(_index, (data, labels))
-        # Another number of labels is refused by who counts them.
+        # A different number of labels is an error when rows are counted.
         return ours is not None and theirs is not None and len(ours) == len(theirs) and not ours.equals(theirs)
 
     if guarded(differ, lambda: _no_labels(labels)):
-        problem = "expected labels with the index of their rows, got another one; pass y.loc[X.index]"
-        raise ArgumentError(f"{problem}, or y.to_numpy() where the labels are in the order of the rows.")
+        problem = "the labels and the rows have different indexes; pass y.loc[X.index], or, if the labels are in the"
+        raise ArgumentError(f"{problem} order of the rows, y.to_numpy().")
 
 
 def _index(data: Any) -> Any:
@@ -266,30 +272,32 @@ def _index(data: Any) -> Any:
 
 
 def _no_labels(data: object) -> TypeError:
-    return ArgumentTypeError(f"Expected one column of labels in memory, one value a row, got {type(data).__name__}.")
+    return ArgumentTypeError(
+        f"Expected a column of labels in memory, with a label for each row, got {type(data).__name__}."
+    )
 
 
 def _plain_array(data: Any, problem: TypeError) -> Array:
     if isinstance(data, np.ma.MaskedArray):
-        raise ArgumentTypeError("Expected an array without a mask, which would be lost; write missing values as NaN.")
+        raise ArgumentTypeError("Masked arrays are not supported; represent missing values as NaN.")
 
     def read() -> Array:
         array = np.asarray(data)
         if array.dtype.kind in "SU" and not isinstance(data, np.ndarray):
-            array = np.asarray(data, dtype=object)  # NumPy would turn numbers among text into text
+            array = np.asarray(data, dtype=object)  # NumPy would convert numbers among text into text
         return array
 
     return guarded(read, problem)
 
 
 def _names(frame: Any) -> tuple[str, ...]:
-    # Of the class: as an attribute of a pandas frame, a name may be a column with its cells.
+    # Look at the class: an attribute of a pandas frame may be a column with its cells.
     attribute = "column_names" if hasattr(type(frame), "column_names") else "columns"
     return tuple(map(str, getattr(frame, attribute, ())))
 
 
 def _with_text_names(data: Any, frame: Any) -> Any:
-    """Return a frame, or if it is one of pandas with names that are no text, one that has them as text."""
+    """Return a frame whose column names are text; names of pandas columns are converted."""
     if not hasattr(data, "columns") or not hasattr(data, "set_axis") or set(map(type, data.columns)) <= {str}:
         return frame
     return nw.from_native(data.set_axis(_names(data), axis=1), eager_only=True)

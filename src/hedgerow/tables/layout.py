@@ -1,6 +1,7 @@
-"""Lines above and below a table: titles, blank rows, totals and notes, recognised and never left out by themselves.
+"""Recognition of lines above and below a table, such as titles, blank rows, totals and notes.
 
-What is recognised is proposed to the holder of the file, in terms of line numbers and options; no cell is quoted.
+Errors propose options with line numbers to the holder of the file. No line is skipped without being declared, and no
+cell is quoted.
 """
 
 import csv
@@ -15,7 +16,7 @@ import numpy as np
 from hedgerow.tables.columns import Column, pc
 from hedgerow.text.values import NUMBER
 
-BLOCK = 2**16  # bytes at the start or end of a file in which a header or a footer is looked for
+BLOCK = 2**16  # bytes at the start or end of a file that are searched for a header or a footer
 _MOST_LINES = 60  # the most lines at the start of a file that are compared
 _MOST_FOOTER_ROWS = 1000
 _TOTAL = (
@@ -25,17 +26,17 @@ _TOTAL = (
 
 
 def read_with(name: str, count: int) -> str:
-    """Return how to declare how many lines are left out, on the command line and in a service's configuration."""
+    """Return advice to skip lines, on the command line and in a service's configuration."""
     option = f"--{name.replace('_', '-')} {count}"
-    lines = "the lines above it" if name == "skip_rows" else "them"
-    return f"leave {lines} out with {option} (`{name}: {count}` in the configuration of a service)"
+    lines = "the lines above it" if name == "skip_rows" else "them" if count > 1 else "it"
+    return f"skip {lines} with {option} (`{name}: {count}` in the configuration of a service)"
 
 
 def header_line(head: bytes, delimiters: Sequence[str]) -> int:
-    """Return how many lines are above the one that looks like the header; 0 if none does, or if it is the first.
+    """Return the number of lines above the line that looks like the header; 0 if it is the first, or if none does.
 
     `head` is the start of a file. Most lines of a table have the same number of fields, two or more. The header is the
-    first of such lines, followed by another; most of its fields are names, and they differ.
+    first of these lines that is followed by another of them; most of its fields are names, and these differ.
     """
     lines = _first_lines(head)
     rows = [_fields(lines, delimiter) for delimiter in delimiters]
@@ -45,7 +46,7 @@ def header_line(head: bytes, delimiters: Sequence[str]) -> int:
 
 
 def line_with(name: str, head: bytes, delimiters: Sequence[str]) -> int:
-    """Return how many lines are above the first that has a field with this text; 0 if none has."""
+    """Return the number of lines above the first line that has a field with this text; 0 without such a line."""
     tables = [_fields(_first_lines(head), delimiter) for delimiter in delimiters]
     return min((i for rows in tables for i, row in enumerate(rows) if name in row), default=0)
 
@@ -56,17 +57,17 @@ def _first_lines(head: bytes) -> list[str]:
 
 
 def _fields(lines: Sequence[str], delimiter: str) -> list[list[str]]:
-    found: list[list[str]] = []
+    rows: list[list[str]] = []
     for line in lines:
         row: list[str] = []
         with suppress(csv.Error):
             row = next(csv.reader([line], delimiter=delimiter), [])
-        found.append([field.strip() for field in row])
-    return found
+        rows.append([field.strip() for field in row])
+    return rows
 
 
 def _usual_width(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """Return how many rows have the most frequent number of fields, of two or more, and this number."""
+    """Return the most frequent number of fields, at least two, preceded by the number of rows that have it."""
     counts = Counter(len(row) for row in rows if len(row) > 1)
     return max(((count, width) for width, count in counts.items()), default=(0, 0))
 
@@ -80,7 +81,7 @@ def _is_header(row: Sequence[str], below: Sequence[str], width: int, *, is_first
 
 
 def footer_lines(file: BinaryIO, width: int, delimiter: str) -> int:
-    """Return how many lines at the end of a file, empty ones left out, have another number of fields than `width`."""
+    """Return the number of last lines of a file, without empty lines, whose number of fields is not `width`."""
     end = file.seek(0, 2)
     start = file.seek(max(end - BLOCK, 0))
     lines = file.read(BLOCK).decode("utf-8", "replace").splitlines()
@@ -89,9 +90,9 @@ def footer_lines(file: BinaryIO, width: int, delimiter: str) -> int:
 
 
 def footer_rows(columns: Sequence[Column]) -> int:
-    """Return how many of the last rows of a table look like totals, notes or blank rows.
+    """Return the number of last rows of a table that look like totals, notes or blank rows.
 
-    Such a row has a cell such as ``Total``, or at most one cell that is not blank.
+    Such a row has a cell like ``Total``, or at most one cell that is not blank.
     """
     if not columns or len(columns[0]) < 2:
         return 0
@@ -107,7 +108,7 @@ def footer_rows(columns: Sequence[Column]) -> int:
 
 
 def without_footer(content: bytes, n_lines: int) -> bytes:
-    """Return the bytes of a text file without its last lines, of which empty ones do not count."""
+    """Return a text file without its last lines; empty lines do not count."""
     end = len(content)
     for _ in range(n_lines):
         while end and content[end - 1 : end] in (b"\n", b"\r"):
@@ -117,6 +118,6 @@ def without_footer(content: bytes, n_lines: int) -> bytes:
 
 
 def footer_sentence(n_rows: int) -> str:
-    """Return a sentence about last rows that `footer_rows` counts."""
+    """Return a sentence on the last rows that `footer_rows` counts."""
     rows = "the last row looks" if n_rows == 1 else f"the last {n_rows} rows look"
     return f"{rows} like a total, a note or a blank row; if so, add --skip-footer {n_rows}"

@@ -1,4 +1,4 @@
-"""Decimal commas and separators of thousands in numbers that are text."""
+"""Decimal commas and thousands separators in numbers that are text."""
 
 import re
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 from hedgerow.tables.columns import Column, pc
 
 THOUSANDS = {",": ",", ".": ".", "'": "'\u2019", "_": "_", " ": " \u00a0\u2009\u202f"}
-"""The separators of thousands, each with the characters that stand for it."""
+"""The thousands separators with the characters that stand for them."""
 _DECIMAL = r"^\s*([-+]?[0-9]*){}([0-9]+([eE][-+]?[0-9]+)?)\s*$"
 _CONVENTIONS = ((",", None), (".", ","), (".", " "), (".", "'"), (".", "_"), (",", "."), (",", " "), (",", "'"))
 
 
 def with_points(column: Any, decimal: str, thousands: str | None) -> Any:
-    """Return Arrow text in which numbers have a decimal point and no separators of thousands.
+    """Return Arrow text in which numbers have a decimal point and no thousands separators.
 
-    Separators are removed from numbers that have one before each group of three digits. Other text stays as it is; with
-    a decimal comma, a number with a point becomes text that is not a number.
+    Separators are removed from numbers that have a separator before each group of three digits. Other text is
+    unchanged, except that a number with a point becomes non-numeric text if the decimal mark is a comma.
     """
     if thousands is not None:
         mark = f"[{re.escape(THOUSANDS[thousands])}]"
@@ -30,9 +30,9 @@ def with_points(column: Any, decimal: str, thousands: str | None) -> Any:
 
 
 def recognised_marks(column: Column) -> tuple[str, ...]:
-    """Return the options, in backticks, that read most text of a column as numbers, if they read more than no options.
+    """Return the options, in backticks, that read the most cells of a text column as numbers; empty if none helps.
 
-    There are several if the text does not tell them apart: ``1,234`` has a decimal comma or a separator of thousands.
+    There are several if the text is ambiguous: ``1,234`` has a decimal comma or a thousands separator.
     """
     if not column.is_text:
         return ()

@@ -1,6 +1,6 @@
-"""Arrays of Python objects as Arrow arrays: what an object becomes is decided by it alone.
+"""Conversion of arrays of Python objects to Arrow; the conversion of an object depends on this object alone.
 
-What is raised here names no value, and is replaced by its callers, who know the column.
+Errors raised here contain no value. Callers, who know the column, replace them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hedgerow.text.days import Day
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGEST_WHOLE = 2**53  # whole numbers up to it in size are exact in float64, which numbers without a type become
-_EXACT_DIGITS = 15  # decimals of as many are different in float64 if they are different
+LARGEST_WHOLE = 2**53  # whole numbers up to this size are exact in float64, to which objects are converted
+_EXACT_DIGITS = 15  # different decimals with at most this number of digits differ in float64
 
 
 def arrow_of_objects(values: Array) -> pa.Array:
-    """Return an array of objects as an Arrow array of text, booleans, float64 or dates, those of times too."""
+    """Return an array of objects as an Arrow array of text, booleans, float64 or dates; times become dates."""
     import pandas as pd  # takes long to import
-    from pandas.io.stata import StataMissingValue  # what `read_stata(convert_missing=True)` makes of .a to .z
+    from pandas.io.stata import StataMissingValue  # `read_stata(convert_missing=True)` reads .a to .z as these
 
     items = values.tolist()
     gaps = (None, pd.NA, pd.NaT)
@@ -47,7 +47,7 @@ def has_object_categories(series: pd.Series) -> bool:
 
 
 def arrow_of_categories(series: pd.Series) -> pa.Array:
-    """Return a categorical series of objects as an Arrow array; categories of no row do not count."""
+    """Return a categorical series of objects as an Arrow array; unused categories are ignored."""
     codes, categories = series.cat.codes.to_numpy(), series.cat.categories.to_numpy()
     used, places = np.unique(codes[codes >= 0], return_inverse=True)
     index = np.zeros(len(codes), dtype=np.int64)
@@ -56,7 +56,7 @@ def arrow_of_categories(series: pd.Series) -> pa.Array:
 
 
 def check_digits(series: pd.Series) -> None:
-    """Check that no decimal of a series of objects, or of its categories, has more digits than float64 tells apart."""
+    """Check that the decimals of a series of objects, or its categories, have at most `_EXACT_DIGITS` digits."""
     import pandas as pd  # takes long to import
 
     values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else series

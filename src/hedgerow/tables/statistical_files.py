@@ -1,7 +1,7 @@
-"""Data files of SPSS, Stata and SAS, read by pyreadstat, as CSV in UTF-8 in memory.
+"""Conversion of data files of SPSS, Stata and SAS, read by pyreadstat, to CSV in UTF-8 in memory.
 
-Codes are replaced by their value labels, and codes that the file declares missing are blank. What a variable is follows
-from the dictionary of the file alone, and from no row.
+Codes are replaced by their value labels; codes that the file declares as missing become blank. The kind of a variable
+depends on the dictionary of the file and not on any row.
 """
 
 import csv
@@ -29,7 +29,7 @@ _READERS = {
     ".xpt": ("read_xport", "a SAS transport"),
 }
 SUFFIXES = tuple(_READERS)
-MOST_BYTES = 2**30  # of a file, and of the CSV that is made of it
+MOST_BYTES = 2**30  # the most bytes of a file, and of its rows as CSV
 _DAYS = re.compile(
     r"%-?t?d.*|([AEJS]?DATE|WEEKDAT[EX]|WORDDAT[EX]|NLDATE|(MMDDYY|DDMMYY|YYMMDD)[BCDNPS]?|(B|E|IS)8601DA)[0-9.]*",
     re.IGNORECASE,
@@ -43,11 +43,11 @@ Kind = Literal["text", "date", "time", "integer", "real"]
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable as the dictionary of its file describes it.
+    """A variable as described in the dictionary of its file.
 
-    `labels` has the text of each code of a categorical variable, in the order of the codes; it is empty for others.
-    `bounds` are the least and the largest labelled code of a scale of which only some codes have labels.
-    `clock` has the start of a date's numbers and the microseconds of one unit.
+    `labels` has the text of each code of a categorical variable, in the order of the codes, and is None for others.
+    `bounds` are the smallest and the largest labelled code of a scale on which only some codes have labels. `clock`
+    has the epoch of a date's numbers and the length of their unit in microseconds.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Variable:
         return frozenset((self.labels or {}).values())
 
     def text(self, value: Any) -> str:
-        """Return a value as text of CSV; a missing value is blank."""
+        """Return a value as CSV text; missing values are blank."""
         if value is None or value != value:  # NaN
             return ""
         if self.labels and value in self.labels:
@@ -71,18 +71,18 @@ class Variable:
         if self.clock is not None:
             return _moment_text(value, *self.clock, has_time=self.kind == "time")
         text = _plain(value)
-        if text in self._label_texts:  # another code has this text as its label
+        if text in self._label_texts:  # the label of another code has the same text
             return f"{text} (no label)"
         return text
 
 
 def is_statistical(data: str) -> bool:
-    """Return whether this names a data file of SPSS, Stata or SAS."""
+    """Return whether a name belongs to a data file of SPSS, Stata or SAS."""
     return data.lower().endswith(SUFFIXES)
 
 
 def variables_of(path: str) -> tuple[Variable, ...]:
-    """Return the variables of a file by its dictionary; no row is read."""
+    """Return the variables in the dictionary of a file; no row is read."""
     _, meta = _read(path, metadataonly=True, user_missing=True)
     return _variables(meta, Path(path).suffix.lower())
 
@@ -98,7 +98,8 @@ def statistical_as_csv(path: str) -> bytes:
     for row in rows:
         writer.writerow([variable.text(value) for variable, value in zip(variables, row, strict=True)])
         if out.tell() > MOST_BYTES:
-            raise DomainError(f"{path}: expected at most {MOST_BYTES:,} bytes of rows, found more; save it as Parquet.")
+            problem = f"{path}: the rows of a data file can have at most {MOST_BYTES:,} bytes as CSV"
+            raise DomainError(f"{problem}; save the file as Parquet.")
     return out.getvalue().encode()
 
 
@@ -108,19 +109,19 @@ def _read(path: str, **options: Any) -> tuple[Any, Any]:
         raise MissingPackageError.of(f"{path}: reading {Path(path).suffix.lower()}", "pyreadstat", "statfiles")
     with Path(path).open("rb") as file:
         if file.seek(0, io.SEEK_END) > MOST_BYTES:
-            raise DomainError(f"{path}: expected a file of at most {MOST_BYTES:,} bytes; save it as Parquet.")
+            raise DomainError(f"{path}: a data file can have at most {MOST_BYTES:,} bytes; save it as Parquet.")
     import pyreadstat  # optional, and slow to import
 
     read: Callable[..., tuple[Any, Any]] = getattr(pyreadstat, reader)
     if reader in ("read_por", "read_xport"):
         options.pop("user_missing", None)
-    problem = DomainError(f"{path}: expected {kind} file, found another, or one that is damaged.")
+    problem = DomainError(f"{path}: not {kind} file, or a damaged one.")
     return guarded(lambda: read(str(path), **options), problem)
 
 
 def _variables(meta: Any, suffix: str) -> tuple[Variable, ...]:
-    if found := repeated(list(meta.column_names)):
-        raise DomainError(f"expected each variable once, found these more than once: {listed(found)}.")
+    if twice := repeated(list(meta.column_names)):
+        raise DomainError(f"these variable names occur more than once: {listed(twice)}.")
     return tuple(_variable(name, meta, suffix) for name in meta.column_names)
 
 
@@ -134,7 +135,7 @@ def _variable(name: str, meta: Any, suffix: str) -> Variable:
         return replace(variable, clock=_clock(suffix, kind))
     if not valid:
         return variable
-    if kind != "text" and (measure == "scale" or len(valid) < 2):  # labels of ends, such as 0 = none and 10 = severe
+    if kind != "text" and (measure == "scale" or len(valid) < 2):  # only the ends have labels, as 0 = none, 10 = severe
         return replace(variable, bounds=(min(valid), max(valid)) if len(valid) > 1 else None)
     labels = _distinct({code: valid[code] for code in sorted(valid)})
     return replace(variable, labels=labels, is_ordered=measure == "ordinal")
@@ -152,12 +153,12 @@ def _kind(stored: str | None, form: str) -> Kind:
 def _is_missing(code: Any, kind: Kind, ranges: Any, values: Any) -> bool:
     if kind != "text" and isinstance(code, str):  # extended missing values of Stata and SAS: .a to .z
         return True
-    is_in_range = any(one["lo"] <= code <= one["hi"] if isinstance(one, dict) else code == one for one in ranges)
-    return is_in_range or code in values
+    in_range = any(part["lo"] <= code <= part["hi"] if isinstance(part, dict) else code == part for part in ranges)
+    return in_range or code in values
 
 
 def _clock(suffix: str, kind: Kind) -> tuple[datetime.datetime, int]:
-    """Return when the numbers of dates or times begin, and the microseconds of one unit."""
+    """Return the epoch of the numbers of dates or times, and the length of their unit in microseconds."""
     if suffix in (".sav", ".zsav", ".por"):
         return _SPSS_START, 10**6
     return _START, 86_400 * 10**6 if kind == "date" else 10**3 if suffix == ".dta" else 10**6
@@ -173,11 +174,11 @@ def _moment_text(value: float, start: datetime.datetime, unit: int, *, has_time:
 
 
 def _distinct(labels: Mapping[Any, str]) -> Mapping[Any, str]:
-    """Return labels, with their code where one is blank, or where two codes have the same."""
+    """Return distinct labels; the code is added to blank and repeated labels."""
     texts = list(labels.values())
     coded = {code: f"{text} ({_plain(code)})".strip() for code, text in labels.items()}
-    found = {code: text if text and texts.count(text) == 1 else coded[code] for code, text in labels.items()}
-    return found if len({*found.values()}) == len(found) else coded  # a label may be written as one with its code
+    distinct = {code: text if text and texts.count(text) == 1 else coded[code] for code, text in labels.items()}
+    return distinct if len({*distinct.values()}) == len(distinct) else coded  # a label may end like an added code
 
 
 def _plain(value: Any) -> str:

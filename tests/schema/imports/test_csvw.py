@@ -54,7 +54,10 @@ def test_what_a_table_says_of_all_columns_holds_of_each():
 
 @pytest.mark.parametrize(
     ("data", "message"),
-    [({"tables": [CSVW, CSVW]}, "of one table, got 2"), ({"tableSchema": {}}, "columns that can be attributes")],
+    [
+        ({"tables": [CSVW, CSVW]}, "of one table, got 2"),
+        ({"tableSchema": {}}, "with a column that can be an attribute"),
+    ],
 )
 def test_other_metadata_are_refused(data, message):
     with pytest.raises(SchemaError, match=message):
@@ -65,7 +68,7 @@ def test_keys_and_lists_are_left_out():
     columns = [{"name": "a", "datatype": "integer"}, {"name": "b", "separator": ";"}, {"name": "c"}]
     draft = csvw_draft({"tableSchema": {"primaryKey": "a", "columns": columns}})
     assert dict(draft.left_out) == {
-        "a": "a key by itself, as identifiers are",
+        "a": "it is a key, like an identifier",
         "b": "its cells are lists; derive a number or a category from them",
     }
     assert not csvw_draft({"tableSchema": {"primaryKey": ["a", "c"], "columns": columns[::2]}}).left_out

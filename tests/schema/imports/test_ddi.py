@@ -53,15 +53,15 @@ OUTSIDE = '<!DOCTYPE b [<!ENTITY x SYSTEM "file:///etc/passwd">]><codeBook><var 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (BOMB, "a document without DOCTYPE"),
-        (OUTSIDE, "a document without DOCTYPE"),
-        ('<!DOCTYPE b SYSTEM "https://example.org/ddi.dtd"><codeBook/>', "a document without DOCTYPE"),
-        ("<codeBook>", r"not well formed \(line 1\)"),
-        ("<codeBook><var name='&x;'/></codeBook>", "not well formed"),
-        (b"<?xml version='1.0' encoding='klingon'?><a/>", "expected XML"),
-        ("", "not well formed"),
-        ("<codeBook/>", "with variables .var., got none"),
-        ("<a>" * 200 + "</a>" * 200, "nested too deep"),
+        (BOMB, "DOCTYPE is not allowed"),
+        (OUTSIDE, "DOCTYPE is not allowed"),
+        ('<!DOCTYPE b SYSTEM "https://example.org/ddi.dtd"><codeBook/>', "DOCTYPE is not allowed"),
+        ("<codeBook>", r"not well-formed XML \(line 1\)"),
+        ("<codeBook><var name='&x;'/></codeBook>", "not well-formed XML"),
+        (b"<?xml version='1.0' encoding='klingon'?><a/>", "the encoding is not supported"),
+        ("", "not well-formed XML"),
+        ("<codeBook/>", "no variables .var elements."),
+        ("<a>" * 200 + "</a>" * 200, "nested at most 100 deep"),
     ],
 )
 def test_what_could_expand_or_load_something_is_refused(codebook, text, message):
@@ -76,7 +76,7 @@ def test_a_codebook_is_read_within_bounds(codebook, monkeypatch):
         codebook_draft(codebook(CODEBOOK))
     monkeypatch.setattr(ddi, "LARGEST_CODEBOOK", 10**5)
     monkeypatch.setattr(ddi, "_MOST_VARIABLES", 3)
-    with pytest.raises(SchemaError, match="too many variables"):
+    with pytest.raises(SchemaError, match="at most 3 variables"):
         codebook_draft(codebook(CODEBOOK))
 
 
@@ -128,7 +128,7 @@ def test_invalid_values_that_cannot_be_listed_leave_a_variable_out(codebook, end
     text = f"<codeBook><var name='a'><invalrng><range {ends}/></invalrng></var><var name='b'/></codeBook>"
     draft = codebook_draft(codebook(text))
     assert [one.name for one in draft.columns] == ["b"]
-    assert draft.left_out[0][1].startswith("a range of invalid values that are not a few whole numbers")
+    assert "at most 1,000 whole numbers" in draft.left_out[0][1]
 
 
 @pytest.mark.parametrize("ends", ["min='97' max='99'", "min='9.5' max='9.9'"])

@@ -41,10 +41,10 @@ def test_a_file_is_of_the_format_that_it_begins_with(tmp_path, name, text, origi
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.json", "[1]", "got other JSON"),
-        ("a.json", '{"fields": []}', "a.json: expected a Table Schema with fields"),
-        ("a.txt", "x", "got a file with another ending"),
-        ("a.csv", "age,sex\n4,SECRET\n", "a CSV file with another header; of a table itself, `hedgerow schema new`"),
+        ("a.json", "[1]", "none of the supported formats"),
+        ("a.json", '{"fields": []}', "a.json: expected a Table Schema with a field"),
+        ("a.txt", "x", "file ending is not supported"),
+        ("a.csv", "age,sex\n4,SECRET\n", "REDCap data dictionary .*`hedgerow schema new`"),
     ],
 )
 def test_other_files_are_refused(tmp_path, name, text, message):

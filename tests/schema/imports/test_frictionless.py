@@ -53,13 +53,13 @@ def test_a_package_has_the_schema_of_its_one_table():
     package = {"resources": [{"name": "t", "schema": FRICTIONLESS}]}
     assert table_schema_draft(package) == table_schema_draft(FRICTIONLESS)
     assert table_schema_draft(package).labelled("sex").schema().label == Label("sex", ("F", "M"))
-    with pytest.raises(SchemaError, match="a data package of one table, got 2"):
+    with pytest.raises(SchemaError, match="a data package with one table, got 2"):
         table_schema_draft({"resources": [{"schema": FRICTIONLESS}] * 2})
 
 
 @pytest.mark.parametrize("data", [{"fields": []}, {"fields": 3}, {"fields": [{"type": "x"}]}, {"resources": []}])
 def test_no_fields_are_refused(data):
-    with pytest.raises(SchemaError, match="fields that can be attributes, got none"):
+    with pytest.raises(SchemaError, match="with a field that can be an attribute"):
         table_schema_draft(data)
 
 

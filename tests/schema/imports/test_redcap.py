@@ -64,11 +64,11 @@ def test_other_files_are_refused_and_not_quoted(dictionary):
     with pytest.raises(SchemaError, match="expected a REDCap data dictionary with the columns") as error:
         dictionary_draft(dictionary([["SECRET"]], ["name"]))
     assert "SECRET" not in str(error.value)
-    with pytest.raises(SchemaError, match="fields that can be attributes, got none"):
+    with pytest.raises(SchemaError, match="with a field that can be an attribute"):
         dictionary_draft(dictionary(REDCAP_FIELDS[:1]))
     path = dictionary(REDCAP_FIELDS)
     path.write_bytes(path.read_bytes() + b'"open')
-    with pytest.raises(SchemaError, match="expected CSV, found a line that is not"):
+    with pytest.raises(SchemaError, match="not valid CSV"):
         dictionary_draft(path)
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(SchemaError, match="expected text in UTF-8"):

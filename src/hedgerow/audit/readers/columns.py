@@ -14,7 +14,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models.conditions import Path
 from hedgerow.schema import Literal, Schema
 from hedgerow.schema.attributes import Attribute, CellType
-from hedgerow.schema.spellings import refuse_spellings
+from hedgerow.schema.spellings import check_no_spellings
 from hedgerow.tables.frames import Table
 from hedgerow.text.values import Value, plain_word, quoted_text
 

@@ -21,7 +21,7 @@ from hedgerow.privacy.card import UNKNOWN_NOISE, PrivacyCard
 from hedgerow.privacy.facts import Fact
 from hedgerow.schema import Attribute, Boolean, Categorical, Extent, Literal, Schema
 from hedgerow.schema.numbers import Numeric, Real, as_number
-from hedgerow.schema.spellings import refuse_spellings
+from hedgerow.schema.spellings import check_no_spellings
 from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.text.messages import shown
 from hedgerow.text.values import plain_word, value_text

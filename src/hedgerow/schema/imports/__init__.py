@@ -1,1 +1,1 @@
-"""Drafts of schemas from what others say of a table: data dictionaries, metadata files and types. No row is read."""
+"""Draft schemas from existing descriptions of a table: data dictionaries, metadata files and types. No row is read."""

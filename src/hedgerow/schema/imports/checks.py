@@ -1,8 +1,9 @@
-"""Check constraints, as catalogues of databases write them: the bounds and values that they declare of a column."""
+"""Bounds and values that the check constraints of a database declare for a column."""
 
 import re
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from operator import and_, or_
 from typing import Any
 
 import sqlglot
@@ -12,7 +13,7 @@ from sqlglot.errors import SqlglotError
 from hedgerow.schema.imports.draft import Limits, bound
 from hedgerow.text.days import DATE, as_day
 
-Node = Any  # of sqlglot's tree, whose classes are other ones from version to version
+Node = Any  # a node of sqlglot's tree, whose classes change between versions
 _LONGEST, _MOST_BRACKETS = 100_000, 500
 _TURNED: dict[Any, str] = {exp.GTE: "<=", exp.LTE: ">=", exp.GT: "<", exp.LT: ">"}
 _KIND = exp.DataType.Type
@@ -26,8 +27,11 @@ _TIME = re.compile(
 
 
 def limits_of(column: str, constraints: Iterable[str]) -> Limits:
-    """Return what check constraints declare of a column: comparisons with constants and lists, joined by AND and OR."""
-    return reduce(lambda one, other: one & other, (_read(text, column) for text in constraints), Limits())
+    """Return the limits that check constraints declare for a column.
+
+    Comparisons with constants and lists are read, and their combinations by AND and OR.
+    """
+    return reduce(and_, (_read(text, column) for text in constraints), Limits())
 
 
 def _read(text: str, column: str) -> Limits:
@@ -46,7 +50,7 @@ def _limits(node: Node, column: str) -> Limits:
         return _limits(node.left, column) & _limits(node.right, column)
     if isinstance(node, exp.Or):
         sides = [_limits(side, column) for side in (node.left, node.right) if not _is_null(side, column)]
-        return reduce(lambda one, other: one | other, sides) if sides else Limits()
+        return reduce(or_, sides) if sides else Limits()
     return _comparison(node, column)
 
 
@@ -84,7 +88,7 @@ def _array(node: Node) -> Sequence[Node] | None:
 
 
 def _is_column(node: Node, column: str, kinds: set[Any]) -> bool:
-    """Return whether this is the column, cast to none but kinds that keep what is compared."""
+    """Return whether a node is the column, possibly cast to types that do not change the comparison."""
     node = node.unnest()
     while isinstance(node, exp.Cast):
         if node.to.this not in kinds or node.to.expressions:
@@ -108,10 +112,10 @@ def _compared(left: Node, operator: str, right: Node, column: str) -> Limits:
     return Limits(highs=((number, operator == "<=" or not at_midnight),))
 
 
-def _among(left: Node, found: Sequence[Node], column: str) -> Limits:
-    values = [_constant(one) for one in found]
+def _among(left: Node, nodes: Sequence[Node], column: str) -> Limits:
+    values = [_constant(node) for node in nodes]
     kinds = _NUMBERS | _TIMES
-    if all(isinstance(value, str) for value in values):  # beside a number, an engine makes one of the column's text
+    if all(isinstance(value, str) for value in values):  # compared with a number, text is converted to a number
         kinds = kinds | _TEXTS
     if not values or None in values or not _is_column(left, column, kinds):
         return Limits()
@@ -119,7 +123,7 @@ def _among(left: Node, found: Sequence[Node], column: str) -> Limits:
 
 
 def _constant(node: Node) -> Any:
-    """Return a constant: text or a number; None for anything else, or for one that a cast changes."""
+    """Return the text or number of a constant; None for any other node, and if a cast changes the constant."""
     node = node.unnest()
     if isinstance(node, exp.Cast):
         return _cast(_constant(node.this), node.to)
@@ -136,8 +140,8 @@ def _cast(value: Any, to: exp.DataType) -> Any:
         longest = to.expressions[0].name if to.expressions else ""
         return value if not longest or (longest.isdigit() and len(value) <= int(longest)) else None
     if to.this in _TIMES and isinstance(value, str) and not to.expressions:
-        is_one = re.fullmatch(DATE, value) or (to.this != _KIND.DATE and _TIME.fullmatch(value))
-        return value if is_one else None
+        is_time = re.fullmatch(DATE, value) or (to.this != _KIND.DATE and _TIME.fullmatch(value))
+        return value if is_time else None
     if to.this in _NUMBERS | _WHOLE and not to.expressions:
         return bound(value, whole=to.this in _WHOLE)
     return None

@@ -1,4 +1,4 @@
-"""Formats of dates in descriptions of tables, as formats of a schema, and bounds that are written in them."""
+"""Conversion of date formats in descriptions of tables, and of bounds written in them, to those of a schema."""
 
 import datetime
 import re
@@ -23,21 +23,21 @@ _TIME = re.compile(r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})([T ](?P<time>[0-9:.]+))
 
 
 def format_of_strptime(pattern: str) -> str | None:
-    """Return the format of a pattern of strptime's directives, None for ``YYYY-MM-DD``; SchemaError for another one."""
-    text = re.sub("%-?.", lambda found: _SHORT.get(found[0], found[0]), pattern[:_LONGEST].removeprefix("fmt:"))
+    """Return the schema format for a pattern of strptime, None for ``YYYY-MM-DD``; SchemaError if there is none."""
+    text = re.sub("%-?.", lambda match: _SHORT.get(match[0], match[0]), pattern[:_LONGEST].removeprefix("fmt:"))
     return _checked(text, pattern)
 
 
 def format_of_unicode(pattern: str) -> str | None:
-    """Return the format of a pattern of UAX 35, such as ``dd/MM/yyyy``, as `format_of_strptime` does."""
+    """Return the schema format for a pattern of UTS 35, such as ``dd/MM/yyyy``; see `format_of_strptime`."""
 
-    def directive(found: re.Match[str]) -> str:
-        if found[1] is not None:  # quoted text
-            return found[1].replace("%", "%%") or "'"
-        if found[2] is None:  # a separator
-            return found[0].replace("%", "%%")
-        is_zone = found[2] in "XxZzVO"
-        return "%z" if is_zone else "%f" if found[2] == "S" else _UNICODE.get(found[0], f"%{found[0]}")
+    def directive(match: re.Match[str]) -> str:
+        if match[1] is not None:  # quoted text
+            return match[1].replace("%", "%%") or "'"
+        if match[2] is None:  # a separator
+            return match[0].replace("%", "%%")
+        is_zone = match[2] in "XxZzVO"
+        return "%z" if is_zone else "%f" if match[2] == "S" else _UNICODE.get(match[0], f"%{match[0]}")
 
     return _checked(_PARTS.sub(directive, pattern[:_LONGEST]), pattern)
 
@@ -46,22 +46,20 @@ def _checked(text: str, pattern: str) -> str | None:
     if text == _DAY:
         return None
     if (problem := DateFormat(text).problem) is not None or len(pattern) > _LONGEST:
-        raise SchemaError(
-            f"its dates are written {shown(pattern)}, which no format of a schema reads: {problem}; {REWRITE}"
-        )
+        raise SchemaError(f"its date format {shown(pattern)} is not supported: {problem}; {REWRITE}")
     return text
 
 
 REWRITE = "write them in one format, such as %Y-%m-%d, or declare the column as a category"
 
 
-def plain_limits(given: Mapping[str, Any], form: str | None, above: str, below: str) -> dict[str, Any]:
-    """Return bounds with dates of a format, and the days of times, as ``YYYY-MM-DD``.
+def plain_limits(limits: Mapping[str, Any], form: str | None, above: str, below: str) -> dict[str, Any]:
+    """Return bounds in which dates of a format, and the dates of times, are written ``YYYY-MM-DD``.
 
-    `above` and `below` are the keys of bounds that are excluded. Of times, other ones of the same day are allowed,
-    though none before midnight.
+    `above` and `below` are the keys of excluded bounds. If an excluded bound is a time, other times on the same day may
+    be allowed, so its day is inside the bounds unless the bound is midnight.
     """
-    plain = {key: _plain(value, form) for key, value in given.items()}
+    plain = {key: _plain(value, form) for key, value in limits.items()}
     days: dict[str, Any] = {key: day for key, (day, _) in plain.items()}
     has_times = form is not None and (form == ISO or "%H" in form)
     for key, step in ((above, -1), (below, 1)):
@@ -72,12 +70,12 @@ def plain_limits(given: Mapping[str, Any], form: str | None, above: str, below: 
 
 
 def plain_day(value: object) -> Any:
-    """Return the day of text that spells a date or a time as ISO has it; anything else as it is."""
+    """Return the day of text that is an ISO date or time; any other value unchanged."""
     return _plain(value, None)[0]
 
 
 def _plain(value: object, form: str | None) -> tuple[Any, bool]:
-    """Return a value with a date as its day, and whether it is a time of that day, from which midnight is left out."""
+    """Return the day of a date or time, else the value, and whether it is a time after midnight."""
     text = value.strip()[:_LONGEST] if isinstance(value, str) else ""
     text = text if form is None or form == ISO else _with_time(text, form)
     time = _TIME.fullmatch(text)
@@ -86,7 +84,7 @@ def _plain(value: object, form: str | None) -> tuple[Any, bool]:
 
 
 def _with_time(text: str, form: str) -> str:
-    """Return text in a format as ``YYYY-MM-DD``, and with its time of day if it has one; other text as it is."""
+    """Return text in a format as ``YYYY-MM-DD``, followed by its time of day if it has one; other text unchanged."""
     day = DateFormat(form).plain(text)
     try:
         time = datetime.datetime.strptime(text, form).time()

@@ -1,4 +1,4 @@
-"""DDI codebooks 2.x, read as a draft: what they declare of variables, not the statistics of rows that they hold too."""
+"""Draft schemas from DDI codebooks 2.x: the declarations of variables, without the statistics of rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,16 +14,16 @@ from hedgerow.schema.imports.draft import Draft, DraftColumn, Limits, limits_bet
 from hedgerow.text.values import LONGEST_TEXT
 
 ORIGIN = "DDI codebook"
-LARGEST_CODEBOOK = 2**25  # the most bytes of a codebook: those of surveys with thousands of variables have some 10 MB
+LARGEST_CODEBOOK = 2**25  # the most bytes of a codebook; a survey with thousands of variables needs about 10 MB
 _DEEPEST, _MOST_VARIABLES = 100, 20_000
 _TEXTS = ("labl", "catValu")
 _RANGE = ("min", "minExclusive", "max", "maxExclusive")
-_MOST_CODES = 1_000  # of a range of invalid values
+_MOST_CODES = 1_000  # the most values of a range of invalid values
 
 
 @dataclass
 class _Variable:
-    """One variable while its element is read."""
+    """State of a variable while its element is read."""
 
     name: str
     is_discrete: bool
@@ -39,11 +39,11 @@ class _Variable:
 
 
 def codebook_draft(path: str | PathLike[str]) -> Draft:
-    """Return the draft of a codebook's variables; statistics of rows are not read, and a DOCTYPE is refused."""
+    """Return the draft of a codebook's variables; statistics of rows are not read. SchemaError for a DOCTYPE."""
     with Path(path).open("rb") as file:
         content = file.read(LARGEST_CODEBOOK + 1)
     if len(content) > LARGEST_CODEBOOK:
-        raise SchemaError(f"{path}: expected a codebook of at most {LARGEST_CODEBOOK:,} bytes, got a larger file.")
+        raise SchemaError(f"{path}: a codebook can have at most {LARGEST_CODEBOOK:,} bytes; this file is larger.")
     reader, parser = _CodebookReader(), expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
@@ -55,22 +55,22 @@ def codebook_draft(path: str | PathLike[str]) -> Draft:
     except SchemaError as error:
         problem = str(error)
     except expat.ExpatError as error:
-        problem = f"expected XML, found a document that is not well formed (line {error.lineno})"
-    except (ValueError, LookupError):  # of an encoding that Python does not know
-        problem = "expected XML in UTF-8, found another encoding"
+        problem = f"the document is not well-formed XML (line {error.lineno})"
+    except (ValueError, LookupError):  # an encoding that Python does not know
+        problem = "the encoding is not supported; save the document as UTF-8"
     if problem is None and not reader.variables:
-        problem = "expected a DDI codebook 2.x with variables (var), got none"
+        problem = "expected a DDI codebook 2.x, but the document has no variables (var elements)"
     if problem:
         raise SchemaError(f"{path}: {problem}.")
-    return Draft.of(map(_column, reader.variables), ORIGIN, "a codebook with variables")
+    return Draft.of(map(_column, reader.variables), ORIGIN, "codebook with a variable")
 
 
 def _refuse_doctype(*_: object) -> None:
-    raise SchemaError("expected a document without DOCTYPE, which could define entities; delete the DOCTYPE line")
+    raise SchemaError("a DOCTYPE is not allowed, since it could define entities; delete the DOCTYPE line")
 
 
 class _CodebookReader:
-    """The parser's target: keeps the variables, and of all other elements nothing."""
+    """Parser target that keeps the variables and ignores all other elements."""
 
     def __init__(self) -> None:
         self.variables: list[_Variable] = []
@@ -83,12 +83,13 @@ class _CodebookReader:
         self._open.append(name)
         self._words = []
         if len(self._open) > _DEEPEST or len(self.variables) > _MOST_VARIABLES:
-            raise SchemaError("expected a DDI codebook, found elements nested too deep, or too many variables")
+            problem = f"elements can be nested at most {_DEEPEST} deep, and there can be at most {_MOST_VARIABLES:,}"
+            raise SchemaError(f"{problem} variables")
         if name == "var":
-            given = attributes.get("name") or attributes.get("ID") or ""
+            identifier = attributes.get("name") or attributes.get("ID") or ""
             discrete, ordinal = attributes.get("intrvl") != "contin", attributes.get("nature") == "ordinal"
             unit, decimals = attributes.get("measUnit"), attributes.get("dcml", "")
-            self.variables.append(_Variable(given, discrete, ordinal, unit, decimals=decimals))
+            self.variables.append(_Variable(identifier, discrete, ordinal, unit, decimals=decimals))
         elif "var" in self._open and self.variables:
             self._within(name, attributes, self.variables[-1])
 
@@ -97,13 +98,13 @@ class _CodebookReader:
             variable.is_text = attributes.get("type") == "character"
         elif name in ("range", "item") and {"valrng", "invalrng"} & set(self._open):
             value = attributes.get("VALUE", "")
-            one = attributes if name == "range" else {"min": value, "max": value} | attributes
+            limits = attributes if name == "range" else {"min": value, "max": value} | attributes
             if "valrng" in self._open:
-                variable.ranges.append(one)
+                variable.ranges.append(limits)
             elif name == "item":
                 variable.missing.append(value)
             else:
-                variable.invalid.append(one)
+                variable.invalid.append(limits)
         elif name == "catgry":
             self._category = {"missing": attributes.get("missing", "N")}
 
@@ -128,22 +129,23 @@ class _CodebookReader:
 
 
 def _column(variable: _Variable) -> DraftColumn | tuple[str, str]:
-    invalid = [_invalid_codes(one, variable) for one in variable.invalid]
+    invalid = [_invalid_codes(limits, variable) for limits in variable.invalid]
     if None in invalid:
-        return variable.name, "a range of invalid values that are not a few whole numbers; recode them as one value"
+        problem = f"its range of invalid values is not a range of at most {_MOST_CODES:,} whole numbers"
+        return variable.name, f"{problem}; recode them as one value"
     tokens = values_of([*map(_number, variable.missing), *(code for codes in invalid for code in codes or ())])
     valid = [(code, label) for code, label in variable.categories if _number(code) not in tokens]
-    told = "; ".join(f"{code} = {label}" if label else code for code, label in valid)
+    legend = "; ".join(f"{code} = {label}" if label else code for code, label in valid)
     label = " ".join(variable.label.split())
     common: dict[str, Any] = {
         "missing_values": tokens,
         "unit": variable.unit,
         "source": ORIGIN,
-        "description": f"{label} ({told})".strip() if told and any(text for _, text in valid) else label,
+        "description": f"{label} ({legend})".strip() if legend and any(text for _, text in valid) else label,
     }
     values = tuple(_number(code) for code, _ in valid)
     has_all = not variable.ranges or (
-        _is_whole(variable) and all(set(_codes_within(one) or ("",)) <= {*values, *tokens} for one in variable.ranges)
+        _is_whole(variable) and all(set(_codes_within(part) or ("",)) <= {*values, *tokens} for part in variable.ranges)
     )
     if variable.is_discrete and has_all and (variable.ranges or len(values) > 1):
         kind = "ordered" if variable.is_ordinal else "categorical"
@@ -152,22 +154,22 @@ def _column(variable: _Variable) -> DraftColumn | tuple[str, str]:
         return DraftColumn(name=variable.name, kind="categorical", **common)
     if variable.is_discrete and not variable.ranges:
         return DraftColumn(name=variable.name, **common)
-    limits = reduce(or_, [limits_between(one, *_RANGE) for one in variable.ranges] or [Limits()])
+    limits = reduce(or_, [limits_between(part, *_RANGE) for part in variable.ranges] or [Limits()])
     if variable.ranges and values:
         limits |= Limits(values=values)
     return typed_column(variable.name, "integer" if _is_whole(variable) else "real", (), limits, **common)
 
 
-def _invalid_codes(given: Mapping[str, str], variable: _Variable) -> range | None:
-    """Return the whole numbers of a range of invalid values; None if it has values beside them, no end, or many."""
-    ends = [given[key].strip() for key in _RANGE if key in given]
-    is_one = len(ends) == 2 and ends[0] == ends[1]
-    has_others = not (is_one or _is_whole(variable)) or any("." in end for end in ends)
-    return None if has_others else _codes_within(given)
+def _invalid_codes(limits: Mapping[str, str], variable: _Variable) -> range | None:
+    """Return a range of invalid values; None unless they are at most `_MOST_CODES` whole numbers."""
+    ends = [limits[key].strip() for key in _RANGE if key in limits]
+    is_single = len(ends) == 2 and ends[0] == ends[1]
+    has_fractions = not (is_single or _is_whole(variable)) or any("." in end for end in ends)
+    return None if has_fractions else _codes_within(limits)
 
 
 def _codes_within(given: Mapping[str, str]) -> range | None:
-    """Return the whole numbers of a range; None if it has others, no end, or many."""
+    """Return the whole numbers within limits; None unless there are at most `_MOST_CODES` and no fractions."""
     limits = limits_between(given, *_RANGE)
     low, high = limits.low(whole=True), limits.high(whole=True)
     if given.get("UNITS", "INT") != "INT" or low is None or high is None or high - low >= _MOST_CODES:
@@ -176,9 +178,9 @@ def _codes_within(given: Mapping[str, str]) -> range | None:
 
 
 def _is_whole(variable: _Variable) -> bool:
-    """Return whether a variable's values are whole numbers: by its decimals, and the units and ends of its ranges."""
-    ends = [one.get(key, "") for one in variable.ranges for key in _RANGE]
-    units = {one.get("UNITS", "INT") for one in variable.ranges}
+    """Return whether a variable is declared to have whole numbers, by its decimals and its ranges."""
+    ends = [limits.get(key, "") for limits in variable.ranges for key in _RANGE]
+    units = {limits.get("UNITS", "INT") for limits in variable.ranges}
     return variable.decimals.strip("0") == "" and units == {"INT"} and not any("." in end for end in ends)
 
 

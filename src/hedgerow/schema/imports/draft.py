@@ -1,4 +1,4 @@
-"""Drafts of schemas: what another description says of a table's columns, and marks where it says too little."""
+"""Draft schemas: the columns of an existing description of a table, with marks for what it does not state."""
 
 import json
 import re
@@ -27,12 +27,12 @@ ColumnKind = Literal["boolean", "categorical", "date", "integer", "ordered", "re
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The values that a column may have. Of several declarations all hold (``&``), or one of them (``|``)."""
+    """The values that a column may have, by the conjunction (``&``) or disjunction (``|``) of declarations."""
 
-    # Bounds, all of which hold, each with whether the bound itself is allowed
+    # Bounds that all hold, each with a flag that tells whether the bound itself is allowed
     lows: tuple[tuple[float, bool], ...] = ()
     highs: tuple[tuple[float, bool], ...] = ()
-    values: tuple[Any, ...] | None = None  # the values allowed; None where they are not listed
+    values: tuple[Any, ...] | None = None  # the allowed values; None if they are not listed
 
     def __and__(self, other: Self) -> Self:
         values = self.values if other.values is None else other.values
@@ -42,7 +42,7 @@ class Limits:
         return both if values is None else replace(both, values=tuple(filter(both._has, values)))
 
     def _has(self, value: Any) -> bool:
-        """Return whether a value is between the bounds, if it is a number: of text and booleans they say nothing."""
+        """Return whether the bounds allow a value; they allow all text and booleans."""
         low, high = self._ends
         if isinstance(value, (bool, str)) or not is_number(value):
             return True
@@ -60,7 +60,7 @@ class Limits:
 
     @property
     def _ends(self) -> tuple[tuple[float, bool] | None, tuple[float, bool] | None]:
-        """The bounds, of listed numbers the least and the largest; None where there is none."""
+        """The tightest bounds, or the smallest and the largest listed number; None without a bound."""
         if self.values is None:
             return max(self.lows, key=_tightness, default=None), min(self.highs, default=None)
         numbers = [number for number in map(_number_or_day, self.values) if number is not None]
@@ -69,14 +69,14 @@ class Limits:
         return (min(numbers), True), (max(numbers), True)
 
     def low(self, *, whole: bool, times: bool = False) -> float | None:
-        """Return the largest lower bound; of whole numbers, the first that is allowed; of times, their first date."""
-        found = [_inside(value, allowed or times, whole, 1) for value, allowed in self.lows]
-        return max(found, default=None)
+        """Return the largest lower bound: for whole numbers the first allowed number, for times the first date."""
+        bounds = [_inside(value, allowed or times, whole, 1) for value, allowed in self.lows]
+        return max(bounds, default=None)
 
     def high(self, *, whole: bool) -> float | None:
-        """Return the smallest upper bound; of whole numbers, the last that is allowed."""
-        found = [_inside(value, allowed, whole, -1) for value, allowed in self.highs]
-        return min(found, default=None)
+        """Return the smallest upper bound; for whole numbers, the last allowed number."""
+        bounds = [_inside(value, allowed, whole, -1) for value, allowed in self.highs]
+        return min(bounds, default=None)
 
 
 NO_LIMITS = Limits()
@@ -101,28 +101,28 @@ def _inside(value: float, allowed: bool, whole: bool, step: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftColumn:
-    """A column as far as its source describes it, before anybody has filled in the rest: None, or (), is not known.
+    """A column of a draft schema; None, or (), stands for what its source does not state.
 
     Attributes
     ----------
     name : str
-        The column.
+        The name of the column.
     kind : {"boolean", "categorical", "date", "integer", "ordered", "real"} or None
         The kind of attribute.
     values : tuple of str or int
-        The values of a category, of an ordered one in their order.
+        The values of a category; those of an ordered category in their order.
     low, high : float or None
         The bounds of a number or date.
     true_values, false_values : tuple of str or int
-        The words of a boolean, where it has its own.
+        The words of a boolean, if it has its own words.
     format : str or None
-        How the text of a date is written, as in `Date`; None for ``YYYY-MM-DD``.
+        The format of a date in text, as in `Date`; None for ``YYYY-MM-DD``.
     may_be_missing : bool
         Whether values may be missing.
     missing_values : tuple of str or int or float
         Values that mean "missing".
     description, unit, source : str or None
-        What people say of it.
+        Meaning, unit of measurement and source as text for people.
     """
 
     name: str
@@ -144,18 +144,18 @@ class DraftColumn:
         for key in ("description", "unit", "source"):
             object.__setattr__(self, key, words(getattr(self, key)))
         tokens = values_of(self.missing_values)
-        meant = {plain_word(value) for value in tokens}
+        missing = {plain_word(value) for value in tokens}
         if self.kind == "boolean" and not self.true_values:
             tokens = tuple(value for value in tokens if plain_word(value).lower() not in {*_NAMED, "0", "1"})
         object.__setattr__(self, "missing_values", tokens)
         for key in ("values", "true_values", "false_values"):
-            kept = tuple(value for value in values_of(getattr(self, key)) if plain_word(value) not in meant)
-            object.__setattr__(self, key, kept)
-        if self.kind == "ordered" and len(self.values) == 1:  # the others mean missing
+            values = tuple(value for value in values_of(getattr(self, key)) if plain_word(value) not in missing)
+            object.__setattr__(self, key, values)
+        if self.kind == "ordered" and len(self.values) == 1:  # all other values mean "missing"
             object.__setattr__(self, "kind", "categorical")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the column as an attribute of a schema's file, with `FILL_IN` where something is not known."""
+        """Return the column as an attribute of a schema file, with `FILL_IN` for unknown values."""
         data: dict[str, Any] = {"kind": FILL_IN if self.kind is None else self.kind}
         for key in KINDS[self.kind].required if self.kind else ():
             value = getattr(self, key)
@@ -168,11 +168,14 @@ class DraftColumn:
             data["missing"] = "bin"
         if self.missing_values:
             data["missing_values"] = list(self.missing_values)
-        told = {key: getattr(self, key) for key in ("description", "unit", "source")}
-        return data | {key: text for key, text in told.items() if text}
+        texts = {key: getattr(self, key) for key in ("description", "unit", "source")}
+        return data | {key: text for key, text in texts.items() if text}
 
     def to_label(self) -> dict[str, Any]:
-        """Return it as a label, with `FILL_IN`: of reals, and whole numbers with a bound, a number; else classes."""
+        """Return the column as a label of a schema file, with `FILL_IN` for unknown values.
+
+        Reals, and whole numbers with a bound, become a number to predict; all other kinds become classes.
+        """
         ends = {"low": self.low, "high": self.high}
         is_number = self.kind == "real" or (self.kind == "integer" and ends != {"low": None, "high": None})
         if is_number and not self.classes:
@@ -182,7 +185,7 @@ class DraftColumn:
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The classes of a label in this column; none where they are not known."""
+        """The classes if this column is the label; empty if they are unknown."""
         if self.kind == "boolean":
             own = (*self.false_values, *self.true_values)
             return (0, 1) if not own else own if len(own) == 2 else ()
@@ -195,10 +198,10 @@ class DraftColumn:
 
 @dataclass(frozen=True)
 class Draft:
-    """A schema before anybody has filled in what its source does not say.
+    """A draft schema, in which a person must fill in what its source does not state.
 
-    Of its `columns` one may be the `label`; those `left_out` are no attributes, each with the reason. The `origin` is
-    such as ``REDCap data dictionary``.
+    One of the `columns` may be the `label`. Columns under `left_out` cannot be attributes; each has a reason. The
+    `origin` names the source, such as ``REDCap data dictionary``.
 
     Examples
     --------
@@ -215,37 +218,38 @@ class Draft:
     def __post_init__(self) -> None:
         twice = repeated(column.name for column in self.columns)
         if twice:
-            several = tuple((name, "described more than once; name each column once") for name in twice)
-            object.__setattr__(self, "columns", tuple(one for one in self.columns if one.name not in twice))
+            several = tuple((name, "described more than once; describe each column once") for name in twice)
+            object.__setattr__(self, "columns", tuple(column for column in self.columns if column.name not in twice))
             object.__setattr__(self, "left_out", self.left_out + several)
 
     @classmethod
-    def of(cls, found: Iterable[DraftColumn | tuple[str, str]], origin: str, expected: str) -> Self:
-        """Return the draft of columns and of those left out, each with the reason; SchemaError if all are left out."""
-        described = list(found)
-        columns = tuple(one for one in described if isinstance(one, DraftColumn))
+    def of(cls, described: Iterable[DraftColumn | tuple[str, str]], origin: str, expected: str) -> Self:
+        """Return the draft of columns, and of left-out columns with reasons; SchemaError if all are left out."""
+        parts = list(described)
+        columns = tuple(part for part in parts if isinstance(part, DraftColumn))
+        left_out = tuple(part for part in parts if not isinstance(part, DraftColumn))
         if not columns:
-            raise SchemaError(f"expected {expected} that can be attributes, got none.")
-        return cls(columns, tuple(one for one in described if not isinstance(one, DraftColumn)), origin)
+            raise SchemaError(f"expected a {expected} that can be an attribute, got none.")
+        return cls(columns, left_out, origin)
 
     def labelled(self, name: str) -> Self:
-        """Return the draft with this column as the label; DomainError if there is no such column, or one of dates."""
+        """Return the draft with this column as the label; DomainError if it does not exist or has dates."""
         names = [column.name for column in self.columns]
         if name not in names:
             raise DomainError.absent(name, names)
-        found = replace(self, label=name)
-        if found._label.kind == "date":
-            problem = "expected a label of classes or a number, found dates"
-            raise DomainError(f"{problem}; count the days since a public one.", column=name)
-        return found
+        draft = replace(self, label=name)
+        if draft._label.kind == "date":
+            problem = "a date cannot be the label; convert it into days since a public date, or into classes."
+            raise DomainError(problem, column=name)
+        return draft
 
     def completed(self, column: DraftColumn) -> Self:
-        """Return the draft with another column in the place of the one of its name."""
-        return replace(self, columns=tuple(column if column.name == one.name else one for one in self.columns))
+        """Return the draft in which this column replaces the column of the same name."""
+        return replace(self, columns=tuple(column if column.name == old.name else old for old in self.columns))
 
     @property
     def gaps(self) -> tuple[tuple[str, str], ...]:
-        """The columns and keys that a person has still to fill in."""
+        """The columns and keys that a person must fill in."""
         label = [] if self.label is None else [(self.label, self._label.to_label())]
         described = [*label, *((column.name, column.to_dict()) for column in self._attributes)]
         return tuple((name, key) for name, data in described for key, value in data.items() if value == FILL_IN)
@@ -259,25 +263,25 @@ class Draft:
         return [column for column in self.columns if column.name != self.label]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the draft as the data of a schema's file, with `FILL_IN` where something is missing."""
+        """Return the draft as the data of a schema file, with `FILL_IN` for unknown values."""
         data: dict[str, Any] = {"version": SCHEMA_VERSION}
         if self.label is not None:
             data["label"] = self._label.to_label()
         return data | {"attributes": {column.name: column.to_dict() for column in self._attributes}}
 
     def schema(self) -> Schema:
-        """Return the schema; SchemaError with all that is still to be filled in."""
+        """Return the schema; SchemaError with all gaps if there are any."""
         return Schema.from_dict(self.to_dict())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the draft as `Schema.save` writes a schema; in YAML, comments say what is missing."""
+        """Write the draft to a file like `Schema.save`; in YAML, comments list the gaps."""
         text = mapping_text(path, self.to_dict())
         comments = "" if Path(path).suffix.lower() == ".json" else "".join(f"# {line}\n" for line in self.notes)
         write_whole(path, comments + text)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Lines that say where the draft is from, what is missing, and which columns were left out, and why."""
+        """Lines on the draft's origin, its gaps, and the left-out columns with reasons."""
         by_name: dict[str, list[str]] = {}
         for name, key in self.gaps:
             by_name.setdefault(name, []).append(key)
@@ -293,30 +297,30 @@ def _shown(name: str) -> str:
 
 
 def words(text: object) -> str | None:
-    """Return text for people on one line, without markup, of a length that a schema holds; None for none."""
+    """Return text without markup on one line, shortened to the limit of a schema; None if there is no text."""
     if not isinstance(text, str):
         return None
     plain = " ".join(_TAG.sub(" ", text[: 4 * LONGEST_TEXT]).replace("\0", " ").split())
     return plain[:LONGEST_TEXT].strip() or None
 
 
-def values_of(found: Iterable[object]) -> tuple[Any, ...]:
-    """Return the different values of a list from elsewhere: text and whole numbers; others as text, blank ones not."""
-    kept: dict[str, Any] = {}
-    for value in found:
+def values_of(values: Iterable[object]) -> tuple[Any, ...]:
+    """Return distinct values as text and whole numbers, without blank text, null, lists and mappings."""
+    by_text: dict[str, Any] = {}
+    for value in values:
         if value is None or isinstance(value, (list, dict)):
             continue
-        one: Any = str(value).lower() if isinstance(value, bool) else value
-        if isinstance(one, float):
-            one = int(one) if one.is_integer() and abs(one) < 2**53 else value_text(one)
-        one = one.strip() if isinstance(one, str) else one
-        if one != "":
-            kept.setdefault(plain_word(one), one)
-    return tuple(kept.values())
+        plain: Any = str(value).lower() if isinstance(value, bool) else value
+        if isinstance(plain, float):
+            plain = int(plain) if plain.is_integer() and abs(plain) < 2**53 else value_text(plain)
+        plain = plain.strip() if isinstance(plain, str) else plain
+        if plain != "":
+            by_text.setdefault(plain_word(plain), plain)
+    return tuple(by_text.values())
 
 
 def bound(value: object, *, whole: bool) -> float | None:
-    """Return a bound from elsewhere as a number of the kind; None if it is none, or not a finite one."""
+    """Return a bound as a finite number, whole if required; None for any other value."""
     if isinstance(value, str):
         text = value.strip()
         is_number_text = len(text) <= LONGEST_NUMBER and re.fullmatch(NUMBER, text)
@@ -327,9 +331,9 @@ def bound(value: object, *, whole: bool) -> float | None:
     return (int(number) if float(number).is_integer() else None) if whole else number
 
 
-def limits_between(given: Mapping[str, Any], *keys: str) -> Limits:
-    """Return the bounds under four keys: least, least excluded, largest, largest excluded; numbers or text of dates."""
-    least, above, largest, below = (_number_or_day(given.get(key)) for key in keys)
+def limits_between(data: Mapping[str, Any], *keys: str) -> Limits:
+    """Return the bounds, numbers or dates, under four keys: minimum, excluded minimum, maximum, excluded maximum."""
+    least, above, largest, below = (_number_or_day(data.get(key)) for key in keys)
     lows, highs = ((least, True), (above, False)), ((largest, True), (below, False))
     return Limits(
         lows=tuple((value, allowed) for value, allowed in lows if value is not None),
@@ -338,20 +342,20 @@ def limits_between(given: Mapping[str, Any], *keys: str) -> Limits:
 
 
 def typed_column(
-    name: str, kind: ColumnKind | None, values: Sequence[object], limits: Limits, *, times: bool = False, **others: Any
+    name: str, kind: ColumnKind | None, values: Sequence[object], limits: Limits, *, times: bool = False, **fields: Any
 ) -> DraftColumn:
-    """Return a column of these values if there are some, else of the kind, a number or date with its bounds."""
+    """Return a column of listed values if there are any, else of the kind, with bounds if it is a number or date."""
     if values:
-        return category_or_boolean(name, values, **others)
+        return category_or_boolean(name, values, **fields)
     if kind not in ("date", "integer", "real"):
-        return DraftColumn(name=name, kind=kind, **others)
+        return DraftColumn(name=name, kind=kind, **fields)
     whole = kind != "real"
-    return bounded_column(name, kind, limits.low(whole=whole, times=times), limits.high(whole=whole), **others)
+    return bounded_column(name, kind, limits.low(whole=whole, times=times), limits.high(whole=whole), **fields)
 
 
-def bounded_column(name: str, kind: ColumnKind, low: object, high: object, **others: Any) -> DraftColumn:
-    first, last = (_day(one) if kind == "date" else bound(one, whole=kind == "integer") for one in (low, high))
-    return DraftColumn(name=name, kind=kind, low=first, high=last, **others)
+def bounded_column(name: str, kind: ColumnKind, low: object, high: object, **fields: Any) -> DraftColumn:
+    first, last = (_day(end) if kind == "date" else bound(end, whole=kind == "integer") for end in (low, high))
+    return DraftColumn(name=name, kind=kind, low=first, high=last, **fields)
 
 
 def _day(value: object) -> Day | None:
@@ -359,14 +363,14 @@ def _day(value: object) -> Day | None:
     return day if isinstance(day, Day) else None
 
 
-def category_or_boolean(name: str, values: Sequence[object], *, ordered: bool = False, **others: Any) -> DraftColumn:
-    """Return a column of some values: a boolean if they are true and false, else a category; a blank one is missing."""
-    kept = values_of(values)
+def category_or_boolean(name: str, values: Sequence[object], *, ordered: bool = False, **fields: Any) -> DraftColumn:
+    """Return a boolean column if the values are true and false, else a category; blank text means missing."""
+    plain = values_of(values)
     if any(isinstance(value, str) and not value.strip() for value in values):
-        others["may_be_missing"] = True
-    if {plain_word(value).lower() for value in kept} == _NAMED:
-        return DraftColumn(name=name, kind="boolean", **others)
-    return DraftColumn(name=name, kind="ordered" if ordered else "categorical", values=kept, **others)
+        fields["may_be_missing"] = True
+    if {plain_word(value).lower() for value in plain} == _NAMED:
+        return DraftColumn(name=name, kind="boolean", **fields)
+    return DraftColumn(name=name, kind="ordered" if ordered else "categorical", values=plain, **fields)
 
 
 _AS_TEXT = r"(.* )?(name|surname|email|phone|address|street|comment|notes?)"
@@ -393,16 +397,16 @@ _SUGGESTED: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def suggested(name: str) -> DraftColumn | None:
-    """Return what the name of a column suggests; None for one that is likely an identifier, a text or a time."""
+    """Return the column that a name suggests; None if it suggests an identifier, free text or a time."""
     plain = plain_name(name)
     if names_key(name) or re.fullmatch(f"{_AS_TEXT}|{_AS_TIME}", plain):
         return None
-    found = next((given for pattern, given in _SUGGESTED if re.fullmatch(pattern, plain)), {})
-    return DraftColumn(name=name, **found)
+    fields = next((fields for pattern, fields in _SUGGESTED if re.fullmatch(pattern, plain)), {})
+    return DraftColumn(name=name, **fields)
 
 
 def with_suggestions(column: DraftColumn) -> DraftColumn:
-    """Return a column of a draft with the bounds that its name suggests, where it has none and is of that kind."""
+    """Return a column of a draft; missing bounds and units are filled in if its name suggests the same kind."""
     other = suggested(column.name)
     if other is None or other.kind != column.kind:
         return column

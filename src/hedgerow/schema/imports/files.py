@@ -1,7 +1,4 @@
-"""Drafts of schemas from files, by their ending and first words; from types of columns; REDCap data dictionaries.
-
-Of types, of pandas, polars and Arrow, what they declare is read, and no row.
-"""
+"""Draft schemas from description files, from column types, and from REDCap data dictionaries; no row is read."""
 
 import csv
 import errno
@@ -36,25 +33,24 @@ FORMATS = (
 
 
 def import_schema(path: str | PathLike[str], *, label: str | None = None) -> Draft:
-    """Return the draft of a schema from a description of a table that others use; no row of the table is read.
+    """Return a draft schema from an existing description of a table; no row of the table is read.
 
-    Read are REDCap data dictionaries (CSV), Frictionless Table Schemas and data packages, CSVW metadata, JSON Schemas
-    (JSON), DDI codebooks 2.x (XML), the types in the footer of a Parquet file, and the dictionaries of SPSS, Stata and
-    SAS files. What a description does not say is
-    left to be filled in: `Draft.gaps`. Check that bounds and categories come from what a column means: in some
-    descriptions, they were taken from the rows.
+    Supported formats are REDCap data dictionaries (CSV), Frictionless Table Schemas and data packages, CSVW metadata,
+    JSON Schemas (JSON), DDI codebooks 2.x (XML), the types in the footer of a Parquet file, and the dictionaries of
+    SPSS, Stata and SAS files. `Draft.gaps` lists what the description does not state. Check that bounds and categories
+    follow from the meaning of a column: some descriptions take them from the rows.
 
     Parameters
     ----------
     path : path-like
         The file; OSError if it cannot be read.
     label : str, optional
-        The column to predict; DomainError if there is none of this name.
+        The column to predict; DomainError if the description has no such column.
 
     Raises
     ------
     SchemaError
-        If the file has none of these formats, or no column that can be an attribute.
+        If the file has another format, or no column that can be an attribute.
 
     Examples
     --------
@@ -70,13 +66,13 @@ def import_schema(path: str | PathLike[str], *, label: str | None = None) -> Dra
     check_no_spreadsheet(str(path))
     ending = Path(path).suffix.lower()
     if ending not in _BY_ENDING:
-        raise SchemaError(f"{path}: expected one of {FORMATS}; got a file with another ending.")
+        raise SchemaError(f"{path}: this file ending is not supported. Supported formats are {FORMATS}.")
     draft = _BY_ENDING[ending](path)
     return draft if label is None else draft.labelled(label)
 
 
 def _from_json(path: str | PathLike[str]) -> Draft:
-    problem = f"expected one of {FORMATS}; got other JSON."
+    problem = f"this JSON is none of the supported formats, which are {FORMATS}."
     data = read_mapping(path)
     try:
         if (draft := draft_of_json(data)) is not None:
@@ -88,8 +84,8 @@ def _from_json(path: str | PathLike[str]) -> Draft:
 
 def _from_csv(path: str | PathLike[str]) -> Draft:
     if not is_dictionary(read_header(path).names):
-        problem = f"{path}: expected a REDCap data dictionary, got a CSV file with another header"
-        raise SchemaError(f"{problem}; of a table itself, `hedgerow schema new` takes the names of the columns.")
+        problem = f"{path}: expected a REDCap data dictionary with the columns {_NAME} and {_TYPE}"
+        raise SchemaError(f"{problem}. If this is the table itself, run `hedgerow schema new` to draft a schema.")
     return dictionary_draft(path)
 
 
@@ -101,8 +97,8 @@ _EXPORTED = {"field_name": _NAME, "field_type": _TYPE, "field_label": _LABEL, "r
 _EXPORTED |= {"select_choices_or_calculations": _CHOICES, "text_validation_type_or_show_slider_number": _CHECK}
 _EXPORTED |= {"text_validation_min": _LOW, "text_validation_max": _HIGH}
 _EXPORTED |= {"identifier": _IDENTIFIER, "branching_logic": _BRANCH}
-_DATES = ("date_ymd", "date_mdy", "date_dmy")  # so typed; all are exported as YYYY-MM-DD
-# exported as YYYY-MM-DD HH:MM, with or without seconds
+_DATES = ("date_ymd", "date_mdy", "date_dmy")  # all are exported as YYYY-MM-DD
+# all are exported as YYYY-MM-DD HH:MM, with or without seconds
 _TIMES = tuple(f"datetime_{seconds}{order}" for seconds in ("", "seconds_") for order in ("ymd", "mdy", "dmy"))
 _CHECKED: dict[str, Any] = {"integer": "integer", **dict.fromkeys((*_DATES, *_TIMES), "date")}
 _REAL = re.compile("number(_[0-9]dp)?")
@@ -111,16 +107,16 @@ RedcapField = Mapping[str, str]
 
 
 def is_dictionary(header: Sequence[str]) -> bool:
-    """Return whether a header is that of a data dictionary, as the pages or the API of REDCap export it."""
-    found = {_key(name) for name in header}
-    return _NAME in found and _TYPE in found
+    """Return whether a header belongs to a data dictionary that REDCap exported."""
+    keys = {_key(name) for name in header}
+    return _NAME in keys and _TYPE in keys
 
 
 def dictionary_draft(path: str | PathLike[str]) -> Draft:
-    """Return the draft of a data dictionary: codes are values, and their labels go into the description."""
+    """Return the draft of a data dictionary, in which codes become values and labels become descriptions."""
     fields = _fields(path)
-    found = [one for number, field in enumerate(fields) for one in _columns(field, is_id=number == 0)]
-    return Draft.of(found, REDCAP, "a data dictionary with fields")
+    columns = [column for number, field in enumerate(fields) for column in _columns(field, is_id=number == 0)]
+    return Draft.of(columns, REDCAP, "data dictionary with a field")
 
 
 def _fields(path: str | PathLike[str]) -> list[RedcapField]:
@@ -130,9 +126,9 @@ def _fields(path: str | PathLike[str]) -> list[RedcapField]:
     except UnreadableError as error:
         lines, problem = [], str(error)
     except csv.Error:
-        lines, problem = [], "expected CSV, found a line that is not"
+        lines, problem = [], "the file is not valid CSV"
     if problem is None and not (lines and is_dictionary(lines[0])):
-        problem = f"expected a REDCap data dictionary with the columns {_NAME} and {_TYPE}, got another header"
+        problem = f"expected a REDCap data dictionary with the columns {_NAME} and {_TYPE}"
     if problem:
         raise SchemaError(f"{path}: {problem}.")
     header = [_key(name) for name in lines[0]]
@@ -140,7 +136,7 @@ def _fields(path: str | PathLike[str]) -> list[RedcapField]:
 
 
 def _key(name: str) -> str:
-    """Return the one name of a column of the dictionary that the pages and the API of REDCap spell differently."""
+    """Return the name of a dictionary's column, which REDCap's pages and its API spell differently."""
     plain = name.strip().strip('"')
     return _EXPORTED.get(plain, next((key for key in _EXPORTED.values() if plain.startswith(key)), plain))
 
@@ -150,7 +146,7 @@ def _columns(field: RedcapField, *, is_id: bool) -> Iterator[DraftColumn | tuple
     if kind == "descriptive":
         return
     if is_id:
-        yield name, "the first field, which is the record's id"
+        yield name, "the first field of a dictionary is the record id"
     elif field.get(_IDENTIFIER, "").strip().lower() == "y":
         yield name, "marked as an identifier"
     elif kind == "checkbox":
@@ -182,7 +178,7 @@ def _column(name: str, kind: str, field: RedcapField) -> DraftColumn | tuple[str
         return bounded_column(name, _CHECKED[check], *limits, **common)
     if kind == "calc" or (kind == "text" and _REAL.fullmatch(check)):
         return bounded_column(name, "real", *limits, **common)
-    return name, f"of type {f'{kind}, {check}' if check else kind}, which cannot be an attribute"
+    return name, f"type {f'{kind}, {check}' if check else kind} cannot be an attribute"
 
 
 def _choices(field: RedcapField) -> list[tuple[str, str]]:
@@ -191,20 +187,21 @@ def _choices(field: RedcapField) -> list[tuple[str, str]]:
 
 
 _MOST_VALUES = 10_000
-_SMALL = {"int8": (-(2**7), 2**7 - 1), "uint8": (0, 2**8 - 1)}  # of wider types the limits are no bounds of meaning
+_SMALL = {"int8": (-(2**7), 2**7 - 1), "uint8": (0, 2**8 - 1)}  # limits of wider types are not meaningful bounds
 
 
 def import_types(types: Mapping[str, Any]) -> Draft:
-    """Return a draft of the types of columns.
+    """Return a draft schema from the types of columns; no row is read.
 
     A `pandas.CategoricalDtype` and a polars `Enum` declare their categories, the former also their order
-    (``ordered=True``). What a frame infers (`astype("category")`) is taken from its rows, and then becomes public.
+    (``ordered=True``). Do not pass a type that was inferred with `astype("category")`: its categories come from the
+    rows, and the schema makes them public.
 
     Parameters
     ----------
     types : mapping of str to type
-        Types of pandas (`frame.dtypes`), polars (`frame.schema`) or Arrow by the names of their columns. SchemaError if
-        none can be an attribute.
+        Types of pandas (`frame.dtypes`), polars (`frame.schema`) or Arrow by column name. SchemaError if no type can be
+        an attribute.
 
     Examples
     --------
@@ -220,20 +217,20 @@ def import_types(types: Mapping[str, Any]) -> Draft:
     listed: list[tuple[Any, Any]] = guarded(lambda: list(types.items()), problem)
     if not all(isinstance(name, str) for name, _ in listed):
         raise problem
-    found = [guarded(lambda name=name, kind=kind: _of_type(name, kind), problem) for name, kind in listed]
-    return Draft.of(found, "types of columns", "columns with types")
+    columns = [guarded(lambda name=name, kind=kind: _of_type(name, kind), problem) for name, kind in listed]
+    return Draft.of(columns, "types of columns", "mapping with a type")
 
 
 def parquet_draft(path: str | PathLike[str]) -> Draft:
-    """Return the draft of the columns of a Parquet file: their types in its footer, not the statistics of its rows."""
+    """Return a draft from the types in the footer of a Parquet file; the statistics of its rows are not read."""
     if not Path(path).is_file():
         raise MissingFileError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     import pyarrow.parquet as pq
 
-    problem = SchemaError(f"{path}: expected a Parquet file, got another or a truncated one.")
-    found: pa.Schema = guarded(lambda: pq.read_schema(path), problem)
-    columns = [_of_arrow(one.name, one.type, nullable=one.nullable) for one in found]
-    return Draft.of(columns, "types of a Parquet file", "columns with types")
+    problem = SchemaError(f"{path}: not a Parquet file, or a truncated one.")
+    fields: pa.Schema = guarded(lambda: pq.read_schema(path), problem)
+    columns = [_of_arrow(field.name, field.type, nullable=field.nullable) for field in fields]
+    return Draft.of(columns, "types of a Parquet file", "Parquet file with a column")
 
 
 def _of_type(name: str, kind: Any) -> DraftColumn | tuple[str, str]:
@@ -246,7 +243,7 @@ def _of_type(name: str, kind: Any) -> DraftColumn | tuple[str, str]:
 
 
 def _may_be_null(kind: Any) -> bool:
-    """Return whether a column of the type can hold a missing value: one of NumPy's whole numbers cannot."""
+    """Return whether a column of the type can hold missing values; NumPy's booleans and whole numbers cannot."""
     return getattr(kind, "kind", "f") not in ("b", "i", "u") or not str(kind).islower()
 
 
@@ -269,14 +266,14 @@ _KINDS |= {"date": "date", **dict.fromkeys(("string", "large_string", "string_vi
 
 def _of_arrow(name: str, kind: pa.DataType, *, nullable: bool) -> DraftColumn | tuple[str, str]:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    found = next((found for word, found in _KINDS.items() if getattr(pa.types, f"is_{word}")(kind)), None)
+    own = next((own for word, own in _KINDS.items() if getattr(pa.types, f"is_{word}")(kind)), None)
     if pa.types.is_timestamp(kind) and kind.tz is None:
-        found = "date"
-    if found is None:
-        return name, f"of type {str(kind).partition('<')[0].partition('[')[0]}, which cannot be an attribute"
+        own = "date"
+    if own is None:
+        return name, f"type {str(kind).partition('<')[0].partition('[')[0]} cannot be an attribute"
     low, high = _SMALL.get(str(kind), (None, None))
     source = "type of the column"
-    return DraftColumn(name=name, kind=found, low=low, high=high, may_be_missing=nullable, source=source)
+    return DraftColumn(name=name, kind=own, low=low, high=high, may_be_missing=nullable, source=source)
 
 
 _BY_ENDING: Mapping[str, Callable[[str | PathLike[str]], Draft]]

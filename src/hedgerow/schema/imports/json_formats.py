@@ -1,6 +1,6 @@
-"""Descriptions of tables in JSON, read as drafts: JSON Schema, Frictionless Table Schema and CSVW metadata.
+"""Draft schemas from JSON Schema, Frictionless Table Schema and CSVW metadata.
 
-Of JSON Schema, only references within the file are followed.
+In JSON Schema, only references within the file are followed.
 """
 
 import re
@@ -17,9 +17,9 @@ from hedgerow.text.date_formats import ISO
 from hedgerow.text.days import Day
 
 ORIGIN = "JSON Schema"
-_MOST_STEPS = 20  # from reference to reference
-_MOST_SCHEMAS, _DEEPEST = 1_000, 50  # of one property
-_ANCHORED = re.compile(r"\^\(.*\)\$")  # other patterns are looked for anywhere
+_MOST_STEPS = 20  # the longest chain of references
+_MOST_SCHEMAS, _DEEPEST = 1_000, 50  # limits on the schemas of one property
+_ANCHORED = re.compile(r"\^\(.*\)\$")  # other patterns may match a part of the text
 _KINDS: Mapping[frozenset[str], Any] = {
     **{frozenset({"boolean"}): "boolean", frozenset({"string"}): "categorical", frozenset({"integer"}): "integer"},
     **{frozenset({"number"}): "real", frozenset({"integer", "number"}): "real"},
@@ -32,30 +32,30 @@ def _under(data: object, key: str) -> Any:
 
 
 def mapping_in(data: object, key: str) -> Mapping[str, Any]:
-    """Return the mapping under a key; an empty one if there is none."""
-    found = _under(data, key)
-    return found if isinstance(found, Mapping) else {}
+    """Return the mapping under a key, or an empty mapping."""
+    value = _under(data, key)
+    return value if isinstance(value, Mapping) else {}
 
 
 def list_in(data: object, key: str) -> list[Any]:
-    """Return the list under a key, one value as a list of it; an empty one if there is none."""
-    found = _under(data, key)
-    return found if isinstance(found, list) else [] if found is None else [found]
+    """Return the list under a key, a single value as a list, or an empty list."""
+    value = _under(data, key)
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def text_in(data: object, *keys: str) -> str | None:
-    """Return the first text under one of some keys, or of a mapping of languages to texts there; None for none."""
+    """Return the first text under the keys, or in a mapping of languages to texts there; None without any text."""
     for key in keys:
-        for found in list_in(data, key):
-            one = next(iter(found.values()), None) if isinstance(found, Mapping) else found
-            one = one[0] if isinstance(one, list) and one else one
-            if isinstance(one, str) and one.strip():
-                return one.strip()
+        for entry in list_in(data, key):
+            text = next(iter(entry.values()), None) if isinstance(entry, Mapping) else entry
+            text = text[0] if isinstance(text, list) and text else text
+            if isinstance(text, str) and text.strip():
+                return text.strip()
     return None
 
 
 def mappings_in(data: object, key: str) -> list[Mapping[str, Any]]:
-    return [one for one in list_in(data, key) if isinstance(one, Mapping)]
+    return [entry for entry in list_in(data, key) if isinstance(entry, Mapping)]
 
 
 def _titled(data: object) -> str:
@@ -68,24 +68,24 @@ _SPECIAL = re.compile(r"[.+]")
 
 
 def listed_values(pattern: object) -> tuple[str, ...]:
-    """Return the words of a pattern that is nothing but a list of words, as ``^(red|green)$``; none of any other."""
-    found = _LIST.fullmatch(pattern) if isinstance(pattern, str) and len(pattern) < 10_000 else None
-    words = found[1].split("|") if found else []
+    """Return the words of a pattern that lists words, such as ``^(red|green)$``; empty for any other pattern."""
+    match = _LIST.fullmatch(pattern) if isinstance(pattern, str) and len(pattern) < 10_000 else None
+    words = match[1].split("|") if match else []
     return () if any(_SPECIAL.search(word) for word in words) else tuple(words)
 
 
 def json_schema_draft(data: object) -> Draft:
-    """Return the draft of an object, or of each of a list: the union of ``anyOf`` and ``oneOf``, all of ``allOf``."""
+    """Return the draft of a JSON Schema for an object, or for a list of objects."""
     row = _resolved(data, data)
     row = _resolved(row["items"], data) if "items" in row and "properties" not in row else row
-    required = list_in(row, "required")
-    found = [_property(str(name), one, data, name in required) for name, one in mapping_in(row, "properties").items()]
-    return Draft.of(found, ORIGIN, "a JSON Schema with properties")
+    required, properties = list_in(row, "required"), mapping_in(row, "properties")
+    columns = [_property(str(name), schema, data, name in required) for name, schema in properties.items()]
+    return Draft.of(columns, ORIGIN, "JSON Schema with a property")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Allowed:
-    """The values that a schema allows, null apart: types, None for any, with the formats of text, bounds and values."""
+    """The values that a schema allows: types (None for any), formats of text, bounds, values, and whether null."""
 
     types: frozenset[str] | None = None
     formats: frozenset[str] = frozenset()
@@ -95,15 +95,15 @@ class _Allowed:
     def __and__(self, other: Self) -> Self:
         types = self.types if other.types is None else other.types
         if self.types is not None and other.types is not None:
-            types = frozenset(one for one in self.types if one in other.types or _wider(one) in other.types)
-            types |= frozenset(one for one in other.types if _wider(one) in self.types)
+            types = frozenset(kind for kind in self.types if kind in other.types or _wider(kind) in other.types)
+            types |= frozenset(kind for kind in other.types if _wider(kind) in self.types)
         formats, limits = self.formats | other.formats, self.limits & other.limits
         return type(self)(types=types, formats=formats, limits=limits, null=self.null and other.null)
 
     def __or__(self, other: Self) -> Self:
-        for one, another in ((self, other), (other, self)):
-            if one.types is not None and not one.types:  # it allows null, or nothing
-                return replace(another, null=one.null or another.null)
+        for left, right in ((self, other), (other, self)):
+            if left.types is not None and not left.types:  # it allows null at most
+                return replace(right, null=left.null or right.null)
         types = None if self.types is None or other.types is None else self.types | other.types
         formats = self.formats | other.formats
         formats |= {"several"} if self.formats != other.formats else frozenset()
@@ -115,86 +115,87 @@ def _wider(kind: str) -> str:
 
 
 class _SchemaReader:
-    """A reader of schemas with references to others of the same file, of which it follows so many."""
+    """Reader of schemas with references within the file; it follows at most `_MOST_SCHEMAS` of them."""
 
     def __init__(self, top: object) -> None:
-        self._top, self._left = top, _MOST_SCHEMAS
+        self._top, self._remaining = top, _MOST_SCHEMAS
 
     def allowed(self, given: object, depth: int = 0) -> _Allowed:
-        """Return what a schema allows; anything where it is nested too deep, or refers to too many others."""
-        self._left -= 1
-        if depth > _DEEPEST or self._left < 0:
+        """Return what a schema allows; any value if it is nested too deep or has too many references."""
+        self._remaining -= 1
+        if depth > _DEEPEST or self._remaining < 0:
             return _Allowed(null=True)
-        one = _resolved(given, self._top)
-        found = _own(one)
-        for part in list_in(one, "allOf"):
-            found &= self.allowed(part, depth + 1)
+        schema = _resolved(given, self._top)
+        allowed = _own(schema)
+        for part in list_in(schema, "allOf"):
+            allowed &= self.allowed(part, depth + 1)
         for key in ("anyOf", "oneOf"):
-            if options := list_in(one, key):
-                found &= reduce(or_, [self.allowed(option, depth + 1) for option in options])
-        return found
+            if options := list_in(schema, key):
+                allowed &= reduce(or_, [self.allowed(option, depth + 1) for option in options])
+        return allowed
 
 
-def _own(one: Mapping[str, Any]) -> _Allowed:
-    """Return what the keywords of one schema allow, without those that hold schemas."""
-    types = frozenset(kind for kind in list_in(one, "type") if isinstance(kind, str))
-    given = [one["const"]] if "const" in one else list_in(one, "enum")
-    values = tuple(value for value in given if value is not None)
-    is_text = types - {"null"} == frozenset({"string"})  # a pattern says nothing of other values
-    pattern = str(one.get("pattern")) if is_text else ""
+def _own(schema: Mapping[str, Any]) -> _Allowed:
+    """Return what the keywords of a schema allow, without the keywords that contain schemas."""
+    types = frozenset(kind for kind in list_in(schema, "type") if isinstance(kind, str))
+    options = [schema["const"]] if "const" in schema else list_in(schema, "enum")
+    values = tuple(value for value in options if value is not None)
+    is_text = types - {"null"} == frozenset({"string"})  # a pattern does not restrict other types
+    pattern = str(schema.get("pattern")) if is_text else ""
     listed = values or (listed_values(pattern) if _ANCHORED.fullmatch(pattern) else ())
-    named, limits = one.get("format"), _bounds(one, of_dates=is_text)
+    form, limits = schema.get("format"), _bounds(schema, of_dates=is_text)
     return _Allowed(
-        types=frozenset() if given and not values else types - {"null"} if types else None,
-        formats=frozenset([named]) if isinstance(named, str) and named in (*_TIMES, "date") else frozenset(),
+        types=frozenset() if options and not values else types - {"null"} if types else None,
+        formats=frozenset([form]) if isinstance(form, str) and form in (*_TIMES, "date") else frozenset(),
         limits=limits & Limits(values=tuple(listed)) if listed else limits,
-        null=(not types or "null" in types or one.get("nullable") is True) and (not given or None in given),
+        null=(not types or "null" in types or schema.get("nullable") is True) and (not options or None in options),
     )
 
 
 def _property(name: str, given: object, top: object, required: bool) -> DraftColumn | tuple[str, str]:
-    one, found = _resolved(given, top), _SchemaReader(top).allowed(given)
-    types = found.types or frozenset[str]()
+    schema, allowed = _resolved(given, top), _SchemaReader(top).allowed(given)
+    types = allowed.types or frozenset[str]()
     if types & {"object", "array"}:
         return name, "objects and lists cannot be attributes; derive a number or a category from them"
-    formats = found.formats if not types or "string" in types else frozenset[str]()  # which are those of text alone
+    formats = allowed.formats if not types or "string" in types else frozenset[str]()  # formats restrict text alone
     if formats & {*_TIMES, "several"} or (formats and len(types) > 1):
-        problem = "times of day, times with a time zone, and dates among other values cannot be attributes"
+        problem = "times of day, times with a time zone, and dates mixed with other values cannot be attributes"
         return name, f"{problem}; derive a number or a category from them, or write dates such as 2020-01-31"
-    is_typed = found.types is not None or found.limits.values is not None
-    common: dict[str, Any] = {"description": _titled(one), "unit": text_in(one, "unit", "x-unit"), "source": ORIGIN}
-    common["may_be_missing"] = not required or (found.null and is_typed)
+    is_typed = allowed.types is not None or allowed.limits.values is not None
+    unit = text_in(schema, "unit", "x-unit")
+    common: dict[str, Any] = {"description": _titled(schema), "unit": unit, "source": ORIGIN}
+    common["may_be_missing"] = not required or (allowed.null and is_typed)
     kind = "date" if "date" in formats else _KINDS.get(types)
-    return typed_column(name, kind, found.limits.values or (), found.limits, **common)
+    return typed_column(name, kind, allowed.limits.values or (), allowed.limits, **common)
 
 
-def _bounds(one: Mapping[str, Any], *, of_dates: bool) -> Limits:
-    dates = limits_between(one, "formatMinimum", "formatExclusiveMinimum", "formatMaximum", "formatExclusiveMaximum")
-    given = dict(one)
+def _bounds(schema: Mapping[str, Any], *, of_dates: bool) -> Limits:
+    keys = ("formatMinimum", "formatExclusiveMinimum", "formatMaximum", "formatExclusiveMaximum")
+    dates, data = limits_between(schema, *keys), dict(schema)
     for inside, outside in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if isinstance(one.get(outside), bool):  # as drafts before 6 had it: a flag beside the bound
-            given[outside] = given.pop(inside, None) if one[outside] else None
-    found = dates & limits_between(given, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+        if isinstance(schema.get(outside), bool):  # before draft 6, it was a flag that excluded the bound
+            data[outside] = data.pop(inside, None) if schema[outside] else None
+    both = dates & limits_between(data, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
     lows, highs = (
-        tuple(end for end in ends if isinstance(end[0], Day) == of_dates) for ends in (found.lows, found.highs)
+        tuple(end for end in ends if isinstance(end[0], Day) == of_dates) for ends in (both.lows, both.highs)
     )
     return Limits(lows=lows, highs=highs)
 
 
 def _resolved(given: object, top: object) -> Mapping[str, Any]:
-    """Return a schema after its references within the file; an empty one for a reference that leads elsewhere."""
-    one: Any = given
+    """Return a schema with its references followed; empty if a reference leads out of the file."""
+    schema: Any = given
     for _ in range(_MOST_STEPS):
-        if not isinstance(one, Mapping):
+        if not isinstance(schema, Mapping):
             return {}
-        target: Any = one.get("$ref")
+        target: Any = schema.get("$ref")
         if not isinstance(target, str):
-            return dict(one)
+            return dict(schema)
         if not target.startswith("#/"):
             return {}
-        one = top
+        schema = top
         for step in target[2:].split("/")[:100]:
-            one = _under(one, step.replace("~1", "/").replace("~0", "~"))
+            schema = _under(schema, step.replace("~1", "/").replace("~0", "~"))
     return {}
 
 
@@ -209,11 +210,11 @@ _NO_ATTRIBUTES = ("time", "yearmonth", "duration", "object", "array", "list", "g
 def table_schema_draft(data: object) -> Draft:
     resources = mappings_in(data, "resources")
     if len(resources) > 1:
-        problem = f"expected a data package of one table, got {len(resources)}"
+        problem = f"expected a data package with one table, got {len(resources)} tables"
         raise SchemaError(f"{problem}; save the schema of one of them as a file.")
     table: Any = mapping_in(resources[0], "schema") if resources else data
-    found = [_field(one, table) for one in mappings_in(table, "fields") if text_in(one, "name")]
-    return Draft.of(found, FRICTIONLESS, "a Table Schema with fields")
+    columns = [_field(field, table) for field in mappings_in(table, "fields") if text_in(field, "name")]
+    return Draft.of(columns, FRICTIONLESS, "Table Schema with a field")
 
 
 def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | tuple[str, str]:
@@ -221,9 +222,9 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     limits = mapping_in(field, "constraints")
     if kind in _NO_ATTRIBUTES:
         return name, f"values of type {kind} cannot be attributes; derive a number or a category from them"
-    keys = [one if isinstance(one, list) else [one] for one in list_in(table, "uniqueKeys")]
+    keys = [key if isinstance(key, list) else [key] for key in list_in(table, "uniqueKeys")]
     if limits.get("unique") is True or [name] in [*keys, list_in(table, "primaryKey")]:
-        return name, "its values are unique, as those of an identifier are"
+        return name, "its values are unique, as in an identifier"
     common: dict[str, Any] = {"description": _titled(field), "unit": text_in(field, "unit"), "source": FRICTIONLESS}
     common["may_be_missing"] = limits.get("required") is not True
     tokens = list_in(field if "missingValues" in field else table, "missingValues")
@@ -241,7 +242,7 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
         limits = plain_limits(limits, common["format"], "exclusiveMinimum", "exclusiveMaximum")
     if kind == "boolean":
         own = [tuple(list_in(field, key)) for key in ("trueValues", "falseValues")]
-        if any(own):  # what is not said of the other is the format's own
+        if any(own):  # if only one list is declared, the format's default applies to the other
             common["true_values"], common["false_values"] = own[0] or _TRUE, own[1] or _FALSE
         return DraftColumn(name=name, kind="boolean", **common)
     common |= {"ordered": True} if ordered else {}
@@ -251,15 +252,15 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
 
 def _field_format(kind: str, pattern: str | None) -> str | None:
     if pattern == "any":
-        raise SchemaError(f"its dates are written in any format; {REWRITE}")
+        raise SchemaError(f"its dates may be in any format; {REWRITE}")
     if pattern in (None, "default"):
         return ISO if kind == "datetime" else None
     return format_of_strptime(pattern)
 
 
-def _values(found: list[Any]) -> list[Any]:
-    """Return the values of a list, in which each may stand beside its label."""
-    return [one.get("value") if isinstance(one, Mapping) else one for one in found]
+def _values(entries: list[Any]) -> list[Any]:
+    """Return the values of a list whose entries may also be mappings with a value and a label."""
+    return [entry.get("value") if isinstance(entry, Mapping) else entry for entry in entries]
 
 
 CSVW = "CSVW metadata"
@@ -268,22 +269,23 @@ _LEAST = {"nonNegativeInteger": 0, "unsignedLong": 0, "unsignedInt": 0, "unsigne
 _LEAST |= {"positiveInteger": 1}
 _REAL = {"number", "decimal", "double", "float"}
 _DESCRIPTIONS = ("dc:description", "dcterms:description", "rdfs:comment", "schema:description")
-_CSVW_DATES = {"date": None, "datetime": ISO, "dateTime": ISO}  # types of dates, with the format that they have
+_CSVW_DATES = {"date": None, "datetime": ISO, "dateTime": ISO}  # types of dates with their formats
 _TEXT = {"string", "normalizedString", "token", "language", "Name", "NMTOKEN", ""}
 _OF_CSVW: dict[str, Any] = dict.fromkeys(_WHOLE | _LEAST.keys(), "integer") | dict.fromkeys(_REAL, "real")
 _OF_CSVW |= dict.fromkeys(_TEXT, "categorical") | {"boolean": "boolean"}
 _OF_CSVW |= dict.fromkeys(_CSVW_DATES, "date")
-_OF_CSVW |= dict.fromkeys(("any", "anyAtomicType"))  # the kind is left for a person to fill in
+_OF_CSVW |= dict.fromkeys(("any", "anyAtomicType"))  # a person must fill in the kind
 
 
 def csvw_draft(data: object) -> Draft:
     tables = mappings_in(data, "tables")
     if len(tables) > 1:
-        raise SchemaError(f"expected CSVW metadata of one table, got {len(tables)}; leave one.", key="tables")
+        problem = f"expected CSVW metadata of one table, got {len(tables)} tables; remove the other tables."
+        raise SchemaError(problem, key="tables")
     table: Any = tables[0] if tables else data
     inherited = [data, table, mapping_in(table, "tableSchema")]
-    found = [_column(one, inherited) for one in mappings_in(mapping_in(table, "tableSchema"), "columns")]
-    return Draft.of((one for one in found if one is not None), CSVW, "CSVW metadata with columns")
+    columns = [_column(column, inherited) for column in mappings_in(mapping_in(table, "tableSchema"), "columns")]
+    return Draft.of(filter(None, columns), CSVW, "CSVW description with a column")
 
 
 def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[str, str] | None:
@@ -295,7 +297,7 @@ def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[
     if own.get("separator") is not None:
         return name, "its cells are lists; derive a number or a category from them"
     if list_in(own, "primaryKey") == [text_in(column, "name") or name]:
-        return name, "a key by itself, as identifiers are"
+        return name, "it is a key, like an identifier"
     given: Any = own.get("datatype", "string")
     kind = text_in(given, "base") or "string" if isinstance(given, Mapping) else str(given)
     limits: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
@@ -327,11 +329,11 @@ _DRAFTS: tuple[tuple[tuple[str, ...], Callable[[object], Draft]], ...] = (
     (("tableSchema", "tables"), csvw_draft),
     (("properties", "items", "$ref", "$schema"), json_schema_draft),
 )
-"""The formats, each by the keys of which its files have one; the first that has one is taken."""
+"""The formats in order of precedence, each with keys of which its files contain at least one."""
 
 
 def draft_of_json(data: object) -> Draft | None:
-    """Return the draft of a description by its format; None if it has none of them."""
+    """Return the draft of a description in JSON, or None if its format is not supported."""
     for keys, drafted in _DRAFTS:
         if isinstance(data, Mapping) and not data.keys().isdisjoint(keys):
             return drafted(data)

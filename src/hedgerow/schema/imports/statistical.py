@@ -1,4 +1,4 @@
-"""Drafts of schemas from the dictionaries of SPSS, Stata and SAS files; no row is read."""
+"""Draft schemas from the dictionaries of SPSS, Stata and SAS files; no row is read."""
 
 from os import PathLike, fspath
 from typing import Any
@@ -12,7 +12,7 @@ ORIGIN = "dictionary of the data file"
 
 
 def statistical_draft(path: str | PathLike[str]) -> Draft:
-    """Return the draft of an SPSS, Stata or SAS file: value labels are values, in the order of their codes."""
+    """Return the draft of an SPSS, Stata or SAS file; value labels become values, in the order of their codes."""
     problem = None
     try:
         variables = variables_of(fspath(path))
@@ -20,11 +20,11 @@ def statistical_draft(path: str | PathLike[str]) -> Draft:
         variables, problem = (), str(error)
     if problem:
         raise SchemaError(problem)
-    return Draft.of([_column(variable) for variable in variables], ORIGIN, "variables")
+    return Draft.of([_column(variable) for variable in variables], ORIGIN, "data file with a variable")
 
 
 def _column(variable: Variable) -> DraftColumn:
-    common: dict[str, Any] = {"may_be_missing": True}  # any variable of these programs may be
+    common: dict[str, Any] = {"may_be_missing": True}  # every variable of these programs may have missing values
     if variable.description:
         common |= {"description": variable.description, "source": ORIGIN}
     if variable.labels:
