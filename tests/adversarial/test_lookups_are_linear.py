@@ -55,7 +55,7 @@ KINDS += [pytest.param("spark", ON_SPARK, marks=[*SPARK.marks, pytest.mark.slow]
 
 
 @pytest.mark.parametrize(("load", "kinds"), KINDS, indirect=["load"], ids=["duckdb", "postgres", "spark", "spark, all"])
-def test_the_tally_is_that_of_memory(load, kinds):
+def test_the_tally_matches_memory(load, kinds):
     table = pa.table({**{kind: MANY[kind][1] for kind in kinds}, "y": ["no", "yes"] * (ROWS // 2)})
     schema = Schema({kind: MANY[kind][0] for kind in kinds}, LABEL)
     into = load(table)

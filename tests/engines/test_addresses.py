@@ -51,7 +51,7 @@ def test_an_address_is_shown_as_it_is_but_for_passwords(address, expected):
         ("host=server PASSWORD = pw", True),
     ],
 )
-def test_a_password_in_an_address_is_found_and_a_file_with_one_is_none(address, expected):
+def test_passwords_in_addresses_are_recognised(address, expected):
     assert has_password(address) == expected
 
 
@@ -113,12 +113,12 @@ def test_no_password_is_shown_whatever_is_round_it(before, after):
         assert SECRET not in shown(f"postgresql://host/db?{key}={before}{SECRET}{after}::t")
 
 
-def test_what_is_shown_of_a_server_is_where_it_is():
+def test_only_the_place_of_a_server_is_printed():
     assert re.fullmatch(
         r"postgresql://ann:\*{3}@host:5432/db::ward.t", shown("postgresql://ann:x@host:5432/db::ward.t")
     )
 
 
-def test_what_follows_a_path_of_duckdb_is_hidden():
+def test_text_after_a_path_of_duckdb_is_hidden():
     assert shown("duckdb:///md:db?motherduck_token=TOKEN::t") == "duckdb:///md:db?***"
     assert shown("duckdb:///clinic.duckdb::patients") == "duckdb:///clinic.duckdb::patients"

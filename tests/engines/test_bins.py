@@ -36,14 +36,14 @@ CASES = [
 
 
 @pytest.mark.parametrize(("load", "storage", "few"), CASES, indirect=["load"])
-def test_an_engine_finds_what_memory_finds(load, storage, few, monkeypatch):
+def test_an_engine_computes_the_bins_of_memory(load, storage, few, monkeypatch):
     monkeypatch.setattr(lookups, "FEW", few)
     _compare(load, storage, KINDS)
 
 
 @pytest.mark.parametrize("load", ["duckdb", POSTGRES], indirect=True)
 @pytest.mark.parametrize("storage", sorted(set(COLUMNS) - set(JOINED)))
-def test_a_join_finds_what_memory_finds_for_one_attribute_of_each_kind(load, storage, monkeypatch):
+def test_a_join_computes_the_bins_of_memory_for_each_kind(load, storage, monkeypatch):
     monkeypatch.setattr(lookups, "FEW", 0)
     _compare(load, storage, {name: KINDS[name] for name in ONE_OF_EACH})
 

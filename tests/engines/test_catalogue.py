@@ -43,7 +43,7 @@ def check(draft, origin):
     assert (known["age"].low, known["age"].high, description) == (0, 119, "at <admission>")
 
 
-def test_what_duckdb_declares(tmp_path):
+def test_the_draft_has_the_declarations_of_duckdb(tmp_path):
     with duckdb.connect(str(tmp_path / "c.duckdb")) as connection:
         connection.execute("CREATE SCHEMA clinic")
         dose = "DOUBLE CHECK (dose >= 0 AND dose <= 1.5)"
@@ -56,7 +56,7 @@ def test_what_duckdb_declares(tmp_path):
     assert "SECRET" not in repr(draft)
 
 
-def test_no_row_of_a_view_is_made(tmp_path):
+def test_the_draft_of_a_view_computes_no_row(tmp_path):
     with duckdb.connect(str(tmp_path / "c.duckdb")) as connection:
         connection.execute("CREATE VIEW v AS SELECT error('a row was read') AS word, error('row')::INTEGER AS n")
         with pytest.raises(duckdb.Error, match="a row was read"):
@@ -74,7 +74,7 @@ def test_files_have_the_types_of_their_columns(tmp_path):
         assert catalogue_draft(table).gaps == (("n", "low"), ("n", "high"), ("w", "values"))
 
 
-def test_what_postgres_declares_to_a_role_that_may_not_read_the_table(postgres_url):
+def test_the_draft_of_postgres_needs_no_right_to_read_the_table(postgres_url):
     psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("CREATE SCHEMA clinic")

@@ -14,7 +14,7 @@ from tests.engines.servers import run_driver
 
 
 @pytest.mark.slow
-def test_two_workers_count_what_memory_counts(spark_master, tmp_path):
+def test_two_workers_count_like_memory(spark_master, tmp_path):
     for part in range(4):
         pq.write_table(generated(500, seed=part), tmp_path / f"{part}.parquet")
     expected = as_rows(Tally.count(pq.read_table(tmp_path), "class label", SCHEMA))

@@ -54,7 +54,7 @@ def test_units_of_any_type(load, who):
         (pa.array(["ann", "ANN", "änn", "ann "]), 3),
     ],
 )
-def test_every_value_is_one_unit_as_in_memory(load, who, units):
+def test_every_value_is_a_unit_as_in_memory(load, who, units):
     """Two values that were one unit would be twice as far apart: the rows of one would take the other's place."""
     schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), unit=Unit("who", 1))
     table = pa.table({"who": who, "a": [True] * len(who), "y": [0] * len(who)})
@@ -62,7 +62,7 @@ def test_every_value_is_one_unit_as_in_memory(load, who, units):
     assert hr.Tally.from_table(load(table), schema).total().tolist() == [units, 0]
 
 
-def test_rows_of_one_unit_more_change_no_other_choice(load, monkeypatch):
+def test_the_rows_of_another_unit_do_not_change_the_choice(load, monkeypatch):
     """Fact 7 of docs/mathematics.md, under one key: so many rows that the engine may part and sort them otherwise."""
     monkeypatch.setattr(contributions.secrets, "token_hex", lambda _: "a key")
     rng = np.random.default_rng(0)
@@ -113,7 +113,7 @@ def test_no_setting_of_postgresql_merges_units(postgres_url):
     connection.disconnect()
 
 
-def test_the_choice_does_not_depend_on_the_order_of_rows_that_a_collation_takes_for_equal(load, monkeypatch):
+def test_the_choice_does_not_depend_on_the_order_under_a_collation(load, monkeypatch):
     """Which of them comes first is the engine's affair, and may depend on rows of others."""
     monkeypatch.setattr(contributions.secrets, "token_hex", lambda _: "a key")
     chosen = set[str]()
@@ -163,14 +163,14 @@ def test_a_row_without_a_unit_is_refused_as_in_memory(load, who):
             count()
 
 
-def test_times_which_are_read_as_their_dates_are_no_units(load):
+def test_times_cannot_identify_units(load):
     table = pa.table({"who": pa.array([0, 1], pa.timestamp("us")), "y": [0, 1]})
     if load(table).get_backend().name != "pyspark":  # whose times are refused anywhere
         with pytest.raises(DomainError, match="column 'who': times cannot identify the unit of privacy"):
             counted_rows(load(table), Unit("who", 1), ["y"])
 
 
-def test_one_query_scans_the_table_once_and_returns_no_unit():
+def test_a_single_scan_counts_and_returns_no_unit():
     connection = ibis.duckdb.connect()
     connection.con.register("visits", TABLE)
     query = groups_within_limit(connection.table("visits"), SCHEMA, "y")

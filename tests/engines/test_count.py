@@ -15,7 +15,7 @@ from tests.engines.servers import POSTGRES, SPARK
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2000])
-def test_the_tally_is_that_of_memory(load, rows):
+def test_the_tally_matches_memory(load, rows):
     table = generated(rows)
     found = Tally.from_table(load(table), SCHEMA)
     expected = Tally.count(table, "class label", SCHEMA)
@@ -69,7 +69,7 @@ ERRORS = [
 ]
 
 
-def test_dates_are_no_truths(load):
+def test_dates_are_not_booleans(load):
     schema, days = Schema({"a": Boolean(missing="bin")}, Label("y", (0, 1))), pa.array([0, None], pa.date32())
     table = pa.table({"a": days, "y": [0, 1]})
     assert not fit_of(Table.of(table), schema).is_accepted
@@ -82,7 +82,7 @@ def test_dates_are_no_truths(load):
 
 
 @pytest.mark.parametrize(("load", "bad"), ERRORS, indirect=["load"])
-def test_the_error_is_that_of_memory(load, bad):
+def test_the_error_matches_memory(load, bad):
     ages, labels = BAD[bad]
     table = pa.table({"age": ages, "class label": labels})
     with pytest.raises(DomainError) as expected:
@@ -95,7 +95,7 @@ def test_the_error_is_that_of_memory(load, bad):
     assert found.value.__context__ is None
 
 
-def test_what_can_be_told_without_a_row_is_told_before_one_is_read(load):
+def test_errors_that_need_no_row_are_raised_before_any_row_is_read(load):
     table = load(generated(3))
     with pytest.raises(DomainError, match="column 'height'"):
         Tally.from_table(table, Schema({"height": Boolean()}, SCHEMA.label))
@@ -119,7 +119,7 @@ def test_other_types_are_refused_by_name(load):
         Tally.from_table(load(stamps), without(SCHEMA))
 
 
-def test_too_many_patterns_are_not_fetched_and_not_told(load, monkeypatch):
+def test_too_many_patterns_are_neither_fetched_nor_counted_in_the_error(load, monkeypatch):
     table = load(generated(500))
     n = len(as_rows(Tally.from_table(table, SCHEMA)))
     groups = len(count.grouped(table, SCHEMA, "class label").to_pyarrow())
@@ -165,7 +165,7 @@ def test_many_booleans_are_counted_as_in_memory(load, monkeypatch, few):
 
 
 @pytest.mark.parametrize("kind", ["uint8", "uint16", "uint32"])
-def test_bytes_of_0_and_1_are_counted_as_one_array(kind):
+def test_bytes_of_0_and_1_are_counted_as_an_array(kind):
     """Ibis wrote them one by one, each cast within those before: 15 seconds for a hundred."""
     rng = np.random.default_rng(1)
     columns = {f"x{i}": pa.array(rng.integers(0, 2, 50), kind, mask=rng.random(50) < 0.1) for i in range(70)}

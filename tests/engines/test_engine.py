@@ -33,7 +33,7 @@ def says_nothing(error):
     assert error.__context__ is None
 
 
-def test_an_error_is_told_without_its_words():
+def test_an_engine_error_drops_its_text():
     with pytest.raises(EngineError, match=r"duckdb failed: .* \(KeyError\)") as error:
         Engine("duckdb").answered(fails(KeyError(SECRET)))
     says_nothing(error.value)
@@ -42,7 +42,7 @@ def test_an_error_is_told_without_its_words():
 @pytest.mark.parametrize(
     ("error", "cause"), [(KeyboardInterrupt(SECRET), None), (RuntimeError(SECRET), KeyboardInterrupt())]
 )
-def test_an_interruption_stays_one_without_its_words(error, cause):
+def test_an_interruption_drops_its_text(error, cause):
     with pytest.raises(KeyboardInterrupt, match=r"^$") as found:
         Engine("duckdb").answered(fails(error, cause))
     says_nothing(found.value)
@@ -65,7 +65,7 @@ def test_an_error_while_an_interruption_is_handled_is_an_error():
         ("regclass", "Ibis does not support the type of a column of this table"),
     ],
 )
-def test_a_type_of_postgresql_that_is_not_read_is_called_what_it_is(postgres_url, kind, message):
+def test_the_error_for_an_unsupported_postgresql_type_names_it(postgres_url, kind, message):
     psycopg = pytest.importorskip("psycopg")
     name = f"odd_{uuid4().hex}"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -134,7 +134,7 @@ def test_an_error_unmutes():
     assert not logging.getLogger("psycopg").filters
 
 
-def test_what_the_process_has_disabled_stays_so(caplog):
+def test_loggers_that_were_disabled_stay_disabled(caplog):
     logging.disable(logging.ERROR)
     try:
         with muted():

@@ -37,7 +37,7 @@ def test_an_engine_counts_what_memory_counts(load, storage):
 
 
 @pytest.mark.parametrize("load", ENGINES, indirect=True)
-def test_times_tell_no_units_apart_and_do_not_fit(load):
+def test_times_cannot_identify_units_in_a_check(load):
     noon = datetime(2026, 3, 1, 12)
     table = pa.table({"day": [noon.date(), noon.date(), None], "time": [noon, noon, None], "a": [1, 2, 3]})
     for name, unread in (("day", 0), ("time", 2)):
@@ -48,7 +48,7 @@ def test_times_tell_no_units_apart_and_do_not_fit(load):
 
 
 @pytest.mark.parametrize("load", ENGINES[:1], indirect=True)
-def test_absent_columns_and_tables_without_rows_are_told(load):
+def test_absent_columns_and_empty_tables_are_reported(load):
     schema = Schema({"a": ATTRIBUTES["integer"], "b": ATTRIBUTES["boolean"]})
     found = engine_fit(load(pa.table({"a": pa.array([], pa.int64())})), schema)
     assert [(one.is_absent, one.refused) for one in found.columns] == [(False, 0), (True, 0)]

@@ -176,7 +176,7 @@ def test_an_engine_counts_what_memory_counts(engine, monkeypatch):
 
 
 @pytest.mark.slow
-def test_an_engine_counts_what_memory_counts_on_new_cases(engine, monkeypatch):
+def test_an_engine_counts_like_memory_on_new_cases(engine, monkeypatch):
     start, first = time.monotonic(), secrets.randbits(32)
     number = 0
     while time.monotonic() - start < SECONDS:

@@ -25,7 +25,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_class_is_that_of_predict_and_a_bin_that_is_refused_has_none(name):
+def test_the_class_matches_predict_and_failing_rows_have_none(name):
     model, used = MODELS[name], MODELS[name].used_attributes
     assert used == {"list": ("n", "c", "b"), "tree": ("n", "c"), "one leaf": ()}[name]
     rows = list(product(range(-1, 4), range(-1, 3), range(-1, 2)))  # -1: not allowed

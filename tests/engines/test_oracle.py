@@ -95,7 +95,7 @@ def test_errors_are_those_of_memory(load, rows, name):
     assert found.wrong.sum() + found.right.sum() == 4 * 300  # every row in one bin of each attribute
 
 
-def test_a_fitted_estimator_is_asked_about_as_its_model(load):
+def test_a_fitted_estimator_is_a_hypothesis_like_its_model(load):
     data = hr.datasets.load("breast_cancer")
     schema = Schema(data.schema.attributes[:3], Label("target", (0, 1)))
     frame = data.frame.assign(target=np.asarray(data.labels == data.schema.classes[1]).astype(int))

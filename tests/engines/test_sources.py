@@ -162,7 +162,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("address", WRONG)
-def test_what_is_wrong_with_an_address_is_said(tmp_path, monkeypatch, address):
+def test_the_error_for_an_invalid_address_states_the_reason(tmp_path, monkeypatch, address):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "data.xlsx").touch()
@@ -320,7 +320,7 @@ def test_values_that_postgres_alone_has(postgres_url):
     assert as_rows(tally) == [[1, 0, 0, 1, 1, 0], [1, 1, 1, 0, 0, 1]]
 
 
-def test_dates_are_no_numbers(load):
+def test_dates_are_not_numbers(load):
     schema = Schema({"born": Integer(-40_000, 40_000, cuts=(0, 10_000))}, Label("y", (0, 1)))
     table = pa.table({"born": pa.array([datetime.date(2000, 1, 1)], pa.date32()), "y": pa.array([0], pa.int64())})
     for count in (lambda: Tally.from_table(load(table), schema), lambda: Tally.count(table, "y", schema)):
@@ -329,7 +329,7 @@ def test_dates_are_no_numbers(load):
 
 
 @pytest.mark.parametrize("change", [lambda path: path.unlink(), lambda path: path.write_bytes(b"PAR1")])
-def test_a_file_that_is_removed_or_replaced_while_it_is_read_is_a_fault_of_the_environment(tmp_path, table, change):
+def test_a_file_replaced_while_it_is_read_is_a_fault_of_the_environment(tmp_path, table, change):
     path = tmp_path / "a.parquet"
     pq.write_table(table, path)
 

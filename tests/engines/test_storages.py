@@ -232,7 +232,7 @@ OF_NAN = Schema({"x": Real(0, 1, cuts=(0.5,)), "z": Real(0, 1, cuts=())}, Label(
 
 @pytest.mark.parametrize(("engine", "writer"), [("duckdb", "pyarrow"), ("duckdb", "polars"), OPENED[2]])
 @pytest.mark.parametrize("folders", [False, True])
-def test_nan_is_refused_where_missing_values_are_an_error(tmp_path, request, engine, writer, folders):
+def test_nan_is_an_error_if_missing_values_are(tmp_path, request, engine, writer, folders):
     if engine == "spark":
         request.getfixturevalue("spark")
     path = tmp_path / ("k=1/a.parquet" if folders else "a.parquet")

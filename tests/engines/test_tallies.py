@@ -121,7 +121,7 @@ def test_merged_equals_whole_however_rows_are_parted(tmp_path, cuts):
 @pytest.mark.parametrize(
     "learner", [hr.PrivateTreeClassifier, hr.PrivateRuleListClassifier, hr.PrivateScorecardClassifier]
 )
-def test_a_model_of_a_seed_is_that_of_the_rows(tmp_path, learner):
+def test_a_tally_and_its_rows_give_the_same_seeded_model(tmp_path, learner):
     columns = {"x": (["a", "b", None], pa.string()), "z": ([True, False], pa.bool_()), "y": ([0, 1, 2], pa.int64())}
     rows = table_of(900, columns=columns)
     for place in range(3):
@@ -137,7 +137,7 @@ def _model(fitted):
     return next(value for name, value in vars(fitted).items() if name in ("tree_", "rule_list_", "scorecard_"))
 
 
-def test_a_file_is_for_its_owner_alone_even_where_another_had_its_name(tmp_path):
+def test_only_the_owner_can_read_a_tally_that_replaces_a_file(tmp_path):
     path = tmp_path / "counts.parquet"
     path.write_text("public")
     path.chmod(0o644)
@@ -206,7 +206,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_is_no_tally_is_refused_without_a_cell(name):
+def test_the_error_for_an_invalid_tally_quotes_no_cell(name):
     rows, changed, error, message = HOSTILE[name]
     with pytest.raises(error, match=message) as caught:
         Tally.load(into_duckdb(as_file(rows, changed)), SMALL)
@@ -236,7 +236,7 @@ def test_too_many_patterns_are_not_fetched(monkeypatch):
     assert len(Tally.load(into_duckdb(as_file(three[:2])), SMALL).rows()) == 0
 
 
-def test_a_file_that_is_no_parquet_is_refused(tmp_path):
+def test_a_file_that_is_not_parquet_is_an_error(tmp_path):
     (tmp_path / "c.parquet").write_bytes(b"\x80\x04pickle")
     with pytest.raises(EngineError, match="duckdb failed"):
         Tally.load(f"{tmp_path}/c.parquet", SMALL)
@@ -258,7 +258,7 @@ def test_units_and_weights_are_refused_before_anything_is_read(tmp_path, more):
     assert not list(tmp_path.iterdir())
 
 
-def test_only_tallies_of_one_schema_are_merged():
+def test_only_tallies_with_the_same_schema_are_merged():
     other = hr.Schema({"x": SMALL["x"], "z": SMALL["z"]}, hr.Label("other", (0, 1, 2)))
     for wrong in ([], [small([]), small([], other)]):
         with pytest.raises(ArgumentError, match="one tally or more, all on the same schema"):
@@ -285,7 +285,7 @@ def run(table, schema, kinds=None):
     return Tally.load(backend.table(name), schema)
 
 
-def test_the_printed_query_counts_what_memory_counts(load):
+def test_the_printed_query_counts_like_memory(load):
     rows = table_of(800)
     assert groups_of(run(load(rows), SCHEMA)) == groups_of(Tally.count(rows, "ill", SCHEMA))
 
@@ -323,7 +323,7 @@ def test_a_number_may_be_of_any_type_of_numbers(load, kind, stored):
     assert groups_of(found) == groups_of(Tally.count(rows, "y", NUMBERS))
 
 
-def test_what_memory_refuses_is_refused_when_the_tally_is_read(load):
+def test_values_that_memory_rejects_are_errors_when_a_tally_is_read(load):
     schema = hr.Schema({"x": hr.Integer(0, 9, cuts=(3,))}, hr.Label("y", (False, True)))
     for values, message in (([1.0, None], "some values are missing"), ([1.0, 11.0], "outside the declared domain")):
         rows = pa.table({"x": pa.array(values), "y": [True, False]})
@@ -333,7 +333,7 @@ def test_what_memory_refuses_is_refused_when_the_tally_is_read(load):
 
 
 @pytest.mark.parametrize("dialect", ["snowflake", "bigquery"])
-def test_queries_that_no_test_can_run_there_are_read_as_such_and_count_the_same_in_duckdb(dialect):
+def test_queries_for_warehouses_are_parsed_and_count_in_duckdb(dialect):
     """Not a test on Snowflake or BigQuery: their SQL is parsed, and what it says in DuckDB's words is counted."""
     schema = hr.Schema([one for one in SCHEMA.attributes if one[0] not in ("ward", "seen", "years")], SCHEMA.label)
     rows = into_duckdb(table_of(500))

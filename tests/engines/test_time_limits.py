@@ -23,7 +23,7 @@ def test_a_block_in_time_is_not_stopped():
     assert stopped == []
 
 
-def test_blocks_that_take_longer_are_stopped_once_each_and_all_of_them_at_the_end_of_a_process():
+def test_slow_blocks_are_stopped_once_and_all_at_the_end_of_a_process():
     stopped, ends = [], threading.Event()
     with limited(0.01, lambda: stopped.append("short")) as noted, limited(60, lambda: stopped.append("long")):
         ends.wait(0.5)

@@ -46,7 +46,7 @@ def column(rows, name="c"):
 
 @given(attributes_and_rows())
 @settings(max_examples=4 * settings.default.max_examples)
-def test_every_value_falls_where_reading_it_row_by_row_says(case):
+def test_every_value_has_the_bin_of_a_row_by_row_reader(case):
     attribute, rows = case
     expected = [bin_of(attribute, row) for row in rows]
     if None not in expected:
@@ -117,7 +117,7 @@ def test_bins_are_in_words_with_missing_and_outside_last(attribute, bins):
 
 @given(attributes, st.booleans())
 @settings(max_examples=4 * settings.default.max_examples)
-def test_literals_and_where_they_are_true_are_those_by_enumeration(attribute, negations):
+def test_literals_and_their_extents_match_enumeration(attribute, negations):
     expected = enumerate_literals.literals("c", attribute, negations=negations)
     assert attribute.literals("c", negations=negations) == expected
     assert attribute.count_literals(negations=negations) == len(expected)
@@ -126,7 +126,7 @@ def test_literals_and_where_they_are_true_are_those_by_enumeration(attribute, ne
         assert not negations or attribute.literal_on("c", attribute.extent(literal)) == literal
 
 
-def test_an_attribute_of_many_bins_is_asked_of_a_literal_in_no_time():
+def test_the_literal_of_an_extent_is_fast_with_many_bins():
     cuts = Integer(0, 10**6, tuple(range(50_000)))
     values = Categorical(tuple(range(50_000)), missing="bin")
     start = time.process_time()
@@ -158,13 +158,13 @@ def test_many_bins_keep_their_numbers(size):
         (Real(0, 9), ["secret"], "some cells are text that is not a number"),
     ],
 )
-def test_a_value_not_allowed_is_an_error_that_says_what_is_and_quotes_no_bin(attribute, rows, message):
+def test_the_error_for_a_value_outside_the_domain_quotes_no_value(attribute, rows, message):
     with pytest.raises(DomainError, match=f"column 'c': .*{message}") as error:
         attribute.encode(column(rows))
     assert not any(bin in str(error.value) for bin in ("secret", "77"))
 
 
-def test_infinity_is_an_error_even_where_values_outside_are_kept():
+def test_infinity_is_an_error_even_with_a_bin_for_outside_values():
     with pytest.raises(DomainError, match="column 'c': some numbers are infinite"):
         Real(0, 9, outside="bin").encode(column_of(np.array([math.inf]), "c"))
 
@@ -246,7 +246,7 @@ def test_a_literal_that_does_not_fit_is_an_error_that_names_the_attribute(attrib
     assert error.value.attribute == "c"
 
 
-def test_a_list_is_kept_as_a_tuple_so_that_attributes_are_values():
+def test_lists_are_stored_as_tuples():
     assert hash(Categorical(["a", "b"])) == hash(Categorical(("a", "b")))
     assert Integer(0, 9, [3]) == Integer(0, 9, (3,))
 
@@ -268,13 +268,13 @@ def test_a_list_is_kept_as_a_tuple_so_that_attributes_are_values():
         ),
     ],
 )
-def test_words_that_do_not_tell_true_from_false_are_errors(words, key, message):
+def test_ambiguous_words_of_a_boolean_are_errors(words, key, message):
     with pytest.raises(SchemaError, match=message) as error:
         Boolean(**words)
     assert error.value.key == key
 
 
-def test_declared_words_take_the_place_of_the_usual_ones():
+def test_declared_words_replace_true_and_false():
     declared = Boolean(true_values=("yes", "Y"), false_values=("no", 0))
     assert declared.domain == "true (yes, Y) or false (no, 0)"
     assert [str(literal) for literal in declared.literals("a", negations=True)] == ["a", "not a"]
@@ -289,7 +289,7 @@ def test_declared_words_take_the_place_of_the_usual_ones():
 
 
 @given(st.lists(attributes, min_size=2, max_size=12), st.booleans())
-def test_literals_of_attributes_of_one_form_are_true_on_the_same_bins(found, negations):
+def test_attributes_of_equal_form_have_equivalent_literals(found, negations):
     truths = {}
     for one in found:
         own = [one.truth(literal).tolist() for literal in one.literals("x", negations=negations)]

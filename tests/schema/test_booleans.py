@@ -44,7 +44,7 @@ def test_no_value_is_looked_at(one):
     assert boolean_schema(["a", "b"], pd.Series(one)) == expected
 
 
-def test_the_labels_own_column_is_no_attribute():
+def test_the_column_of_the_label_is_not_an_attribute():
     schema = boolean_schema(["a", "ill", "b"], [0, 1], "ill")
     assert (schema.names, schema.label.name) == (("a", "b"), "ill")
 
@@ -57,11 +57,11 @@ def test_the_advice_names_the_column_and_three_ways_to_a_schema():
 
 
 @pytest.mark.parametrize(("are_boolean", "classes"), [(True, (False, True)), (False, (0, 1))])
-def test_classes_that_nobody_declared_are_of_the_type_of_their_column(are_boolean, classes):
+def test_undeclared_classes_have_the_type_of_their_column(are_boolean, classes):
     found = default_classes(are_boolean)
     assert (found, [type(value) for value in found]) == (classes, [type(value) for value in classes])
 
 
-def test_the_label_is_no_attribute():
+def test_the_label_is_not_an_attribute():
     schema = all_boolean(["a", "ill", "b"], "ill", (0, 1))
     assert schema == Schema({"a": Boolean(), "b": Boolean()}, Label("ill", (0, 1)))

@@ -43,7 +43,7 @@ def test_cut_points_are_the_last_days_of_periods(ends, number, unit):
 
 
 @given(bounds)
-def test_the_default_is_the_finest_of_the_usual_periods_with_at_most_twenty_cut_points(ends):
+def test_the_default_is_the_finest_period_with_at_most_20_cut_points(ends):
     low, high = ends
     steps = [(1, "day"), (7, "day"), (1, "month"), (3, "month"), (6, "month"), (1, "year")]
     expected = next(cuts for cuts in (walked(low, high, *step) for step in steps) if len(cuts) <= 20)

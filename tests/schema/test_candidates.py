@@ -64,7 +64,7 @@ def test_an_index_beyond_the_candidates_is_an_error(index):
 
 
 @given(small, st.integers(1, 3), st.booleans(), st.data())
-def test_a_candidate_implies_another_where_no_combination_of_bins_says_otherwise(schema, size, negations, data):
+def test_implications_of_candidates_match_all_combinations_of_bins(schema, size, negations, data):
     if not count_candidates(schema, 1, negations=negations):
         return
     found = Candidates.of(schema, size, negations=negations)
@@ -104,12 +104,12 @@ def test_a_schema_without_literals_has_no_candidates():
 
 
 @pytest.mark.parametrize("max_literals", [0, -1, 1.5, True, "2", None])
-def test_max_literals_is_a_whole_number_of_at_least_one(max_literals):
+def test_max_literals_is_a_positive_whole_number(max_literals):
     with pytest.raises(ValueError, match="max_literals must be a whole number >= 1"):
         Candidates.of(MIXED, max_literals)
 
 
-def test_longer_conjunctions_than_there_are_attributes_with_literals_are_not_asked_for():
+def test_conjunctions_are_no_longer_than_the_attributes_allow():
     schema = Schema({"a": Boolean(), "n": Integer(0, 9, ()), "b": Boolean()})
     assert [part.shape for part in Candidates.of(schema, 9).members] == [(4, 1), (4, 2)]
 

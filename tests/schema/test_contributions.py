@@ -33,7 +33,7 @@ def test_of_each_unit_as_many_rows_as_it_has_or_may_have(whose, most):
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.integers(1, 6), st.integers(1, 3), st.randoms())
-def test_rows_of_one_unit_more_change_no_other_choice(whose, more, most, random):
+def test_the_rows_of_another_unit_do_not_change_the_choice(whose, more, most, random):
     """Fact 7 of docs/mathematics.md: with the same key, tables that differ by a unit differ by its rows alone."""
     places = sorted(random.sample(range(len(whose) + more), len(whose)))
     mixed = np.full(len(whose) + more, "zoe", dtype=object)
@@ -57,7 +57,7 @@ def test_choices_of_two_units_do_not_go_together():
     assert chisquare([pairs[i, j] for i in (0, 1) for j in (2, 3)]).pvalue > 1e-6
 
 
-def test_spellings_of_one_value_are_one_unit():
+def test_spellings_of_a_value_are_the_same_unit():
     """Merged units count fewer rows, which is the safe side."""
     assert kept(["7", " 7", "7.0", "8"], 1).sum() == 2
     assert kept([7.0, 7.0, 8.0], 1).sum() == 2
@@ -79,14 +79,14 @@ CLOSE = [Decimal(2**53), Decimal(2**53 + 1), Decimal(2**53 + 1)]  # one float64
         pd.array([2**53, 2**53 + 1, 2**53 + 1], dtype="Int64"),
     ],
 )
-def test_two_units_are_never_one_by_rounding(whose):
+def test_rounding_never_merges_two_units(whose):
     """Merged, the rows of one would take the place of the other's: twice as far apart as is charged for."""
     make = pl.DataFrame if isinstance(whose, pl.Series) else pa.table if isinstance(whose, pa.Array) else pd.DataFrame
     assert counted(Table.of(make({"who": whose})), Unit("who", 1), KEY).sum() == 2
 
 
 @pytest.mark.parametrize("kind", [object, "category"])
-def test_decimals_without_a_type_are_refused_where_float64_would_round(kind):
+def test_untyped_decimals_that_float64_would_round_are_errors(kind):
     fine = pd.Series([Decimal("1.5"), Decimal("1.50"), Decimal(10**14 + 1), 10**14], dtype=object)
     assert counted(Table.of(pd.DataFrame({"who": fine.astype(kind)})), Unit("who", 1), KEY).sum() == 3
     many = pd.DataFrame({"who": pd.Series(CLOSE, dtype=object).astype(kind)})
@@ -95,13 +95,13 @@ def test_decimals_without_a_type_are_refused_where_float64_would_round(kind):
 
 
 @pytest.mark.parametrize("kind", ["datetime64[us]", object, "category"])
-def test_times_which_are_read_as_their_dates_are_no_units(kind):
+def test_times_cannot_identify_units(kind):
     times = pd.Series(pd.to_datetime(["2020-01-01 08:00", "2020-01-01 09:00"])).astype(kind)
     with pytest.raises(DomainError, match="column 'who': the values must all be"):
         counted(Table.of(pd.DataFrame({"who": times})), Unit("who", 1), KEY)
 
 
-def test_zeros_of_both_signs_are_one_unit():
+def test_zeros_of_both_signs_are_the_same_unit():
     assert kept([0.0, -0.0, 1.0], 1).sum() == 2
 
 

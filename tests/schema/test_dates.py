@@ -73,7 +73,7 @@ def test_yaml_needs_no_quotes(tmp_path):
         Schema.load(tmp_path / "s.yaml")
 
 
-def test_a_literal_compares_with_a_date_and_its_file_says_so():
+def test_a_literal_compares_with_a_date_in_its_file_too():
     literal = Literal("born", "<=", ("1959-12-31",))
     assert literal == Literal("born", "<=", (datetime.date(1959, 12, 31),)) == BORN.literals("born", negations=False)[0]
     assert (str(literal), BORN.truth(literal).tolist()) == ("born <= 1959-12-31", [True] + [False] * 5)
@@ -132,14 +132,14 @@ def test_columns_of_every_make_are_read(values):
 @pytest.mark.parametrize(
     "values", [[1955, 1969], [1955.0], ["1955"], ["1955-05-05 10:00"], ["05/05/1955"], [True], [20_000]], ids=str
 )
-def test_numbers_and_other_text_are_no_dates(values):
+def test_numbers_and_other_text_are_not_dates(values):
     """A number may be a year, or days since another day than ours: it is refused, and nothing of it quoted."""
     with pytest.raises(DomainError, match="column 'born': some cells are not dates") as error:
         BORN.encode(column_of(values, "born"))
     assert str(values[0]) not in str(error.value)
 
 
-def test_a_number_that_means_missing_in_text_is_no_day_of_a_column_of_dates():
+def test_a_numeric_missing_value_is_not_a_day_in_a_column_of_dates():
     born = Date("1969-01-01", "1970-12-31", "month", missing="bin", missing_values=("-9", "0", "1970-06-01"))
     dates = np.array(["1969-12-23", "1970-01-01", "1970-06-01"], dtype="datetime64[D]")
     assert born.encode(column_of(dates, "born")).tolist() == [11, 12, 24]

@@ -58,7 +58,7 @@ def test_a_derived_value_depends_on_its_own_row_alone():
         assert all(alone[name][0] == whole[name][row] for name in declared)
 
 
-def test_cells_that_are_no_numbers_dates_or_items_are_refused_without_being_quoted():
+def test_errors_of_derived_values_quote_no_cell():
     for attribute, rows, message in [
         (Integer(0, 110, derived=AGE), {"birth": ["SECRET"]}, "dates"),
         (Integer(0, 110, derived=AGE), {"birth": [3]}, "dates"),
@@ -87,7 +87,7 @@ def test_a_missing_value_and_a_date_after_the_day_follow_the_policies():
         Schema({"age": Integer(0, 130, derived=AGE)}).encode(frame)
 
 
-def test_a_table_has_the_columns_that_are_derived_from_and_not_the_derived_one():
+def test_a_table_needs_the_source_columns_and_not_the_derived_column():
     declared = Schema({"age": Integer(0, 110, (17,), derived=AGE), "dose": Integer(0, 9)})
     assert declared.columns() == ("birth", "dose")
     with pytest.raises(DomainError, match="column 'birth'"):
@@ -148,7 +148,7 @@ def test_a_schema_without_derived_attributes_keeps_its_digest():
         ({"sum": ["a", "b"], "each": [0, 1], "missing_values": [*range(2, 40)]}, "derived", "at most 32"),
     ],
 )
-def test_a_derivation_that_is_not_one_is_refused_by_its_key(derived, key, message):
+def test_an_invalid_derivation_is_an_error_that_names_the_key(derived, key, message):
     with pytest.raises(SchemaError, match=message) as refused:
         Schema.from_dict({"attributes": {"v": {"kind": "integer", "low": 0, "high": 9, "derived": derived}}})
     assert (refused.value.attribute, refused.value.key) == ("v", key)

@@ -16,7 +16,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_an_extent_is_the_set_of_bins_that_its_numbers_say(n):
+def test_an_extent_is_the_set_of_its_bins(n):
     for size, extent, start, stop, inverted, missing, outside in ALL:
         if size == n:
             run = set(range(start, stop))
@@ -29,7 +29,7 @@ def test_an_extent_is_the_set_of_bins_that_its_numbers_say(n):
             assert extent.only_known == (known.index(True) if sum(known) == 1 and not extent.inverted else None)
 
 
-def test_extents_are_equal_where_the_sets_are():
+def test_extents_are_equal_if_the_sets_are():
     seen = {}
     for n, extent, *_, missing, outside in ALL:
         key = n, missing is None, outside is None, tuple(extent.truth().tolist())

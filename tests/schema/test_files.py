@@ -50,14 +50,14 @@ def test_the_ending_chooses_the_format():
         ("a.json", b" " * (LARGEST_SCHEMA + 1), "the file is larger than the limit of 4,194,304 bytes"),
     ],
 )
-def test_a_file_that_is_not_well_formed_is_an_error_that_says_where(tmp_path, name, content, message):
+def test_a_malformed_file_is_an_error_that_names_the_place(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(SchemaError, match=f"{name}: {message}"):
         read_mapping(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["patients.csv", "patients", "patients.yaml.bak", "schema.txt", ".yaml"])
-def test_a_schema_file_says_what_it_is_by_its_name(tmp_path, name):
+def test_the_name_of_a_schema_file_determines_its_format(tmp_path, name):
     path = tmp_path / name
     path.write_text("name,ill\nAlice,yes\n")
     for act in (read_mapping, check_ending, lambda path: mapping_text(path, {})):

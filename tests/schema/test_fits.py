@@ -97,7 +97,7 @@ def test_a_report_is_printed_as_a_table():
     assert "first rows" in fit_of(Table.of(ROWS), SCHEMA).text()
 
 
-def test_a_column_of_booleans_is_no_number():
+def test_a_column_of_booleans_is_not_a_number():
     table = Table.of(pd.DataFrame({"n": [True, False], "c": [True, False]}))
     schema = Schema({"n": Integer(0, 1), "c": Categorical(("a",), missing="bin")})
     assert [(one.unread, one.refused) for one in fit_of(table, schema).columns] == [(2, 2), (2, 2)]

@@ -35,7 +35,7 @@ def test_a_public_column_shows_its_attribute(values, attribute):
     assert public_attribute(column_of(np.array(values), "c"), bins=2) == attribute
 
 
-def test_unseen_categories_have_a_bin_where_that_is_asked_for():
+def test_unseen_categories_have_a_bin_if_requested():
     column = column_of(np.array(["b", "a"]), "c")
     assert public_attribute(column, bins=2, outside="bin") == Categorical(("a", "b"), outside="bin")
     assert public_attribute(column_of(np.array([1, 5]), "c"), bins=2, outside="bin").outside == "clip"
@@ -119,12 +119,12 @@ def test_classes_are_the_labels_that_occur_in_order(labels, classes):
         (["0", "0.5", "10"], [0.0, 0.5, 10.0]),
     ],
 )
-def test_a_column_of_text_is_typed_only_where_all_of_it_can_be(text, typed):
+def test_a_text_column_is_typed_only_if_all_its_values_can_be(text, typed):
     found = typed_table(pa.table({"a": pa.array(text, pa.string())}))["a"].to_pylist()
     assert (found, [type(value) for value in found]) == (typed, [type(value) for value in typed])
 
 
-def test_dates_end_where_the_calendar_does():
+def test_dates_end_with_the_calendar():
     last = public_attribute(column_of(pa.array([2_932_896] * 2, pa.int32()).view(pa.date32()), "until"), 4)
     assert last == Date("9999-12-30", "9999-12-31", (), outside="clip")
     first = public_attribute(column_of(pa.array([-719_162] * 2, pa.int32()).view(pa.date32()), "until"), 4)
@@ -137,12 +137,12 @@ def test_dates_beyond_the_calendar_have_no_domain(day):
         public_attribute(column_of(pa.array([0, day], pa.int32()).view(pa.date32()), "until"), 4)
 
 
-def test_dates_are_no_classes():
+def test_dates_are_not_classes():
     with pytest.raises(DomainError, match="column 'until': dates cannot be classes; derive a number or a categ"):
         public_classes(column_of(pa.array([0, 1], pa.int32()).view(pa.date32()), "until"))
 
 
-def test_a_decimal_comma_makes_numbers_of_columns_that_spell_them_all_and_refuses_points():
+def test_a_decimal_comma_types_columns_and_makes_points_an_error():
     made, comma = (
         pa.table({"a": ["1,5", "2", ""], "b": ["1,5", "x", "1.5"], "c": ["1", "2", "3"]}),
         TextFormat(decimal=","),
@@ -164,7 +164,7 @@ def test_a_decimal_comma_makes_numbers_of_columns_that_spell_them_all_and_refuse
         (["b", "a"], Label("c", ("a", "b"))),
     ],
 )
-def test_a_public_target_is_a_number_where_it_has_fractions_or_many_values(values, target):
+def test_a_public_target_is_a_number_if_it_has_fractions_or_many_values(values, target):
     assert public_target(column_of(np.array(values), "c")) == target
     frame = pd.DataFrame({"x": [True] * len(values), "c": values})
     assert Schema.from_public(frame, label="c").label == target

@@ -70,13 +70,13 @@ finite = st.floats(-8e307, 8e307) | st.floats(-3, 3).map(lambda x: round(x, 2)) 
 
 @pytest.mark.parametrize(("bounds", "cuts"), WHOLE.items(), ids=map(str, WHOLE))
 @pytest.mark.claim("follow from the bounds (`default_cuts`), at no charge")
-def test_a_grid_of_whole_numbers_is_the_one_by_hand(bounds, cuts):
+def test_a_grid_of_whole_numbers_matches_a_hand_calculation(bounds, cuts):
     found = default_cuts(*bounds, whole=True)
     assert (found, {*map(type, found)}) == (tuple(cuts), {int})
 
 
 @pytest.mark.parametrize(("bounds", "cuts"), REAL.items(), ids=map(str, REAL))
-def test_a_grid_of_real_numbers_is_the_one_by_hand_to_the_last_digit(bounds, cuts):
+def test_a_grid_of_real_numbers_matches_a_hand_calculation_exactly(bounds, cuts):
     found = default_cuts(*bounds, whole=False)
     assert (found, {*map(type, found)}) == (tuple(map(float, cuts.split())), {float})
 
@@ -155,7 +155,7 @@ def test_bounds_are_read_as_the_decimals_that_they_are_written_as():
         (-1e308, 1e308, False, "high", r"low=-1e\+308 and high=1e\+308"),
     ],
 )
-def test_what_bounds_no_domain_has_no_grid(low, high, whole, key, message):
+def test_invalid_bounds_have_no_grid(low, high, whole, key, message):
     with pytest.raises(SchemaError, match=message) as error:
         default_cuts(low, high, whole=whole)
     assert error.value.key == key

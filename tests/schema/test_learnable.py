@@ -16,7 +16,7 @@ SCHEMAS = [
 
 
 @pytest.mark.parametrize(("schema", "places"), SCHEMAS)
-def test_all_reasons_are_told_and_a_fit_gives_the_first(schema, places):
+def test_all_problems_are_listed_and_a_fit_raises_the_first(schema, places):
     found = learning_problems(schema)
     assert [problem.attribute for problem in found] == places
     rows = pd.DataFrame({name: [0, 1] for name in schema})

@@ -67,12 +67,12 @@ def test_a_file_that_is_gone_has_no_lines(tmp_path):
         (SchemaError("x"), None),
     ],
 )
-def test_a_fault_is_where_its_key_is_or_else_its_attribute(fault, line):
+def test_the_line_of_a_fault_is_that_of_its_key_or_attribute(fault, line):
     assert line_of_fault(fault, key_lines(YAML)) == line
 
 
 @pytest.mark.parametrize("name", ["s.yaml", "s.json"])
-def test_all_faults_of_a_file_are_told_at_once_with_their_lines(tmp_path, name):
+def test_all_faults_of_a_file_are_reported_with_their_lines(tmp_path, name):
     text = YAML.partition("? [odd]")[0]
     if name == "s.json":
         body = {"kind": "integer", "low": 5, "high": 3, "lowest": 0}

@@ -33,7 +33,7 @@ literals = st.sampled_from(sorted(OPERANDS)).flatmap(
         ("outside", (), "a is outside its domain"),
     ],
 )
-def test_a_literal_reads_as_a_person_says_it(operator, operands, text):
+def test_a_literal_is_printed_as_people_write_it(operator, operands, text):
     assert str(Literal("a", operator, operands)) == text
 
 
@@ -63,7 +63,7 @@ def test_an_operand_is_text_a_boolean_or_a_finite_number(operand):
         Literal("a", "<=", (operand,))
 
 
-def test_numbers_of_numpy_become_plain_ones():
+def test_numpy_numbers_become_python_numbers():
     literal = Literal("a", "between", (np.int64(3), np.float64(4.5)))
     assert repr(literal.operands) == "(3, 4.5)"
 

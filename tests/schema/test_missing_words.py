@@ -52,7 +52,7 @@ def test_words_that_may_be_values_are_not_recognised(values):
     assert public_missing_words(pa.table({"a": values})) == {}
 
 
-def test_numbers_with_decimal_commas_and_declared_words_are_told_apart():
+def test_decimal_commas_and_declared_words_are_distinguished():
     table = pa.table({"a": ["0,5", "1,25", "NA", "?"]})
     assert public_missing_words(table, TextFormat(decimal=","), ["?"]) == {"a": ("NA",)}
     assert public_missing_words(table) == {}
@@ -70,12 +70,12 @@ def test_numbers_with_decimal_commas_and_declared_words_are_told_apart():
         ([True, False], ()),
     ],
 )
-def test_numbers_far_from_all_others_are_suspected(values, codes):
+def test_numbers_far_from_other_values_are_suspected(values, codes):
     assert suspected_codes(column_of(np.array(values), "a")) == codes
     assert suspected_codes(column_of(np.array(list(map(str, values))), "a")) == ()
 
 
-def test_what_may_mean_missing_is_noted_with_the_option_that_declares_it():
+def test_possible_missing_values_are_noted_with_their_option():
     texts = {"n": ["1", "2", "NA"], "sex": ["F", "M", "NA"], "y": ["0", "1", "."], "c": [*map(str, range(20)), "x'y"]}
     texts = {name: pa.array((values * 21)[:21]) for name, values in texts.items()} | {"age": [18, 40, -99] * 7}
     table = pa.table(texts)
@@ -91,7 +91,7 @@ def test_what_may_mean_missing_is_noted_with_the_option_that_declares_it():
     )
 
 
-def test_a_check_proposes_words_that_are_no_values_and_decimal_commas_only_where_there_are_some():
+def test_a_check_proposes_missing_words_and_decimal_commas_that_occur():
     schema = Schema(
         {
             "age": Integer(0, 120),

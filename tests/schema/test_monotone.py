@@ -90,7 +90,7 @@ def test_a_schema_that_declares_nothing_has_the_digest_that_it_had():
         ),
     ],
 )
-def test_what_has_no_order_is_refused(data, message):
+def test_monotone_needs_an_order(data, message):
     with pytest.raises(SchemaError, match=f"attribute 'x': key 'monotone': {message}"):
         hr.Schema.from_dict({"attributes": {"x": data}})
 
@@ -116,7 +116,7 @@ def test_points_of_a_scorecard_without_privacy_keep_it():
     assert not rises(free, "stage", 5)[0]
 
 
-def test_the_parameter_overrides_what_is_declared():
+def test_the_parameter_overrides_the_declaration():
     clf = hr.ScorecardClassifier(schema=SCHEMA, C=100, monotone={"stage": "decreasing", "dose": None})
     card = clf.fit(*rows()).scorecard_
     assert rises(card, "stage", 5)[1]

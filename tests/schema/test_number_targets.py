@@ -21,7 +21,7 @@ def levels(number, values):
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(2, 40), st.lists(st.floats(-2e6, 2e6), min_size=1))
-def test_a_number_falls_into_the_level_that_its_definition_says(low, width, n, values):
+def test_a_number_has_the_level_of_the_definition(low, width, n, values):
     number = Number("y", low, low + width, n)
     assert levels(number, values) == [level_of(number, value) for value in values]
 
@@ -54,7 +54,7 @@ def test_levels_of_four():
         ({"low": 1.0, "high": 1.0 + 2**-50, "levels": 32}, "high", "the bounds are too close for 32 levels"),
     ],
 )
-def test_what_is_no_number_to_predict_is_refused(given, key, message):
+def test_an_invalid_number_to_predict_is_an_error(given, key, message):
     with pytest.raises(SchemaError, match=message) as error:
         Number("y", **given)
     assert error.value.key == key
@@ -70,7 +70,7 @@ def test_what_is_no_number_to_predict_is_refused(given, key, message):
         (pd.to_datetime(["2020-01-01", "2021-01-01"]), "got a column of dates"),
     ],
 )
-def test_values_that_are_no_such_number_are_errors_that_quote_none(values, message):
+def test_errors_of_values_of_a_numeric_target_quote_no_value(values, message):
     with pytest.raises(DomainError, match=message) as error:
         levels(Number("y", 0, 32, 4, outside="error"), values)
     assert error.value.column == "y"
@@ -113,7 +113,7 @@ def test_targets_are_equal_to_their_own_kind_alone():
         ({"name": "y"}, "key 'classes': this key is required"),
     ],
 )
-def test_files_with_faults_say_where(body, message):
+def test_faults_in_files_have_lines(body, message):
     with pytest.raises(SchemaError, match=message):
         Schema.from_dict({"attributes": {"a": {"kind": "boolean"}}, "label": body})
 
@@ -164,20 +164,20 @@ def test_a_fit_counts_values_that_are_clipped():
     assert (column.kind, column.missing, column.outside, column.refused) == ("number", 1, 1, 1)
 
 
-def test_what_is_drawn_lies_between_the_bounds():
+def test_drawn_values_lie_between_the_bounds():
     drawn = np.array(Number("y", -3, 4).drawn(1000, np.random.default_rng(0)))
     assert drawn.min() >= -3
     assert drawn.max() <= 4
     assert drawn.std() > 1
 
 
-def test_the_number_to_predict_is_among_the_columns_whose_decimal_commas_are_read():
+def test_decimal_commas_of_the_target_are_read():
     kinds = {"age": Integer(0, 9), "smoker": Boolean()}
     assert Schema(kinds, Number("days", 0, 9)).number_columns == ("age", "days")
     assert Schema(kinds, Label("ill", (0, 1))).number_columns == Schema(kinds).number_columns == ("age",)
 
 
-def test_equal_targets_and_attributes_have_equal_digests_whatever_the_sign_of_zero():
+def test_equal_schemas_have_equal_digests_whatever_the_sign_of_zero():
     for one, other in (
         (Number("y", -0.0, 1), Number("y", 0, 1)),
         (Number("y", -1, -0.0), Number("y", -1, 0)),

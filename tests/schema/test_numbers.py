@@ -13,21 +13,21 @@ AGE = Integer(0, 90, cuts=(30, 60), outside="bin")
 DOSE = Real(-1.5, 2.5, cuts=(-0.5, 0.0, 1.25), outside="clip")
 
 
-def test_a_number_is_in_the_interval_that_ends_at_the_first_cut_point_not_below_it():
+def test_a_number_is_in_the_interval_that_ends_at_the_next_cut_point():
     ages = [0, 29, 30, 31, 60, 61, 90]
     assert AGE.encode(column_of(ages, "age")).tolist() == [bisect_left(AGE.cuts, age) for age in ages]
     doses = [-1.5, -0.5, -0.4999, 0.0, 1e-300, 1.25, 2.5]
     assert DOSE.encode(column_of(doses, "dose")).tolist() == [bisect_left(DOSE.cuts, dose) for dose in doses]
 
 
-def test_what_is_outside_has_a_bin_or_the_nearest_interval_or_is_an_error():
+def test_derived_values_follow_the_policies_for_outside_values():
     assert AGE.encode(column_of([-1, 91, 30.5], "age")).tolist() == [3, 3, 3]  # no whole number is no age
     assert DOSE.encode(column_of([-9.0, 9.0], "dose")).tolist() == [0, 3]
     with pytest.raises(DomainError, match="column 'age': some values are outside"):
         Integer(0, 90).encode(column_of([91], "age"))
 
 
-def test_intervals_and_bounds_are_told():
+def test_intervals_and_bounds_are_printed():
     assert AGE.bins[:3] == ("[0, 30]", "(30, 60]", "(60, 90]")
     assert (AGE.domain, DOSE.domain) == ("0 to 90", "-1.5 to 2.5")
     assert (AGE.n_known, Integer(0, 90, ()).bins) == (3, ("[0, 90]",))
@@ -60,7 +60,7 @@ def test_cut_points_are_a_tuple_whatever_sequence_they_are_given_as():
 
 
 @pytest.mark.parametrize(("n", "intervals"), [(2, 1), (10, 45), (11, 0), (30, 0)])
-def test_of_many_cut_points_literals_have_one_side_only(n, intervals):
+def test_literals_of_many_cut_points_have_a_single_bound(n, intervals):
     number = Integer(0, 100, tuple(range(n)))
     literals = number.literals("x", negations=True)
     assert sum(literal.operator == "between" for literal in literals) == intervals

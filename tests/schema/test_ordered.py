@@ -24,7 +24,7 @@ SCHEMA = hr.Schema({"stage": STAGE}, hr.Label("ill", ("no", "yes")))
 CARD = PrivacyCard.none("example", software="hedgerow")
 
 
-def test_a_file_says_it_and_its_order_is_part_of_the_digest(tmp_path):
+def test_a_file_declares_the_order_which_is_part_of_the_digest(tmp_path):
     path = tmp_path / "schema.yaml"
     path.write_text("attributes:\n  stage: {kind: ordered, values: [I, II, III, IV], missing: bin}\n")
     loaded = hr.Schema.load(path)
@@ -49,7 +49,7 @@ def test_a_tree_finds_a_division_that_no_single_value_is():
     assert (model.predict(rows) == y).all()
 
 
-def test_a_literal_with_one_value_is_read_too():
+def test_a_literal_with_a_single_value_is_read():
     for operator, wanted in (("=", [False, True, False, False, False]), ("!=", [True, False, True, True, False])):
         assert STAGE.truth(Literal("stage", operator, ("II",))).tolist() == wanted
     with pytest.raises(SchemaError, match="the values I, II, III, IV; got stage <= V"):
@@ -58,14 +58,14 @@ def test_a_literal_with_one_value_is_read_too():
         STAGE.extent(Literal("stage", "between", ("III", "II")))
 
 
-def test_neighbouring_values_with_the_same_points_are_one_line():
+def test_neighbouring_values_with_equal_points_share_a_line():
     card = Scorecard(SCHEMA, (0,), (AttributePoints("stage", ((1,), (1,), (3,), (1,), (0,))),), 0.1, None, CARD)
     assert [one.name for one in point_bins(card.parts[0], STAGE)] == ["I to II", "III", "IV", "missing"]
     assert "I to II" in str(card)
     assert "'I', 'II'" in card.to_sql("duckdb")
 
 
-def test_independent_bits_are_one_a_value_but_the_last():
+def test_every_value_except_the_last_has_an_indicator():
     domain = Domain.of(SCHEMA, independent_bits=True)
     assert domain.possible_rows == 2 ** (3 + 1)
     with pytest.raises(ArgumentError, match=r"by order, got stage != II; set `independent_bits=False`"):

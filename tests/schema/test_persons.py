@@ -23,7 +23,7 @@ def test_names_of_persons(name):
 
 
 @pytest.mark.parametrize("name", ["id", "visit_id", "record_id", "uuid", "Unnamed: 0"])
-def test_names_of_rows_are_no_persons(name):
+def test_names_of_rows_are_not_persons(name):
     assert not names_person(name)
     assert names_key(name)
 

@@ -64,7 +64,7 @@ rows = st.lists(
 
 
 @given(rows, rows.filter(bool))
-def test_one_row_more_moves_every_release_by_no_more_than_its_sensitivity(table, more):
+def test_another_row_changes_each_release_by_at_most_its_sensitivity(table, more):
     before, after = record(table)[0], record([*table, more[0]])[0]
     assert len(before) == len(after) == 2
     for (mechanism, one), (_, other) in zip(before, after, strict=True):
@@ -73,7 +73,7 @@ def test_one_row_more_moves_every_release_by_no_more_than_its_sensitivity(table,
 
 
 @given(rows)
-def test_what_is_released_of_are_the_values_as_the_policies_read_them(table):
+def test_cut_points_are_released_of_values_after_the_policies(table):
     seen, _ = record(table)
     ages = [age for age, _, _ in table if age in (0, 7, 20)]  # -9 is missing; the others are outside, each a bin
     doses = [min(max(dose, 0), 2) for _, _, dose in table]
@@ -84,7 +84,7 @@ def test_what_is_released_of_are_the_values_as_the_policies_read_them(table):
 
 
 @given(st.lists(st.integers(0, 20), max_size=30), st.sets(st.integers(0, 19), min_size=1))
-def test_a_value_equal_to_a_candidate_is_counted_where_the_schema_puts_it(ages, places):
+def test_a_value_equal_to_a_candidate_is_counted_in_its_bin(ages, places):
     column = Table.of(pl.DataFrame({"age": ages}, schema={"age": pl.Int64})).column("age", 0)
     fine = np.cumsum(PlannedCuts.of("age", Integer(0, 20), Fraction(1), 2).counts(column))
     cut = Integer(0, 20, tuple(sorted(places)))
@@ -172,9 +172,7 @@ FRAME = pd.DataFrame({"age": [1, 2]})
         (np.ones((2, 2)), AGE, {"epsilon": 1}, DomainError, r"expected 1 columns \(age\), got 2"),
     ],
 )
-def test_what_cannot_be_learned_costs_nothing_and_touches_no_row(
-    monkeypatch, frame, declared, arguments, error, message
-):
+def test_invalid_requests_cost_nothing_and_read_no_row(monkeypatch, frame, declared, arguments, error, message):
     column = Table.column
     monkeypatch.setattr(
         Table, "column", lambda own, *of: pytest.fail("touched a row") if len(own) else column(own, *of)

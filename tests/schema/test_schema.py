@@ -40,7 +40,7 @@ def test_a_schema_comes_back_from_its_file_with_the_same_digest(folder, name, sc
 
 
 @given(st.lists(schemas(), min_size=2, max_size=2))
-def test_digests_differ_where_schemas_do(pair):
+def test_different_schemas_have_different_digests(pair):
     assert (pair[0] == pair[1]) == (pair[0].digest == pair[1].digest)
 
 
@@ -86,7 +86,7 @@ def test_a_schema_is_a_read_only_mapping_of_its_attributes():
         ({"a": Boolean()}, Label("a", (0, 1)), "attribute 'a': the label cannot also be an attribute"),
     ],
 )
-def test_names_that_do_not_tell_attributes_apart_are_errors(attributes, label, message):
+def test_ambiguous_names_of_attributes_are_errors(attributes, label, message):
     with pytest.raises(SchemaError, match=message):
         Schema(attributes, label)
 
@@ -192,7 +192,7 @@ def test_a_bad_file_is_an_error_that_names_the_attribute_and_the_key(tmp_path, t
     assert all(repr(part) in str(error.value) for part in (attribute, key) if part)
 
 
-def test_a_person_writes_only_what_is_not_the_default(tmp_path):
+def test_files_omit_default_values(tmp_path):
     schema = Schema({"a": Boolean(), "n": Integer(0, 9, (3,), missing="bin")}, Label("y", ("a", "b")))
     schema.save(tmp_path / "s.yaml")
     assert (tmp_path / "s.yaml").read_text(encoding="utf-8").splitlines() == [
@@ -212,7 +212,7 @@ def test_a_person_writes_only_what_is_not_the_default(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", ", cuts: auto"])
-def test_a_file_without_cut_points_has_the_default_grid_and_is_written_back_without(tmp_path, text):
+def test_files_omit_the_default_grid(tmp_path, text):
     (tmp_path / "s.yaml").write_text(f"attributes: {{n: {{kind: integer, low: 0, high: 100{text}}}}}", encoding="utf-8")
     schema = Schema.load(tmp_path / "s.yaml")
     assert schema["n"].cuts == default_cuts(0, 100, whole=True)
@@ -222,7 +222,7 @@ def test_a_file_without_cut_points_has_the_default_grid_and_is_written_back_with
         assert Schema.load(tmp_path / name) == schema
 
 
-def test_a_file_may_say_auto_in_json_and_declare_that_there_are_no_cut_points():
+def test_a_file_may_declare_automatic_or_no_cut_points():
     data = {"attributes": {"n": {"kind": "real", "low": 0, "high": 1, "cuts": "auto"}}}
     assert Schema.from_dict(json.loads(json.dumps(data))) == Schema({"n": Real(0, 1)})
     none = Schema({"n": Real(0, 1, ())})
@@ -231,7 +231,7 @@ def test_a_file_may_say_auto_in_json_and_declare_that_there_are_no_cut_points():
 
 
 @pytest.mark.parametrize(("cuts", "expected"), [("5", (20, 40, 60, 80, 100)), ("log 2", (4, 24))])
-def test_a_file_may_say_how_many_cut_points_there_are_and_is_written_back_with_them(tmp_path, cuts, expected):
+def test_a_file_may_declare_the_number_of_cut_points(tmp_path, cuts, expected):
     low = 0 if cuts == "5" else 1
     text = f"attributes: {{n: {{kind: integer, low: {low}, high: 120, cuts: {cuts}}}}}"
     (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
@@ -252,7 +252,7 @@ def test_descriptions_are_kept_and_printed_and_change_no_other_digest(tmp_path):
     assert Boolean(unit="mg").meaning == "in mg"
 
 
-def test_classes_are_asked_for_in_vain_where_there_is_no_label():
+def test_classes_need_a_label():
     with pytest.raises(SchemaError, match="schema declares no label; add `label:"):
         Schema({"a": Boolean()}).classes  # noqa: B018
 
@@ -297,7 +297,7 @@ def test_a_label_that_the_public_frame_lacks_is_an_error():
         Schema.from_public(pd.DataFrame({"a": [1, 2]}), label="y")
 
 
-def test_a_schema_prints_one_line_a_column():
+def test_a_schema_prints_a_line_for_each_column():
     schema = Schema(
         {"age": Integer(17, 90, (30, 45), outside="clip"), "b": Boolean(missing="bin")}, Label("ill", (False, True))
     )
@@ -309,7 +309,7 @@ def test_a_schema_prints_one_line_a_column():
     assert repr(schema) == f"<Schema 2 attributes, label 'ill', {schema.digest[:12]}>"
 
 
-def test_a_schema_prints_which_cut_points_nobody_chose():
+def test_a_schema_prints_its_default_grids():
     schema = Schema({"year": Integer(2020, 2026), "dose": Real(36, 42), "one": Integer(0, 1), "none": Real(0, 1, ())})
     assert str(schema).splitlines() == [
         "year  integer      2020 to 2026, cut at the default grid (6 cut points: 2020, 2021, 2022, 2023, 2024, 2025)",
@@ -348,7 +348,7 @@ def test_arguments_of_another_type_are_refused_and_not_quoted(arguments, message
     assert error.value.__cause__ is None
 
 
-def test_what_is_learned_from_is_a_schema():
+def test_cut_points_are_learned_for_a_schema():
     with pytest.raises(TypeError, match="declared must be a Schema, got dict"):
         Schema.learn(pd.DataFrame({"a": [1]}), {"a": Boolean()}, epsilon=1)
 

@@ -28,7 +28,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("attribute", "data"), KINDS)
-def test_an_attribute_is_its_kind_and_what_is_not_the_default(attribute, data):
+def test_an_attribute_is_written_without_defaults(attribute, data):
     assert attribute.to_dict() == data
     assert attribute_from_dict("x", data) == ("x", attribute)
     assert attribute_from_dict(7, data) == ("7", attribute)
@@ -43,7 +43,7 @@ def test_an_attribute_is_its_kind_and_what_is_not_the_default(attribute, data):
         ({"kind": "boolean", "low": 0}, "low", "unknown key; allowed keys are"),
     ],
 )
-def test_what_is_wrong_is_told_with_the_attribute_and_the_key(data, key, message):
+def test_errors_name_the_attribute_and_the_key(data, key, message):
     with pytest.raises(SchemaError, match=message) as error:
         attribute_from_dict("x", data)
     assert (error.value.attribute, error.value.key) == ("x", key)
@@ -69,7 +69,7 @@ def test_charges_of_a_file_are_declared_and_written_without_saying_so():
             charges_from_list(other)
 
 
-def test_keys_are_checked_one_by_one():
+def test_each_key_is_checked():
     check_keys({"a": 1}, required=["a"], allowed=["a", "b"])
     with pytest.raises(SchemaError, match="this key is required"):
         check_keys({"b": 1}, required=["a"], allowed=["a", "b"])

@@ -48,7 +48,7 @@ def test_cut_points_by_ratio_are_near_equal_ratios(low, ratio, n):
         ((0.1, 0.4, 2), (0.2, 0.3)),  # decimals as they are written
     ],
 )
-def test_cut_points_are_round_where_they_can_be(arguments, expected):
+def test_cut_points_are_round_if_possible(arguments, expected):
     assert spaced_cuts(*arguments, whole=False) == expected
 
 

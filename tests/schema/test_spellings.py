@@ -114,7 +114,7 @@ def test_a_label_is_read_in_every_spelling_and_type(label, values, codes):
         (lambda: Ordered({"a": ["x"]}), "at least two values"),
     ],
 )  # fmt: skip
-def test_a_spelling_belongs_to_one_value(make, problem):
+def test_a_spelling_belongs_to_a_single_value(make, problem):
     with pytest.raises(SchemaError, match=problem):
         make()
 
@@ -202,7 +202,7 @@ def test_a_proposed_line_keeps_the_type_of_classes(tmp_path, classes):
     assert before.items() <= after.items()
 
 
-def test_models_of_others_are_refused_since_they_may_tell_spellings_apart(schema, rows, tmp_path):
+def test_foreign_models_are_errors_if_there_are_other_spellings(schema, rows, tmp_path):
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier().fit([[0], [1]], ["no", "yes"])
@@ -236,11 +236,11 @@ def test_other_values_stay_errors_that_name_the_spellings(schema, rows):
         (("f", "m", "n"), []),
     ],
 )
-def test_usual_spellings_of_one_value_are_grouped(values, groups):
+def test_usual_spellings_of_a_value_are_grouped(values, groups):
     assert similar_values(values) == groups
 
 
-def test_spellings_of_one_value_in_public_rows_are_noted_with_what_to_write():
+def test_notes_on_public_rows_propose_spellings():
     table = pa.table({"ill": ["no", "No", "yes", "0"], "town": ["Ulm", "Kiel", "Bonn", "Ulm"]})
     assert public_notes(table, {}, "ill") == (
         'ill: 0, No, no are listed as different values; if they mean the same, write "no": ["0", "No"] instead',

@@ -9,7 +9,7 @@ from hedgerow.tables.frames import column_of
 
 
 @pytest.mark.parametrize("classes", [(1,), (1, 1), (), ("a", 1), (0, True), (0.5, 1.5), ([1], [2]), (None, None)])
-def test_classes_are_two_or_more_different_values_of_one_type(classes):
+def test_classes_are_at_least_two_distinct_values_of_one_type(classes):
     with pytest.raises(SchemaError, match="attribute 'y': key 'classes': ") as error:
         Label("y", classes)
     assert (error.value.attribute, error.value.key) == ("y", "classes")
@@ -41,7 +41,7 @@ def test_labels_encode_to_the_position_of_their_class_in_order(classes, labels, 
         ([77, 1], "some labels are none of the classes"),
     ],
 )
-def test_a_label_not_allowed_is_an_error_that_says_what_is_and_quotes_none(labels, message):
+def test_the_error_for_an_unknown_label_lists_classes_and_quotes_none(labels, message):
     with pytest.raises(DomainError, match=f"column 'y': {message}") as error:
         Label("y", ("a", "b")).encode(column_of(pd.Series(labels), "y"))
     assert not any(bin in str(error.value) for bin in ("secret", "77", "A"))

@@ -27,7 +27,7 @@ SCHEMA = hr.Schema(ATTRIBUTES, LABEL, weight=hr.Weight("w", 10))
         ({"name": "w", "high": 1, "levels": 2.0}, "'levels': expected a whole number from 1 to 255"),
     ],
 )
-def test_what_is_no_weight_is_refused_by_key(given, error):
+def test_an_invalid_weight_is_an_error_that_names_the_key(given, error):
     with pytest.raises(SchemaError, match=error):
         hr.Weight(**given)
 
@@ -42,7 +42,7 @@ def test_the_kth_step_is_k_equal_parts_of_the_largest_weight(high, levels):
 
 
 @pytest.mark.parametrize("name", ["a", "y", "who"])
-def test_the_column_is_no_other_one(name):
+def test_the_column_of_weights_has_no_other_role(name):
     with pytest.raises(SchemaError, match=r"'weight': its column .* cannot also be an attribute, the label"):
         hr.Schema(ATTRIBUTES, LABEL, unit=hr.Unit("who", 2), weight=hr.Weight(name, 10))
 
@@ -70,7 +70,7 @@ def test_files_have_it(tmp_path):
         ({"name": ["w"], "high": 2}, "a name must be"),
     ],
 )
-def test_what_a_file_has_instead_is_refused_by_key(weight, error):
+def test_an_invalid_weight_in_a_file_is_an_error_that_names_the_key(weight, error):
     with pytest.raises(SchemaError, match=error):
         hr.Schema.from_dict({**SCHEMA.to_dict(), "weight": weight})
 

@@ -52,7 +52,7 @@ DatesAsText.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: node.
 @given(TEXTS)
 @example("a: 2020-01-01")
 @settings(max_examples=4 * settings.default.max_examples)
-def test_what_is_read_is_what_yaml_means(text: str) -> None:
+def test_data_is_read_as_in_yaml(text: str) -> None:
     with suppress(UnreadableError):
         assert repr(parse_yaml(text)) == repr(yaml.load(text, DatesAsText))
 

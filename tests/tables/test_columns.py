@@ -67,7 +67,7 @@ HOLDERS = {
 
 
 @pytest.mark.parametrize(("holder", "expected"), HOLDERS.values(), ids=HOLDERS)
-def test_every_holder_gives_the_same_values_and_missing_ones(holder, expected):
+def test_every_frame_library_gives_the_same_values(holder, expected):
     column = column_of(holder, "c")
     assert read(column) == expected
     assert len(column) == len(expected)
@@ -79,7 +79,7 @@ def test_every_holder_gives_the_same_values_and_missing_ones(holder, expected):
     [pa.array([8675309], pa.int64()).view(pa.date64()), pa.Array.from_buffers(pa.string(), 1, [None, *NOT_UTF8])],
     ids=["a date with a time of day", "text that is not UTF-8"],
 )
-def test_values_that_are_not_what_their_type_says_are_refused_whatever_they_are_asked_for(column):
+def test_values_that_contradict_their_type_are_errors(column):
     for held in (column, column.dictionary_encode() if pa.types.is_date(column.type) else column):
         with pytest.raises(
             DomainError, match="column 'c': some values are invalid for the type of the column"
@@ -156,7 +156,7 @@ UNREADABLE = {
     "hold", [objects, lambda values: pd.Series(objects(values), dtype=object)], ids=["array", "pandas"]
 )
 @pytest.mark.parametrize("values", UNREADABLE.values(), ids=UNREADABLE)
-def test_what_is_not_one_type_is_an_error_that_names_the_column_and_quotes_no_cell(values, hold):
+def test_the_error_for_mixed_types_quotes_no_cell(values, hold):
     with pytest.raises(DomainError, match="column 'c': ") as error:
         column_of(hold(values), "c")
     said = all_that_is_said(error.value)
@@ -188,7 +188,7 @@ def test_polars_types_that_are_neither_numbers_nor_text_are_errors_too(series):
         (["", None], [0, 0]),
     ],
 )
-def test_text_that_spells_numbers_reads_as_numbers_and_0_where_missing(text, numbers):
+def test_numeric_text_is_read_as_numbers_with_0_for_missing(text, numbers):
     assert column_of(objects([*text, "0"]), "c").numbers().tolist() == [*numbers, 0]
 
 
@@ -203,13 +203,13 @@ def test_text_that_spells_numbers_reads_as_numbers_and_0_where_missing(text, num
         (objects(["1", "1e999"]), "text that is not a number"),
     ],
 )
-def test_what_is_no_finite_number_is_an_error_that_quotes_no_cell(values, message):
+def test_the_error_for_text_and_infinity_quotes_no_cell(values, message):
     with pytest.raises(DomainError, match=f"column 'c': .*{message}") as error:
         column_of(values, "c").numbers()
     assert SECRET not in all_that_is_said(error.value)
 
 
-def test_infinity_declared_missing_is_no_number_to_check():
+def test_infinity_may_be_declared_missing():
     assert Column("c", np.array([np.inf, 2.0]), np.array([True, False])).numbers().tolist() == [0, 2]
 
 
@@ -227,13 +227,13 @@ def test_infinity_declared_missing_is_no_number_to_check():
         (objects([True, None]), False, [False, False]),
     ],
 )
-def test_text_equals_as_text_numbers_as_numbers_and_missing_values_equal_nothing(values, value, rows):
+def test_missing_values_equal_nothing(values, value, rows):
     assert column_of(values, "c").equals(value).tolist() == rows
 
 
 @pytest.mark.parametrize("pairs", [[(0, 3), (1, 5)], [(1, 0), (1.0, 4)], [(2, 1), ("1", 2)], []])
 @pytest.mark.parametrize("values", [[True, False, None, True], [False], []])
-def test_booleans_are_coded_as_one_by_one(values, pairs):
+def test_booleans_have_the_codes_of_a_slow_lookup(values, pairs):
     held = column_of(pl.Series(values, dtype=pl.Boolean), "x")
     slow = [next((code for value, code in reversed(pairs) if held.equals(value)[row]), -1) for row in range(len(held))]
     assert held.codes_of(pairs).tolist() == slow
@@ -258,7 +258,7 @@ def test_index_in_is_the_position_of_each_word(rows, ignore_case):
 
 
 @given(st.lists(st.none() | st.floats(allow_infinity=False)))
-def test_present_values_are_all_but_the_missing_ones(rows):
+def test_present_values_are_all_values_that_are_not_missing(rows):
     expected = [row for row in rows if row is not None and row == row]
     series = nw.from_native(pl.Series(rows, dtype=pl.Float64), series_only=True)
     assert column_of(series, "c").present().tolist() == expected

@@ -45,7 +45,7 @@ def test_every_cell_is_read_as_its_text(tmp_path, text, rows):
         ("T.TSV", "a,b", ["a", "b"]),
     ],
 )
-def test_the_delimiter_is_what_the_header_has_most_of_outside_quotes_and_a_tab_in_tsv(tmp_path, name, header, names):
+def test_the_delimiter_is_the_most_frequent_one_in_the_header(tmp_path, name, header, names):
     path = tmp_path / name
     path.write_text(f"{header}\n")
     assert list(read_header(path).names) == names
@@ -175,6 +175,6 @@ def test_the_line_of_a_declared_delimiter_ends_as_other_lines(tmp_path, text):
 
 
 @pytest.mark.parametrize("mark", ["", ",,", "a", "0", '"', ".", "-", "\n", "é", "\x01"])
-def test_what_can_be_in_a_cell_or_a_line_break_is_no_delimiter(mark):
+def test_characters_of_cells_and_line_breaks_are_not_delimiters(mark):
     with pytest.raises(ArgumentError, match="delimiter must be a single character"):
         check_delimiter(mark)

@@ -72,7 +72,7 @@ def is_refused(content, fields, block=csv_grammar._BLOCK):
 
 @given(files(), st.sampled_from([1, 2, 3, 5, 1000]))
 @settings(max_examples=4 * settings.default.max_examples)
-def test_a_file_is_refused_where_it_leaves_the_grammar_and_nowhere_else(file, block):
+def test_a_file_is_an_error_exactly_if_it_violates_the_grammar(file, block):
     text, fields = file
     text = text.removeprefix("\ufeff")
     rows = rows_of(text, fields)
@@ -109,19 +109,19 @@ def test_a_file_is_refused_where_it_leaves_the_grammar_and_nowhere_else(file, bl
         (b"a,b\n\0,SECRET\xc3\n", "line 2 is not text in UTF-8"),
     ],
 )
-def test_the_line_is_told_and_not_what_is_on_it(tmp_path, content, said):
+def test_errors_name_the_line_and_quote_nothing(tmp_path, content, said):
     (tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(DomainError, match=rf"^t.csv: {said}|^t.csv: .*{said}") as error:
         check_grammar(tmp_path / "t.csv", content.partition(b"\n")[0].count(b",") + 1, ",", shown="t.csv")
     assert "SECR" not in repr((error.value, error.value.__cause__, error.value.__context__))
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_cell():
+def test_a_byte_order_mark_is_not_part_of_the_first_cell():
     assert is_refused(b'\xef\xbb\xbf"a",b\n1,2\n', 2) == InQuotes(breaks=False, returns=False)
 
 
 @pytest.mark.parametrize("size", [csv_grammar._BLOCK - 8, csv_grammar._BLOCK - 7, csv_grammar._BLOCK - 6])
-def test_the_line_of_a_letter_cut_by_a_block_is_told(tmp_path, size):
+def test_errors_name_the_line_of_a_letter_cut_by_a_block(tmp_path, size):
     (tmp_path / "t.csv").write_bytes(b"a,b\n1,\n" + size * b"\n" + b"\xc3\n")
     with pytest.raises(DomainError, match=f"line {size + 3} is not text"):
         check_grammar(tmp_path / "t.csv", 2, ",", shown="t.csv")

@@ -42,7 +42,7 @@ def test_column_names_that_are_not_text_are_read_as_text():
     ],
     ids=["same", "same as text", "pyarrow"],
 )
-def test_two_columns_of_one_name_are_an_error(frame):
+def test_repeated_column_names_are_an_error(frame):
     with pytest.raises(DomainError, match=r"occur more than once: [a1]\.$"):
         Table.of(frame)
 
@@ -62,7 +62,7 @@ def test_only_frames_and_two_dimensional_arrays_are_tables(data):
 
 
 @pytest.mark.parametrize("other", ["b", 7])
-def test_the_cells_of_a_column_called_column_names_are_no_names(other):
+def test_cells_of_a_column_named_column_names_are_not_names(other):
     """pandas gives such a column as an attribute of the frame: its cells became names, and stood in errors."""
     frame = pd.DataFrame({"column_names": ["SECRET", "SECRET"], other: [1, 2]})
     table = Table.of(frame)
@@ -95,7 +95,7 @@ def test_a_table_without_its_rows_has_the_types_of_its_columns():
         assert [column.is_text for column in columns] == typed
 
 
-def test_labels_are_booleans_if_their_type_says_so():
+def test_labels_are_boolean_by_their_type():
     true, typeless = [True, False], pd.Series([True, None], dtype=object)
     held = (
         np.array(true),
@@ -109,7 +109,7 @@ def test_labels_are_booleans_if_their_type_says_so():
     assert not any(Labels.of(labels).is_boolean for labels in others)
 
 
-def test_a_sparse_column_is_said_to_be_one():
+def test_the_error_for_a_sparse_column_states_the_reason():
     frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 1, 0])})
     with pytest.raises(DomainError, match=r"column 'a': sparse columns are not supported; .*sparse\.to_dense"):
         Table.of(frame).column("a", 0)

@@ -32,7 +32,7 @@ def test_the_line_that_looks_like_the_header_is_found(above, n_lines):
 
 
 @pytest.mark.parametrize("text", ["", "a", "a\nb\n", "1,2\n3,4\n5,6\n", "a b\nc d\n", "x\n1,2\n3,4\n"])
-def test_no_line_looks_like_the_header_of_what_is_no_table(text):
+def test_text_that_is_not_a_table_has_no_header(text):
     assert header_line(text.encode(), DELIMITERS) == 0
 
 
@@ -54,7 +54,7 @@ def read_csv_of(folder, text):
     return read_csv(folder / "plain.csv")
 
 
-def test_a_header_with_few_names_is_read_if_that_is_declared_or_nothing_else_looks_like_one(tmp_path):
+def test_a_header_with_few_names_is_read_if_declared_or_unique(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,,\nx,y,z\nu,v,w\n")
     with pytest.raises(DomainError, match=r"names 1 of 3 columns.* --skip-rows 0"):
@@ -104,7 +104,7 @@ def test_the_footer_is_the_last_lines_that_are_not_empty(ending, lines, n_lines)
     assert found.split(ending)[:-1] == kept
 
 
-def test_rows_that_look_like_totals_notes_or_blank_rows_are_counted_from_the_end():
+def test_last_rows_like_totals_notes_or_blanks_are_counted():
     def counted(*rows):
         table = pa.table({name: [row[i] for row in rows] for i, name in enumerate("abc")})
         return footer_rows([Column.from_arrow(table[name], name) for name in table.column_names])

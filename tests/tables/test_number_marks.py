@@ -31,12 +31,12 @@ def test_numbers_are_read_as_they_are_written(decimal, mark, numbers):
 
 
 @pytest.mark.parametrize("text", ["1,5", "12,34,567", "1,2345", "0,123", "1234,567", ",123", "1,234,", "1,234e5"])
-def test_other_groups_of_digits_are_no_numbers(text):
+def test_other_groups_of_digits_are_not_numbers(text):
     assert with_points(pa.chunked_array([[text]]), ".", ",").to_pylist() == [text]
     assert not column(text).are_numbers().any()
 
 
-def test_a_point_is_no_decimal_mark_where_it_separates_thousands():
+def test_a_thousands_separator_is_not_a_decimal_mark():
     read = with_points(pa.chunked_array([["1.234", "1.23", "1.234,5", "7", None]]), ",", ".").to_pylist()
     assert read == ["1234", "1,23", "1234.5", "7", None]
     assert list(column(*read).are_numbers()) == [True, False, True, True, False]

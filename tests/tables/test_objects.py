@@ -32,7 +32,7 @@ def objects(values):
 
 @pytest.mark.parametrize("kind", OF_A_KIND)
 @pytest.mark.claim("so that one row does not change how other rows are read")
-def test_each_value_becomes_what_it_becomes_alone(kind):
+def test_the_conversion_of_a_value_depends_on_it_alone(kind):
     values = OF_A_KIND[kind]
     alone = [arrow_of_objects(objects([value])) for value in values]
     assert len({one.type for one in alone}) == 1
@@ -94,7 +94,7 @@ def test_a_category_of_no_row_changes_none(more):
     assert column.present().tolist() == [0.89990234375, 0.5, 0.89990234375]
 
 
-def test_each_category_becomes_what_it_becomes_alone():
+def test_the_conversion_of_a_category_depends_on_it_alone():
     categories = pd.Index([np.float16(0.9), 1, np.longdouble(1.9)], dtype=object)
     series = pd.Series(pd.Categorical.from_codes([0, 1, 2], categories=categories))
     assert arrow_of_categories(series).to_pylist() == [0.89990234375, 1.0, 1.9]

@@ -124,7 +124,7 @@ def test_titles_and_totals_are_left_out_as_far_as_that_is_declared(tmp_path):
         assert table.column_names == ["id", "dose"]
 
 
-def test_a_formula_without_its_value_is_no_fault_of_a_row_that_is_left_out(tmp_path):
+def test_a_formula_without_a_value_in_a_skipped_row_is_not_an_error(tmp_path):
     path = saved(tmp_path / "t.xlsx", ["=1+1"], ["id", "dose"], [1, 2], ["Total", "=SUM(B3:B3)"])
     assert read_table(path, TextFormat(skip_rows=1, skip_footer=1)).to_pylist() == [{"id": "1", "dose": "2"}]
 
@@ -229,7 +229,7 @@ def test_serial_days_are_read_in_the_date_system_of_the_workbook_or_refused(
         assert bins.tolist() == right
 
 
-def test_a_fit_reports_serial_days_of_the_other_date_system_and_the_format_they_have(tmp_path):
+def test_a_check_reports_serial_days_of_the_other_date_system(tmp_path):
     table = Table.of(read_table(saved_serials(tmp_path / "t.xlsx", "excel-1904")))
     schema = Schema({"serial": Date("1940-01-01", "2005-12-31", format="excel")}, Label("y", ("x", "z")))
     fit = fit_of(table, schema)

@@ -63,7 +63,7 @@ def test_codes_are_their_labels_and_declared_missing_codes_are_blank(spss):
     assert columns_of(spss) == list(ROWS)
 
 
-def test_the_draft_has_the_labels_as_values_and_leaves_unknown_bounds_to_be_filled_in(spss):
+def test_value_labels_become_values_and_unknown_bounds_are_gaps(spss):
     attributes = import_schema(spss).to_dict()["attributes"]
     assert attributes["sex"]["values"] == ["male", "female"]
     assert attributes["sex"]["description"] == "Sex of the patient"
@@ -112,14 +112,14 @@ def test_a_sas_transport_file_has_codes(tmp_path):
     assert (table["sex"].to_pylist(), table["born"].to_pylist()[0]) == (["1", "2", "9", "1"], "1980-01-31")
 
 
-def test_labels_that_two_codes_share_are_told_apart_by_their_codes(tmp_path):
+def test_codes_are_added_to_labels_that_two_codes_share(tmp_path):
     path = str(tmp_path / "t.sav")
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0]})
     pyreadstat.write_sav(frame, path, variable_value_labels={"x": {1: "other", 2: "other", 3: " "}})
     assert read_table(path)["x"].to_pylist() == ["other (1)", "other (2)", "(3)"]
 
 
-def test_a_label_that_is_another_code_with_its_label_is_told_apart(tmp_path):
+def test_labels_that_look_like_labels_with_codes_are_distinguished(tmp_path):
     path = str(tmp_path / "t.sav")
     labels = {1: "other", 2: "other", 3: "other (1)"}
     pyreadstat.write_sav(pd.DataFrame({"x": [1.0, 2.0, 3.0]}), path, variable_value_labels={"x": labels})
@@ -163,7 +163,7 @@ def test_dates_follow_from_their_formats_and_times_of_day_are_numbers(ending, fo
 
 
 @pytest.mark.parametrize("ending", ["sav", "zsav", "por", "dta", "sas7bdat", "xpt"])
-def test_a_damaged_file_is_one_error_that_quotes_nothing(ending, tmp_path):
+def test_the_error_for_a_damaged_file_quotes_nothing(ending, tmp_path):
     path = tmp_path / f"t.{ending}"
     path.write_bytes(b"secret" * 100)
     for read in (statistical_as_csv, read_table, columns_of):
@@ -180,7 +180,7 @@ def test_options_of_text_are_refused(spss):
         read_table(spss, TextFormat(decimal=","))
 
 
-def test_without_the_package_the_error_says_what_to_install(spss, monkeypatch):
+def test_the_error_for_a_missing_package_names_the_extra(spss, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     monkeypatch.setattr("hedgerow.tables.statistical_files.find_spec", lambda _: None)
     with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[statfiles\]'"):

@@ -102,7 +102,7 @@ def test_a_decimal_comma_becomes_a_point_in_columns_of_numbers_alone(tmp_path, c
         (b"\xff\xfea,b", "utf-8", 1),
     ],
 )
-def test_bytes_of_another_encoding_are_told_by_line_and_option(tmp_path, content, encoding, line):
+def test_the_error_for_another_encoding_names_line_and_option(tmp_path, content, encoding, line):
     path = tmp_path / ("t.csv.gz" if content[:1] == b"\x1f" else "t.csv")
     path.write_bytes(content)
     with pytest.raises(DomainError, match=f"line {line}( is not text| is not valid text).*--encoding") as error:
@@ -111,7 +111,7 @@ def test_bytes_of_another_encoding_are_told_by_line_and_option(tmp_path, content
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "", "rot13", "hex", "unicode_escape", "idna", "punycode", "undefined"])
-def test_what_is_no_encoding_of_files_is_refused(encoding):
+def test_an_unknown_encoding_is_an_error(encoding):
     with pytest.raises(ArgumentError, match="encoding must be the name of an encoding in Python"):
         TextFormat(encoding)
 
@@ -143,7 +143,7 @@ def test_a_header_alone_is_a_table_without_rows(tmp_path):
         assert read_table(str(tmp_path / "t.csv")).to_pydict() == {"a": [], "b": []}
 
 
-def test_line_ends_that_differ_are_refused_with_what_makes_them_alike(tmp_path):
+def test_the_error_for_mixed_line_endings_has_a_remedy(tmp_path):
     for content in (b"a,b\r1,SECRET\r\n", b"a,b\n1,SECRET\r2,3\n", b'a,b\r1,"SECRET\n"\r'):
         (tmp_path / "t.csv").write_bytes(content)
         with pytest.raises(DomainError, match=r"line [12] ends differently\. `tr '\\r' '\\n'` replaces"):

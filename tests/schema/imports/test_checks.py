@@ -101,7 +101,7 @@ def test_the_first_date_of_times_after_a_time_is_the_date_of_that_time():
         assert (str(found.low(whole=True, times=True)), str(found.high(whole=True))) == ("1999-12-31", "2000-02-29")
 
 
-def test_text_of_a_column_beside_a_number_declares_nothing():
+def test_text_compared_with_a_number_declares_nothing():
     """DuckDB then makes a number of the text, and rounds it: CAST(1.25 AS VARCHAR) = 1 is true."""
     for text in ("CAST(a AS VARCHAR) = 1", "a::text IN (1, '2')", "1 = a::text OR a < 0"):
         assert limits_of("a", [f"CHECK ({text})"]) == Limits()

@@ -39,12 +39,12 @@ def test_columns_are_attributes_with_what_they_declare(data):
         ({"datatype": "any"}, ["kind"]),
     ],
 )
-def test_what_a_column_does_not_say_is_a_gap(column, gaps):
+def test_what_a_column_does_not_declare_is_a_gap(column, gaps):
     data = {"tableSchema": {"columns": [{"name": "a", **column}]}}
     assert csvw_draft(data).gaps == tuple(("a", key) for key in gaps)
 
 
-def test_what_a_table_says_of_all_columns_holds_of_each():
+def test_declarations_of_the_table_apply_to_each_column():
     data = {"null": "?", "tableSchema": {"datatype": "integer", "columns": [{"name": "a"}, {"name": "b", "null": "-"}]}}
     assert [(one.kind, one.missing_values) for one in csvw_draft(data).columns] == [
         ("integer", ("?",)),

@@ -26,7 +26,7 @@ PAIRS = DAYS | {
 
 
 @given(st.sampled_from(sorted(PAIRS)), st.datetimes(datetime.datetime(1000, 1, 1)))
-def test_patterns_of_csvw_and_of_strptime_read_what_python_writes(pattern, time):
+def test_patterns_of_csvw_and_strptime_read_dates_written_by_python(pattern, time):
     written = time.strftime(PAIRS[pattern])
     for form in (format_of_unicode(pattern), format_of_strptime(PAIRS[pattern])):
         assert DateFormat(form).plain(written) == time.date().isoformat()
@@ -69,7 +69,7 @@ def test_other_ways_to_write_a_format_are_the_same(read, pattern, form):
         (format_of_unicode, "'''", "write year"),
     ],
 )
-def test_patterns_that_no_format_has_are_refused_with_what_to_do(read, pattern, hint):
+def test_unsupported_patterns_are_errors_with_advice(read, pattern, hint):
     with pytest.raises(
         SchemaError, match=rf"its date format .* is not supported: .*{hint}.*; write them in one format"
     ):

@@ -64,7 +64,7 @@ OUTSIDE = '<!DOCTYPE b [<!ENTITY x SYSTEM "file:///etc/passwd">]><codeBook><var 
         ("<a>" * 200 + "</a>" * 200, "nested at most 100 deep"),
     ],
 )
-def test_what_could_expand_or_load_something_is_refused(codebook, text, message):
+def test_xml_that_could_expand_or_load_data_is_an_error(codebook, text, message):
     with pytest.raises(SchemaError, match=message) as error:
         codebook_draft(codebook(text))
     assert "xxxx" not in str(error.value)
@@ -107,7 +107,7 @@ VARIABLES = {
 
 
 @pytest.mark.parametrize("case", VARIABLES)
-def test_a_domain_is_the_union_of_what_is_valid(codebook, case):
+def test_a_domain_is_the_union_of_valid_ranges(codebook, case):
     """Of two ranges the last was the domain, and of a range with one labelled value that value."""
     text, expected = VARIABLES[case]
     (found,) = codebook_draft(codebook(f"<codeBook><var name='a'>{text}</var></codeBook>")).columns
@@ -139,7 +139,7 @@ def test_a_range_of_invalid_values_with_decimals_leaves_a_variable_out(codebook,
     assert [name for name, _ in codebook_draft(codebook(text)).left_out] == ["a"]
 
 
-def test_one_invalid_value_with_decimals_is_a_missing_one(codebook):
+def test_a_single_invalid_value_with_decimals_means_missing(codebook):
     ranges = "<valrng><range min='0' max='9'/></valrng><invalrng><range min='99' max='99'/></invalrng>"
     text = f"<codeBook><var name='a' intrvl='contin' dcml='1'>{ranges}</var></codeBook>"
     (found,) = codebook_draft(codebook(text)).columns

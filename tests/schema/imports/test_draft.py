@@ -15,7 +15,7 @@ ODD = DraftColumn(name="x: y", description="<b>what</b>\n is\tit?")
 DRAFT = Draft((AGE, SEX, ODD), (("id", "an\nid"),), "a form", label="sex")
 
 
-def test_what_is_missing_is_marked_and_refused_all_at_once():
+def test_gaps_are_marked_and_reported_together():
     assert DRAFT.gaps == (("age", "high"), ("x: y", "kind"))
     data = DRAFT.to_dict()
     assert data["attributes"]["age"]["high"] == data["attributes"]["x: y"]["kind"] == "FILL IN"
@@ -41,7 +41,7 @@ def test_a_draft_that_is_filled_in_is_a_schema(tmp_path, ending):
     assert Schema.load(tmp_path / f"s.{ending}") == expected
 
 
-def test_a_saved_draft_says_what_is_missing_and_what_was_left_out(tmp_path):
+def test_a_saved_draft_lists_gaps_and_left_out_columns(tmp_path):
     DRAFT.save(tmp_path / "s.yaml")
     lines = (tmp_path / "s.yaml").read_text().splitlines()
     assert lines[:5] == [
@@ -101,7 +101,7 @@ def test_bounds_are_finite_numbers_of_the_kind(value, whole, number):
     assert bound(value, whole=whole) == number
 
 
-def test_missing_values_are_no_values():
+def test_missing_values_are_not_values():
     column = category_or_boolean("a", ["x", "NA", 9], missing_values=("NA", "", 9.0), source="s")
     assert Draft((column,)).schema()["a"] == Categorical(("x",), missing="bin", missing_values=("NA", 9), source="s")
     flag = category_or_boolean("a", [True, False], missing_values=("0", "?"))
@@ -158,7 +158,7 @@ def test_a_label_is_a_number_or_in_an_order_as_its_column_is(column, label, gaps
         draft.schema()
 
 
-def test_of_an_order_one_value_may_be_left():
+def test_an_order_may_be_reduced_to_a_single_value():
     column = category_or_boolean("a", ["x", "NA"], ordered=True, missing_values=("NA",))
     assert Draft((column,)).schema()["a"] == Categorical(("x",), missing="bin", missing_values=("NA",))
 

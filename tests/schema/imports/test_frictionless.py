@@ -45,11 +45,11 @@ def test_fields_are_attributes_with_what_they_declare():
         ({"type": "date", "constraints": {"minimum": "2020-13-01"}}, ["low", "high"]),
     ],
 )
-def test_what_a_field_does_not_say_is_a_gap(field, gaps):
+def test_what_a_field_does_not_declare_is_a_gap(field, gaps):
     assert table_schema_draft({"fields": [{"name": "a", **field}]}).gaps == tuple(("a", key) for key in gaps)
 
 
-def test_a_package_has_the_schema_of_its_one_table():
+def test_a_package_has_the_schema_of_its_only_table():
     package = {"resources": [{"name": "t", "schema": FRICTIONLESS}]}
     assert table_schema_draft(package) == table_schema_draft(FRICTIONLESS)
     assert table_schema_draft(package).labelled("sex").schema().label == Label("sex", ("F", "M"))
@@ -70,7 +70,7 @@ def test_a_key_by_itself_is_left_out(keys):
     assert not table_schema_draft({"fields": fields, "primaryKey": ["a", "b"]}).left_out
 
 
-def test_bounds_and_excluded_ones_both_hold():
+def test_bounds_and_excluded_bounds_both_hold():
     limits = {"minimum": 0, "exclusiveMinimum": 17, "maximum": 120, "exclusiveMaximum": 100}
     (found,) = table_schema_draft({"fields": [{"name": "a", "type": "integer", "constraints": limits}]}).columns
     assert (found.low, found.high) == (18, 99)
@@ -84,7 +84,7 @@ def test_bounds_and_excluded_ones_both_hold():
         ({}, (), ()),
     ],
 )
-def test_words_of_one_truth_value_leave_those_of_the_other_as_the_format_has_them(given, true, false):
+def test_words_for_one_truth_value_keep_the_defaults_of_the_other(given, true, false):
     """They were dropped, and a table that has them refused."""
     (found,) = table_schema_draft({"fields": [{"name": "a", "type": "boolean", **given}]}).columns
     assert (found.true_values, found.false_values) == (true, false)
@@ -113,6 +113,6 @@ def test_words_of_one_truth_value_leave_those_of_the_other_as_the_format_has_the
         ({"constraints": {"enum": ["b", "a"]}, "categoriesOrdered": True}, "categorical", ("b", "a")),
     ],
 )
-def test_categories_are_in_an_order_where_that_is_said(field, kind, values):
+def test_categories_are_ordered_if_declared(field, kind, values):
     (found,) = table_schema_draft({"fields": [{"name": "a", "type": "string", **field}]}).columns
     assert (found.kind, found.values) == (kind, values)

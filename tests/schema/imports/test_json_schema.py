@@ -49,7 +49,7 @@ def test_properties_are_attributes_with_what_they_declare(data):
         ({}, ["kind"]),
     ],
 )
-def test_what_a_property_does_not_say_is_a_gap(given, gaps):
+def test_what_a_property_does_not_declare_is_a_gap(given, gaps):
     assert json_schema_draft({"properties": {"a": given}}).gaps == tuple(("a", key) for key in gaps)
 
 
@@ -130,18 +130,18 @@ def test_a_domain_is_the_union_of_all_that_is_allowed(case):
         {"allOf": [{"type": "string"}, {"format": "date-time"}]},
     ],
 )
-def test_what_has_no_one_kind_is_left_out_with_the_reason(given):
+def test_properties_without_a_unique_kind_are_left_out_with_a_reason(given):
     ((name, reason),) = json_schema_draft({"properties": {"a": given, "b": WHOLE}}).left_out
     assert (name, "cannot be attributes; derive a number or a category" in reason) == ("a", True)
 
 
-def test_a_blank_among_the_values_is_a_missing_one():
+def test_a_blank_among_the_values_means_missing():
     """It was dropped, and a table that has it was refused."""
     (found,) = json_schema_draft({"properties": {"a": {"enum": ["", "x", "y"]}}, "required": ["a"]}).columns
     assert (found.values, found.may_be_missing) == (("x", "y"), True)
 
 
-def test_schemas_that_refer_to_others_again_and_again_are_read_within_bounds():
+def test_schemas_with_repeated_references_are_read_within_limits():
     deep = {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 9} for i in range(40)}
     (found,) = json_schema_draft({"$defs": deep, "properties": {"a": {"$ref": "#/$defs/d0"}}}).columns
     assert found.kind is None

@@ -5,7 +5,7 @@ import pytest
 from hedgerow.schema.imports.json_formats import list_in, listed_values, mapping_in, mappings_in, text_in
 
 
-def test_what_is_of_another_type_is_not_there():
+def test_entries_of_another_type_are_ignored():
     data = {"m": {"a": 1}, "l": [1, {"b": 2}], "t": " x ", "n": 7, "langs": {"en": ["e", "f"]}, "many": ["", "y"]}
     assert (mapping_in(data, "m"), mapping_in(data, "l"), mapping_in([], "m")) == ({"a": 1}, {}, {})
     assert (list_in(data, "l"), list_in(data, "n"), list_in(data, "no"), list_in(3, "l")) == (

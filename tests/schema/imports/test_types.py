@@ -70,7 +70,7 @@ def test_types_of_polars_and_arrow():
 
 
 @pytest.mark.parametrize("types", [pd.DataFrame({"a": [1]}), [("a", int)], None, {1: pd.Int64Dtype()}])
-def test_a_table_is_no_mapping_of_types(types):
+def test_a_table_is_not_a_mapping_of_types(types):
     with pytest.raises(ArgumentTypeError, match="a mapping of names to types"):
         import_types(types)
 
