@@ -340,7 +340,7 @@ BAD = {
     "missing label": (GOOD + "41,F,0.5,\n", [], "column 'ill': some labels are missing"),
     "empty file": ("", [], "found an empty file"),
     "quote in the header": ('age,sex,dose,"ill\n41,F,0.5,SECRET\n', [], "a first line whose quotes do not match"),
-    "quote not closed": (GOOD + '41,"SECRET,0.5,no\n', [], "found a quote that is not closed"),
+    "quote not closed": (GOOD + '41,"SECRET,0.5,no\n', [], "not closed at the end of the file"),
     "control character": ("age,\x1b[31mSECRET\n", [], "a file that is not UTF-8 text"),
     "non-finite number": (GOOD + "41,F,1e999,no\n", [], "column 'dose': some cells are text that is not a number"),
     "text for a number": (GOOD + "SECRET,F,0.5,no\n", [], "column 'age': some cells are text that is not a number"),
@@ -389,7 +389,7 @@ def test_bad_input_is_one_clear_line_and_leaves_nothing(case, folder, run):
 def test_without_a_schema_the_way_to_one_is_told(run):
     code, _, err = run("fit", "data.csv", "--target", "ill", "--epsilon", "1")
     assert code == 2
-    assert "column 'ill': not boolean; without a schema" in err
+    assert "column 'ill': not boolean; a table without a schema" in err
 
 
 def test_an_output_that_exists_is_kept_unless_forced(folder, run):

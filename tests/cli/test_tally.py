@@ -80,7 +80,7 @@ def test_what_a_tally_costs_is_charged_and_nothing_where_it_is_refused(counted, 
     other = (counted / "schema.yaml").read_text().replace("ill", "sick")
     (counted / "other.yaml").write_text(other)
     code, _, err = run(*OF_TALLY[:3], "--schema", "other.yaml", "--epsilon", "5", "--budget", "budget.json")
-    assert (code, "got one on another; count the rows by this one" in err) == (2, True)
+    assert (code, "got one counted with another schema by this one" in err) == (2, True)
     assert not hr.privacy.FileBudget("budget.json").charges
     assert run(*OF_TALLY, "--budget", "budget.json")[0] == 0
     (charge,) = hr.privacy.FileBudget("budget.json").charges
@@ -109,7 +109,7 @@ def test_what_a_tally_costs_is_charged_and_nothing_where_it_is_refused(counted, 
         (("tally", "schema.yaml", "t", "--sql", "oracle"), "--sql must be one of duckdb"),
         (("tally", "schema.yaml", "--merge", "data.csv", "-o", "c.parquet"), "no such column, which a tally"),
         (("fit", "--tally", "counts.parquet", "--epsilon", "1"), "--tally requires --schema"),
-        ((*OF_TALLY, "--unit", "patient", "--max-rows", "2"), "knows no unit and no weight"),
+        ((*OF_TALLY, "--unit", "patient", "--max-rows", "2"), "saved tallies do not support"),
         ((*OF_TALLY, "--encoding", "cp1252"), "not supported for a table that an engine counts"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_unit_is_refused_before_rows_are_read(folder, run):
         ("--merge", "x.parquet", "-o", "c.parquet"),
     ):
         code, _, err = run("tally", "schema.yaml", *words)
-        assert (code, "knows no unit and no weight" in err) == (2, True)
+        assert (code, "saved tallies do not support" in err) == (2, True)
 
 
 def test_more_rows_than_an_exact_search_takes_are_refused_before_the_charge(folder, run):

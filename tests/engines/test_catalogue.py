@@ -108,5 +108,5 @@ def test_other_engines_and_tables_without_attributes_are_refused(tmp_path):
         catalogue_draft(table)
     with pytest.raises(TypeError, match="expected an Ibis table"):
         catalogue_draft("t")
-    with pytest.raises(SchemaError, match="DuckDB or PostgreSQL, got one of sqlite"):
+    with pytest.raises(SchemaError, match="DuckDB or PostgreSQL, got a table in sqlite"):
         catalogue_draft(ibis.sqlite.connect().create_table("t", schema=ibis.schema({"a": "int64"})))

@@ -143,7 +143,7 @@ def test_a_query_that_fails_stays_charged(rows):
     table, budget = into_duckdb(rows), hr.Budget(1)
     oracle = Oracle.from_table(table, "ill", budget, classes=("no", "yes"))
     table.get_backend().raw_sql(f"ALTER TABLE {table.get_name()} DROP COLUMN sex")
-    with pytest.raises(EngineError, match="its columns changed since it was opened"):
+    with pytest.raises(EngineError, match="its columns changed after it was opened"):
         oracle.marginals(BINS)
     assert float(budget.spent) == pytest.approx(1 / 3)
     assert oracle.queries_left == 2
@@ -173,7 +173,7 @@ def test_a_row_that_came_later_is_counted_for_all_attributes_or_for_none(rows, r
 BAD = {
     "label missing": ({"ill": pa.array(["no", None])}, DomainError, "column 'ill': some labels are missing"),
     "label unknown": ({"ill": pa.array(["no", "secret"])}, DomainError, "column 'ill': some labels are not in the"),
-    "infinity": ({"dose": pa.array([1.0, float("-inf")])}, DomainError, "column 'dose': expected finite numbers"),
+    "infinity": ({"dose": pa.array([1.0, float("-inf")])}, DomainError, "column 'dose': some numbers are infinite"),
 }
 
 

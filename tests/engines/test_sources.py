@@ -150,7 +150,7 @@ WRONG = {
     "empty": ({}, "the folder contains no Parquet files"),
     "duckdb:///clinic.duckdb": ({}, "add the name of the table after two colons"),
     "postgresql://ann:pw@host/db": ({}, r"postgresql://ann:\*\*\*@host/db: add the name of the table after two colons"),
-    "postgresql://host/db::t": ({"engine": "spark"}, "is counted by postgres, not by spark"),
+    "postgresql://host/db::t": ({"engine": "spark"}, "engine must be postgres for .*, got spark"),
     "a.parquet": ({"engine": "oracle"}, "engine must be one of duckdb, spark, postgres, got 'oracle'"),
     "duckdb:///clinic.duckdb::": ({}, "as in duckdb:///clinic.duckdb::patients"),
     "d.parquet": ({"memory": "1.2.3GB"}, "memory must be a size such as 4GB"),
@@ -174,7 +174,7 @@ def test_the_error_for_an_invalid_address_states_the_reason(tmp_path, monkeypatc
 
 def test_a_server_that_is_not_there():
     with (
-        pytest.raises(EngineError, match="postgres failed: no connection"),
+        pytest.raises(EngineError, match="postgres failed: the connection failed"),
         open_table("postgresql://a:pw@127.0.0.1:1/db::t"),
     ):
         pass
@@ -226,7 +226,7 @@ def test_columns_that_changed_after_the_table_was_opened(tmp_path, table):
     connection.execute("CREATE TABLE t AS SELECT * FROM arrow")
     found = ibis.duckdb.from_connection(connection).table("t")
     connection.execute("ALTER TABLE t RENAME COLUMN age TO years")
-    with pytest.raises(EngineError, match="its columns changed since it was opened") as error:
+    with pytest.raises(EngineError, match="its columns changed after it was opened") as error:
         Tally.from_table(found, SCHEMA)
     says_no_bin(error)
     connection.execute(f"ALTER TABLE t RENAME COLUMN years TO age; UPDATE t SET y = '{SECRET}'")
@@ -254,7 +254,7 @@ def test_a_connection_that_dies_in_mid_query(postgres_url):
         with open_table(f"{postgres_url}::slow") as found:
             killer = threading.Thread(target=end)
             killer.start()
-            with pytest.raises(EngineError, match="postgres failed: no connection, or it was lost") as error:
+            with pytest.raises(EngineError, match="postgres failed: the connection failed or was lost") as error:
                 Tally.from_table(found, SCHEMA)
             killer.join()
     says_no_bin(error)
@@ -285,7 +285,7 @@ def test_memory_beyond_the_limit_is_an_error_and_nothing_goes_to_a_disk(tmp_path
         settings = ("temp_directory", "autoinstall_known_extensions")
         asked = ", ".join(f"current_setting('{name}')" for name in settings)
         assert found.get_backend().raw_sql(f"SELECT {asked}").fetchone() in (("", False), ("", "false"))
-        with pytest.raises(EngineError, match="allow more") as error:
+        with pytest.raises(EngineError, match="increase the memory limit") as error:
             Tally.from_table(found, every)
     says_no_bin(error)
     assert [file.name for file in tmp_path.iterdir()] == ["wide.parquet"]

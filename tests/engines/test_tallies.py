@@ -179,25 +179,30 @@ def test_whole_numbers_of_any_type_are_read(kind):
 HOSTILE = {
     "code too large": ([(3, 0, 0, 1)], {}, DomainError, r"column 'a0'.*some codes are not between 0 and 2"),
     "code too small": ([(-7, 0, 0, 1)], {}, DomainError, r"column 'a0'.*some codes are not between 0 and 2"),
-    "far code": ([(2**62, 0, 0, 1)], {}, DomainError, r"column 'a0'.*expected codes"),
+    "far code": ([(2**62, 0, 0, 1)], {}, DomainError, r"column 'a0'.*some codes are not between"),
     "level too large": ([(0, 0, 3, 1)], {}, DomainError, r"column 'class'.*some codes are not between 0 and 2"),
-    "no code": ([(None, 0, 0, 1)], {}, DomainError, r"column 'a0'.*expected codes"),
-    "negative rows": ([(0, 0, 0, 5), (0, 0, 0, -1)], {}, DomainError, "whole numbers of rows from 0 on"),
-    "no rows": ([(0, 0, 0, None), (0, 0, 0, 1)], {}, DomainError, "whole numbers of rows from 0 on"),
+    "no code": ([(None, 0, 0, 1)], {}, DomainError, r"column 'a0'.*some codes are not between"),
+    "negative rows": ([(0, 0, 0, 5), (0, 0, 0, -1)], {}, DomainError, "numbers of rows"),
+    "no rows": ([(0, 0, 0, None), (0, 0, 0, 1)], {}, DomainError, "numbers of rows"),
     "too many rows": ([(0, 0, 0, 2**43)], {}, TooManyRowsError, r"fewer than 2\^43 rows"),
     "too many together": ([(0, 0, 0, 2**42), (1, 0, 0, 2**42)], {}, TooManyRowsError, r"fewer than 2\^43"),
     "overflow": ([(0, 0, 0, 2**62)] * 4, {}, TooManyRowsError, r"fewer than 2\^43 rows"),
     "missing, refused": ([(0, -2, 0, 1)], {}, DomainError, r"column 'z'.*some values are missing"),
     "no number": ([(0, -3, 0, 1)], {}, DomainError, r"column 'z'"),
     "label missing": ([(0, 0, -2, 1)], {}, DomainError, "some labels are missing"),
-    "other schema": ([(0, 0, 0, 1)], {"schema": pa.array(["0" * 64])}, SchemaError, "on another; count the rows"),
+    "other schema": ([(0, 0, 0, 1)], {"schema": pa.array(["0" * 64])}, SchemaError, "counted with another schema"),
     "two schemas": (
         [(0, 0, 0, 1), (0, 0, 0, 2)],
         {"schema": pa.array([SMALL.digest, "secret_f00d"])},
         SchemaError,
-        "on another; count the rows",
+        "counted with another schema",
     ),
-    "no schema": ([(0, 0, 0, 1)], {"schema": pa.array([None], pa.string())}, SchemaError, "on another"),
+    "no schema": (
+        [(0, 0, 0, 1)],
+        {"schema": pa.array([None], pa.string())},
+        SchemaError,
+        "counted with another schema",
+    ),
     "real rows": ([(0, 0, 0, 1)], {"rows": pa.array([1.5])}, DomainError, r"column 'rows'.*whole numbers"),
     "text codes": ([(0, 0, 0, 1)], {"a1": pa.array(["0"])}, DomainError, r"column 'a1'.*whole numbers"),
     "boolean codes": ([(0, 0, 0, 1)], {"a1": pa.array([True])}, DomainError, r"column 'a1'.*whole numbers"),
@@ -240,7 +245,7 @@ def test_a_file_that_is_not_parquet_is_an_error(tmp_path):
     (tmp_path / "c.parquet").write_bytes(b"\x80\x04pickle")
     with pytest.raises(EngineError, match="duckdb failed"):
         Tally.load(f"{tmp_path}/c.parquet", SMALL)
-    with pytest.raises(ArgumentError, match=r"ends in \.parquet"):
+    with pytest.raises(ArgumentError, match=r"end in \.parquet"):
         small([]).save(tmp_path / "c.csv")
 
 
@@ -253,7 +258,7 @@ def test_units_and_weights_are_refused_before_anything_is_read(tmp_path, more):
         lambda: Tally.merge([small([], schema)]),
         lambda: tally_sql(schema, "duckdb", "t"),
     ):
-        with pytest.raises(ArgumentError, match="knows no unit and no weight"):
+        with pytest.raises(ArgumentError, match="saved tallies do not support"):
             attempt()
     assert not list(tmp_path.iterdir())
 
@@ -355,7 +360,7 @@ def test_the_name_of_the_table_stands_as_it_is_given():
 
 def test_a_schema_runs_nothing_in_a_template():
     schema = hr.Schema({"x": hr.Categorical(("{{ run_query('drop') }}", "b"))}, hr.Label("y", (0, 1)))
-    with pytest.raises(ArgumentError, match="which a template runs"):
+    with pytest.raises(ArgumentError, match="which a template engine would execute"):
         tally_sql(schema, "duckdb", "{{ ref('t') }}")
 
 

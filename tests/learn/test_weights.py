@@ -146,7 +146,7 @@ def test_weights_are_clipped_and_rounded_to_the_nearest_step(weights, steps):
     ("change", "error"),
     [
         ({"w": [1.0, np.nan]}, "column 'w': some weights are missing"),
-        ({"w": [1.0, np.inf]}, "column 'w': expected finite numbers"),
+        ({"w": [1.0, np.inf]}, "column 'w': some numbers are infinite"),
         ({"w": ["1", "much"]}, "column 'w': some cells are text that is not a number"),
     ],
 )

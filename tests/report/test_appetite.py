@@ -54,7 +54,7 @@ def test_a_file_of_comments_alone_states_the_defaults(tmp_path):
     [
         ("fewest_rows: &a 5\ndominance: *a\n", "without anchors"),
         ("fewest_rows: !!python/object:os.system 5\n", "without tags"),
-        ("fewest_rows: 5\nfewest_rows: 6\n", "found a duplicate"),
+        ("fewest_rows: 5\nfewest_rows: 6\n", "occurs twice"),
         ("- 5\n", "mapping of thresholds, got list"),
         ("age: 5\nname: Ann\n", "2 unknown names"),
         ("fewest_rows: 0\n", "fewest_rows .* 1 to 1,000,000, got 0"),

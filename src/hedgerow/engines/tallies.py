@@ -133,7 +133,9 @@ def tally_sql(schema: Schema, dialect: str, table: str, kinds: Mapping[str, str]
     groups = grouped(rows, schema, schema.target.name).mutate(**{DIGEST: ibis.literal(schema.digest)})
     query = engine.answered(lambda: str(ibis.to_sql(groups, engine.backend or engine.name)))
     if _JINJA.search(query):
-        raise ArgumentError("the schema contains {{, {% or {#, which a template engine would execute; rename it.")
+        raise ArgumentError(
+            "a name or value of the schema contains {{, {% or {#, which a template engine would execute; rename it."
+        )
     query = _WHITE.sub("' ' || CHR(9) || CHR(10) || CHR(13) || CHR(11) || CHR(12)", query)
     return re.sub(f'["`]{place}["`]', lambda _: table, query)
 
