@@ -30,10 +30,10 @@ def test_an_export_with_semicolons_commas_and_dots_needs_one_line(export, run):
     (export / "plain.yaml").write_text(SCHEMA % "")
     code, out, err = run("schema", "check", "plain.yaml", "export.csv", "--decimal", ",")
     assert code == 2
-    assert 'admitted has dates; add to its line: format: "%d.%m.%Y"' in out.splitlines()
+    assert 'admitted contains dates; add to its line: format: "%d.%m.%Y"' in out.splitlines()
     (export / "other.yaml").write_text(SCHEMA.replace("admitted", "x").replace("%s", ""))
     line = '"admitted": {kind: date, low: FILL IN, high: FILL IN, format: "%d.%m.%Y"}'
-    assert f"admitted has dates; to use it, write: {line}" in run("schema", "check", "other.yaml", "export.csv")[1]
+    assert f"admitted contains dates; to use it, write: {line}" in run("schema", "check", "other.yaml", "export.csv")[1]
     assert "--decimal" not in err
     assert not any(day in out + err for day in ("2019", "2020"))
     assert run("schema", "check", "s.yaml", "export.csv", "--decimal", ",")[0] == 0
@@ -97,7 +97,7 @@ def test_a_workbook_goes_wherever_a_csv_goes(export, run):
     assert run("report", "m.json", "--data", "t.xlsx", "-o", "r.html")[0] == 0
     code, _, err = run("fit", "t.xlsx::Empty", "--schema", "s.yaml", "--epsilon", "1", "-o", "e.json")
     assert code == 2
-    assert "found an empty file or line" in err
+    assert "its first line is empty" in err
     code, _, err = run("fit", "t.xlsx", "--engine", "duckdb", "--schema", "s.yaml", "--epsilon", "1", "-o", "e.json")
     assert code == 2
     assert ".gz of these, .xlsx, .sav" in err

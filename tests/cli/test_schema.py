@@ -215,11 +215,11 @@ def test_a_check_reports_on_all_columns_with_lines_and_shows_no_value(folder, ru
         "",
         "3 rows",
         "",
-        "column  kind         missing  outside  no value  refused  first lines",
-        "age     integer            0        0         1        1  5",
-        "sex     categorical        0        1         0        1  3",
-        "dose    real               1        0         0        0",
-        "ill     label              0        1         0        1  5",
+        "column  kind         missing  outside  wrong type  refused  first lines",
+        "age     integer            0        0           1        1  5",
+        "sex     categorical        0        1           0        1  3",
+        "dose    real               1        0           0        0",
+        "ill     label              0        1           0        1  5",
         "",
         "`hedgerow fit` does not accept this table.",
     ]
@@ -233,7 +233,7 @@ def test_a_check_of_a_table_in_an_engine_has_counts_without_lines(folder, run):
     pd.DataFrame({"age": [30, 200], "sex": ["F", "?"], "ill": ["no", "yes"], "id": [1, 2]}).to_parquet("t.parquet")
     code, out, err = run("schema", "check", "schema.yaml", "t.parquet")
     assert code == 2
-    assert "dose    real          absent   absent    absent   absent" in out
+    assert "dose    real          absent   absent      absent   absent" in out
     assert "not in the schema: id" in out
     assert "column 'dose'" in err
     (folder / "s.yaml").write_text(
@@ -241,7 +241,7 @@ def test_a_check_of_a_table_in_an_engine_has_counts_without_lines(folder, run):
     )
     code, out, _ = run("schema", "check", "s.yaml", "t.parquet")
     assert code == 0
-    assert "sex     categorical        1        0         0        0" in out
+    assert "sex     categorical        1        0           0        0" in out
     assert out.splitlines()[-1] == "`hedgerow fit` accepts this table."
 
 

@@ -139,7 +139,7 @@ def test_a_listed_column_has_to_occur_once(files, run, engine):
     (files / "t.csv").write_text("a,a,ill\n1,0,1\n")
     code, _, err = run("fit", "t.csv", "--target", "ill", "--epsilon", "1", *engine)
     assert code == 2
-    assert "needs a name of its own" in err
+    assert "columns without a unique name" in err
 
 
 def test_columns_without_a_name_are_left_out_of_drafts(files, run):
@@ -230,7 +230,7 @@ REFUSED = {
         "line 1 is not valid text in ascii",
     ),
     "data.csv": (("--encoding", "klingon"), "encoding must be the name of an encoding in Python, such as utf-8"),
-    "tabs.tsv": (("--decimal", ";"), "decimal must be . or ,"),
+    "tabs.tsv": (("--decimal", ";"), "decimal must be '.' or ','"),
     "packed.csv.gz": ((), "not a gzip file, or a truncated one"),
     "broken.parquet": ((), "not a Parquet file"),
     "header.csv": ((), "column names must not contain quotes or line breaks"),
@@ -286,7 +286,7 @@ def test_options_of_text_are_refused_where_there_is_none(run):
     for words in (fit, ("predict", "tree.json", "data.parquet"), plan, (*plan, "--public", "data.parquet"), wizard):
         code, _, err = run(*words, "--decimal", ",")
         assert code == 2
-        assert "--decimal" in err or "decimal mark" in err
+        assert any(word in err for word in ("--decimal", "decimal mark", "its own format"))
 
 
 @pytest.mark.usefixtures("files")
@@ -301,20 +301,20 @@ def test_options_of_text_are_refused_where_there_is_none(run):
         (("schema", "import", "dictionary.xlsx", "-o", "i.yaml"), "file ending is not supported"),
         (
             ("fit", "tabs.tsv", "--engine", "duckdb", *FIT),
-            "without an engine also one file of .tsv or .txt, .gz of these",
+            "not the address of a table",
         ),
         (
             ("fit", "old-*.csv", *FIT),
             "line 1 ends differently. `tr '\\r' '\\n'` replaces carriage returns by line feeds",
         ),
-        (("fit", "*.csv.gz", *FIT), "without an engine also one file of .tsv or .txt, .gz of these"),
+        (("fit", "*.csv.gz", *FIT), "not the address of a table"),
         (("fit", "data.feather", *FIT), "expected data.parquet, data.csv"),
         (
             ("schema", "wizard", "data.feather", "-o", "w.yaml"),
             "must end in .csv, .tsv, .txt (also followed by .gz), .xlsx, .parquet",
         ),
-        (("fit", "commas.csv", *FIT), "--decimal , reads decimal commas"),
-        (("plan", "--rows", "50", "--public", "commas.csv", "--schema", "schema.yaml"), "--decimal , reads decimal"),
+        (("fit", "commas.csv", *FIT), "`--decimal ,` reads decimal commas"),
+        (("plan", "--rows", "50", "--public", "commas.csv", "--schema", "schema.yaml"), "`--decimal ,` reads decimal"),
     ],
 )
 def test_what_one_command_cannot_read_is_refused_with_what_to_do(run, words, problem):
@@ -330,7 +330,7 @@ def test_the_line_with_an_absent_name_is_proposed(files, run):
     for words in (fit, check, (*new, "-o", "n.yaml")):
         code, _, err = run(*words)
         assert code == 2
-        assert "Line 3 contains this name: leave the lines above it out with --skip-rows 2" in err
+        assert "Line 3 contains this name: skip the lines above it with --skip-rows 2" in err
     assert "has this name" not in run("schema", "new", "named.csv", "--target", "nil")[2]
     (files / "named.csv").write_text("Visits,of,2024,all\n,,,\n" + (files / "data.csv").read_text())
     assert run(*check, "--skip-rows", "2")[0] == 0

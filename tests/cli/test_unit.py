@@ -100,7 +100,7 @@ def test_a_fit_warns_by_a_columns_name_before_it_charges(visits, run):
     run("budget", "new", "budget.json", "--epsilon", "0.1")
     warning = "warning: the name of column patient_id suggests"
     code, _, err = run(*FIT)
-    assert (code, err.count(warning), 'Add `unit: {column: "patient_id", max_rows: 1}`' in err) == (0, 1, True)
+    assert (code, err.count(warning), 'add `unit: {column: "patient_id", max_rows: 1}`' in err) == (0, 1, True)
     code, _, err = run(*FIT, "--force", "--unit", "patient_id", "--max-rows", "1")
     assert (code, warning in err) == (0, False)
     out = run("schema", "check", "schema.yaml", "data.csv")[1]
