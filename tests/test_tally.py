@@ -276,7 +276,7 @@ def test_without_a_schema_non_boolean_columns_raise_an_error_with_advice(bins, c
             SchemaError,
             "The schema declares no label",
         ),
-        (pd.DataFrame({"a": [True]}), [[0]], None, TypeError, "one column of labels, got an array of 2 dimensions"),
+        (pd.DataFrame({"a": [True]}), [[0]], None, TypeError, "one-dimensional array of labels, got 2 dimensions"),
     ],
 )
 def test_a_table_that_does_not_fit_its_schema_is_an_error(X, y, schema, error, message):

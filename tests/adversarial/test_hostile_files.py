@@ -162,7 +162,7 @@ def test_a_schema_is_not_written_where_it_could_not_be_read(tmp_path: Path, run:
     (tmp_path / "patients.csv").write_text("a,b\n1,0\n")
     code, _, err = run("schema", "new", tmp_path / "patients.csv", "--target", "b", "-o", tmp_path / "schema.txt")
     assert code == 2
-    assert "expected a schema file" in err
+    assert "must end in .yaml, .yml, .json" in err
     assert not (tmp_path / "schema.txt").exists()
 
 

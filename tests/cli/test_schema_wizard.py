@@ -62,7 +62,7 @@ def test_answers_that_make_no_attribute_are_asked_for_again(wizard):
     assert hr.Schema.load("w.yaml") == Schema({"age": Real(5, 9, "log 2")}, Label("ill", ("a", "b")))
     assert "expected at least two classes" in err
     assert "key 'high': expected a finite number, got 'x'. Please answer again." in err
-    assert "key 'high': expected low < high" in err
+    assert "key 'high': high must be larger than low" in err
     assert "expected boolean, categorical, date, integer, ordered, real, unit, skip" in err
     assert "such as 5 or log 5; got 'log'" in err
     assert "expected yes, no" in err

@@ -35,7 +35,7 @@ def test_a_fit_protects_all_rows_of_a_patient(visits, run):
     assert run("report", "model.json", "--ledger", "budget.json", "-o", "report.html")[0] == 0
     page = (visits / "report.html").read_text()
     assert "at most 2 of its rows, drawn at random, are used" in page
-    assert "All rows of each patient together are protected by epsilon = 5" in page
+    assert "All rows of each patient together are protected with epsilon = 5" in page
     assert "that the rows of one patient are in the table" in page
     code, out, _ = run("predict", "model.json", "data.csv")  # whose row it is, is not asked
     assert code == 0

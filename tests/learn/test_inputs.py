@@ -74,12 +74,12 @@ WORDS = hr.Boolean(true_values=("yes",), false_values=("no",), missing="bin")
         (WORDS, [True, False], [0, 1], "is read as the words true and false"),
         (hr.Categorical(("a", "b")), [True, True], [0, 1], "expected a column of text or numbers, got booleans"),
         (hr.Integer(0, 9), [True, True], [0, 1], "expected a column of text or numbers, got booleans"),
-        (hr.Date("2000-01-01", "2010-01-01"), [True, True], [0, 1], "expected dates"),
+        (hr.Date("2000-01-01", "2010-01-01"), [True, True], [0, 1], "some cells are not dates"),
         (None, [True, False], pd.Series(["no", "yes"], dtype="str"), "not boolean"),
         (None, [True, False], np.array(["no", "yes"]), "not boolean"),
-        (hr.Integer(18, 90, outside="clip"), DAYS, [0, 1], "found dates; declare a date, or give numbers"),
-        (hr.Real(18, 90, missing="bin", outside="bin"), DAYS, [0, 1], "found dates"),
-        (hr.Boolean(), DAYS, [0, 1], "found dates"),
+        (hr.Integer(18, 90, outside="clip"), DAYS, [0, 1], "got dates; declare a date"),
+        (hr.Real(18, 90, missing="bin", outside="bin"), DAYS, [0, 1], "got dates"),
+        (hr.Boolean(), DAYS, [0, 1], "got dates"),
     ],
 )
 def test_a_type_without_a_value_that_fits_is_refused_before_the_charge(kind, cells, labels, problem):

@@ -52,8 +52,8 @@ def test_a_file_of_comments_alone_states_the_defaults(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("fewest_rows: &a 5\ndominance: *a\n", "without anchors"),
-        ("fewest_rows: !!python/object:os.system 5\n", "without tags"),
+        ("fewest_rows: &a 5\ndominance: *a\n", "anchors"),
+        ("fewest_rows: !!python/object:os.system 5\n", "tags"),
         ("fewest_rows: 5\nfewest_rows: 6\n", "occurs twice"),
         ("- 5\n", "mapping of thresholds, got list"),
         ("age: 5\nname: Ann\n", "2 unknown names"),
@@ -64,10 +64,10 @@ def test_a_file_of_comments_alone_states_the_defaults(tmp_path):
         ("dominance: [1]\n", "dominance .* number, got list"),
         ("dominance: -0.1\n", "dominance .* 0 to 1"),
         ("most_guessed: 0.4\n", "most_guessed .* 0.5 to 1"),
-        ("strong_epsilon: .inf\n", "expected text, decimal numbers"),
+        ("strong_epsilon: .inf\n", "text, decimal numbers"),
         ("strong_epsilon: 20\n", "at most largest_epsilon .* got 20 and 10"),
         ("x" * 2**17, "at most 65,536 bytes"),
-        ("{" * 200, "expected"),
+        ("{" * 200, "nested at most 100"),
     ],
 )
 def test_other_files_are_refused_in_one_line(tmp_path, text, message):

@@ -77,7 +77,7 @@ def test_a_schema_that_declares_nothing_has_the_digest_that_it_had():
     [
         (
             {"kind": "boolean", "monotone": "increasing"},
-            "`monotone` `monotone` `monotone` needs values in an order",
+            "`monotone` needs values in an order",
         ),
         ({"kind": "categorical", "values": ["a", "b"], "monotone": "increasing"}, ".* categorical attribute"),
         (
