@@ -167,7 +167,7 @@ def test_a_consistent_digest_does_not_excuse_contradictions(change: Callable[[di
         (lambda data: data["rules"][0]["if"][0].update(operands=[[30]]), "operands must be text"),
         (lambda data: data["rules"][0]["if"][0].update(operands=["a" * 10**6]), "attribute 'age': .*; got age <= a"),
         (lambda data: data["rules"][0]["if"][0].update(operator=["<="]), "operator must be one of"),
-        (lambda data: data["rules"][0]["if"][0].update(attribute=7), "expected text for a literal's attr"),
+        (lambda data: data["rules"][0]["if"][0].update(attribute=7), "attribute must be text"),
         (lambda data: data["rules"][0].update(counts=[1]), "expected 2 counts per rule, got 1"),
         (lambda data: data["rules"][0].update(counts=[90.0, -2]), "TypeError: 'float' object cannot be interpreted as"),
         (lambda data: data["rules"][0].update(counts=["90", "-2"]), "TypeError: 'str' object cannot be interpreted as"),

@@ -33,7 +33,7 @@ class Columns:
     @classmethod
     def of(cls, schema: Schema, features: Features | None, names: Sequence[str] | None, width: int) -> Self:
         """Return the columns from `features`, the model's column names, or the schema's attributes, in this order."""
-        refuse_spellings(schema.attributes, "the model")
+        check_no_spellings(schema.attributes, "the model")
         if isinstance(features, str):
             raise ArgumentTypeError(f"features must have one entry for each column, got the text {features!r}.")
         known = schema.names if names is None else names

@@ -90,7 +90,7 @@ class TestedSchema:
     @classmethod
     def of(cls, schema: Schema, tests: Iterable[AttributeTest]) -> TestedSchema:
         """Return the schema with cut points at the constants of all tests of numbers."""
-        refuse_spellings(schema.attributes, "a model in a file of another kind")
+        check_no_spellings(schema.attributes, "a model in a file of another kind")
         by_name = defaultdict[str, dict[AttributeTest, None]](dict)
         for test in tests:
             if test.attribute not in schema:
