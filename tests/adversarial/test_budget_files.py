@@ -53,7 +53,7 @@ def test_no_link_in_the_folder_leads_a_charge_to_another_file(path, tmp_path):
 
 
 @pytest.mark.claim("never through a second lock file")
-def test_nothing_is_left_beside_the_file(path):
+def test_no_temporary_file_remains(path):
     budget = FileBudget(path)
     budget.charge(0.5, purpose="one")
     with pytest.raises(BudgetExceededError, match="left"):
@@ -134,7 +134,7 @@ def test_a_file_too_large_or_too_deep_is_refused_soon(path):
         assert len(str(caught.value)) < 400
 
 
-def test_a_charge_that_could_not_be_read_back_is_refused_before_it_is_written(path, monkeypatch):
+def test_an_unreadable_charge_is_refused_before_it_is_written(path, monkeypatch):
     before = path.read_bytes()
     with pytest.raises(ValueError, match="surrogate"):
         FileBudget(path).charge(0.5, purpose="\ud800")
@@ -190,7 +190,7 @@ def test_a_read_only_budget_is_read_and_not_charged_whoever_asks(path, mode, mon
     assert path.stat().st_mode & 0o7777 == mode
 
 
-def test_the_command_line_shows_a_read_only_budget_and_refuses_it_before_it_reads_the_table(tmp_path, run, monkeypatch):
+def test_a_read_only_budget_is_refused_before_the_table_is_read(tmp_path, run, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("budget", "new", "b.json", "--epsilon", "1")
     (tmp_path / "b.json").chmod(0o444)
@@ -392,7 +392,7 @@ def test_an_edit_of_the_file_is_refused_and_says_what_to_do(path, edited):
 
 @pytest.mark.parametrize("edited", sorted(set(EDITS) - {"the last hash"}))
 @pytest.mark.claim("record the hash that `hedgerow budget show` prints in another place")
-def test_whoever_makes_all_hashes_anew_is_found_out_by_who_kept_the_last_one(path, edited):
+def test_rewritten_hash_chains_are_detected_by_the_saved_head(path, edited):
     budget = FileBudget(path)
     budget.charge(0.5, purpose="one")
     budget.charge(0.25, purpose="two")

@@ -64,7 +64,7 @@ def declaring(case):
 
 @pytest.mark.parametrize("case", ABSURD)
 @pytest.mark.claim("a file with any other value is refused")
-def test_a_schemas_file_cannot_take_anything_off_what_a_model_costs(case, tmp_path, monkeypatch, run):
+def test_a_schema_file_cannot_reduce_the_cost_of_a_model(case, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "schema.yaml").write_text(declaring(case))
     rows().to_csv("data.csv", index=False)
@@ -137,7 +137,7 @@ def test_a_budgets_file_with_something_else_is_refused_in_one_line(change, tmp_p
     assert str(caught.value).count("\n") == 0
 
 
-def test_amounts_that_have_no_common_denominator_worth_writing_are_refused_soon():
+def test_amounts_with_huge_denominators_are_refused_quickly():
     """Thousands of charges with coprime denominators: their sum would have millions of digits."""
     odd = [3 * 10**900 + 7 + 2 * i for i in range(8_000)]
     data = [Charge("x", Fraction(1, number)).to_dict() for number in odd]
@@ -147,7 +147,7 @@ def test_amounts_that_have_no_common_denominator_worth_writing_are_refused_soon(
         PrivacyCard(tuple(Charge("x", Fraction(1, number)) for number in odd), noise="", software="")
 
 
-def test_a_schema_whose_charges_no_card_could_add_up_stops_the_fit_before_the_charge(monkeypatch):
+def test_schemas_with_unaddable_charges_raise_before_the_charge(monkeypatch):
     odd = [Charge("x", Fraction(1, 10**900 + i)) for i in (7, 9, 13)]
     schema = hr.Schema({"smoker": hr.Boolean()}, hr.Label("y", (0, 1)), charges=tuple(odd))
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
@@ -157,7 +157,7 @@ def test_a_schema_whose_charges_no_card_could_add_up_stops_the_fit_before_the_ch
     assert budget.charges == ()
 
 
-def test_a_share_whose_parts_would_be_no_amounts_is_refused_before_it_is_charged(monkeypatch):
+def test_shares_with_invalid_parts_are_refused_before_the_charge(monkeypatch):
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     budget, epsilon = hr.Budget(3), Fraction(10**998 + 1, 10**999)
     for make in (hr.PrivateRuleListClassifier, hr.PrivateTreeClassifier):
@@ -208,7 +208,7 @@ def test_a_loss_too_small_for_a_float_is_not_shown_as_none():
 # What a schema's file declares.
 
 
-def test_what_a_file_declares_is_shown_as_the_files_word(tmp_path):
+def test_claims_of_a_file_are_shown_as_claims_of_the_file(tmp_path):
     declared = hr.Schema({"age": hr.Integer(0, 99)}, hr.Label("y", (0, 1)))
     learned = hr.Schema.learn(rows(), declared, epsilon=Fraction(1, 2), bins=2)
     for name in ("schema.yaml", "schema.json"):
@@ -452,7 +452,7 @@ def test_a_models_card_cannot_claim_less_rho_than_its_schema_cost(charge):
     assert hr.models.RuleList.from_json(sealed(schema, honest)).privacy == honest
 
 
-def test_each_reason_is_said_once():
+def test_each_reason_is_stated_once():
     budget = hr.Budget(1)
     clf = hr.PrivateRuleListClassifier(1.0, budget=budget, schema="from-data", random_state=0)
     card = clf.fit(rows()[["age"]], rows()["y"]).privacy_
@@ -502,7 +502,7 @@ def fitted(name, epsilon, seed, size, schema, budget, n):
 
 @given(st.lists(STEP, min_size=1, max_size=6), st.sampled_from([0, 1, 40]), st.data())
 @pytest.mark.claim("whatever the outcome of the fit")
-def test_the_cards_add_up_to_what_the_budget_was_charged_whatever_came_out(steps, n, data):
+def test_the_cards_add_up_to_the_charges_for_all_outcomes(steps, n, data):
     whole = hr.Budget(12, Fraction(1, 2))
     open_budgets, schemas, charges = [whole], [FIXED], {}
     for what, *step in steps:
@@ -550,7 +550,7 @@ def test_no_card_adds_up_to_more_rho_than_the_budget_was_charged(name, epsilon, 
 
 
 @given(st.sampled_from(list(LEARNERS)), AMOUNT, st.none() | st.integers(0, 99), st.integers(1, 4), st.integers(0, 60))
-def test_what_a_card_adds_up_to_does_not_depend_on_what_came_out(name, epsilon, seed, size, n):
+def test_the_totals_of_a_card_do_not_depend_on_the_outcome(name, epsilon, seed, size, n):
     """SSRL leaves shares unused when a list stops early: its card said less, and how much less told of the outcome."""
     budget = hr.Budget(3, Fraction(1, 2))
     with_shared = fitted(name, epsilon, seed, size, FIXED, budget, n)

@@ -331,7 +331,7 @@ def test_a_forest_behind_steps_is_read_tree_by_tree():
     ],
     ids=str,
 )
-def test_values_that_the_schema_takes_otherwise_than_the_steps_are_refused(attribute, step, problem):
+def test_values_read_differently_by_schema_and_steps_are_refused(attribute, step, problem):
     pipeline = make_pipeline(step, DecisionTreeClassifier(max_depth=2)).fit(FRAME[["age"]], Y)
     with pytest.raises(SchemaError, match=problem):
         reconstruction(pipeline, Schema({"age": attribute}))

@@ -84,7 +84,7 @@ def test_a_csv_file_with_nothing_below_its_header_is_a_table(tmp_path, end):
 
 
 @pytest.mark.parametrize("rows", [b"", b"\r" + ROW, b"\r" + ROW + b"\n" + ROW])
-def test_a_csv_file_whose_header_ends_in_a_carriage_return_is_refused_with_and_without_rows(tmp_path, rows):
+def test_csv_headers_ending_in_a_carriage_return_are_refused(tmp_path, rows):
     path = tmp_path / "t.csv"
     path.write_bytes(HEADER + rows + b"\r")
     assert read_header(path).names == ("age", "sex", "ill")
@@ -93,7 +93,7 @@ def test_a_csv_file_whose_header_ends_in_a_carriage_return_is_refused_with_and_w
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_an_engine_counts_the_rows_of_a_csv_file_as_it_is_read_into_memory(tmp_path, end):
+def test_engines_and_memory_count_the_same_csv_rows(tmp_path, end):
     (tmp_path / "schema.yaml").write_text(SCHEMA)
     schema, path = Schema.load(tmp_path / "schema.yaml"), tmp_path / "t.csv"
     for rows in (b"", (ENDS[end] or b"\n") + ROW):
@@ -125,7 +125,7 @@ DATA = ["{}.csv", "{}.parquet", "duckdb:///{}.duckdb::patients"]
 @pytest.mark.parametrize("words", FITS.values(), ids=FITS)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.claim("for any two neighbouring tables D and D′, including the table without rows")
-def test_fitting_to_no_row_and_to_one_row_differ_in_what_is_drawn_only(run, data, words):
+def test_fits_on_no_row_and_one_row_differ_only_in_draws(run, data, words):
     told = []
     for n in (0, 1):
         run("budget", "new", f"{n}.json", "--epsilon", "2")
@@ -164,7 +164,7 @@ REFUSED = {
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.claim("A table without rows is fitted, charged and answered like a table with rows")
-def test_what_is_refused_does_not_depend_on_whether_there_is_a_row(folder, run, data, case):
+def test_refusals_do_not_depend_on_the_existence_of_rows(folder, run, data, case):
     (folder / "other.yaml").write_text(SCHEMA.replace("sex:", "height:"))
     run("budget", "new", "b.json", "--epsilon", "2")
     words = ("--schema", "schema.yaml", "--epsilon", "1", *REFUSED[case])
@@ -305,7 +305,7 @@ def table_of(column):
 @pytest.mark.parametrize("attribute", [DECLARED["flag"], DECLARED["word"], DECLARED["size"]], ids=lambda a: a.kind)
 @pytest.mark.parametrize("kind", COLUMNS_OF_A_TYPE)
 @pytest.mark.claim("reads a column with an ambiguous type as text, whatever its values are")
-def test_what_an_oracle_answers_depends_on_the_types_of_columns_only(kind, attribute):
+def test_an_oracle_depends_on_columns_by_type_only(kind, attribute):
     bins = Schema({"a": attribute})
 
     def ask(n, release):
@@ -385,7 +385,7 @@ PUBLIC = {
 
 @pytest.mark.parametrize("case", PUBLIC)
 @pytest.mark.parametrize("maker", ["pandas", "array"])
-def test_public_arguments_are_refused_alike_whether_there_is_a_row_or_not(case, maker):
+def test_public_arguments_are_refused_with_and_without_rows(case, maker):
     no_row, one_row = (told(lambda n=n: PUBLIC[case](MAKERS[maker](n))) for n in (0, 1))
     assert no_row is not None
     assert no_row == one_row
@@ -424,7 +424,7 @@ OF_ARROW = [pa.bool_(), pa.int64(), pa.float64(), pa.decimal128(20, 2), pa.date3
 
 @pytest.mark.parametrize("kind", EACH_KIND)
 @pytest.mark.parametrize("column", [*OF_ARROW, pa.null()], ids=str)
-def test_a_column_is_refused_without_a_row_where_it_is_with_a_missing_value(kind, column):
+def test_a_column_is_refused_alike_without_rows_and_with_missing_values(kind, column):
     def refusal(n):
         try:
             Schema({"c": EACH_KIND[kind]}).encode(Table.of(pa.table({"c": pa.nulls(n, column)})))

@@ -128,7 +128,7 @@ def test_a_partition_above_the_address_is_no_column(tmp_path, rows_of):
     assert rows_of(tmp_path / "year=*" / "a.parquet") == {(1, "2024"): 1}
 
 
-def test_files_of_one_table_may_have_their_columns_in_another_order_or_lack_some(tmp_path, rows_of):
+def test_files_of_a_table_may_reorder_or_lack_columns(tmp_path, rows_of):
     pq.write_table(pa.table({"i": [1], "j": ["x"]}), tmp_path / "1.parquet")
     pq.write_table(pa.table({"j": ["y"], "i": [2]}), tmp_path / "2.parquet")
     pq.write_table(pa.table({"i": [3]}), tmp_path / "3.parquet")
@@ -227,9 +227,7 @@ EXACT = {name: [x for values in TYPES[name] for x in values.to_pylist()] for nam
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("folders", [False, True])
-def test_values_of_types_that_differ_between_files_are_exact_or_refused_where_they_are_used(
-    tmp_path, request, engine, name, folders
-):
+def test_values_of_differing_file_types_are_exact_or_refused(tmp_path, request, engine, name, folders):
     """DuckDB takes a type that does not hold all values; Spark merges few types, and refuses the folder."""
     if engine == "spark":
         request.getfixturevalue("spark")
@@ -255,7 +253,7 @@ def test_values_of_types_that_differ_between_files_are_exact_or_refused_where_th
 
 
 @pytest.mark.parametrize("kind", ["persons", "categories", "numbers"])
-def test_whole_numbers_beside_float64_merge_nothing(tmp_path, kind):
+def test_whole_numbers_next_to_float64_stay_distinct(tmp_path, kind):
     """As months of pandas are, of which one has a missing value."""
     whole, floats = [2**53, 2**53 + 1, 3], [2.0**53, 3.0, 0.5, None]
     for number, x in enumerate([pa.array(whole), pa.array(floats)]):
@@ -462,7 +460,7 @@ def test_a_macro_of_the_name_of_a_function_is_refused(tmp_path):
         pass
 
 
-def test_a_backslash_beside_a_wildcard_is_refused(tmp_path):
+def test_a_backslash_next_to_a_wildcard_is_refused(tmp_path):
     (tmp_path / "a").mkdir()
     for name in ("a/b[1].parquet", "a\\b[1].parquet"):
         pq.write_table(pa.table({"name": [name]}), tmp_path / name)
@@ -473,7 +471,7 @@ def test_a_backslash_beside_a_wildcard_is_refused(tmp_path):
         pass
 
 
-def test_times_of_96_bits_have_the_days_in_memory_that_they_have_in_an_engine(tmp_path):
+def test_times_of_96_bits_have_the_same_days_in_memory_and_engines(tmp_path):
     """Arrow made nanoseconds of them, which wrap around: the last day of 9999 was one of 1816."""
     ends = ["1600-01-01", "1677-09-21", "1816-03-30", "2262-04-12", "9999-12-31"]
     times = pa.array([datetime.datetime.fromisoformat(end) for end in ends], pa.timestamp("us"))

@@ -111,7 +111,7 @@ def test_labels_that_do_not_fit_say_that_the_charge_stays():
     ],
     ids=lambda given: str(getattr(given, "dtype", given)),
 )
-def test_labels_of_a_type_that_no_class_has_are_refused_before_the_charge_with_or_without_rows(labels, classes):
+def test_labels_of_an_impossible_type_are_refused_before_the_charge(labels, classes):
     schema = hr.Schema({"age": hr.Integer(0, 99, [30, 60])}, label=hr.Label("ill", classes))
     for n in (300, 0):
         budget = hr.Budget(2)
@@ -140,7 +140,7 @@ class Failing(LogisticRegression):
         return super().fit(X, y, sample_weight)
 
 
-def test_a_learner_that_fails_after_its_oracle_has_answered_says_that_the_charge_stays(monkeypatch):
+def test_a_learner_failing_after_an_answer_reports_the_charge(monkeypatch):
     """A sibling: what a learner does with the answer is after the charge, too."""
     monkeypatch.setattr(Failing, "fits", 0)
     X, _ = rows()
@@ -153,7 +153,7 @@ def test_a_learner_that_fails_after_its_oracle_has_answered_says_that_the_charge
         hr.MarginalLogisticClassifier().fit(X, oracle=oracle)
 
 
-def test_what_another_thread_charged_is_not_said_to_be_this_ones():
+def test_charges_of_other_threads_are_not_attributed():
     budget = hr.Budget(2)
 
     def fit():
@@ -179,7 +179,7 @@ def test_what_is_refused_says_nothing_of_the_kind():
 
 
 @pytest.mark.parametrize("step", ["sync_folder", "replace", "fsync"])
-def test_a_charge_that_is_interrupted_says_that_it_stays_if_it_is_on_the_disk(step, tmp_path, monkeypatch):
+def test_an_interrupted_charge_on_disk_reports_that_it_stays(step, tmp_path, monkeypatch):
     budget = FileBudget.create(tmp_path / "b.json", 2)
     module = budget_file if step == "sync_folder" else (budget_file.os if step == "replace" else durable.os)
     done = getattr(module, step)
@@ -246,7 +246,7 @@ def interrupted_charge(budget, at):
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("kind", MODULES)
-def test_an_interrupt_at_any_place_of_a_charge_is_told_exactly_if_it_was_charged(kind, tmp_path):
+def test_an_interrupt_reports_a_charge_exactly_if_it_was_made(kind, tmp_path):
     """What was found: an interrupt between the count of a charge and its record was told, and not recorded."""
     for at in count():
         budget = hr.Budget(2) if kind is hr.Budget else FileBudget.create(tmp_path / f"{at}.json", 2)

@@ -45,7 +45,7 @@ def test_neighbouring_tables_give_the_same_evaluation_where_the_noise_is_frozen(
 
 @pytest.mark.claim("A row is in one cell and changes one count by 1")
 @pytest.mark.statistics
-def test_draws_refute_no_more_than_epsilon_and_half_the_noise_would_be_found_out():
+def test_draws_do_not_refute_epsilon_and_half_the_noise_does():
     pair = PAIRS["five and six"]
     row = ASKED.predict(pair.X)[-1]
     cell = 2 * int(pair.y[-1]) + int(row)
@@ -60,7 +60,7 @@ def test_draws_refute_no_more_than_epsilon_and_half_the_noise_would_be_found_out
 
 
 @pytest.mark.claim("A row is in one cell and changes one count by 1")
-def test_a_model_with_code_of_its_own_is_refused_and_its_code_is_not_run():
+def test_models_with_their_own_code_are_refused_without_running_it():
     class Spy(type(ASKED)):
         def outcomes_of(self, bins, n_rows):
             raise AssertionError(bins, n_rows)

@@ -16,7 +16,7 @@ X, Y = np.arange(20.0)[:, None], np.arange(20) % 2
 
 
 @pytest.mark.claim("An analyst who stops early has spent the whole amount")
-def test_after_one_answer_of_many_there_is_nothing_left_for_something_else():
+def test_a_planned_series_of_answers_reserves_the_whole_budget():
     """An analyst who stops when the loss so far is large, and spends the rest, broke the cap: δ was 2.55 times it."""
     budget = hr.Budget(1, Fraction(1, 10**6))
     oracle = hr.Oracle(X, Y, budget, 300, release="gaussian")

@@ -63,7 +63,7 @@ def test_files_made_to_hang_or_to_fill_the_memory_are_refused(tmp_path: Path) ->
     ],
     ids=lambda derived: next(iter(derived)),
 )
-def test_a_derivation_of_a_file_is_bounded_and_names_columns_of_the_table_alone(derived: object) -> None:
+def test_derivations_in_files_are_bounded_and_name_table_columns(derived: object) -> None:
     for kind in ({"kind": "categorical", "values": ["a"]}, {"kind": "real", "low": 0, "high": 1}):
         with pytest.raises(SchemaError, match="attribute 'v'") as refused:
             Schema.from_dict({"attributes": {"v": {**kind, "derived": derived}}})
@@ -132,7 +132,7 @@ TABLES = {
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("name", ["patients.csv", "patients.yaml", "patients.yml", "patients.json", "patients"])
 @pytest.mark.claim("hedgerow's exceptions contain no cell values")
-def test_no_error_quotes_a_cell_of_a_table_given_as_a_schema_or_a_model(tmp_path: Path, table: str, name: str) -> None:
+def test_no_error_quotes_a_table_passed_as_schema_or_model(tmp_path: Path, table: str, name: str) -> None:
     path = tmp_path / name
     path.write_text(TABLES[table].format(*CELLS))
     for load, error in ((Schema.load, SchemaError), (load_model, ModelFormatError), (RuleList.load, ModelFormatError)):
@@ -233,7 +233,7 @@ def test_large_models_are_read_and_printed_in_no_time(name: str) -> None:
     assert time.process_time() - start < 15
 
 
-def test_small_files_cannot_be_printed_or_exported_into_texts_that_no_memory_holds() -> None:
+def test_small_files_do_not_expand_beyond_memory() -> None:
     values = tuple(f"value {i}" for i in range(5000))
     long_names = [f"{i:0>1000}" for i in range(36)]
     schema = Schema({"c": Categorical(values, outside="bin"), **dict.fromkeys(long_names, Boolean())}, YES)

@@ -130,7 +130,7 @@ def most_moved_by_own_code(model, monkeypatch):
     return max(moved)
 
 
-def test_one_row_more_changes_more_where_sums_depend_on_the_number_of_rows(monkeypatch):
+def test_sums_that_depend_on_the_row_count_exceed_the_sensitivity(monkeypatch):
     """Else the test above would not show anything. Such code runs only where the curator allows it."""
     assert most_moved_by_own_code(OtherOrder(cancelling(15)), monkeypatch) > 30
 
@@ -244,7 +244,7 @@ def test_a_curator_who_runs_code_of_others_gives_up_the_guarantee():
     )
 
 
-def test_charges_of_two_learned_schemas_are_two_charges_though_their_texts_are_one():
+def test_equal_charges_of_two_learned_schemas_both_count():
     """The audit's: spent 4, and the card said 3."""
     budget = hr.Budget(4)
     frame = pd.DataFrame({"size": list(range(100))})
@@ -257,7 +257,7 @@ def test_charges_of_two_learned_schemas_are_two_charges_though_their_texts_are_o
     assert budget.spent == oracle.privacy.epsilon == 4
 
 
-def test_the_charge_of_one_learned_schema_is_one_charge_however_often_it_is_asked_with():
+def test_the_charge_of_a_learned_schema_counts_once():
     budget = hr.Budget(4)
     frame = pd.DataFrame({"size": list(range(100))})
     declared = Schema({"size": hr.schema.Integer(0, 100, cuts=(), missing="bin", outside="clip")})
@@ -268,7 +268,7 @@ def test_the_charge_of_one_learned_schema_is_one_charge_however_often_it_is_aske
     assert budget.spent == oracle.privacy.epsilon == 4
 
 
-def test_the_classes_follow_from_the_type_of_the_labels_and_not_from_them():
+def test_the_classes_depend_on_the_label_type_only():
     """One more label 0 among True and False turned the oracle's classes from False, True to 0, 1."""
     for labels in ([], [True], [True, False] * 10, [True, False] * 10 + [0]):
         assert hr.Oracle(np.zeros((len(labels), 1)), labels, None).classes == (0, 1)
@@ -378,7 +378,7 @@ UNFIT = {
 
 @pytest.mark.parametrize("name", UNFIT)
 @pytest.mark.parametrize("n", [0, 1, 200])
-def test_a_hypothesis_that_some_row_would_make_fail_is_refused_whatever_the_rows_are(name, n):
+def test_hypotheses_that_fail_on_some_row_are_refused(name, n):
     budget = hr.Budget(1)
     oracle = hr.Oracle(AGES[:n], OLD[:n], budget)
     with pytest.raises(HypothesisError, match=r"cannot be used as a hypothesis|Expected one of"):
@@ -433,7 +433,7 @@ class Number(float):
 
 
 @pytest.mark.parametrize("part", [Number(1), Spying("a"), [1.0], np.ones(2).view(np.matrix), np.array([None])])
-def test_what_was_read_is_plain_down_to_its_last_part(part):
+def test_parsed_hypotheses_have_only_plain_values(part):
     check_data(Encode((1.0, "a")))
     with pytest.raises(ValueError, match=r"which could run its own code|an array is not numeric|one of its arrays"):
         check_data(Step(Encode((1.0, part)), (0,), 2))
@@ -462,7 +462,7 @@ def test_a_constant_is_the_same_for_each_row():
         Affine(np.ones((1, 2)), np.zeros((2, 2)))
 
 
-def test_a_graph_whose_tree_compares_a_column_that_is_not_there_is_refused_whatever_the_rows_are():
+def test_graphs_that_compare_a_missing_column_are_refused():
     """Before, the rows that reach the comparison decided whether the question fails after its charge."""
     sides = [np.array([1, -1, 3, -1, -1]), np.array([2, -1, 4, -1, -1])]
     features, cuts = np.array([0, -1, 1, -1, -1]), np.array([50.0, 0, 0, 0, 0])
@@ -513,7 +513,7 @@ class Unreadable:
 
 
 @pytest.mark.parametrize("no_guarantee_reason", ["code", "bins"])
-def test_a_later_question_of_a_gaussian_oracle_that_has_no_guarantee_voids_card_and_budget(no_guarantee_reason):
+def test_an_unguaranteed_gaussian_question_voids_card_and_budget(no_guarantee_reason):
     budget = hr.Budget(1, 1e-6)
     oracle = hr.Oracle(AGES, OLD, budget, 3, release="gaussian", run_code=True)
     oracle.error_marginals(AGE, Always(1))

@@ -103,7 +103,7 @@ def fault(request, ledger_url):  # noqa: F811
     return request.param
 
 
-def test_a_charge_that_cannot_be_written_is_none_and_one_that_was_is_evaluated(fault, ledger_url):  # noqa: F811
+def test_an_unwritten_charge_is_void_and_a_written_one_is_evaluated(fault, ledger_url):  # noqa: F811
     with ledger_at(ledger_url) as ledger:
         declare(ledger)
         charged, cost = [], Fraction(1, 1000)
@@ -121,7 +121,7 @@ def test_a_charge_that_cannot_be_written_is_none_and_one_that_was_is_evaluated(f
 
 
 @pytest.mark.claim("never gives two answers to one request")
-def test_an_answer_that_cannot_be_stored_was_not_given_and_the_question_is_evaluated_once_more(
+def test_an_unstored_answer_is_evaluated_again(
     fault,
     ledger_url,  # noqa: F811
 ):
@@ -157,7 +157,7 @@ def test_a_question_is_evaluated_until_its_answer_is_stored(ledger_url):  # noqa
         ledger.verify()
 
 
-def test_over_http_a_disk_that_fails_is_told_and_the_same_request_is_answered_later(tmp_path):
+def test_a_disk_failure_is_reported_over_http_and_can_be_retried(tmp_path):
     rows = WatchedRows()
     with web(tmp_path, rows) as service:
         ledger, client = service.curator.ledger, service.client(**JSON)
@@ -180,7 +180,7 @@ def test_over_http_a_disk_that_fails_is_told_and_the_same_request_is_answered_la
         ledger.verify()
 
 
-def test_who_may_ask_is_not_told_wrongly_where_the_ledger_cannot_be_read(tmp_path, monkeypatch):
+def test_an_unreadable_ledger_gives_no_wrong_permissions(tmp_path, monkeypatch):
     with curator_of(f"sqlite:///{tmp_path}/l.db") as curator:
         with curator.ledger._database.reading() as connection:
             broken = connection.dialect

@@ -149,7 +149,7 @@ def test_no_object_is_quoted_that_fails_when_it_is_read(name, capfd, caplog):
 @pytest.mark.parametrize("labels", [Label("y", (0, 1)), Label("y", (False, True)), LABEL])
 @pytest.mark.parametrize("kind", [Boolean(), Boolean(true_values=("yes", "true"), false_values=("no", "false"))])
 @pytest.mark.claim("hedgerow's exceptions contain no cell values")
-def test_every_byte_but_0_of_a_boolean_array_is_true_before_and_after_the_charge(kind, labels):
+def test_nonzero_bytes_of_boolean_arrays_are_always_true(kind, labels):
     """NumPy lets a boolean hold any byte: once it was a place in a table of two, and an error quoted it."""
     plain = np.arange(240) % 3 > 0
     odd = np.where(plain, np.arange(240) % 255 + 1, 0).astype(np.uint8).view(bool)
@@ -225,13 +225,13 @@ def given_in_the_wrong_place(X):
 
 
 @pytest.mark.parametrize("name", ["pandas text", "polars text", "pyarrow text", "numpy text", "pyarrow whole numbers"])
-def test_no_table_is_quoted_that_is_given_in_the_place_of_another_argument(name, capfd, caplog):
+def test_no_table_passed_as_another_argument_is_quoted(name, capfd, caplog):
     check(given_in_the_wrong_place(COLUMNS[name][0]), capfd, caplog, ours=False)
     check(given_in_the_wrong_place(COLUMNS[name][1]), capfd, caplog, ours=False)
 
 
 @pytest.mark.parametrize("name", ["DuckDB relation", "lazy frame", "lists", "dictionary"])
-def test_no_holder_is_quoted_that_is_given_in_the_place_of_another_argument(name, capfd, caplog):
+def test_no_holder_passed_as_another_argument_is_quoted(name, capfd, caplog):
     check(given_in_the_wrong_place(HOLDERS[name]()), capfd, caplog, ours=False)
 
 

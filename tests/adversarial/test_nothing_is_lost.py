@@ -156,7 +156,7 @@ def a_dangling_link(folder):
 
 @pytest.mark.parametrize("what", [occupied, a_folder, a_dangling_link])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_came_to_the_place_meanwhile_is_kept_and_so_is_the_model(command, what, folder, run, monkeypatch):
+def test_a_file_created_meanwhile_is_kept_and_so_is_the_model(command, what, folder, run, monkeypatch):
     """Two runs with the same output: the second must not write over the first one's paid-for model."""
     monkeypatch.setattr("hedgerow.cli.budget.spent_text", lambda *_: what(folder) or "The epsilon of 1 stays charged")
     before = names(folder)
@@ -168,7 +168,7 @@ def test_what_came_to_the_place_meanwhile_is_kept_and_so_is_the_model(command, w
     assert what is not occupied or (folder / "out.json").read_text() == "another's"
 
 
-def test_what_is_there_already_is_refused_before_the_charge_also_if_it_leads_nowhere(folder, run):
+def test_existing_paths_and_links_are_refused_before_the_charge(folder, run):
     a_dangling_link(folder)
     code, _, err = run(*FIT, "-o", "out.json")
     assert (code, "out.json already exists" in err, spent()) == (2, True, 0)
@@ -252,7 +252,7 @@ def test_any_error_after_the_charge_says_that_it_stays(command, failure, code, f
     assert (spent(), names(folder)) == (1, ["b.json", "data.csv", "open.yaml", "schema.yaml"])
 
 
-def test_what_others_charged_is_not_said_to_be_this_runs(folder, run, monkeypatch):
+def test_charges_of_other_runs_are_not_attributed(folder, run, monkeypatch):
     def read(*_):
         FileBudget(folder / "b.json").charge(Fraction(1, 2), purpose="another's")
         raise KeyError
@@ -326,7 +326,7 @@ def test_an_error_after_a_release_without_a_budget_says_what_was_charged(command
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_interrupt_between_a_release_and_its_file_says_what_was_charged(command, shared, run, monkeypatch):
+def test_an_interrupt_before_the_file_reports_the_charge(command, shared, run, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
@@ -395,7 +395,7 @@ def test_a_signal_while_the_model_is_written_loses_it_not(run, monkeypatch):
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_a_command_was_started_to_ignore_it_ignores(run, monkeypatch):
+def test_signals_ignored_at_start_stay_ignored(run, monkeypatch):
     """Under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     of = hr.Tally.of
@@ -416,7 +416,7 @@ def in_a_shell(*words, streams):
 
 @pytest.mark.parametrize("streams", [">/dev/full", ">&-", "2>/dev/full", "<&- >&- 2>&-", "> >(exec true)"])
 @pytest.mark.claim("a full or closed output stream causes a warning")
-def test_streams_that_are_full_or_closed_fail_no_command_that_has_charged_and_written(streams, folder):
+def test_full_or_closed_streams_fail_no_charged_command(streams, folder):
     """The audit's: exit codes 1 and 2 beside a model that was paid for, so that a script paid again."""
     code, err = in_a_shell(*FIT, "-o", "out.json", streams=streams)
     assert code == 0
@@ -449,7 +449,7 @@ def test_whatever_fails_once_a_model_is_written_is_a_warning(failure, run, monke
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("streams", "reason"), [(">/dev/full", "No space left on device"), (">&-", "Bad file desc")])
-def test_what_cannot_be_shown_and_is_nowhere_else_is_an_error(streams, reason):
+def test_a_result_that_cannot_be_shown_or_saved_raises(streams, reason):
     code, err = in_a_shell("schema", "show", "schema.yaml", streams=streams)
     assert (code, err.startswith(f"error: standard output: {reason}"), err.count("\n")) == (2, True, 1)
 
@@ -492,7 +492,7 @@ def test_the_output_cannot_take_the_place_of_the_budget(command, folder, run):
     assert spent() == 0
 
 
-def test_without_force_nothing_is_written_over_where_there_are_no_hard_links(folder, run, monkeypatch):
+def test_nothing_is_overwritten_without_force_or_hard_links(folder, run, monkeypatch):
     def no_links(*_):
         raise PermissionError(1, "Operation not permitted")
 

@@ -272,7 +272,7 @@ def test_an_oracle_refuses_in_a_fork_while_a_thread_asks_it(kind, tmp_path):
         assert in_child(ask).startswith(f"StateError: {kind.__name__}")
 
 
-def test_what_a_share_would_be_charged_is_refused_in_a_fork():
+def test_charges_of_a_share_are_refused_in_a_fork():
     budget = hr.Budget(1)
     share = budget.allocate(Fraction(1, 2), purpose="a share")
     gate = Gate(share, SecureNoise())

@@ -18,7 +18,7 @@ def committed():
         return {(row["what fails"], row["how"], row["step"]): row for row in csv.DictReader(file)}
 
 
-def test_the_committed_matrix_has_every_case_and_no_outage_that_costs_anything_for_good(tmp_path):
+def test_the_outage_matrix_is_complete_and_has_no_lasting_cost(tmp_path):
     rows = committed()
     named = [(outage.what, outage.how, step) for outage, step, _ in outages.cases(tmp_path, None)]
     assert set(named) <= set(rows)

@@ -102,7 +102,7 @@ WARNING = {name for name in paid.FITS if "number" not in name}
 
 
 @pytest.mark.parametrize("name", sorted(WARNING))
-def test_a_warning_of_the_model_that_is_an_error_says_that_the_charge_stays_and_the_model_is_there(name, monkeypatch):
+def test_a_model_warning_raised_as_error_keeps_the_model(name, monkeypatch):
     kind, schema, parameters = paid.FITS[name]
     caveat = type("Caveat", (), {"sentence": "It is of no use."})()
     monkeypatch.setattr(kind, "caveats", property(lambda _: (caveat,)))
@@ -134,7 +134,7 @@ def test_a_warning_of_the_model_names_the_line_that_called_fit(budget, call, mon
 
 
 @pytest.mark.parametrize("name", paid.LEARNERS)
-def test_a_warning_of_little_overlap_that_is_an_error_says_the_same_and_the_learner_is_fitted(name):
+def test_an_overlap_warning_raised_as_error_keeps_the_learner(name):
     kind, parameters = paid.LEARNERS[name]
     more = {key: value for key, value in parameters.items() if key not in ("questions", "number")}
     oracle = paid.oracle_of(None, 400, parameters.get("number"), parameters.get("questions", 1))
@@ -230,7 +230,7 @@ def test_an_evaluation_of_as_many_rows_as_64_bits_hold_is_answered():
 
 
 @pytest.mark.parametrize("name", paid.OPERATIONS)
-def test_no_operation_fails_after_the_charge_because_the_caller_made_underflow_an_error(name):
+def test_underflow_errors_of_the_caller_fail_no_charged_operation(name):
     """Under `np.seterr(all="raise")` a scorecard was charged and thrown away, as chances underflow to 0."""
     with np.errstate(all="raise"):
         paid.OPERATIONS[name](hr.Budget(1, paid.DELTA), 1)

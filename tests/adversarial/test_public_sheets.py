@@ -119,7 +119,7 @@ def test_the_sheet_for_the_board_has_every_charge():
     assert "epsilon = 1 and delta = 0" in report.public.section("charges").answer
 
 
-def test_the_public_record_of_a_private_model_is_the_same_with_rows_and_without(tmp_path):
+def test_the_public_record_does_not_depend_on_rows(tmp_path):
     """Neither rows, nor their files, nor attacks on them change it; nor do other rows."""
     X, y = rows(600)
     learner = hr.PrivateTreeClassifier(1, schema=FEW, max_depth=1, release_counts=False)

@@ -232,7 +232,7 @@ def test_what_is_missing_in_rows_of_a_frame(cell: Any) -> None:
 
 
 @pytest.mark.parametrize("cell", ["1,000", "x", "1_000", "\uff11", "nan", True, b"1", memoryview(b"1"), *NO_NUMBERS])
-def test_what_predict_refuses_where_numbers_are_declared_is_an_error(cell: Any) -> None:
+def test_non_numbers_in_number_columns_raise_in_predict(cell: Any) -> None:
     for predict, _ in literals_of("real"):
         with pytest.raises((ValueError, TypeError), match=r"expected a number|unsupported format string"):
             predict({"x": cell})

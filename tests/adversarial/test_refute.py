@@ -40,7 +40,7 @@ def test_randomised_response_is_not_refuted_at_its_loss_and_is_at_less(delta):
     assert 2.0 / 1.3 < found.bound <= 2.0
 
 
-def test_what_tells_the_table_with_chance_delta_is_refuted_without_delta():
+def test_disclosure_with_probability_delta_is_refuted_without_delta():
     outputs = response(np.random.default_rng(1), 0.5, 0.1, 20_000)
     assert refuted(*outputs, delta=0.0, alarm=ALARM).bound > 4
 

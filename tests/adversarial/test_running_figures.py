@@ -47,7 +47,7 @@ def test_the_programme_finds_what_all_ways_to_stop_have():
 @pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.claim("a running figure and no bound")
 @pytest.mark.claim("Only a cap that was fixed beforehand is a bound")
-def test_who_stops_by_the_answers_loses_more_than_the_running_figure_says_and_no_more_than_the_cap_does(every):
+def test_stopping_by_the_answers_loses_at_most_the_cap(every):
     """What was found: 1,000 answers of ε = .1 have a δ of 1.9e-6 where the running figure at 1e-6 is read."""
     epsilon, answers = Fraction(1, 10), 1000
     cap = hr.Budget(rho=answers * pure_rho(epsilon)).epsilon_at(DELTA)
@@ -99,7 +99,7 @@ def test_a_budget_prints_its_cap_as_the_guarantee_and_no_running_figure(tmp_path
 
 
 @pytest.mark.claim("Only a cap that was fixed beforehand is a bound")
-def test_an_oracles_card_says_what_all_its_questions_cost_after_each_of_them():
+def test_an_oracles_card_has_the_cost_of_all_its_questions():
     n = 60
     oracle = hr.Oracle(*ROWS, hr.Budget(rho=1), n)
     each = largest_pure(Fraction(1)) / n
@@ -131,7 +131,7 @@ def test_oracles_of_several_curators_say_the_same():
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.OverlapWarning")  # as the noise has it
-def test_an_oracle_counts_what_may_still_be_charged_where_a_hypothesis_was_learned():
+def test_an_oracle_includes_charges_pending_on_a_hypothesis():
     bins, frame = hr.Schema({"age": BINS["age"]}), pd.DataFrame({"age": ROWS[0][:, 0]})
     first, second = hr.Oracle(frame, ROWS[1], hr.Budget(rho=1), 60), hr.Oracle(frame, ROWS[1], hr.Budget("0.1"), 2)
     model = hr.MarginalLogisticClassifier(bins=bins).fit(frame, oracle=first)
@@ -151,14 +151,14 @@ def test_a_fits_card_is_fixed_beforehand():
 
 
 @pytest.mark.parametrize("change", [{"epsilon": 0.1}, {"epsilon_exact": "-1"}, {"more": 1}])
-def test_what_is_left_to_ask_is_read_as_strictly_as_a_charge(change):
+def test_the_remaining_budget_is_parsed_like_a_charge(change):
     card = PrivacyCard((Charge("one", Fraction(1)),), "", "", reserve=Charge("2 questions left", Fraction(2)))
     data = card.to_dict()
     with pytest.raises(ValueError, match=r"contradict each other|must be|expected"):
         PrivacyCard.from_dict(data | {"reserve": data["reserve"] | change})
 
 
-def test_who_asks_about_many_attributes_once_the_answers_are_bad_does_not_lower_the_figure():
+def test_many_attributes_after_bad_answers_do_not_lower_the_figure():
     """What was found: 1,000 answers of ε = .1, about one attribute up to a moment that answers choose, then many."""
     each, n = Fraction(1, 10), 1000
     sums = {k: k * pure_rho(each) + (n - k) * pure_rho(each, each / n) for k in range(10, n + 1, 10)}
@@ -184,7 +184,7 @@ def test_how_many_attributes_a_single_question_has_no_answer_chose():
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.UselessModelWarning")
-def test_a_list_that_grew_long_costs_what_one_that_stopped_at_once_does():
+def test_long_and_short_lists_cost_the_same():
     """What was found: a list of 100 rules, each for little, said ε = 6.55 at δ = .01; it may stop after one choice.
 
     Then all counts take 9.92 of ε = 10: at 6.55, δ is the chance to stop times (1 − e^−3.37)/(1 + e^−9.92), .48 for ½.

@@ -33,7 +33,7 @@ def key(name):
     ("path", "body"), [("marginals", MARGINALS), ("marginals", CLASSES), ("error-marginals", ERRORS)]
 )
 @pytest.mark.claim("differ by the sensitivity before noise is added, and in nothing else")
-def test_answers_on_neighbouring_tables_differ_by_the_sensitivity_and_in_nothing_else(tmp_path, path, body):
+def test_answers_on_neighbouring_tables_differ_by_the_sensitivity(tmp_path, path, body):
     frame, labels = table(60)
     found = []
     for number, kept in enumerate((slice(None), slice(1, None))):
@@ -275,7 +275,7 @@ def _answer_and_die(url, kind, body, point):
 
 
 @pytest.mark.statistics
-def test_who_asks_is_answered_for_one_charge_however_often_the_process_is_killed(tmp_path):
+def test_a_question_is_charged_once_despite_killed_processes(tmp_path):
     url = f"sqlite:///{tmp_path}/ledger.db"
     with curator_of(url):
         pass

@@ -96,7 +96,7 @@ def check_integer(folder, questions):
 
 @pytest.mark.parametrize("begun", [b"", b"POST /v1/datasets HTTP/1.1\r\nhost: x\r\n"], ids=["descriptors", "headers"])
 @pytest.mark.claim("cannot delay other analysts")
-def test_connections_of_strangers_hold_up_nobody_and_no_question_is_lost(tmp_path, flooded, begun):
+def test_unauthenticated_connections_delay_no_question(tmp_path, flooded, begun):
     process, url, ask = flooded
     host, port = url.removeprefix("http://").split(":")
     ended = threading.Event()
@@ -124,7 +124,7 @@ def test_connections_of_strangers_hold_up_nobody_and_no_question_is_lost(tmp_pat
 
 
 @pytest.mark.claim("cannot delay other analysts")
-def test_free_calls_of_one_analyst_hold_up_nobody_and_end_with_the_process(tmp_path, flooded):
+def test_uncharged_calls_delay_nobody_and_end_with_the_process(tmp_path, flooded):
     process, _, ask = flooded
     names = ["x", *(f"v{i}" for i in range(15_000)), "y"]
     made = model([node("Neg", [a], [b]) for a, b in pairwise(names)])

@@ -186,7 +186,7 @@ def test_counts_in_a_text_of_somebody_elses_that_rows_do_not_make_are_refused(tm
     assert reconstruction(texts["edited"], data=frame[:-1]).supports == (12, 29)  # other rows
 
 
-def test_rows_other_than_those_of_the_fit_are_counted_if_they_are_more_or_fewer():
+def test_other_rows_are_counted_if_their_number_differs():
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:150], Y[:150])
     assert reconstruction(tree, SCHEMA, data=X).n_rows == 200
     with pytest.raises(ValueError, match="other leaf counts than the model stores"):

@@ -90,7 +90,7 @@ def _budget(text: str) -> Budget:
 
 @pytest.mark.parametrize("key", readings(PLAIN))
 @pytest.mark.claim("no line break in them starts a new line")
-def test_what_is_read_holds_no_control_character_and_no_line_of_a_name(key: str) -> None:
+def test_printed_names_have_no_control_characters_or_line_breaks(key: str) -> None:
     said, harmless = readings(ATTACK)[key], readings(PLAIN)[key]
     assert printable(said, keep="\n") == said
     assert len(said.splitlines()) == len(harmless.splitlines())
@@ -164,7 +164,7 @@ def harmless(said: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["schema", "predictions", "predictions in JSON"])
-def test_a_terminal_gets_no_control_character_of_a_schema_or_of_predictions(tmp_path: Path, form: str) -> None:
+def test_terminals_get_no_control_characters_of_schemas(tmp_path: Path, form: str) -> None:
     model = tree("y", ATTACK)
     model.save(tmp_path / "model.json")
     model.schema.save(tmp_path / "schema.json")
@@ -174,7 +174,7 @@ def test_a_terminal_gets_no_control_character_of_a_schema_or_of_predictions(tmp_
     harmless(on_terminal(*words.get(form, (*predict, "--json"))))
 
 
-def test_an_error_line_holds_no_control_character_where_it_is_kept_in_a_file_either() -> None:
+def test_error_lines_in_files_have_no_control_characters() -> None:
     run = subprocess.run(
         [sys.executable, "-c", "from hedgerow.cli import main; main()", "show", f"{ATTACK}.json".replace("/", "")],
         capture_output=True,

@@ -66,7 +66,7 @@ def test_every_result_makes_a_record_that_a_file_brings_back(kind, tmp_path):
     assert list(jsonschema.Draft202012Validator(schema).iter_errors(found.to_dict())) == []
 
 
-def test_measures_are_those_of_the_result():
+def test_the_record_has_the_measures_of_the_result():
     attacked = RESULTS["lira"]()
     found = attacked.record
     assert found.measure("auc").interval == attacked.auc_interval
@@ -77,7 +77,7 @@ def test_measures_are_those_of_the_result():
     assert attacked.by("rmia").record.subject == found.subject
 
 
-def test_every_run_has_the_same_subject_whatever_its_seed():
+def test_the_subject_does_not_depend_on_the_seed():
     one, other = (membership(PLAIN, X, Y, repeats=1, random_state=seed).record for seed in (0, 1))
     assert one.subject == other.subject
     assert one != other
@@ -91,7 +91,7 @@ def test_a_result_made_by_hand_has_no_record():
         record_of(0.5)
 
 
-def test_the_name_of_a_file_says_that_it_is_private(tmp_path):
+def test_the_file_name_must_contain_private(tmp_path):
     with pytest.raises(ValueError, match=r"use attack\.PRIVATE\.json"):
         record().save(tmp_path / "attack.json")
     assert list(tmp_path.iterdir()) == []

@@ -117,7 +117,7 @@ def test_each_parameter_makes_another_learner():
     assert learner_facts(hr.PrivateTreeClassifier(1, schema=other)) != learner_facts(plain)
 
 
-def test_parts_of_pipelines_and_forests_are_parameters_and_seeds_are_not():
+def test_parameters_include_parts_and_exclude_seeds():
     pipelines = [make_pipeline(StandardScaler(), RandomForestClassifier(n, random_state=n)) for n in (3, 3.0, 4)]
     one, same, other = map(learner_facts, pipelines)
     assert one == same != other

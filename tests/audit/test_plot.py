@@ -30,7 +30,7 @@ def test_there_is_a_bar_for_each_leaf_and_class_in_train_and_in_test():
     assert "eyes only" in axes.get_title(loc="right").replace("\n", " ")
 
 
-def test_the_curve_is_drawn_with_its_band_beside_the_diagonal_in_logarithmic_axes():
+def test_the_plot_has_curve_band_and_diagonal_on_log_axes():
     axes = CURVES.plot()
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     lines = {line.get_label(): line for line in axes.get_lines()}

@@ -37,7 +37,7 @@ def evaluate(learner, frame, **given):
 
 
 @pytest.mark.parametrize(("target", "family"), CLASSES)
-def test_counts_of_classes_are_those_of_predict(target, family):
+def test_class_counts_match_predict(target, family):
     learner, frame = fitted(target, family), rows(300, target)
     found = evaluate(learner, frame, by="sex")
     said, classes = learner.predict(frame), TARGETS[target].classes
@@ -77,7 +77,7 @@ def test_the_error_of_every_row_is_in_its_bin(target, family):
 
 
 @pytest.mark.parametrize(("target", "family"), NUMBER)
-def test_measures_of_numbers_are_those_of_the_rows_up_to_the_rounding(target, family):
+def test_number_measures_match_the_rows_up_to_rounding(target, family):
     learner, frame = fitted(target, family), rows(2000, target)
     found = evaluate(learner, frame, by=WARDS, epsilon=50)
     wards = frame.ward.map({"n": "n", "s": "s", "w": "outside"}).fillna("missing")
@@ -115,7 +115,7 @@ def test_clipped_errors_are_compared_with_constants_clipped_likewise():
     assert "Larger errors are clipped in all measures" in str(found)
 
 
-def test_measures_of_probabilities_are_those_of_the_rows_rounded_to_bands():
+def test_probability_measures_match_the_rows_rounded_to_bands():
     learner, frame = fitted("classes", "scorecard"), rows(800, "classes")
     found = evaluate(learner, frame, bands=100)
     truth, scores = (frame.y == "yes").to_numpy(), learner.predict_proba(frame)[:, 1]
@@ -137,7 +137,7 @@ def test_measures_of_probabilities_are_those_of_the_rows_rounded_to_bands():
         assert named(found, "AUROC").value == pytest.approx(roc_auc_score(truth, middles))
 
 
-def test_the_mean_cost_is_that_of_the_fit_or_of_the_argument():
+def test_the_mean_cost_uses_the_costs_of_the_fit_or_argument():
     frame = rows(400, "classes")
     schema = hr.Schema(ATTRIBUTES, TARGETS["classes"])
     learner = hr.PrivateTreeClassifier(4, schema=schema, class_weight={"yes": 5}, max_depth=2, random_state=0)
@@ -203,7 +203,7 @@ def test_a_row_changes_one_count_and_the_charge_is_epsilon():
     assert found.scale == 10
 
 
-def test_of_a_number_a_row_changes_one_count_of_each_histogram_and_both_cost_epsilon():
+def test_a_row_changes_one_count_of_each_number_histogram():
     frame, source = rows(80, "number"), NoNoise()
     for accounting in ({}, {"delta": 1e-6, "accounting": "zcdp"}):
         budget = hr.Budget(1, **accounting)
@@ -219,7 +219,7 @@ def test_of_a_number_a_row_changes_one_count_of_each_histogram_and_both_cost_eps
         assert (found.scale, found._scale(-1)) == (3, 6)
 
 
-def test_of_persons_with_a_number_both_histograms_cost_epsilon_together():
+def test_both_histograms_of_a_unit_cost_epsilon_together():
     frame, source, budget = rows(90, "number").assign(who=np.arange(90) // 3), NoNoise(), hr.Budget(1)
     schema = hr.Schema(ATTRIBUTES, TARGETS["number"], unit=hr.Unit("who", 2))
     given = {"schema": schema, "epsilon": "1/2", "budget": budget, "random_state": source}
@@ -244,7 +244,7 @@ def test_probabilities_that_are_rounded_in_a_file_are_evaluated():
     assert budget.spent == 1
 
 
-def test_of_a_person_some_rows_are_counted_and_the_noise_is_as_much_larger():
+def test_units_have_max_rows_and_proportionally_larger_noise():
     frame, source, budget = rows(90, "classes"), NoNoise(), hr.Budget(1)
     frame["who"] = np.arange(90) // 3
     schema = hr.Schema(ATTRIBUTES, TARGETS["classes"], unit=hr.Unit("who", 2))
@@ -289,14 +289,14 @@ def test_of_a_person_some_rows_are_counted_and_the_noise_is_as_much_larger():
         ({"epsilon": 2}, BudgetExceededError, "epsilon=1 left"),
     ],
 )
-def test_what_is_refused_costs_nothing(given, error, problem):
+def test_invalid_arguments_charge_nothing(given, error, problem):
     budget = hr.Budget(1)
     with pytest.raises(error, match=problem):
         evaluate(fitted("classes", "scorecard"), rows(30, "classes"), **{"budget": budget, **given})
     assert not budget.charges
 
 
-def test_a_column_that_looks_like_a_persons_is_told_before_the_charge():
+def test_a_column_that_may_identify_persons_warns_before_the_charge():
     frame, budget = rows(30, "classes").assign(patient_id=range(30)), hr.Budget(1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -335,7 +335,7 @@ def test_a_row_that_does_not_fit_is_found_after_the_charge_and_not_quoted():
     assert budget.spent == 1
 
 
-def test_the_card_says_that_the_model_is_taken_as_given():
+def test_the_card_notes_that_the_model_is_not_included():
     frame = rows(60, "classes")
     seeded = evaluate(fitted("classes", "tree"), frame, random_state=None)
     assert seeded.privacy.is_private
@@ -349,7 +349,7 @@ def test_the_card_says_that_the_model_is_taken_as_given():
     assert not evaluate(learner, frame, random_state=0).privacy.is_private
 
 
-def test_what_rows_told_about_the_bins_of_groups_is_on_the_card():
+def test_the_card_has_the_charge_of_learned_group_bins():
     frame, label, source = rows(300, "classes"), TARGETS["classes"], {"epsilon": Fraction(1, 2), "bins": 3}
     declared = hr.Schema({"age": hr.Integer(18, 90), "smoker": hr.Boolean()}, label)
     one, other = (hr.Schema.learn(part, declared, **source) for part in (frame[:150], frame[150:]))
@@ -366,7 +366,7 @@ def test_what_rows_told_about_the_bins_of_groups_is_on_the_card():
     assert (card(seen, "ward").no_guarantee, card(seen, "smoker").is_private) == ((FROM_ROWS,), True)
 
 
-def test_what_cut_points_cost_is_on_the_card_where_the_model_has_none(tmp_path):
+def test_the_card_has_the_charge_of_cut_points(tmp_path):
     frame, label = rows(300, "classes"), TARGETS["classes"]
     (tmp_path / "rules.txt").write_text(f"if age <= 40 then {label.classes[0]}\nelse {label.classes[1]}\n")
     declared = hr.Schema({"age": hr.Integer(18, 90), "smoker": hr.Boolean()}, label)
@@ -389,7 +389,7 @@ def test_what_cut_points_cost_is_on_the_card_where_the_model_has_none(tmp_path):
     assert not budget.charges
 
 
-def test_what_is_read_is_what_was_written(tmp_path):
+def test_a_saved_evaluation_is_loaded_unchanged(tmp_path):
     for target, family in CASES:
         found = evaluate(fitted(target, family), rows(60, target), by=WARDS, random_state=None)
         found.save(tmp_path / "found.json")

@@ -24,7 +24,7 @@ ERRORS = (-9.0, -1.0), (-1.0, 1.0), (1.0, 9.0)
 NUMBER = Evaluation("tree", "ab" * 32, TARGETS["number"], ((90, 800, 95),), CARD, ERRORS)
 
 
-def test_the_text_has_the_matrix_the_figures_and_what_the_noise_does():
+def test_the_text_has_the_matrix_the_estimates_and_the_noise():
     text = str(PLAIN)
     assert text.startswith("evaluation of the tree abababababab on about 1,500 rows (1,421 to 1,579)\n")
     assert (
@@ -47,7 +47,7 @@ def test_noise_beyond_all_numbers_is_too_noisy_to_say():
         assert "too noisy to say" in str(Evaluation.from_dict(lost.to_dict())).split("accuracy")[1]
 
 
-def test_what_is_too_noisy_says_so():
+def test_uninformative_estimates_are_marked():
     few = replace(PLAIN, counts=((12, -30, 5, 9), (3, 8, -2, 20)))
     assert few.accuracy.value is not None or not few.accuracy.is_informative
     assert str(few.accuracy) == "too noisy to say"
@@ -60,7 +60,7 @@ def test_what_is_too_noisy_says_so():
     assert "on about 0 rows (0 to " in str(nothing)
 
 
-def test_a_share_of_counts_below_0_is_shown_as_the_nearest_possible_one():
+def test_an_impossible_share_is_replaced_by_the_nearest_possible_share():
     few = replace(PLAIN, counts=((700, -3, 90, 160), (500, -4, 12, 95)))
     wrong = next(each for each in few.estimates if each.name.startswith("errors among true no"))
     assert wrong.value == 0
@@ -68,13 +68,13 @@ def test_a_share_of_counts_below_0_is_shown_as_the_nearest_possible_one():
     assert str(wrong).startswith("0.0 % (noise only 0.0 to ")
 
 
-def test_a_model_worse_than_one_class_is_said_to_be():
+def test_a_model_worse_than_a_constant_gets_the_verdict_worse():
     worse = replace(PLAIN, counts=((700, 500, 90, 160), (400, 400, 12, 95)))
     assert worse.verdict == "worse"
     assert "the model has more errors than always predicting the same class" in str(worse)
 
 
-def test_a_verdict_is_wrong_in_no_more_cases_than_said():
+def test_a_verdict_is_wrong_in_at_most_5_percent_of_cases():
     rng, wrong = np.random.default_rng(0), 0
     for _ in range(400):  # as often right as one class is
         noise = rng.geometric(-np.expm1(-0.1), (2, 2, 4)) - rng.geometric(-np.expm1(-0.1), (2, 2, 4))
@@ -83,7 +83,7 @@ def test_a_verdict_is_wrong_in_no_more_cases_than_said():
     assert wrong <= 40
 
 
-def test_many_constants_are_compared_and_measured_at_the_stated_confidence():
+def test_many_constants_are_compared_at_the_stated_confidence():
     """The model is right as often as each of ten classes is."""
     rng, wrong, missed, label = np.random.default_rng(0), 0, 0, hr.Label("y", tuple("abcdefghij"))
     tied = replace(PLAIN, target=label, bands=tuple(map(ScoreBand, range(10))), counts=((100,) * 100,) * 2)

@@ -59,7 +59,7 @@ def mean(rows):
 @pytest.mark.statistics
 @pytest.mark.parametrize("scale", [1.0, 8.0, 40.0])
 @pytest.mark.parametrize(("of", "truth"), [(of_share, share), (of_mean, mean)])
-def test_the_figure_of_the_rows_is_missed_in_no_more_cases_than_said(of, truth, scale):
+def test_noise_only_intervals_have_the_stated_confidence(of, truth, scale):
     assert misses(of, truth, scale, scale) <= most(MISSES)
 
 
@@ -72,7 +72,7 @@ def test_twice_the_noise_that_is_assumed_is_found_out(of, truth):
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("scale", [0.05, 8.0])
-def test_the_chance_of_other_rows_is_missed_in_no_more_cases_than_said(scale):
+def test_sampling_intervals_have_the_stated_confidence(scale):
     for of, truth in (
         (lambda own, noise: mean_of_others(own, HITS.astype(float), noise), CHANCES[HITS].sum()),
         (lambda own, noise: mean_of_others(own, PLACES, noise), CHANCES @ PLACES),
@@ -80,7 +80,7 @@ def test_the_chance_of_other_rows_is_missed_in_no_more_cases_than_said(scale):
         assert misses(of, lambda _, truth=truth: truth, scale, scale) <= most(MISSES)
 
 
-def test_an_interval_for_the_rows_alone_misses_the_chance_of_other_rows():
+def test_noise_only_intervals_miss_the_value_for_new_rows():
     assert misses(of_share, lambda _: CHANCES[HITS].sum(), 1.0, 1.0) > most(MISSES)
 
 
@@ -142,7 +142,7 @@ def test_without_noise_ends_are_the_measure_and_wilson_scores():
 
 @pytest.mark.parametrize("own", [(1, 0, 0, 0), (40, 0, 0, 1), (0, 2, 1, 0), (300, 20, 30, 90), (3, -1, 0, 2)])
 @pytest.mark.parametrize("scale", [0.12, 1.0])
-def test_the_interval_for_other_rows_contains_the_mean_and_the_interval_for_these_rows(own, scale):
+def test_the_sampling_interval_contains_the_noise_only_interval(own, scale):
     for values in (HITS.astype(float), PLACES):
         counts = NoisyCounts(np.array(own), CountNoise(scale))
         on_rows, others = counts.mean_intervals(values)
@@ -151,7 +151,7 @@ def test_the_interval_for_other_rows_contains_the_mean_and_the_interval_for_thes
 
 
 @pytest.mark.parametrize("scale", [0.05, 2.0])
-def test_the_largest_of_many_shares_is_missed_in_no_more_cases_than_stated(scale):
+def test_the_largest_of_many_shares_has_the_stated_confidence(scale):
     rng, missed, alone = np.random.default_rng(20261129), np.zeros(2), np.zeros(2)
     for _ in range(RUNS):
         rows = rng.multinomial(1000, np.full(10, 0.1))
@@ -179,7 +179,7 @@ def test_an_interval_has_the_means_that_noise_explains():
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e9, 2.0**62])
 @pytest.mark.parametrize("own", [(0, 0, 0, 0), (-5, -5, 2, 1), (10**9, 3, 10**9, 1), (2**62, 2**62, -(2**62), 0)])
-def test_intervals_are_within_what_is_possible_whatever_the_counts(own, scale):
+def test_intervals_contain_only_possible_values(own, scale):
     own, noise = np.array(own), CountNoise(scale)
     for low, high in (of_share(own, noise), mean_of_others(own, HITS.astype(float), noise)):
         assert 0 <= low <= high <= 1

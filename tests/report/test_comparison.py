@@ -100,7 +100,7 @@ def test_the_public_sheet_depends_on_no_row_and_on_nothing_that_a_model_without_
     }
 
 
-def test_what_cannot_be_compared_is_refused():
+def test_uncomparable_columns_raise():
     one, other = Report.of(a_tree()), Report.of(a_tree())
     with pytest.raises(ValueError, match="2 to 6 models, got 1"):
         Comparison.of({"a": one})

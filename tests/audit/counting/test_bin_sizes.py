@@ -33,7 +33,7 @@ def test_other_bins_count_once(attribute):
 
 
 @given(st.lists(st.integers(-30, 30), min_size=3, max_size=5, unique=True), st.integers(1, 7))
-def test_steps_of_a_resolution_are_those_of_enumeration(tenths, step):
+def test_steps_of_a_resolution_equal_enumeration(tenths, step):
     low, *cuts, high = sorted(tenths)
     attribute = Real(low / 10, high / 10, cuts=tuple(cut / 10 for cut in cuts), missing="bin")
     values = [value for k in range(121) if (value := Fraction(low) + k * Fraction(step, 2)) <= high]
@@ -42,7 +42,7 @@ def test_steps_of_a_resolution_are_those_of_enumeration(tenths, step):
     assert bin_weights(Schema({"a": attribute}), resolution={"a": step / 20}) == (expected,)
 
 
-def test_what_means_missing_is_no_value():
+def test_numbers_that_mean_missing_are_not_values():
     schema = Schema({"a": Integer(0, 99, cuts=(50,), missing="bin", missing_values=(99, "7", "08", "?"))})
     assert bin_weights(schema) == ((50, 48, 1),)
 

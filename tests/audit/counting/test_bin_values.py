@@ -73,7 +73,7 @@ def test_every_value_encodes_to_its_bin_and_as_many_are_counted(attribute, step)
         (Real(2.0**60, 2.0**61, cuts=(2.0**60 + 2.0**58,), missing="bin", missing_values=(2**60,)), 2.0**57, (2, 6)),
     ],
 )
-def test_numbers_equal_as_float64_only_are_where_the_schema_puts_them(attribute, step, known):
+def test_numbers_equal_only_in_float64_are_in_the_schemas_bin(attribute, step, known):
     assert tuple(map(len, values_of_bins(attribute, step)))[:2] == known
 
 

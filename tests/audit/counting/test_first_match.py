@@ -34,7 +34,7 @@ def box_lists(draw, most=10):
 
 
 @given(box_lists())
-def test_each_count_is_that_of_enumeration(case):
+def test_each_count_equals_enumeration(case):
     boxes, weights = case
     expected = tuple(enumerated(Region(box, boxes[:index]), weights) for index, box in enumerate(boxes))
     assert first_matches(boxes, weights) == expected
@@ -109,7 +109,7 @@ def test_bins_without_values_hold_no_rows():
     assert first_matches(boxes, ((0, 0), (2, 3))) == (0, 0, 0)
 
 
-def test_a_list_may_leave_rows_unmatched_or_go_on_after_all_are_matched():
+def test_lists_with_unmatched_rows_or_unreachable_rules():
     assert first_matches([(0b01, 0b11)], ((1, 1), (1, 1))) == (2,)
     assert first_matches([(0b01,), (0b11,), (0b10,), (0b11,)], ((2, 3),)) == (2, 3, 0, 0)
     assert first_matches([], ((1, 1),)) == ()

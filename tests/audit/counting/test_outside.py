@@ -7,7 +7,7 @@ from tests.audit.counting.boxes import bit_list, enumerated, regions, regions_of
 
 
 @given(regions())
-def test_what_a_counter_remembers_does_not_change_what_it_counts(case):
+def test_the_cache_does_not_change_counts(case):
     region, weights = case
     boxes = (*region.earlier, region.box)
     counter = BoxCounter(weights, most=len(boxes))

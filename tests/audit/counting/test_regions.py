@@ -28,14 +28,14 @@ def captured(earlier, box, weights):
 
 
 @given(regions())
-def test_count_is_that_of_enumeration_and_of_the_papers_recursion(case):
+def test_count_equals_enumeration_and_the_papers_recursion(case):
     region, weights = case
     assert count_rows(region, weights) == enumerated(region, weights)
     assert count_rows(region, weights) == captured(region.earlier, region.box, weights)
 
 
 @given(rule_lists() | trees())
-def test_regions_are_what_the_model_does(model):
+def test_regions_match_the_predictions_of_the_model(model):
     weights = bin_weights(model.schema)
     counts = count_rows_each(regions_of(model), weights)
     assert counts == tuple(enumerated(region, weights) for region in regions_of(model))
@@ -43,7 +43,7 @@ def test_regions_are_what_the_model_does(model):
     assert len(counts) == len(model.leaves)
 
 
-def test_each_row_is_in_the_region_that_apply_says():
+def test_each_row_is_in_the_region_that_apply_returns():
     model = bit_list(6, 5, 0)
     rows = np.array(list(product((0, 1), repeat=6)))
     expected = tuple(np.bincount(model.apply(rows), minlength=6))
@@ -51,7 +51,7 @@ def test_each_row_is_in_the_region_that_apply_says():
 
 
 @given(regions(), st.data())
-def test_one_box_more_never_adds_worlds(case, data):
+def test_an_additional_box_never_adds_rows(case, data):
     region, weights = case
     if region.earlier:
         place = data.draw(st.integers(0, len(region.earlier) - 1))
@@ -60,7 +60,7 @@ def test_one_box_more_never_adds_worlds(case, data):
 
 
 @given(rule_lists(), st.randoms(use_true_random=False))
-def test_what_is_left_does_not_depend_on_the_order_of_the_rules(model, rng):
+def test_entropy_does_not_depend_on_the_order_of_rules(model, rng):
     rules = list(model.rules[:-1])
     rng.shuffle(rules)
     other = RuleList(model.schema, (*rules, model.rules[-1]), CARD)

@@ -42,14 +42,14 @@ def added_up(states):
 
 
 @given(STATES, STEPS)
-def test_a_step_leads_to_the_same_states_in_a_dictionary_and_in_arrays(rows, step):
+def test_dictionary_and_array_steps_lead_to_the_same_states(rows, step):
     expected = one_by_one(rows, step)
     assert added_up(FewMatchingSets(rows, object).after(step)) == expected
     assert added_up(many(rows).after(step)) == expected
 
 
 @given(STATES.filter(any))
-def test_open_boxes_are_told_and_counted_alike(rows):
+def test_open_boxes_agree_in_both_representations(rows):
     opened = 0
     for mask in rows:
         opened |= mask

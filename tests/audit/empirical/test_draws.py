@@ -60,7 +60,7 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "no json\n", "no end", '{"hedgerow": "a model"}\n{', "[1]\n"])
-def test_a_file_of_something_else_is_refused_and_kept(tmp_path, content):
+def test_a_file_of_another_audit_raises_and_stays_unchanged(tmp_path, content):
     file = tmp_path / "runs.jsonl"
     file.write_text(content)
     with pytest.raises(ValueError, match=re.escape(file.name)):
@@ -81,7 +81,7 @@ def test_a_file_of_something_else_is_refused_and_kept(tmp_path, content):
         {"outcomes": []},
     ],
 )
-def test_a_file_with_a_part_that_was_edited_is_refused(tmp_path, line):
+def test_an_edited_part_of_a_file_raises(tmp_path, line):
     file = tmp_path / "runs.jsonl"
     RunCache.open(file, {})
     with file.open("a") as end:
@@ -98,7 +98,7 @@ def test_parts_that_two_processes_wrote_are_not_counted_twice(tmp_path):
         RunCache.open(file, {})
 
 
-def test_runs_of_other_settings_are_not_mixed(tmp_path):
+def test_other_settings_do_not_share_runs(tmp_path):
     file = tmp_path / "runs.jsonl"
     RunCache.open(file, {"seed": 1})
     with pytest.raises(ValueError, match=re.escape(file.name)):
@@ -106,7 +106,7 @@ def test_runs_of_other_settings_are_not_mixed(tmp_path):
 
 
 @pytest.mark.xdist_group("processes")
-def test_a_seed_decides_each_run_whatever_the_number_of_them_and_of_processes():
+def test_a_seed_fixes_each_run_for_all_numbers_of_runs_and_processes():
     seeded = partial(run_part, DecisionTreeClassifier(), SIDES, first_seed)
     one = run(seeded, RunCache.open(None, {}), 12, 5, None, verbose=False)
     assert len({*one[0], *one[1]}) == 24

@@ -45,7 +45,7 @@ def test_randomised_response_shows_all_that_it_loses_and_no_more():
     assert (found.trade_off["tpr"] <= np.minimum(np.e * found.trade_off["fpr"], 1) + 1e-9).all()
 
 
-def test_noise_30_percent_too_small_is_caught_and_enough_noise_is_not():
+def test_noise_30_percent_too_small_is_refuted():
     honest = empirical_epsilon(Count(2.0), *PAIR, runs=8000, claim=2.0, confidence=SURE)
     assert 1.2 < honest.epsilon <= 2
     wrong = empirical_epsilon(Count(2.0 / 0.7), *PAIR, runs=8000, claim=2.0, confidence=SURE)
@@ -68,7 +68,7 @@ def test_gaussian_noise_shows_its_mu():
     assert 0.7 < found.mu <= 1
 
 
-def test_vectors_are_audited_by_what_tells_them_apart():
+def test_vectors_are_reduced_to_a_separating_score():
     rng = np.random.default_rng(4)
 
     def hidden(_, y):
@@ -78,7 +78,7 @@ def test_vectors_are_audited_by_what_tells_them_apart():
     assert empirical_epsilon(hidden, *PAIR, runs=2000).epsilon > 2
 
 
-def test_a_draw_of_hedgerow_keeps_its_word_and_a_reweighted_one_does_not(monkeypatch):
+def test_a_private_draw_is_not_refuted_and_a_reweighted_draw_is(monkeypatch):
     """None and one row: all of ε is spent; weights six times as large must be seen."""
     learner = hr.PrivateTreeClassifier(1.0, max_depth=1, release_counts=False, schema=SCHEMA)
     pair = worst_neighbours(SCHEMA)["one row"]
@@ -113,7 +113,7 @@ def test_runs_are_kept_and_go_on(tmp_path):
         empirical_epsilon(count, PAIR[1], PAIR[0], runs=60, file=file)
 
 
-def test_runs_of_a_learner_that_differs_where_its_text_is_cut_are_refused(tmp_path):
+def test_learners_with_the_same_short_repr_do_not_share_runs(tmp_path):
     def learner(weight):
         return DecisionTreeClassifier(class_weight={n: weight if n == 39 else 1.0 for n in range(40)})
 
@@ -128,7 +128,7 @@ def test_outcomes_can_be_reduced_by_the_user():
     assert found.outcomes == 1
 
 
-def test_it_says_what_was_found_and_what_could_have_been():
+def test_the_text_has_the_bound_the_claim_and_the_power():
     found = empirical_epsilon(response, *PAIR, runs=2000, claim=1.0)
     text = str(found)
     assert "learner     response" in text
@@ -156,13 +156,13 @@ def test_it_says_what_was_found_and_what_could_have_been():
         ({"table": np.zeros((3, 1))}, TypeError, "table"),
     ],
 )
-def test_bad_arguments_get_one_error(options, kind, message):
+def test_invalid_audit_arguments_raise(options, kind, message):
     given = {"fit": response, "table": PAIR[0], "neighbour": PAIR[1]} | options
     with pytest.raises(kind, match=message):
         empirical_epsilon(**given)
 
 
-def test_what_needs_a_claim_says_so():
+def test_refutes_and_power_need_a_claim():
     found = empirical_epsilon(response, *PAIR, runs=100)
     with pytest.raises(ValueError, match="claim"):
         assert found.refutes
@@ -170,7 +170,7 @@ def test_what_needs_a_claim_says_so():
         empirical_epsilon(response, *PAIR, runs=100, claim=1).power(1)
 
 
-def test_runs_of_another_reduction_or_of_tables_with_other_names_are_not_mixed(tmp_path):
+def test_other_reductions_or_column_names_do_not_share_runs(tmp_path):
     def total(_, y):
         return float(sum(y))
 

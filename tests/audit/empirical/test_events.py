@@ -38,7 +38,7 @@ def test_the_chosen_event_is_the_best_of_all_sets_of_outcomes():
     assert expected(chosen) == pytest.approx(best)
 
 
-def test_where_nothing_differs_no_event_is_chosen():
+def test_no_event_is_chosen_for_equal_outcomes():
     assert choose(TABLE, TABLE, 1000, 0, 0.05).outcomes == frozenset()
 
 
@@ -50,7 +50,7 @@ def test_bounds_follow_from_the_intervals():
     assert gaussian_bound(0, 10, 100, 0.05) == -np.inf
 
 
-def test_a_bound_exceeds_the_truth_no_more_often_than_it_says():
+def test_the_bound_holds_at_its_confidence():
     """Randomised response of ε = 1: of 4,000 audits at 80 % at most 20 % may exceed it, less 5 deviations."""
     rng, p = np.random.default_rng(0), exp(1) / (1 + exp(1))
     likely, unlikely = rng.binomial(300, p, 4000), rng.binomial(300, 1 - p, 4000)

@@ -46,7 +46,7 @@ def wrong_share(chance, bound, truth):
 
 
 @pytest.mark.parametrize(("canaries", "epsilon"), [(10, 1.0), (40, 0.3), (40, 1.0), (40, 2.5), (300, 0.1)])
-def test_randomised_response_is_refuted_no_oftener_than_stated_and_nearly_as_often(canaries, epsilon):
+def test_randomised_response_is_refuted_at_about_the_stated_rate(canaries, epsilon):
     chance = binom.pmf(range(canaries + 1), canaries, 1 / (1 + exp(-epsilon)))
     share = wrong_share(chance, lambda right: epsilon_bound(right, canaries, canaries, 0, ALARM), epsilon)
     assert ALARM / 5 < share <= ALARM
@@ -75,7 +75,7 @@ def test_delta_is_granted_and_must_be():
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
-def test_coins_that_are_told_one_by_one_are_within_delta(epsilon):
+def test_coins_disclosed_with_probability_delta_are_not_refuted(epsilon):
     """Each coin is told with a chance of δ, else randomised: (ε, δ)-differential privacy of a coin."""
     delta, m = 0.002, 60
     chance = binom.pmf(range(m + 1), m, delta + (1 - delta) / (1 + exp(-epsilon)))
@@ -103,7 +103,7 @@ def most(right, guesses, mu):
 
 
 @pytest.mark.parametrize(("guesses", "right", "mu"), [(1, 1, 0.5), (4, 4, 0.3), (4, 3, 1.0), (7, 6, 0.6)])
-def test_gaussian_privacy_is_refuted_where_no_distribution_of_right_guesses_is_left(guesses, right, mu):
+def test_gaussian_refutation_equals_a_linear_program(guesses, right, mu):
     limit = most(right, guesses, mu)
     assert 0.05 < limit < 1
     assert refutes_gaussian(right, guesses, guesses, mu, limit * 1.01)
@@ -111,7 +111,7 @@ def test_gaussian_privacy_is_refuted_where_no_distribution_of_right_guesses_is_l
 
 
 @pytest.mark.parametrize("mu", [0.1, 0.5, 1.5])
-def test_gaussian_noise_on_each_coin_is_not_refuted_oftener_than_stated(mu):
+def test_gaussian_noise_is_refuted_at_most_at_the_stated_rate(mu):
     for m in (5, 30, 200):
         chance = binom.pmf(range(m + 1), m, ndtr(mu / 2))
         assert wrong_share(chance, lambda right, m=m: mu_bound(right, m, m, ALARM), mu) <= ALARM
@@ -130,5 +130,5 @@ def test_no_right_guess_refutes_nothing():
 
 
 @pytest.mark.parametrize("n", [100, 1000])
-def test_guesses_that_are_all_right_refute_about_the_logarithm_of_a_third_of_their_number(n):
+def test_n_correct_guesses_refute_about_ln_of_n_thirds(n):
     assert epsilon_bound(n, n, n, 0, ALARM) == pytest.approx(log(n / 3), abs=0.02)

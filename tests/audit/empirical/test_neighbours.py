@@ -25,7 +25,7 @@ def test_each_pair_is_one_row_apart_and_within_the_domain(rows):
         assert len(other[0]) - len(one[0]) == len(other[1]) - len(one[1]) == 1
 
 
-def test_the_pairs_are_what_their_names_say():
+def test_the_worst_pairs_match_their_names():
     pairs = worst_neighbours(SCHEMA, 6)
     (X, y), (X_more, y_more) = pairs["a row in an empty bin"]
     assert X["age"].tolist() == [0] * 6

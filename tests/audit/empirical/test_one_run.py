@@ -38,7 +38,7 @@ def audited(fit, **options):
     return one_run_epsilon(fit, *ROWS, score=answers, **options)
 
 
-def test_randomised_response_shows_much_of_what_it_loses_and_rarely_more():
+def test_the_bound_on_randomised_response_is_close_and_valid():
     """Of 100 audits at 80 % at most 20 % may exceed it, less 5 deviations; half of ε is seen in most."""
     found = [
         audited(responds(1.0, seed), guesses=300, confidence=0.8, random_state=seed).epsilon for seed in range(100)
@@ -54,7 +54,7 @@ def test_a_response_with_half_its_noise_is_caught(loses, refuted):
     assert found.power(2.0) > 0.99
 
 
-def test_a_learner_without_privacy_is_caught_by_rows_that_it_remembers():
+def test_a_memorising_learner_is_refuted():
     found = one_run_epsilon(DecisionTreeClassifier(), *STRIPES, claim=1.0, confidence=0.999, random_state=0)
     assert found.refutes
     assert found.mu > 0
@@ -66,7 +66,7 @@ def test_a_private_tree_is_not_refuted():
     assert not one_run_epsilon(learner, X, y, claim=1.0, confidence=SURE, random_state=1).refutes
 
 
-def test_a_tree_with_exact_counts_is_caught_by_rows_alone_in_their_leaf():
+def test_exact_counts_with_single_row_leaves_are_refuted():
     """A count of 0 or 1 for each row tells everything."""
 
     def counted(X, y):  # noqa: ARG001
@@ -112,7 +112,7 @@ def test_guesses_are_the_highest_and_the_lowest_scores():
         assert right_guesses(scores, included, guesses, RNG) == slow == right
 
 
-def test_rows_are_scored_by_the_chance_of_their_own_label_or_by_what_is_predicted():
+def test_default_scores_are_label_probabilities_or_correctness():
     X, y = np.array([[0.0], [1.0]]), np.array(["no", "yes"])
     assert own_label(DecisionTreeClassifier().fit(X, y), X, y[::-1]).tolist() == [0, 0]
     assert own_label(LinearSVC().fit(X, y), X, y).tolist() == [1, 1]
@@ -126,7 +126,7 @@ def test_frames_and_text_labels_are_taken():
     assert one_run_epsilon(DecisionTreeClassifier(), frame, labels.tolist(), random_state=0) == found
 
 
-def test_it_says_what_was_found_and_what_could_have_been():
+def test_the_text_has_the_bound_the_claim_and_the_power():
     found = audited(responds(1.0), claim=1.0, random_state=0)
     text = str(found)
     assert "learner     response" in text
@@ -153,13 +153,13 @@ def test_it_says_what_was_found_and_what_could_have_been():
         ({"score": None}, TypeError, "ndarray"),
     ],
 )
-def test_bad_arguments_get_one_error(options, kind, message):
+def test_invalid_audit_arguments_raise(options, kind, message):
     given = {"fit": responds(1.0), "score": answers} | options
     with pytest.raises(kind, match=message):
         one_run_epsilon(given.pop("fit"), *ROWS, **given)
 
 
-def test_what_needs_a_claim_says_so():
+def test_refutes_and_power_need_a_claim():
     found = audited(responds(1.0), random_state=0)
     with pytest.raises(ValueError, match="claim"):
         assert found.refutes

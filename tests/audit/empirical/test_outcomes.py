@@ -22,13 +22,13 @@ def test_a_model_is_its_content_without_the_card():
     assert one == other == outcome_of(models[0].tree_, X)
 
 
-def test_counts_are_those_in_the_leaves_of_the_rows():
+def test_counts_match_the_rows_in_each_leaf():
     tree = hr.PrivateTreeClassifier(50.0, max_depth=1, release_counts=True, random_state=0).fit(X, Y).tree_
     found = np.array(outcome_of(tree, X[:3])).reshape(3, 2)
     assert found.tolist() == [list(tree.leaves[place].counts) for place in tree.apply(X[:3])]
 
 
-def test_sums_of_a_number_are_those_in_the_leaves_of_the_rows():
+def test_leaf_sums_match_the_rows_in_each_leaf():
     schema = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Number("y", 0, 1, 2))
     rows = pd.DataFrame(X.astype(bool), columns=["a", "b"])
     tree = hr.PrivateTreeRegressor(50.0, max_depth=1, schema=schema, random_state=0).fit(rows, Y.astype(float)).tree_
@@ -64,7 +64,7 @@ def test_values_are_numbers_vectors_or_text(value, outcome):
     assert outcome_of(value, None) == outcome
 
 
-def test_what_cannot_be_compared_is_refused():
+def test_uncomparable_columns_raise():
     with pytest.raises(TypeError, match="outcome"):
         outcome_of(pd.DataFrame({"a": [1]}), None)
     with pytest.raises(ValueError, match="length"):
@@ -82,7 +82,7 @@ def test_few_numbers_stay_apart_and_many_fall_into_bins():
     assert numbers.min() > 60
 
 
-def test_vectors_are_told_apart_by_a_direction_that_no_single_number_shows():
+def test_vectors_are_separated_by_a_combination_of_numbers():
     rng = np.random.default_rng(0)
 
     def draws(sign, n):
@@ -94,7 +94,7 @@ def test_vectors_are_told_apart_by_a_direction_that_no_single_number_shows():
     assert np.mean(first[1]) - np.mean(first[0]) > 5
 
 
-def test_a_text_among_the_counted_outcomes_alone_does_not_change_how_the_others_are_compared():
+def test_a_text_among_the_counted_outcomes_changes_no_bins():
     numbers = np.random.default_rng(0).normal(size=400).tolist()
     first, rest = reduced((numbers[:100], numbers[100:200]), (numbers[200:300], numbers[300:]))
     same, other = reduced((numbers[:100], numbers[100:200]), (numbers[200:300], [*numbers[300:-1], "'failed'"]))
@@ -103,7 +103,7 @@ def test_a_text_among_the_counted_outcomes_alone_does_not_change_how_the_others_
     assert other[1][-1] == "'failed'"
 
 
-def test_vectors_without_numbers_are_all_the_same_and_infinite_ones_are_told_apart():
+def test_empty_vectors_are_equal_and_infinite_ones_differ():
     first, rest = reduced(([[]], [[]]), ([[], []], [[], []]))
     assert (first[0], rest[1]) == ([0], [0, 0])
     vectors = [outcome_of(np.array([0.0, end]), None) for end in (-np.inf, np.inf)]

@@ -53,7 +53,7 @@ def test_tree_of_figure_1():
     }
 
 
-def test_what_is_left_depends_on_whether_places_are_known():
+def test_unplaced_entropy_exceeds_placed_entropy():
     """All tables of 8 rows of two booleans, 4 in each leaf of one split: in order and placed, in order, and neither."""
     schema = Schema({"a1": Boolean(), "a2": Boolean()}, LABEL)
     found = reconstruction(Tree(schema, Split(A1, Leaf((2, 2)), Leaf((2, 2))), EXACT))
@@ -74,7 +74,7 @@ def bits(counts):
 
 
 @pytest.mark.parametrize("supports", [(10, 0), (5, 5), (3, 40_000), (10**6, 10**9)])
-def test_unplaced_rows_have_at_least_the_entropy_of_placed_ones_and_at_most_that_without_the_model(supports):
+def test_unplaced_entropy_is_between_placed_and_prior_entropy(supports):
     found = replace(reconstruction(stump("a1", BITS)), supports=supports)
     assert found.uncertainty <= found.unplaced_uncertainty + 1e-12 <= 1 + 2e-12
     if sum(supports) < 10**6:
@@ -113,7 +113,7 @@ def test_a_stump_on_the_27_bits_of_compas_leaves_26():
     assert found.entropy_bits == pytest.approx(26 * 7214)
 
 
-def test_a_constant_tells_nothing_and_all_splits_tell_everything():
+def test_a_constant_discloses_nothing_and_all_splits_everything():
     nothing = reconstruction(Tree(BITS, Leaf((3, 4)), EXACT))
     assert (nothing.uncertainty, nothing.dist(), nothing.conditions) == (1, 1, ("always",))
     split = Split(A1, Leaf((1, 0)), Leaf((2, 0)))
@@ -185,7 +185,7 @@ def test_a_split_more_never_raises_the_entropy(case, data):
 
 
 @given(cases(rule_lists() | trees()).filter(usual), st.data())
-def test_two_models_are_those_rows_that_both_allow(case, data):
+def test_two_models_allow_the_rows_that_both_allow(case, data):
     schema = case.model.schema
     literals = literals_of(schema)
     assume(literals)
@@ -208,7 +208,7 @@ def test_two_models_are_those_rows_that_both_allow(case, data):
     assert both.entropy_bits <= min(one.entropy_bits, two.entropy_bits) + 1e-9
 
 
-def test_a_model_with_itself_tells_nothing_more():
+def test_a_model_joined_with_itself_discloses_no_more():
     frame = pd.DataFrame({"a1": [1, 1, 0, 1, 1], "a2": [1, 1, 1, 0, 0], "a3": [1, 0, 1, 1, 0]})  # PDR, Table III
     alone = reconstruction(LIST_1, data=frame)
     both = joint_reconstruction([LIST_1, LIST_1], frame)
@@ -244,7 +244,7 @@ def test_a_wider_schema_than_the_models_has_more_worlds():
     assert reconstruction(LIST_1, wide).possible_rows == (8, 12, 12)
 
 
-def test_one_hot_groups_are_counted_on_the_true_domain_or_as_the_paper_does():
+def test_one_hot_groups_on_the_true_domain_and_as_in_the_paper():
     schema = Schema({"day": Categorical(tuple("abcdefg")), "age": Integer(0, 99, cuts=(9, 49))}, LABEL)
     tree = Tree(schema, Split(Literal("day", "=", ("a",)), Leaf((1, 0)), Leaf((0, 1))), EXACT)
     assert reconstruction(tree).possible_rows == (100, 600)
@@ -272,7 +272,7 @@ def test_a_prior_takes_the_place_of_equally_likely_worlds():
         found.dist()
 
 
-def test_what_a_prior_rules_out_holds_no_row():
+def test_rows_of_prior_probability_0_are_impossible():
     with pytest.raises(ValueError, match="no possible row"):
         reconstruction(LIST_1, prior={"a1": [1.0, 0.0]})
 
@@ -285,7 +285,7 @@ class TestSupports:
         assert found.supports == (0, 0, 7)  # none below 0, and none where no row can be
         assert "noisy counts released with the model" in str(found)
 
-    def test_exact_counts_where_no_row_can_be_are_an_error(self):
+    def test_exact_counts_of_impossible_regions_raise(self):
         rules = Rule((A1,), (5, 2)), Rule((A1, A2), (40, 9)), Rule((), (3, 4))
         with pytest.raises(ValueError, match="no possible row"):
             reconstruction(RuleList(BITS, rules, EXACT))
@@ -318,7 +318,7 @@ class TestSupports:
         with pytest.raises(ValueError, match=message):
             reconstruction(LIST_1, supports=supports)
 
-    def test_supports_that_are_no_sequence_are_refused(self):
+    def test_supports_must_be_a_sequence(self):
         with pytest.raises(TypeError, match="supports"):
             reconstruction(LIST_1, supports=5)  # type: ignore[arg-type]
 
@@ -340,7 +340,7 @@ class TestSupports:
             reconstruction(Tree(BITS, Leaf((0, 0)), EXACT))
 
 
-def test_what_does_not_belong_together_is_refused():
+def test_schemas_and_data_that_do_not_fit_the_model_raise():
     with pytest.raises(SchemaError, match=r"attribute 'a3'.* a1, a2"):
         reconstruction(LIST_1, Schema({"a1": Boolean(), "a2": Boolean()}))
     with pytest.raises(DomainError, match="column 'a3'"):
@@ -359,7 +359,7 @@ def test_steps_of_ordinal_codes_are_no_bits():
         reconstruction(tree, schema, features=["grade"], independent_bits=True)
 
 
-def test_regions_that_leave_rows_out_are_refused():
+def test_regions_that_do_not_cover_the_domain_raise():
     class Partial:
         supports = (3,)
 
@@ -380,7 +380,7 @@ def test_the_picture_and_the_words_say_the_same():
     assert repr(found) == "<Reconstruction: Dist_G = 0.450 of 5 rows>"
 
 
-def test_a_tally_tells_what_its_rows_tell():
+def test_a_tally_gives_the_same_result_as_its_rows():
     data = hr.datasets.load("breast_cancer")
     tree = hr.OptimalTreeClassifier(schema=data.schema, max_depth=2).fit(data.frame, data.labels).tree_
     rows = reconstruction(tree, data=data.frame)
@@ -398,7 +398,7 @@ def test_a_tally_tells_what_its_rows_tell():
     assert "secret" not in str(error.value)
 
 
-def test_a_tally_tells_what_its_rows_tell_of_several_models():
+def test_a_tally_gives_the_same_joint_result_as_its_rows():
     data = hr.datasets.load("breast_cancer")
     fit = hr.OptimalTreeClassifier
     models = [fit(schema=data.schema, max_depth=depth).fit(data.frame, data.labels) for depth in (1, 2)]
@@ -415,7 +415,7 @@ def test_a_tally_of_another_schema_is_refused():
 
 
 @pytest.mark.parametrize(("more", "said"), [(0, False), (1, True), (-1, True)])
-def test_more_or_fewer_rows_than_a_model_stores_are_told(more, said):
+def test_a_different_number_of_rows_is_detected(more, said):
     frame = pd.DataFrame({"a1": [True] * (15 + more) + [False] * 5, "a2": False, "a3": True})
     found = reconstruction(stump("a1", BITS), data=frame)
     told = "The rows do not match the leaf counts that the model stores."
@@ -424,7 +424,7 @@ def test_more_or_fewer_rows_than_a_model_stores_are_told(more, said):
     assert not reconstruction(stump("a1", BITS), data=frame, supports=(15 + more, 5)).note
 
 
-def test_rows_beyond_the_noise_of_released_counts_are_told():
+def test_differences_beyond_the_noise_are_detected():
     """Of scale 2, the noise of two counts together is above 81 with less than one chance in a million."""
     noised = Charge(Fact("leaf_counts", of="leaves"), Fraction(1, 2), mechanism=DiscreteLaplace(Fraction(1, 2)).record)
     tree = replace(stump("a1", BITS), privacy=replace(NOISY, charges=(noised,)))

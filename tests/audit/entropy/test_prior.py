@@ -42,7 +42,7 @@ def cases(draw):
 
 
 @given(cases())
-def test_entropy_is_that_of_enumeration(case):
+def test_entropy_equals_enumeration(case):
     marginals, region = case
     prior = RowPrior.of(marginals, SCHEMA, DOMAIN)
     expected = enumerated(region, list(marginals.values()), DOMAIN.weights)
@@ -95,7 +95,7 @@ def test_finer_bins_change_no_entropy(data):
     assert ours.entropy_bits(region) == pytest.approx(theirs.entropy_bits(wide), abs=1e-9, nan_ok=True)
 
 
-def test_missing_bins_keep_their_probability_where_numbers_are_cut_further():
+def test_missing_bins_keep_their_probability_in_finer_bins():
     schema = Schema({"r": Real(0, 1, cuts=(), missing="bin")})
     prior = RowPrior.of({"r": [0.5, 0.5]}, schema, Domain.of(schema, [Literal("r", "<=", (0.3,))]))
     assert [mass / sum(prior.masses[0]) for mass in prior.masses[0]] == [0.25, 0.25, 0.5]

@@ -73,7 +73,7 @@ def test_groups_are_bins_columns_or_given():
     assert [r["group"] for r in found.by_group("age")] == ["[0, 31]", "(31, 63]"]
 
 
-def test_groups_need_data_and_one_a_row():
+def test_groups_need_data_and_a_group_for_each_row():
     with pytest.raises(ValueError, match="data="):
         reconstruction(TREE).by_group("sex")
     found = reconstruction(TREE, data=FRAME)
@@ -122,7 +122,7 @@ def test_the_table_in_words():
         ((1, 7, 90), "2 of 3 regions have fewer than 10 rows (1 with a single one)"),
     ],
 )
-def test_regions_of_few_rows_are_told_beside_the_mean(supports, expected):
+def test_regions_with_few_rows_are_reported(supports, expected):
     found = replace(reconstruction(TREE), supports=supports)
     *_, before, last = str(found).splitlines()
     assert before.startswith(expected) if expected else not before

@@ -53,7 +53,7 @@ def one_by_one(points, base):
 
 
 @given(st.data())
-def test_rows_by_total_are_those_of_all_rows_of_the_domain(data):
+def test_rows_by_total_equal_enumeration_of_the_domain(data):
     points = points_of(data.draw, 1)
     found = totals(card_of(points, (2,)))
     expected = one_by_one(points, (2,))
@@ -64,7 +64,7 @@ def test_rows_by_total_are_those_of_all_rows_of_the_domain(data):
 
 
 @given(st.data())
-def test_with_more_classes_totals_are_those_of_each(data):
+def test_totals_of_several_classes_are_tuples(data):
     schema = hr.Schema(dict(SCHEMA.attributes), hr.Label("ill", ("no", "maybe", "yes")))
     points = points_of(data.draw, 3)
     assert totals(card_of(points, (0, 1, -1), schema)).rows_by_total == one_by_one(points, (0, 1, -1))
@@ -79,7 +79,7 @@ def test_with_a_resolution_a_real_has_more_values():
     assert totals(card_of({}), resolution={"dose": 0.1}).possible_rows == 7 * 11 * 3 * 2
 
 
-def test_what_is_left_of_each_row_is_by_the_rows_of_its_total():
+def test_residual_bits_of_rows_follow_their_totals():
     card = card_of({"ward": ((0,), (1,), (1,)), "smoker": ((0,), (5,))})
     rows = pd.DataFrame({"ward": ["a", "b", "c"], "smoker": [True, False, False]})
     assert totals(card).bits_of(rows).tolist() == pytest.approx([log2(14), log2(28), log2(28)])

@@ -31,7 +31,7 @@ def test_a_constant_is_not_caught(attack):
     assert low <= 0.5 <= high
 
 
-def test_the_forest_tells_what_share_of_like_rows_are_members():
+def test_the_forest_scores_the_share_of_members_among_similar_rows():
     X, y = np.zeros((400, 1)), np.tile([0, 1], 200)
     predictions = y.copy()
     predictions[200::4] = 1  # others of class 0 are wrong in half of the cases

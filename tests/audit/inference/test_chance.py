@@ -14,7 +14,7 @@ def by_enumeration(total, marked, drawn):
 
 
 @given(st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(0, n))))
-def test_mean_deviation_is_that_of_all_ways_to_draw(case):
+def test_mean_deviation_equals_enumeration(case):
     assert mean_deviation(*case) == pytest.approx(by_enumeration(*case), abs=1e-12)
 
 

@@ -87,7 +87,7 @@ SAME = {"same rows", "another order"}
 COUNTS = np.column_stack([np.linspace(400, 40, LEAVES), np.linspace(40, 400, LEAVES)]).astype(int)
 
 
-def test_exact_counts_tell_every_other_table():
+def test_exact_counts_detect_every_other_table():
     model = tree(COUNTS, EXACT)
     for name, rows in changed(COUNTS, np.random.default_rng(0)).items():
         assert outcome(compared(model, *rows)) == ("same rows" if name in SAME else "other rows")
@@ -96,7 +96,7 @@ def test_exact_counts_tell_every_other_table():
     assert not compared(model, *changed(COUNTS, np.random.default_rng(0))["shuffled classes"][:1]).is_mismatch
 
 
-def test_noisy_counts_tell_other_tables_by_all_leaves_together():
+def test_noisy_counts_detect_other_tables_by_all_leaves_together():
     rng = np.random.default_rng(0)
     model = tree(noised(COUNTS, rng), NOISY)
     for name, rows in changed(COUNTS, rng).items():
@@ -117,7 +117,7 @@ def test_rows_that_differ_a_little_in_every_leaf_are_noticed():
 
 @pytest.mark.parametrize("draws", [200, pytest.param(10_000, marks=pytest.mark.statistics)])
 @pytest.mark.parametrize("has_labels", [True, False])
-def test_the_training_rows_are_taken_for_others_as_rarely_as_stated(monkeypatch, draws, has_labels):
+def test_the_training_rows_mismatch_at_most_at_the_stated_rate(monkeypatch, draws, has_labels):
     """At a rate of 5 % in place of 10^-6, which no simulation could see. False alarm of the test: 10^-4."""
     monkeypatch.setattr(count_comparison, "FALSE_ALARM", 0.05)
     few = COUNTS // 40
@@ -140,7 +140,7 @@ def test_the_training_rows_are_taken_for_others_as_rarely_as_stated(monkeypatch,
     ],
     ids=["tree", "list", "scorecard"],
 )
-def test_the_rows_of_a_fit_are_never_taken_for_others(learner, fits):
+def test_the_training_rows_never_mismatch_exact_counts(learner, fits):
     """Of 1,050 fits, none; at one chance in a million each."""
     X, y = patients()
     for seed in range(fits):
@@ -158,7 +158,7 @@ def patients(n=2_000, seed=0):
     return X, pd.Series(np.where(rng.random(n) < 0.2 + 0.5 * X.old, "yes", "no"), name="y")
 
 
-def test_the_rows_by_bin_of_a_scorecard_tell_other_tables():
+def test_the_bin_counts_of_a_scorecard_detect_other_tables():
     X, y = patients()
     model = released_model(hr.PrivateScorecardClassifier(10, schema=CARE, random_state=0).fit(X, y))
     assert outcome(compare_bins(model, X)) == outcome(compare_bins(model, X[::-1])) == "same rows"
@@ -195,7 +195,7 @@ def unit_table(n_units=300, most=4):
 
 @pytest.mark.parametrize("card", [EXACT, NOISY], ids=["exact", "noisy"])
 @pytest.mark.parametrize("seed", range(2))
-def test_rows_that_were_drawn_from_each_unit_are_compared_where_rows_name_their_unit(card, seed):
+def test_sampled_rows_are_compared_if_the_unit_column_exists(card, seed):
     schema = replace(SCHEMA, unit=Unit("person", 2))
     X, y, sizes = unit_table(3_000)
     counted = Tally.count(X, y, schema)  # as a fit counts them
@@ -214,7 +214,7 @@ def test_rows_that_were_drawn_from_each_unit_are_compared_where_rows_name_their_
         assert outcome(compared(model, *rows)) == "other rows"
 
 
-def test_reports_of_what_cannot_be_compared_name_the_reason():
+def test_the_reason_why_counts_cannot_be_compared():
     X, y = table(COUNTS)
     unstated = replace(NOISY, charges=(Charge("counts", Fraction(1)),))
     assert outcome(compared(tree(COUNTS, unstated), X, y)) == "unknown_noise"
@@ -236,7 +236,7 @@ def test_a_leaf_without_counts_hides_no_other_leaf():
     assert outcome(compared(partial, X[:-1], y[:-1])) == "other rows"
 
 
-def test_trees_of_another_library_have_the_rows_that_they_were_grown_on():
+def test_trees_of_scikit_learn_match_their_training_rows():
     X, y = table(COUNTS)
     half = np.random.default_rng(0).random(len(y)) < 0.5
     for kind in (DecisionTreeClassifier, DecisionTreeRegressor):

@@ -47,7 +47,7 @@ def test_copies_are_drawn_in_batches_of_bounded_size(monkeypatch):
     assert sum(seen[1:]) == 2 * 3 * 20
 
 
-def test_the_attributes_of_a_frame_are_changed_by_the_schema_of_the_model():
+def test_attributes_are_perturbed_by_the_schema_of_the_model():
     frame = people(300)
     target = hr.GreedyRuleListClassifier(schema=SCHEMA)
     by_model = membership(target, frame, frame["risk"], attack="label-only", repeats=2, random_state=0)

@@ -51,7 +51,7 @@ def test_leaves_are_counted_and_flagged(tree):
     assert [len(leaf_risk(tree, (X, Y), threshold=t).small) for t in (4, 5, 16, 21)] == [0, 1, 2, 3]
 
 
-def test_what_a_model_stores_and_what_is_counted_agree(tree):
+def test_stored_and_counted_leaf_risks_agree(tree):
     stored, counted = leaf_risk(tree, schema=SCHEMA), leaf_risk(tree, (X, Y))
     assert stored.view == "exact"
     assert sorted(stored.counts) == sorted(counted.counts)
@@ -71,7 +71,7 @@ def test_stored_counts_of_a_tree_need_no_schema(tree):
     assert sorted(leaf_risk(number).rows) == sorted(leaf_risk(number, (X, Y)).rows)
 
 
-def test_stored_counts_that_missing_values_may_have_made_wrong_are_not_used(tree, monkeypatch):
+def test_stored_counts_that_missing_values_may_distort_are_not_used(tree, monkeypatch):
     monkeypatch.setattr(read, "_COUNTS_MISSING", False)
     with pytest.raises(ValueError, match="schema"):
         leaf_risk(tree)
@@ -108,7 +108,7 @@ def test_levels_of_a_number_take_the_place_of_classes_in_a_forest():
     assert leaf_risk(forest, (X, Y.astype(float))).pure_leaves is None
 
 
-def test_the_smallest_leaves_are_told_first():
+def test_the_smallest_leaves_are_printed_first():
     counts = ((40, 3), (5, 0), (0, 1), *(((30, 2),) * 20))
     found = LeafRisk(tuple(f"leaf {i}" for i in range(23)), tuple(map(sum, counts)), counts, (0, 1), "exact")
     _, _, _, first, second, *_ = str(found).splitlines()
@@ -131,7 +131,7 @@ def test_a_pipeline_is_counted_by_its_steps(tree):
         leaf_risk(make_pipeline(StandardScaler()).fit(X), (X, Y))
 
 
-def test_thresholds_between_the_cut_points_of_the_schema_are_in_words():
+def test_conditions_show_thresholds_between_cut_points():
     ages = np.arange(40).reshape(-1, 1)
     tree = DecisionTreeClassifier(random_state=0).fit(ages, (ages[:, 0] > 16).astype(int))
     found = leaf_risk(tree, schema=Schema({"age": Integer(0, 100, cuts=(30,))}, Label("y", (0, 1))))
@@ -151,7 +151,7 @@ def test_lists_and_trees_of_hedgerow_have_their_conditions(search):
     assert sorted(map(list, found.counts)) == sorted(by_hand(released_model(learner)))
 
 
-def test_noisy_counts_are_said_to_be_noisy():
+def test_noisy_counts_are_marked_as_noisy():
     private = hr.PrivateTreeClassifier(5.0, max_depth=1, schema=SCHEMA, release_counts=True, random_state=0).fit(X, Y)
     found = leaf_risk(private)
     assert found.view == "noisy"
@@ -186,7 +186,7 @@ def test_rows_without_classes_leave_purity_open():
     assert found.classes_not_examined == (0, 1)
 
 
-def test_leaves_with_counts_are_judged_and_the_others_are_not_examined():
+def test_leaves_without_counts_are_not_examined():
     """0.2.0 ignored the counts of all leaves if a leaf had none."""
     rules = (
         Rule.of((Literal("a", "true"),), Leaf((0, 3))),
@@ -262,7 +262,7 @@ class Silent:
         (lambda _: LeafRisk(("a",), (1, 2), None, None, "exact"), ValueError, "leaves"),
     ],
 )
-def test_bad_input_is_one_clear_error(call, error, match, tree):
+def test_invalid_input_raises_a_single_error(call, error, match, tree):
     with pytest.raises(error, match=match):
         call(tree)
 
@@ -278,7 +278,7 @@ def of_households(size):
 
 
 @pytest.mark.parametrize("size", [1, 2, 12])
-def test_units_are_counted_where_their_column_is(size):
+def test_units_are_counted_if_their_column_exists(size):
     """By definition: the different households of a leaf, and of a class in it."""
     schema, model, frame, labels = of_households(size)
     found, places = leaf_risk(model, (frame, labels)), model.apply(frame)
@@ -293,7 +293,7 @@ def test_units_are_counted_where_their_column_is(size):
     assert (other.rows, other.view) == (found.rows, "units")
 
 
-def test_rows_that_do_not_say_whose_they_are_may_be_several_of_one_unit():
+def test_rows_without_a_unit_column_may_belong_to_the_same_unit():
     _, model, frame, labels = of_households(12)
     for found in (leaf_risk(model), leaf_risk(model, (frame.drop(columns="hh"), labels))):
         assert (found.view, found.rows) == ("exact", (15, 30, 4, 20))

@@ -20,7 +20,7 @@ def test_a_model_and_the_estimator_that_holds_it_sort_alike():
     assert isinstance(clf.tree_, Leaves)
 
 
-def test_trees_of_others_and_functions_sort_too():
+def test_trees_of_other_libraries_and_functions_are_supported():
     tree = DecisionTreeClassifier().fit(X, Y)
     assert released_model(tree) is None
     assert apply_of(tree)(X).tolist() == tree.apply(X).tolist()
@@ -28,12 +28,12 @@ def test_trees_of_others_and_functions_sort_too():
 
 
 @pytest.mark.parametrize("model", [7, DecisionTreeClassifier, None, hr.OptimalTreeClassifier()])
-def test_what_sorts_no_rows_is_refused(model):
+def test_models_without_leaves_raise(model):
     with pytest.raises(TypeError, match="apply"):
         apply_of(model)
 
 
-def test_one_leaf_is_expected_for_each_row_and_no_foreign_words_come_through():
+def test_a_wrong_number_of_leaves_raises_without_foreign_text():
     def fail(_):
         raise KeyError(SECRET)
 

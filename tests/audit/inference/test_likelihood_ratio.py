@@ -70,7 +70,7 @@ def by_hand(shadows, score):
 
 
 @given(shadows())
-def test_the_online_ratio_is_that_of_counts_and_densities_by_hand(shadows):
+def test_the_online_ratio_by_hand(shadows):
     np.testing.assert_allclose(OnlineLira().scores(shadows), by_hand(shadows, online_by_hand), atol=1e-6)
 
 
@@ -81,7 +81,7 @@ def test_so_it_is_for_continuous_confidences_and_mixtures(kind):
 
 
 @given(shadows())
-def test_the_offline_test_is_that_of_students_t_or_counts_by_hand(shadows):
+def test_the_offline_score_by_hand(shadows):
     expected = by_hand(shadows, lambda value, _, outside, __: offline_by_hand(value, outside))
     np.testing.assert_allclose(OfflineLira().scores(shadows), expected, rtol=1e-5, atol=1e-5)
 
@@ -94,14 +94,14 @@ def test_hard_labels_are_two_binomial_shares():
 
 
 @pytest.mark.parametrize("attack", [OnlineLira(), OfflineLira()], ids=str)
-def test_one_confidence_for_all_says_nothing(attack):
+def test_equal_confidences_are_no_evidence(attack):
     members, others = attack.scores(made_up(np.full((6, 3), 0.7), np.full((6, 3), 0.7)))
     assert np.array_equal(members, others)
     assert len(np.unique(members)) == 1
 
 
 @pytest.mark.parametrize("attack", [OnlineLira(), OfflineLira()], ids=str)
-def test_scores_do_not_tell_which_fit_of_the_own_split_has_the_row(attack):
+def test_scores_do_not_depend_on_the_fits_of_the_same_split(attack):
     shadows = ignoring(12, 8, kind="both", seed=0)
     members, others = attack.scores(shadows)
     inside, outside = shadows.inside.copy(), shadows.outside.copy()

@@ -34,7 +34,7 @@ def missed_by(name, *, tables, n_splits, n_rows, most):
     assert abs(np.mean(aucs) - 0.5) < 3 * np.std(aucs) / tables**0.5
 
 
-def test_counts_that_leave_out_the_attacked_fit_alone_would_tell():
+def test_excluding_only_the_attacked_fit_would_leak_membership():
     """The trap that pairs avoid: of a constant model, shadows less the target alone order members below the others."""
     shadows = ignoring(10, 40, kind="constant", seed=0)
     found = ShadowMembership.of("constant", "online", shadows)
@@ -56,7 +56,7 @@ def test_a_leaky_learner_is_caught(name):
 
 
 @pytest.mark.statistics
-def test_the_standard_error_is_that_of_the_jackknife_over_splits():
+def test_the_standard_error_is_the_jackknife_over_splits():
     shadows = leaky(6, 30, strength=0.3)
     found = ShadowMembership.of("leaky", "rmia", shadows)
     without = [ShadowMembership.of("leaky", "rmia", shadows.without(k)).auc for k in range(6)]
@@ -65,14 +65,14 @@ def test_the_standard_error_is_that_of_the_jackknife_over_splits():
 
 
 @pytest.mark.statistics
-def test_the_standard_error_is_that_of_other_splits():
+def test_the_standard_error_matches_repeated_splits():
     """Over 30 draws of all splits; a ratio of two standard deviations beyond 1.6 has a chance of about 1 %."""
     found = [ShadowMembership.of("leaky", "online", leaky(8, 40, strength=0.3, seed=seed)) for seed in range(30)]
     spread = np.std([one.auc for one in found], ddof=1)  # of other rows, too
     assert 1 / 1.6 < np.mean([one.auc_standard_error for one in found]) / spread < 1.6
 
 
-def test_the_interval_of_splits_that_do_not_differ_is_that_of_as_many_decisions():
+def test_equal_splits_have_the_interval_of_their_number():
     found = ShadowMembership.of("sure", "online", made_up(np.ones((8, 20)), np.zeros((8, 20))))
     assert found.auc == 1
     assert found.tpr_at(0.01) == 1
@@ -81,7 +81,7 @@ def test_the_interval_of_splits_that_do_not_differ_is_that_of_as_many_decisions(
     assert found.tpr_interval(0.01, 0.5)[0] == pytest.approx(beta.ppf(0.25, 8, 1))
 
 
-def test_rows_are_told_apart_by_sign_tests():
+def test_rows_are_separated_by_sign_tests():
     inside, outside = np.full((10, 3), 0.5), np.full((10, 3), 0.5)
     inside[:8, 0], inside[8, 0] = 0.9, 0.1  # more confident in eight, less in one, equal in one
     inside[:, 1] = 0.6
@@ -96,7 +96,7 @@ def test_rows_are_told_apart_by_sign_tests():
     assert found.significant_rows(0.03).index.tolist() == [1]
 
 
-def test_rows_are_beyond_chance_by_chance_no_more_often_than_said():
+def test_significant_rows_have_the_stated_false_alarm_rate():
     """At most 5 % of 200 tables: 20 or more have a chance below 0.003."""
     rates = np.zeros(201)
     found = [
@@ -114,7 +114,7 @@ def test_another_attack_uses_the_same_fits():
     assert other.attack == "relative likelihood ratio (RMIA), online"
 
 
-def test_what_is_printed_says_what_it_means_and_that_it_is_private():
+def test_the_text_explains_its_numbers_and_is_marked_private():
     found = ShadowMembership.of("Tree", "online", leaky(6, 200, strength=0.3))
     text = str(found)
     low, high = found.auc_interval
@@ -165,7 +165,7 @@ def test_bad_attacks_are_refused(attack, error, match):
 
 @pytest.mark.parametrize("draws", [30, pytest.param(100, marks=pytest.mark.statistics)])
 @pytest.mark.parametrize("kind", ["probabilities", "labels"])
-def test_few_splits_do_not_find_a_leak_in_a_learner_that_ignores_its_rows(kind, draws):
+def test_few_splits_find_no_leak_in_a_constant_learner(kind, draws):
     """With 4 splits the online attack was above .5 in 52 % of 150 such results; at most 5 %, false alarm 10^-4."""
     results = [
         ShadowMembership.of("none", "online", ignoring(5, 100, kind=kind, seed=5000 + seed)) for seed in range(draws)
@@ -175,7 +175,7 @@ def test_few_splits_do_not_find_a_leak_in_a_learner_that_ignores_its_rows(kind, 
     assert sum(one.auc_p_value < 0.01 for one in results) <= binom.ppf(1 - 1e-4, draws, 0.01)
 
 
-def test_the_p_value_of_an_auc_is_no_smaller_than_agreeing_splits_allow():
+def test_the_p_value_of_an_auc_is_at_least_2_to_minus_repeats():
     found = ShadowMembership.of("all", "online", made_up(np.ones((6, 30)), np.zeros((6, 30))))
     assert (found.auc, found.auc_standard_error, found.auc_p_value) == (1, 0, 2**-6)
     assert ShadowMembership.of("none", "online", made_up(np.ones((6, 30)), np.ones((6, 30)))).auc_p_value >= 0.5

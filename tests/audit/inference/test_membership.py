@@ -25,7 +25,7 @@ def by_thresholds(members, others, rate):
 
 
 @given(SCORES, SCORES)
-def test_the_curve_is_what_thresholds_and_coins_reach(members, others):
+def test_the_curve_interpolates_between_thresholds(members, others):
     found, auc = curve(np.array(members, dtype=float), np.array(others, dtype=float))
     for place in (0, 50, 100, 137, 200):
         assert found[place] == pytest.approx(by_thresholds(members, others, FPR[place]), abs=1e-12)
@@ -52,7 +52,7 @@ def test_means_intervals_and_errors():
     assert found.tpr_at(0.25) == pytest.approx(0.5)
 
 
-def test_what_is_printed_says_what_it_means_and_that_it_is_private():
+def test_the_text_explains_its_numbers_and_is_marked_private():
     found = Membership("Tree", "guess", (7, 8, 3, 1000), FPR[None], np.array([0.5]))
     text = str(found)
     assert "0.5: random guessing" in text
@@ -71,7 +71,7 @@ def test_what_is_printed_says_what_it_means_and_that_it_is_private():
         (1, [], "100 %"),
     ],
 )
-def test_rates_below_one_row_are_not_printed(others, seen, finest):
+def test_rates_below_a_single_row_are_not_printed(others, seen, finest):
     found = Membership("Tree", "guess", (7, 8, 3, others), FPR[None], np.array([0.5]))
     text = str(found)
     assert re.findall(r"% at FPR ([0-9.]+ %)", text) == seen

@@ -26,7 +26,7 @@ TREE = hr.OptimalTreeRegressor(schema=SCHEMA, max_depth=1).fit(ROWS, NUMBERS)
 PRIVATE = hr.PrivateTreeRegressor(5.0, schema=SCHEMA, max_depth=1, release_counts=True).fit(ROWS, NUMBERS)
 
 
-def test_the_confidence_in_a_number_falls_with_the_error_in_standard_deviations():
+def test_confidence_in_a_number_decreases_with_the_scaled_error():
     y = np.array([0.0, 0.0, 4.0, 4.0])
     fitted = DummyRegressor(strategy="constant", constant=4.0).fit(np.zeros((4, 1)), y)
     found = confidence(fitted, LabelledRows.of(np.zeros((4, 1)), y))
@@ -34,7 +34,7 @@ def test_the_confidence_in_a_number_falls_with_the_error_in_standard_deviations(
 
 
 @pytest.mark.parametrize("attack", ["online", "offline", "rmia", "rmia-offline"])
-def test_shadow_fits_find_rows_that_a_tree_memorises_and_no_others(attack):
+def test_shadow_models_find_memorised_rows_only(attack):
     grown = audit.lira(DecisionTreeRegressor(), X, Y, repeats=6, attack=attack, random_state=0)
     constant = audit.lira(DummyRegressor(strategy="constant", constant=0.0), X, Y, repeats=6, attack=attack)
     assert grown.auc > 0.8
@@ -57,7 +57,7 @@ def test_private_learners_of_numbers_are_attacked():
     assert 0.3 < audit.lira(learner, frame, y, repeats=5, random_state=0).auc < 0.7
 
 
-def test_what_is_no_number_is_refused_for_a_learner_of_numbers():
+def test_labels_that_are_not_numbers_raise_for_regressors():
     class Odd(LinearRegression):
         def fit(self, X, _):
             return super().fit(X, np.arange(len(X)))
@@ -81,7 +81,7 @@ def test_overfitting_is_measured_of_classes(model):
         audit.overfit(model, (ROWS, NUMBERS), (ROWS, NUMBERS))
 
 
-def test_leaves_are_pure_where_all_numbers_are_of_one_level():
+def test_leaves_are_pure_if_all_numbers_have_the_same_level():
     """Levels of 8: ten rows of the first and two of the last in one leaf; nine of the third in the other."""
     for found in (audit.leaf_risk(TREE), audit.leaf_risk(TREE, (ROWS, NUMBERS))):
         assert found.rows == (12, 9)
@@ -131,7 +131,7 @@ def test_worst_neighbours_have_numbers_at_both_ends():
 
 @pytest.mark.slow
 @pytest.mark.statistics
-def test_a_mechanism_of_numbers_with_three_times_its_weight_is_refuted():
+def test_a_regression_draw_with_a_threefold_weight_is_refuted():
     """Of the worst pair, the draw of one leaf's value: honest draws are not refuted, and those of 3 ε are."""
     tables = audit.worst_neighbours(SCHEMA, rows=2)["one row"]
     for epsilon, is_refuted in ((1.0, False), (3.0, True)):

@@ -32,7 +32,7 @@ class Chances:
         return np.column_stack([1 - X[:, 0], X[:, 0]])
 
 
-def test_a_cell_is_the_predicted_class_and_the_tenth_of_its_probability():
+def test_class_cells_have_the_predicted_class_and_a_probability_range():
     cells = class_cells(Chances())(np.array([[0.0], [0.5], [0.55], [0.9], [0.31], [1.0]]))
     assert cells.tolist() == [
         "no, probability 0.9 to 1",
@@ -44,7 +44,7 @@ def test_a_cell_is_the_predicted_class_and_the_tenth_of_its_probability():
     ]
 
 
-def test_predicted_numbers_are_divided_into_tenths_of_all_predictions():
+def test_predicted_numbers_are_divided_into_deciles():
     train, test = np.arange(0.0, 60), np.arange(60.0, 100)
     cells = number_cells(lambda X: X, [train, test])
     assert np.bincount(np.concatenate([cells(train), cells(test)])).tolist() == [10] * 10

@@ -131,7 +131,7 @@ def test_v_by_chance_is_the_mean_over_all_ways_to_share_out_the_rows(counts, of_
     assert found.vulnerability_by_chance == pytest.approx(by_sharing_out(counts, of_all_rows=of_all_rows))
 
 
-def test_v_of_leaves_that_do_not_depend_on_the_split_is_that_of_chance():
+def test_v_of_random_splits_has_the_mean_by_chance():
     rng = np.random.default_rng(0)
     leaf, y = rng.integers(5, size=600), rng.integers(2, size=600)
     found = []
@@ -188,7 +188,7 @@ def test_a_class_of_the_schema_without_rows_is_left_out(fitted):
     assert overfit(clf, *((part, part["risk"]) for part in parts)).classes == ("high", "low")
 
 
-def test_what_is_printed_says_what_it_means_and_that_it_is_private(fitted):
+def test_the_text_explains_its_numbers_and_is_marked_private(fitted):
     clf, train, test = fitted
     pairs = (train, train["risk"]), (test, test["risk"])
     text, released = str(overfit(clf, *pairs)), str(overfit(clf, *pairs, as_released_code=True))
@@ -218,7 +218,7 @@ TWO = np.array([[0], [1]])
         ({"model": lambda X: np.zeros((len(X), 2))}, ValueError, "leaf"),
     ],
 )
-def test_bad_input_is_one_clear_error(change, error, match):
+def test_invalid_input_raises_a_single_error(change, error, match):
     given_ = {"model": lambda X: np.asarray(X)[:, 0], "train": (TWO, [0, 1]), "test": (TWO, [0, 1])}
     with pytest.raises(error, match=match):
         overfit(*(given_ | change).values())
@@ -243,7 +243,7 @@ def test_classes_may_be_whole_numbers_as_floats():
 
 
 @pytest.mark.parametrize("counts", [((1, 1),), ((1, 1), (0,)), ((1, 0), (1, 0))])
-def test_counts_that_are_no_table_are_refused(counts):
+def test_counts_of_the_wrong_shape_raise(counts):
     with pytest.raises(ValueError, match="train and test must"):
         Overfit(("a", "b"), ("x", "y"), counts, ((1, 1), (1, 1)))
 
@@ -318,7 +318,7 @@ def every_partition(train, test):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_p_value_by_units_is_that_of_all_partitions(seed):
+def test_the_p_value_by_units_equals_enumeration(seed):
     """999 draws are off by less than .06 (4 standard deviations at most)."""
     rng = np.random.default_rng(seed)
     train, test = rows_by_unit(rng, 5, equal=False), rows_by_unit(rng, 4, equal=False)

@@ -27,7 +27,7 @@ def bins(table):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("distance", [1, 2, 4])
-def test_exactly_so_many_attributes_change_to_another_bin(kind, distance):
+def test_exactly_distance_attributes_change_to_another_bin(kind, distance):
     rows = LabelledRows.of(KINDS[kind](FRAME.drop(columns="risk")), FRAME["risk"].to_numpy())
     perturber = Perturber.of(rows, np.arange(40), SCHEMA)
     index = np.tile(np.arange(60), 5)

@@ -41,7 +41,7 @@ def same(one, other):
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("attack", ["online", "offline", "rmia", "rmia-offline"])
-def test_a_tree_that_memorises_is_caught_and_one_that_ignores_its_rows_is_not(attack):
+def test_a_memorising_tree_is_detected_and_a_constant_is_not(attack):
     rows = np.random.default_rng(0).normal(size=(150, 4))
     labels = np.random.default_rng(1).integers(2, size=150)
     caught = lira(Memory(), rows, labels, attack=attack, repeats=8, random_state=0)
@@ -69,7 +69,7 @@ def test_the_gain_of_rows_is_the_exact_advantage():
 
 @pytest.mark.xdist_group("processes")
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_seed_repeats_whatever_the_number_of_processes_and_the_kind_of_frame(n_jobs):
+def test_a_seed_repeats_for_all_numbers_of_processes_and_frames(n_jobs):
     table = people(60)
     learner = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=2, search="greedy", schema=SCHEMA)
     found = lira(learner, table, table["risk"], repeats=5, random_state=5)
@@ -82,7 +82,7 @@ def test_a_seed_repeats_whatever_the_number_of_processes_and_the_kind_of_frame(n
     assert found.target == "PrivateRuleListClassifier"
 
 
-def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
+def test_progress_is_shown_on_stderr_only_if_verbose(capsys):
     lira(DecisionTreeClassifier(), X, Y, repeats=5, random_state=0)
     assert capsys.readouterr() == ("", "")
     lira(DecisionTreeClassifier(), X, Y, repeats=5, random_state=0, verbose=True)
@@ -102,7 +102,7 @@ def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
         ({"target": StandardScaler()}, TypeError, "target"),
     ],
 )
-def test_bad_input_is_one_clear_error(change, error, match):
+def test_invalid_input_raises_a_single_error(change, error, match):
     given = {"target": DecisionTreeClassifier(), "X": X, "y": Y} | change
     with pytest.raises(error, match=match):
         lira(given.pop("target"), given.pop("X"), given.pop("y"), **given)

@@ -29,7 +29,7 @@ class Recorder:
         return np.array([int(name in self.rows) for name in X[:, 0].tolist()])
 
 
-def test_each_row_is_in_one_fit_of_each_split():
+def test_each_row_is_in_exactly_one_fit_of_each_split():
     names = np.arange(21)[:, None]
     target = AttackTarget(Recorder, LabelledRows.of(names, np.ones(21, dtype=int)), seeded=True)
     Recorder.fitted = ()
@@ -54,7 +54,7 @@ def test_confidence_is_the_probability_of_the_label():
     np.testing.assert_allclose(confidence(fitted, LabelledRows.of(X, Y)), expected, atol=1e-9)
 
 
-def test_confidence_of_hard_labels_is_one_or_nothing():
+def test_confidence_of_hard_labels_is_1_or_0():
     fitted = LinearSVC(random_state=0).fit(X, Y)
     assert confidence(fitted, LabelledRows.of(X, Y)).tolist() == (fitted.predict(X) == Y).tolist()
 
@@ -80,7 +80,7 @@ def test_confidence_in_a_class_that_a_fit_has_not_seen_is_nothing():
     assert (found[~known] == 0).all()
 
 
-def test_labels_that_are_no_class_at_all_are_refused():
+def test_labels_that_are_never_predicted_raise():
     for learner in (DecisionTreeClassifier(), LinearSVC()):
         with pytest.raises(ValueError, match="labels"):
             confidence(learner.fit(X, Y), LabelledRows.of(X, np.where(Y, "yes", "no")))

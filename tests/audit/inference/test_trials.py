@@ -45,7 +45,7 @@ def same(one, other):
     return np.array_equal(one.curves, other.curves) and np.array_equal(one.aucs, other.aucs)
 
 
-def test_the_parts_are_those_of_figure_5():
+def test_the_split_sizes_of_figure_5():
     recorder = Recorder()
     rows = np.arange(101)[:, None]
     found = membership(recorder, rows, rows[:, 0] % 2, attack=recorder, repeats=3, random_state=0)
@@ -64,7 +64,7 @@ def test_the_parts_are_those_of_figure_5():
 
 
 @pytest.mark.xdist_group("processes")
-def test_a_seed_repeats_whatever_the_number_of_processes():
+def test_a_seed_repeats_for_all_numbers_of_processes():
     target = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_features=1))
     options = {"repeats": 2, "attack": FEW_TREES}
     found = membership(target, X, Y, random_state=5, **options)
@@ -111,7 +111,7 @@ def test_the_seed_of_a_target_is_kept():
     assert len({None, *seeds[4:]}) == 3
 
 
-def test_secure_noise_stays_where_no_seed_is_given():
+def test_noise_stays_secure_without_a_seed():
     noise = []
 
     class AttackTarget(hr.PrivateRuleListClassifier):
@@ -129,7 +129,7 @@ def test_text_labels_with_spaces_and_many_classes():
     assert found.auc > 0.6
 
 
-def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
+def test_progress_is_shown_on_stderr_only_if_verbose(capsys):
     membership(GaussianNB(), X, Y, repeats=2, attack=FEW_TREES, random_state=0)
     assert capsys.readouterr() == ("", "")
     membership(GaussianNB(), X, Y, repeats=2, attack=FEW_TREES, random_state=0, verbose=True)
@@ -169,7 +169,7 @@ def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
         ),
     ],
 )
-def test_bad_input_is_one_clear_error(change, error, match):
+def test_invalid_input_raises_a_single_error(change, error, match):
     given = {"target": LogisticRegression(), "X": X, "y": Y} | change
     with pytest.raises(error, match=match):
         membership(given.pop("target"), given.pop("X"), given.pop("y"), **given)

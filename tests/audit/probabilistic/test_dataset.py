@@ -109,7 +109,7 @@ def some_supports(data, worlds):
 
 
 @given(MODELS, st.data())
-def test_a_model_leaves_what_its_reconstruction_says(model, data):
+def test_the_dataset_of_a_model_has_the_entropy_of_its_reconstruction(model, data):
     paths, schema = paths_of(model)
     domain = Domain.of(schema, paths.literals)
     supports = some_supports(data, count_rows_each(domain.regions(paths), domain.weights))
@@ -253,7 +253,7 @@ def test_worlds_have_the_probabilities_of_their_rows():
     assert sum(chances.values()) == 1
 
 
-def test_worlds_in_a_schema_are_those_of_its_values():
+def test_possible_rows_match_the_values_of_the_schema():
     schema = Schema({"n": Integer(0, 9, cuts=(7,), missing="bin", missing_values=(9,)), "b": Boolean()}, LABEL)
     model = Tree(schema, Split(Literal("n", "<=", (7,)), Leaf((0, 0)), Leaf((2, 0))), CARD)
     known = ProbabilisticDataset.of(model)
@@ -284,7 +284,7 @@ def test_attributes_of_one_value_are_left_out_of_the_average():
             share()
 
 
-def test_labels_are_told_only_where_all_are():
+def test_labels_are_known_only_if_all_are():
     told = (Rule((A1,), (1, 2)), Rule((), (0, 1)))
     assert ProbabilisticDataset.of(RuleList(LIST_SCHEMA, told, CARD)).labels == (0, 1, 1, 1)
     noisy = RuleList(LIST_SCHEMA, (Rule((A1,), (-1, 3)), Rule((), (0, 1))), NOISY)
@@ -318,7 +318,7 @@ def test_long_sets_are_shortened_and_like_rows_share_a_line():
     ]
 
 
-def test_attributes_of_which_nothing_is_known_are_named_below_a_wide_table():
+def test_unconstrained_attributes_are_named_below_a_wide_table():
     domains = {f"attribute {i}": range(1000) for i in range(12)}
     lines = str(ProbabilisticDataset(domains, [{"attribute 3": 5}, {}])).splitlines()
     assert squeezed(lines[0]) == "row  attribute 3"
@@ -351,7 +351,7 @@ def test_long_tables_are_cut():
     assert len(str(many).splitlines()) == 202
 
 
-def test_the_short_form_says_what_is_left():
+def test_the_repr_has_the_entropy():
     assert repr(table_ii()) == "<ProbabilisticDataset: 4 rows of a1, a2, a3; 14.6 bits>"
     assert "of a0, a1, a2, a3, …;" in repr(ProbabilisticDataset({f"a{i}": (0, 1) for i in range(5)}, [{}]))
 

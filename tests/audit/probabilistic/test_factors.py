@@ -24,7 +24,7 @@ def numbered(weights):
 
 
 @given(weighted())
-def test_a_part_says_what_enumeration_says(case):
+def test_a_box_factor_equals_enumeration(case):
     region, weights, masses = case
     found = dict(bins_inside(region, masses))
     if not found:
@@ -122,7 +122,7 @@ def test_a_row_beyond_floats_is_drawn_evenly():
     assert chisquare(counts).pvalue > ALARM
 
 
-def test_a_listed_part_says_what_its_list_says():
+def test_a_listed_factor_has_the_listed_distribution():
     factor = ListedFactor((2, 0), ((0, 1), (1, 0), (1, 1)), (1, 2, 1), (2, 3))
     domain = [Values.listed("x", "pqr"), Values.listed("y", "."), Values.listed("z", "st")]
     quarter = Fraction(1, 4)

@@ -95,7 +95,7 @@ def test_an_impossible_pair_is_never_better_than_a_possible_matching():
     assert align(known, table).tolist() == [1, 0]
 
 
-def test_the_label_decides_where_the_values_do_not():
+def test_the_label_decides_between_equal_values():
     known = ProbabilisticDataset({"a": (0, 1)}, [{}, {}, {}], labels=("y", "n", "y"))
     order = align(known, pd.DataFrame({"a": [0, 0, 1], "label": ["n", "y", "y"]}))
     assert order[1] == 0

@@ -17,7 +17,7 @@ DOMAINS = [Values.listed("age", (10, 20, 30)), Values.listed("sex", ("F", "M")),
 KNOWN = {"age": {10: Fraction(1, 4), 30: Fraction(3, 4)}, ("sex", "ill"): [("F", True), ("M", False), ("M", True)]}
 
 
-def test_the_rows_that_are_possible_have_the_products_of_their_chances():
+def test_row_probabilities_are_products_of_factors():
     row = RowDistribution.of(KNOWN, DOMAINS)
     ages, pairs = KNOWN["age"], KNOWN["sex", "ill"]
     expected = {(age, *pair): chance / 3 for (age, chance), pair in product(ages.items(), pairs)}
@@ -32,7 +32,7 @@ def test_the_rows_that_are_possible_have_the_products_of_their_chances():
     assert row.allows(every).tolist() == [value in expected for value in values]
 
 
-def test_of_what_is_not_mentioned_nothing_is_known():
+def test_attributes_that_are_not_mentioned_are_uniform():
     row = RowDistribution.of({"sex": "F"}, DOMAINS)
     assert row.possible_rows == 6
     assert row.entropy_bits == pytest.approx(log2(6))
@@ -55,6 +55,6 @@ def test_of_what_is_not_mentioned_nothing_is_known():
         ({"age": {10: Decimal("sNaN")}}, "probabilities"),
     ],
 )
-def test_what_cannot_be_known_is_refused(known, message):
+def test_invalid_row_distributions_raise(known, message):
     with pytest.raises(SchemaError, match=message):
         RowDistribution.of(known, DOMAINS)

@@ -39,7 +39,7 @@ def test_parts_are_the_region_split_as_far_as_components_go(case):
         assert factor.weights == tuple(weights[k] for k in factor.attributes)
 
 
-def test_boxes_that_make_a_box_of_what_is_left_are_split():
+def test_regions_that_are_boxes_are_split_into_factors():
     # taking off "a and b" and "a and not b" leaves "not a"
     bits = ((1, 1),) * 3
     region = Region((3, 3, 3), ((2, 2, 3), (2, 1, 3), (2, 2, 2)))

@@ -55,7 +55,7 @@ def test_the_sides_of_a_cut(attribute, number, low, high):
         (Categorical((5, 1, 3, 0), missing="bin"), 4, {"1", "0", "3"}, {"5"}),
     ],
 )
-def test_missing_values_go_where_the_model_sends_them(attribute, number, low, high, below):
+def test_missing_values_take_the_branch_of_the_model(attribute, number, low, high, below):
     one, other = sides(attribute, number, below)
     assert kept(attribute, one) == low | ({"missing"} if below else set())
     assert kept(attribute, other) == high | (set() if below else {"missing"})
@@ -73,13 +73,13 @@ def test_missing_values_go_where_the_model_sends_them(attribute, number, low, hi
         (Categorical(("x", "y"), missing="bin"), math.inf, False),
     ],
 )
-def test_missing_values_can_be_parted_from_all_others(attribute, number, below):
+def test_missing_values_can_be_separated_from_all_other_values(attribute, number, below):
     one, other = sides(attribute, number, below)
     assert one == ((Literal("a", "missing"), below),)
     assert other == ((Literal("a", "missing"), not below),)
 
 
-def test_numbers_beyond_the_bounds_that_are_clipped_are_not_all_on_one_side():
+def test_clipped_numbers_are_not_all_on_the_same_side():
     attribute = Integer(0, 9, cuts=(), missing="bin", outside="clip")
     assert sides(attribute, 12, False)[0] == ((Literal("a", "<=", (12.0,)), True),)  # which no domain takes
 
@@ -129,17 +129,17 @@ def test_numbers_beyond_the_bounds_that_are_clipped_are_not_all_on_one_side():
         (Categorical((5, 1)), 0, False, r"\(5, 1\)"),
     ],
 )
-def test_what_cannot_be_told_is_refused(attribute, number, below, message):
+def test_undetermined_thresholds_raise(attribute, number, below, message):
     with pytest.raises(SchemaError, match=message):
         sides(attribute, number, below)
 
 
-def test_numbers_that_mean_missing_may_go_where_missing_values_go():
+def test_numbers_that_mean_missing_take_the_branch_of_missing_values():
     attribute = Integer(0, 9, cuts=(4,), missing="bin", missing_values=(-9, "?"))
     assert kept(attribute, sides(attribute, 4, True)[0]) == {"[0, 4]", "missing"}
 
 
-def test_a_column_of_a_literal_is_one_where_it_holds():
+def test_a_literal_column_is_1_if_the_literal_holds():
     literal = Literal("a", "=", ("x",))
     found = columns(Categorical(("x", "y"), missing="bin", outside="bin"), [literal])
     assert found.at_most(0, 0.5, holds=True) == found.is_one(0, holds=False) == ((literal, False),)
@@ -183,7 +183,7 @@ def test_other_columns_are_no_bits(attribute):
         columns(attribute).is_one(0, holds=True)
 
 
-def test_words_are_told_apart():
+def test_splits_on_text_separate_the_listed_values():
     attribute = Categorical(("x", "y", "z"))
     for values in (["x"], ["x", "z"], ["y", "z", "w"]):
         inside, others = (columns(attribute).among(0, values, holds=holds) for holds in (True, False))

@@ -56,7 +56,7 @@ def test_rows_are_caught_by_the_rule_that_predicts_them():
     assert max(lengths) > 2
 
 
-def test_columns_are_those_that_corels_was_told():
+def test_columns_are_the_feature_names_of_corels():
     schema = Schema({"smoker": Boolean(), "hue": Categorical(("red", "green", "blue"))})
     X = np.array([[1, 0], [0, 1], [0, 0], [1, 1]] * 20)
     model = fitted(X, X[:, 0], features=["hue_red", "smoker"])

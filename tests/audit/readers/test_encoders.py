@@ -31,7 +31,7 @@ def test_columns_are_chosen_in_every_way(chosen):
     assert transformer_features(steps, SCHEMA) == ("smoker", "age")
 
 
-def test_a_transformer_says_how_many_columns_there_are():
+def test_a_transformer_determines_the_number_of_columns():
     encoder = OneHotEncoder().fit(FRAME[["hue", "smoker"]])
     assert len(Columns.of_bits(SCHEMA, encoder).features) == 4
     assert len(Columns.of(SCHEMA, encoder, None, 4).features) == 4

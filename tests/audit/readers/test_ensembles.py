@@ -72,7 +72,7 @@ def test_sparse_columns_are_sorted_into_the_same_leaves(ensemble):
     assert np.array_equal(leaf_nodes(steps, words), by_tree(ensemble, steps[:-1].transform(words).toarray()))
 
 
-def test_rows_that_the_model_refuses_are_one_error_without_their_values():
+def test_rows_the_model_rejects_raise_without_their_values():
     secret = pd.DataFrame({name: ["secret_f00d"] for name in "abcd"})
     for ensemble in (RandomForestClassifier(2), BaggingClassifier(n_estimators=2)):
         with pytest.raises(ValueError, match="rows") as error:

@@ -105,7 +105,7 @@ def test_bayesian_lists():
     assert paths_of(other, schema)[0] == paths
 
 
-def test_columns_have_the_names_of_the_frame_or_those_given():
+def test_columns_have_the_names_of_the_frame_or_of_fit():
     schema = Schema({"smoker": Boolean(), "hue": Categorical(("red", "green", "blue"))})
     frame = pd.DataFrame({"hue_red": [0.0, 1.0] * 20, "smoker": [0.0, 0.0, 1.0, 1.0] * 10})
     y = frame["hue_red"].to_numpy().astype(int)
@@ -123,7 +123,7 @@ def test_columns_have_the_names_of_the_frame_or_those_given():
         paths_of(unnamed, Schema({name: Boolean() for name in "abc"}))
 
 
-def test_a_row_at_the_cut_goes_with_those_above():
+def test_a_row_at_the_threshold_is_above_it():
     # imodels finds cuts with scikit-learn, which asks for at most, and asks for less than itself
     X, y = np.array([[1.0], [3.0]] * 5), np.array([0, 1] * 5)
     model = imodels.GreedyRuleListClassifier().fit(X, y)

@@ -49,7 +49,7 @@ def test_dummies_of_pandas_and_scikit_learn_are_known():
         assert [meaning(name, SCHEMA) for name in encoder.get_feature_names_out()][3:] == expected
 
 
-def test_a_value_that_is_called_as_a_bin_is_refused():
+def test_a_value_named_like_a_bin_number_raises():
     assert meaning("code_-3.0", SCHEMA) == Literal("code", "=", (-3,))
     for name in ("code_1.0", "code_20.0", "step__code_1.0"):
         with pytest.raises(SchemaError, match="code"):
@@ -68,19 +68,19 @@ def test_cuts_need_not_be_the_schemas():
 
 
 @pytest.mark.parametrize("name", ["hue_green", "age_30", "Hue", "age <= x", "age <= nan", "hue <= 3", "code_nan", "0"])
-def test_other_names_are_refused_with_what_there_is(name):
+def test_unknown_columns_raise_with_the_declared_attributes(name):
     with pytest.raises(SchemaError, match=rf"attribute {name!r}.* hue, code"):
         meaning(name, SCHEMA)
 
 
-def test_names_of_two_meanings_are_refused():
+def test_ambiguous_column_names_raise():
     schema = Schema({"a": Categorical(("b_c", "x")), "a_b": Categorical(("c", "y"))})
     with pytest.raises(SchemaError, match="a = b_c or a_b = c"):
         meaning("a_b_c", schema)
     assert meaning("a_b_y", schema) == Literal("a_b", "=", ("y",))
 
 
-def test_literals_stand_for_themselves_if_their_attribute_is_declared():
+def test_literals_of_declared_attributes_are_accepted():
     assert meaning(Literal("age", "<=", (31,)), SCHEMA) == Literal("age", "<=", (31,))
     with pytest.raises(SchemaError, match="'weight'"):
         meaning(Literal("weight", "<=", (31,)), SCHEMA)

@@ -13,7 +13,7 @@ def test_numbers_that_a_library_gave_are_no_names():
     assert own_names(["feature2", "feature1"], "feature{}", first=1) == ["feature2", "feature1"]
 
 
-def test_a_model_is_told_by_the_library_and_class_of_any_of_its_bases():
+def test_models_are_recognised_by_library_and_base_class():
     model = type("CorelsClassifier", (), {"__module__": "corels.corels"})
     own = type("Own", (model,), {"__module__": "own"})
     with pytest.raises(ValueError, match="Own"):

@@ -19,14 +19,14 @@ SCHEMA = Schema({"age": Integer(0, 99, cuts=(30,)), "sex": Categorical(("F", "M"
 
 
 @given(cases(rule_lists() | trees()))
-def test_rows_come_to_the_leaf_that_the_model_says(case):
+def test_rows_have_the_leaf_of_the_model(case):
     paths, schema = paths_of(case.model)
     for table in (case.pandas(), case.polars(), case.arrow()):
         assert (paths.apply(table, schema) == case.model.apply(table)).all()
 
 
 @given(trees() | rule_lists())
-def test_conditions_are_the_models_own_where_no_attribute_is_asked_for_twice(model):
+def test_conditions_equal_the_models_own_without_repeated_attributes(model):
     paths, schema = paths_of(model)
     for path, own, found in zip(paths.paths, model.conditions, paths.conditions(schema), strict=True):
         if path and len({literal.attribute for literal, _ in path}) == len(path):
@@ -65,7 +65,7 @@ def holds(text, attribute, place):
 
 
 @given(st.sampled_from(sorted(KINDS)), st.data())
-def test_one_condition_says_all_that_a_path_asks_of_an_attribute(kind, data):
+def test_a_path_has_a_single_condition_for_each_attribute(kind, data):
     attribute = KINDS[kind]
     literals = st.sampled_from(attribute.literals("x", negations=True))
     path = tuple(data.draw(st.lists(st.tuples(literals, st.booleans()), min_size=1, max_size=6)))
@@ -88,7 +88,7 @@ def test_conditions_are_merged():
     assert text(KINDS["number"], (("<=", (7,)), True), (("<=", (2.5,)), False), (("<=", (4,)), True)) == "2.5 < x <= 4"
 
 
-def test_a_threshold_in_single_precision_is_the_shortest_that_separates_the_same_numbers():
+def test_float32_thresholds_are_shown_in_their_shortest_form():
     X = np.array([[0.39], [0.4]])
     tree = DecisionTreeClassifier().fit(X, [0, 1])
     paths, schema = paths_of(tree, Schema({"x": Real(0, 1, cuts=())}))
@@ -144,7 +144,7 @@ def test_the_protocol_is_two_names():
         paths_of(Own())
 
 
-def test_the_prediction_of_each_leaf_is_that_of_the_model():
+def test_each_leaf_has_the_prediction_of_the_model():
     rng = np.random.default_rng(0)
     X, labels, numbers = rng.random((200, 2)), rng.choice(["c", "a", "b"], 200), rng.random(200)
     schema = Schema({name: Real(0, 1, cuts=()) for name in "xy"})

@@ -23,7 +23,7 @@ def leaf(tree, row, place=0):
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_rows_lie_where_the_tree_says(depth):
+def test_rows_have_the_leaf_of_the_tree(depth):
     for seed in range(20):
         rng = random.Random(seed)
         schema = bit_schema(rng)
@@ -40,7 +40,7 @@ def test_rows_lie_where_the_tree_says(depth):
         assert [values[place] for place in sort(table)] == list(model.predict(X))
 
 
-def test_columns_must_be_given_if_they_may_be_others():
+def test_ambiguous_columns_require_features():
     X = np.array([[1, 0], [0, 1]] * 9)
     model = pydl85.DL85Classifier(max_depth=1).fit(X, X[:, 1])
     assert len(paths_of(model, Schema({"a": Boolean(), "b": Boolean()}))[0]) == 2

@@ -36,7 +36,7 @@ def leaves(model, X):
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_rows_lie_where_the_tree_says(depth):
+def test_rows_have_the_leaf_of_the_tree(depth):
     for seed in range(20):
         rng = random.Random(seed)
         schema = bit_schema(rng)
@@ -59,7 +59,7 @@ def test_rows_lie_where_the_tree_says(depth):
 
 @pytest.mark.parametrize("strategy", ["quantile", "uniform", "tree"])
 @pytest.mark.parametrize("named", [False, True])
-def test_columns_that_streed_binarises_are_told(strategy, named):
+def test_columns_binarised_by_streed_are_read(strategy, named):
     sizes = set()
     for seed in range(12):
         rng = random.Random(seed)
@@ -82,7 +82,7 @@ def test_columns_that_streed_binarises_are_told(strategy, named):
     assert max(sizes) > 3
 
 
-def test_a_regressor_does_not_tell_supports():
+def test_a_streed_regressor_has_no_supports():
     X = np.array([[1, 0], [0, 1], [1, 1]] * 20)
     model = pystreed.STreeDRegressor(max_depth=2).fit(X, np.arange(60.0) % 3)
     schema = Schema({"a": Boolean(), "b": Boolean()})
@@ -91,7 +91,7 @@ def test_a_regressor_does_not_tell_supports():
     assert (paths.supports, paths.counts, paths.exclusive) == (None, None, True)
 
 
-def test_features_say_what_the_columns_were_before_they_were_binarised():
+def test_features_describe_the_columns_before_binarisation():
     X = np.array([[0, age] for age in range(20, 60)])
     model = pystreed.STreeDClassifier(max_depth=1).fit(X, X[:, 1] > 40)
     schema = Schema({"age": Integer(0, 120, cuts=()), "hue": Categorical(("red", "blue", "green"))})
@@ -105,7 +105,7 @@ def test_features_say_what_the_columns_were_before_they_were_binarised():
     assert paths_of(bits, schema, ["hue_red", "hue_blue"])[0].paths[0] == ((Literal("hue", "=", ("red",)), False),)
 
 
-def test_what_cannot_be_told_is_refused():
+def test_undetermined_thresholds_raise():
     X = np.array([[1, 0, 1], [0, 1, 1]] * 20)
     schema = Schema({name: Boolean() for name in "abc"})
     model = pystreed.STreeDClassifier(max_num_binary_features=1).fit(X, X[:, 0])
@@ -115,7 +115,7 @@ def test_what_cannot_be_told_is_refused():
         paths_of(pystreed.STreeDClassifier(), schema)
 
 
-def test_the_prediction_of_each_leaf_is_that_of_the_model():
+def test_each_leaf_has_the_prediction_of_the_model():
     rng = random.Random(0)
     schema = bit_schema(rng)
     table = random_table(rng, schema, 120)

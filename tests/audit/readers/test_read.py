@@ -31,13 +31,13 @@ def test_the_schema_is_needed():
         paths_of(Scorecard())
 
 
-def test_an_estimator_that_is_not_fitted_says_so():
+def test_an_unfitted_estimator_raises():
     with pytest.raises(ValueError, match="not fitted"):
         paths_of(GreedyRuleListClassifier())
 
 
 @pytest.mark.parametrize("model", [3, "tree", Scorecard, None])
-def test_anything_else_is_refused_with_the_protocol(model):
+def test_unsupported_models_raise_with_the_protocol(model):
     with pytest.raises(TypeError, match=r"STreeD.*\n    supports = \(40, 60\)"):
         paths_of(model, SCHEMA)
 
@@ -56,7 +56,7 @@ class WeightedRules:
 WeightedRules.__module__, WeightedRules.__name__ = "imodels.lists", "GreedyRuleListClassifier"
 
 
-def test_shares_that_are_no_rows_hide_no_leaf_of_one_class():
+def test_pure_leaves_are_found_despite_weighted_shares():
     paths, _ = paths_of(WeightedRules(), SCHEMA)
     assert (paths.supports, paths.counts) == ((7, 30, 40), ((0, 7), None, (40, 0)))
     assert paths.complete_supports == (7, 30, 40)

@@ -42,7 +42,7 @@ def possible_rows_in(model, schema, features=None, **options):
 
 @pytest.mark.parametrize("kind", TREES)
 @pytest.mark.parametrize("missing", [False, True])
-def test_rows_lie_where_the_tree_says_and_worlds_add_up(kind, missing):
+def test_rows_match_the_tree_and_possible_rows_add_up(kind, missing):
     for seed in range(8):
         rng = random.Random(seed)
         schema = random_schema(rng, missing=missing)
@@ -81,7 +81,7 @@ def test_the_papers_example_fitted_by_scikit_learn():
     assert Domain.of(PAPER).possible_rows == 36
 
 
-def test_supports_and_counts_are_those_of_the_rows():
+def test_supports_and_counts_match_the_rows():
     rng = random.Random(3)
     schema = random_schema(rng, ("integer",))
     table = random_table(rng, schema, 200)
@@ -104,7 +104,7 @@ def test_weights_of_classes_are_no_rows():
     assert paths.counts is None
 
 
-def test_rows_count_once_whatever_they_weigh():
+def test_weighted_rows_count_once():
     X, y, schema = [[0], [0], [1]], [0, 1, 1], Schema({"a": Boolean()})
     whole, _ = paths_of(DecisionTreeClassifier().fit(X, y, sample_weight=[2, 3, 4]), schema)
     assert (whole.supports, whole.counts) == ((2, 1), (None, (0, 1)))  # of one class, whatever its rows weigh
@@ -136,13 +136,13 @@ def test_weights_of_the_classes_of_a_forest_are_no_rows():
         paths_of(parts, PAPER)
 
 
-def test_several_outputs_tell_no_classes():
+def test_several_outputs_have_no_classes():
     tree = DecisionTreeClassifier().fit([[0], [1]], [[0, 1], [1, 0]])
     paths, _ = paths_of(tree, Schema({"a": Boolean()}))
     assert (paths.supports, paths.counts, paths.classes) == ((1, 1), None, None)
 
 
-def test_supports_are_not_told_where_scikit_learn_miscounts_missing_values(monkeypatch):
+def test_no_supports_if_scikit_learn_miscounts_missing_values(monkeypatch):
     monkeypatch.setattr(read, "_COUNTS_MISSING", False)
     tree = DecisionTreeClassifier(random_state=0).fit([[0, 0], [1, 0]] * 5, [0, 1] * 5)
     asked, other = Schema({"a": Boolean(missing="bin"), "b": Boolean()}), Schema({"b": Boolean(), "a": Boolean()})
@@ -184,7 +184,7 @@ def test_one_hot_columns_of_a_missing_value_are_one_attribute():
     check(tree, lambda _: tree.apply(dummies), table, schema)
 
 
-def test_thresholds_are_those_of_float32():
+def test_thresholds_are_compared_in_float32():
     # 0.1 and 0.5 are cut at 0.3000000007, which 0.3 is below; but as float32, 0.3 is 0.3000000119 and above it.
     tree = DecisionTreeClassifier().fit([[0.1], [0.5]], [0, 1])
     assert tree.tree_.threshold[0] > 0.3
@@ -194,7 +194,7 @@ def test_thresholds_are_those_of_float32():
     assert possible_rows_in(tree, schema, resolution={"a": 0.1}) == (3, 8)
 
 
-def test_every_float_goes_where_the_tree_sends_it():
+def test_every_float_takes_the_branch_of_the_tree():
     rng = np.random.default_rng(0)
     for seed in range(50):
         X = rng.choice([0.1, 0.2, 0.7, 1e-3, 123.4, 5e4], size=(6, 1)) * rng.random()
@@ -210,7 +210,7 @@ def test_every_float_goes_where_the_tree_sends_it():
             assert len(set(zip(leaves, found, strict=True))) == len(set(leaves)) == len(set(found)) == len(cuts) + 1
 
 
-def test_whole_numbers_that_float32_cannot_tell_apart():
+def test_whole_numbers_that_are_equal_in_float32():
     # 2^24 + 1 is 2^24 as float32, so it goes with it
     tree = DecisionTreeClassifier().fit([[2**24], [2**24 + 2]], [0, 1])
     assert possible_rows_in(tree, Schema({"a": Integer(2**24 - 4, 2**24 + 4, cuts=())})) == (6, 3)
@@ -269,7 +269,7 @@ def test_the_trees_of_a_forest_have_its_classes():
             assert isinstance(forest, AdaBoostClassifier) or set(own.classes_) == {0, 1, 2}
 
 
-def test_a_bootstrap_without_some_class_keeps_the_names_of_the_others():
+def test_a_bootstrap_without_a_class_keeps_the_names_of_the_other_classes():
     X, y = [[i] for i in range(40)], ["a", "b", "c", "d"] * 10
     forest = BaggingClassifier(DecisionTreeClassifier(), 10, max_samples=4, random_state=0).fit(X, y)
     trees = [tree for tree, _ in trees_of(forest, Schema({"a": Integer(0, 39, cuts=())}))]
@@ -294,7 +294,7 @@ def test_models_that_are_not_fitted_are_refused():
         trees_of(RandomForestClassifier(), PAPER)
 
 
-def test_other_models_are_refused_with_what_is_supported():
+def test_unsupported_models_raise_with_the_supported_ones():
     model = GaussianNB().fit([[0, 0, 0], [1, 1, 1]], [0, 1])
     with pytest.raises(TypeError, match=r"GaussianNB(.*\n)*.*stored_contents"):
         paths_of(model, PAPER)

@@ -58,7 +58,7 @@ def test_rows_that_an_estimator_stores_are_found(model, places):
     assert places <= kinds(model.fit(X, Y)).get("rows", set())
 
 
-def test_columns_of_a_transformer_and_declared_booleans_are_no_values_of_rows():
+def test_transformer_columns_and_booleans_are_not_reported_as_values():
     frame = pd.DataFrame({"smoker": [True, False] * 10, "sex": ["f", "m"] * 10, "town": ["a", "b"] * 10})
     encoded = make_column_transformer((OneHotEncoder(), ["smoker", "sex"]), (OneHotEncoder(), ["town"]))
     model = make_pipeline(encoded, DecisionTreeClassifier(max_depth=1)).fit(frame, [0, 1] * 10)
@@ -87,7 +87,7 @@ def test_a_place_names_no_key_of_a_mapping():
         (SimpleImputer(), "statistics", {"statistics_"}),
     ],
 )
-def test_extremes_and_statistics_are_told_apart(model, kind, places):
+def test_extremes_and_statistics_are_distinguished(model, kind, places):
     found = kinds(model.fit(X))
     assert places <= found[kind]
     assert "rows" not in found
