@@ -57,7 +57,7 @@ def main():
 
 
 def runs(name, split, wanted):
-    """Yield what the wanted learners reach on one split of a table."""
+    """Yield the results of the selected learners on one split of a table."""
     frame, labels, schema = loaded(name)
     parts = train_test_split(frame, labels, test_size=0.2, random_state=split)
     X, X_test, y, y_test = (part.reset_index(drop=True) for part in parts)
@@ -94,7 +94,7 @@ def drawn(estimator, tally, X_test, y_test):
 
 
 def asked(file, epsilons, most, seed):
-    """Return what AIM reaches for each ε; nothing where it is not installed."""
+    """Return the results of AIM for each ε; empty if it is not installed."""
     python = os.environ.get("DPMM_PYTHON", sys.executable)
     settings = (",".join(map(str, epsilons)), *map(str, (DELTA, most, seed)))
     same = {**os.environ, "PYTHONHASHSEED": "0"}  # AIM lists its questions in the order of a set

@@ -28,7 +28,7 @@ ROWS, STRENGTHS = 100_000, (1.0, 0.1, 0.01)
 
 
 def size_of(domain, cliques):
-    """Return the MB of the model that has these cliques: those of its graph, triangulated in the greedy order."""
+    """Return the size in MB of the model with these cliques, after triangulation in the greedy order."""
     tree = JunctionTree.__new__(JunctionTree)
     tree.cliques, tree.domain, tree._prng = [tuple(one) for one in cliques], domain, None
     tree.graph = tree._make_graph()
@@ -73,7 +73,7 @@ class Inference:
         return model
 
     def _axes(self, clique, kept):
-        """Return the axes that go, and the shape of what is kept where these are 1."""
+        """Return the axes that are summed out, and the shape of the result with these axes of length 1."""
         out = tuple(axis for axis, one in enumerate(clique) if one not in kept)
         return out, tuple(self.domain[one] if one in kept else 1 for one in clique)
 
@@ -143,7 +143,7 @@ def fitted(codes, sizes, epsilon, delta, most, seed):
 
 
 def chances(model, X_test, sizes):
-    """Return those of logistic regression on synthetic rows: many, of less weight, so that sampling adds little."""
+    """Return the predictions of logistic regression on synthetic rows, with many rows so that sampling adds little."""
     rows = model.synthetic_data(rows=ROWS).df
     one_hot = OneHotEncoder(categories=[range(size) for size in sizes[:-1]])
     X, weights = one_hot.fit_transform(rows.drop(columns=LABEL).to_numpy()), np.full(ROWS, model.total / ROWS)

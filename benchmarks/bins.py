@@ -49,7 +49,7 @@ def score(name, made, run, bins):
 
 
 def record(name, bins, found, default):
-    """Return a line: the mean and its standard error, and what the default has less, run by run."""
+    """Return a line: the mean, and the mean paired difference from the default, with standard errors."""
     less = default - found
     errors = [each.std(ddof=1) / np.sqrt(RUNS) for each in (found, less)]
     return {

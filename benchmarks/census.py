@@ -39,7 +39,7 @@ CODES = {
     "housing": ("mortgage", "rented", "owned", "social", "other"),
 }
 UNKNOWN = ("workclass", "occupation")
-"""Where one profile in ten has ``?``."""
+"""Attributes in which one profile in ten has ``?``."""
 INTEGERS = {
     "age": (17, 90, (25, 35, 45, 55, 65)),
     "hours_per_week": (1, 99, (20, 39, 40, 50)),
@@ -55,7 +55,7 @@ REALS = {
 }
 BOOLEANS = ("female", "citizen", "veteran", "disabled")
 ABSENT = ("hours_per_week", "wage_per_hour", "commute_km", "housing", "veteran")
-"""Where one profile in ten has NULL."""
+"""Attributes in which one profile in ten has NULL."""
 LABEL = hr.Label("income", ("<=50K", ">50K"))
 ODDS = (("age", ">= 0", 0.05), ("age", ">= 2", 0.1), ("marital_status", "= 0", 0.3), ("education", "IN (2, 3)", 0.3))
 ODDS += (("capital_gain", "= 2", 0.2),)

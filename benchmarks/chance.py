@@ -203,7 +203,7 @@ def balanced(case, rng, n, is_first, side):  # noqa: ARG001 -- the signature of 
 
 
 def costly(case, rng, n, is_first, side):  # noqa: ARG001
-    """Return classes by which it costs the same to decide for "no" where the model does."""
+    """Return classes for which the decision "no" costs the same as the model's decision."""
     a = rng.random(n) < 0.5
     return a, np.where(rng.random(n) < np.where(a, 0.4, 0.2), "yes", "no")
 

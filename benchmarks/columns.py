@@ -35,7 +35,7 @@ TABLES, SHARES = ("adult", "compas", "german"), (1, 0.5, 0.25)
 
 
 class SomeColumns(hr.ExprilClassifier):
-    """EXPRIL whose bins are those of the next columns in an order of the source."""
+    """EXPRIL with the bins of the next columns, in an order from the source."""
 
     def asking(self, share):
         """Take a share of the columns."""
@@ -86,7 +86,7 @@ def main():
 
 
 def record(name, share, found, every):
-    """Return a line: the mean accuracy, and what it has more than all columns, with standard errors."""
+    """Return a line: the mean accuracy, and its gain over all columns, with standard errors."""
     more = found - every
     errors = [each.std(ddof=1) / np.sqrt(RUNS) for each in (found, more)]
     return {

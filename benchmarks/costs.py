@@ -128,7 +128,7 @@ def measured(tally, fit, size, loss):
 
 
 def refit(runs):
-    """Print for each kind of search the constants whose largest ratio of told and measured is least."""
+    """Print the constants for each kind of search that minimise the largest ratio of predicted and measured time."""
     found, schemas = {}, {name: make().schema for name, make in tables().items()}
     for run in runs[(runs["measured s"] >= LEAST / 2) & ~runs["chooses first"]].itertuples(index=False):
         key, work = work_of(schemas[run.table], run)

@@ -65,7 +65,7 @@ def one_at_a_time(values, plan, epsilon):
 
 
 def jointly(counts, plan):
-    """Return a draw of the quantiles of a plan, as `Schema.learn` makes it; equal ones are not merged."""
+    """Return a draw of the quantiles of a plan, as `Schema.learn` makes it; equal quantiles are not merged."""
     run = SecureNoise().prepare(plan.mechanism)
     return lambda: [plan.number.cuts[place] for place in run(counts)]
 

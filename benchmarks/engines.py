@@ -96,7 +96,7 @@ def count(files, rows):
 
 
 def by_hand(files, *, text_as_it_is=False):
-    """Return the aggregate as one would write it for this table, where no value is outside its domain."""
+    """Return the aggregate as an analyst would write it for this table, which has no values outside the domain."""
     cells = []
     for name, (_, _, cuts) in {**census.INTEGERS, **census.REALS}.items():
         branches = " ".join(f"WHEN {name} <= {cut} THEN {code}" for code, cut in enumerate(cuts))

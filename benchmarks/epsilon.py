@@ -78,7 +78,7 @@ class Case:
     learner, tables : str
         Their names.
     epsilon, delta : float
-        What the learner claims for one row.
+        The claim of the learner for one row.
     audit : callable
         Takes keywords of `empirical_epsilon`, and audits.
     copies : int
@@ -86,7 +86,7 @@ class Case:
     share : Fraction
         Of the runs asked for.
     claim : float or None
-        What is allowed on these tables, if that is not copies·epsilon.
+        The ε that is allowed on these tables, if it differs from copies·epsilon.
     """
 
     kind: str
@@ -107,7 +107,7 @@ class Case:
 
     @property
     def key(self):
-        """What tells a line from others."""
+        """The fields that identify a line."""
         return self.learner, self.tables, self.copies, self.epsilon
 
 
@@ -220,7 +220,7 @@ def main():
 
 
 def check(lines):
-    """Say which lines are not as they must be."""
+    """Report the lines that violate an expectation."""
     for one in lines:
         if (one["kind"] == "hedgerow" and one["refuted"]) or (one["kind"] == "control" and not one["refuted"]):
             print(f"NOT AS EXPECTED: {one}", flush=True)

@@ -60,7 +60,7 @@ class Pair:
         return cls(np.array(values)[:, np.newaxis], np.zeros(len(values), dtype=bool))
 
     def times(self, copies):
-        """Return the pair with each row so many times: the tables are as many rows apart."""
+        """Return the pair with each row repeated `copies` times, so that the tables differ in more rows."""
         return Pair(np.repeat(self.X, copies, axis=0), np.repeat(self.y, copies), self.more * copies)
 
     @property
@@ -86,7 +86,7 @@ PAIRS = {name: _of_frames(*pair) for name, pair in worst_neighbours(WIDE).items(
 
 
 def model(estimator, pair):
-    """Fit an estimator; compare conditions and labels, and where counts are released that of the added row's class."""
+    """Fit an estimator; compare conditions, labels and, if released, the count of the added row's class."""
     width, truths = len(estimator.schema), {}
 
     def fit(X, y):
@@ -105,7 +105,7 @@ def model(estimator, pair):
 
 
 def label(estimator, pair):
-    """Fit an estimator; compare what it says of the added row: all that a draw by errors tells of it."""
+    """Fit an estimator; compare its prediction for the added row: a draw by errors discloses no more of it."""
     width = len(estimator.schema)
     return lambda X, y: repr(estimator.fit(X[:, :width], y).predict(pair.X[-1:, :width]))
 
@@ -131,7 +131,7 @@ def cut_points(epsilon, pair):  # noqa: ARG001
 
 
 def oracle(budget, pair, release="counts", noise=None):
-    """Ask for all counts; compare the sum of those that the added rows change, as far as noise tells of it."""
+    """Ask for all counts; compare the noisy sum of the counts that the added rows change."""
 
     def asked(X, y, spent, source):
         answer = hr.Oracle(X, y, spent, 1, classes=(False, True), release=release, random_state=source)
@@ -200,7 +200,7 @@ PURE = {
     "learned cut points": (cut_points, ELEVEN, "a hundred values and another"),
     "oracle, counts": (_asks(), FAR, ONE),
 }
-"""Pure learners, and the tables where trial runs found most, and then others."""
+"""Pure learners and their tables, the tables with the largest bounds in trial runs first."""
 APPROXIMATE = {
     "scorecard, approximate": (lambda epsilon, pair: scorecard(CARD(epsilon, delta=DELTA), pair), FIVE),
     "oracle, Gaussian": (
@@ -213,14 +213,14 @@ APPROXIMATE = {
 
 @dataclass(frozen=True)
 class TooLittle:
-    """Noise as if ε were so many times as large."""
+    """Noise for an ε that is `factor` times as large."""
 
     factor: Fraction
 
     no_guarantee_reason, description = "too little noise", "too little noise"
 
     def prepare(self, mechanism):
-        """Return what runs the mechanism with too little noise."""
+        """Return the mechanism prepared with too little noise."""
         return SecureNoise().prepare(self._weaker(mechanism))
 
     def _weaker(self, mechanism):
@@ -234,7 +234,7 @@ class TooLittle:
 
 @dataclass(frozen=True)
 class FlipsTooMuch(TooLittle):
-    """Too little noise where a test is chosen by permute-and-flip, and enough elsewhere."""
+    """Too little noise for tests chosen by permute-and-flip, and enough noise for all other releases."""
 
     def _weaker(self, mechanism):
         chooses = isinstance(mechanism, (PermuteAndFlip, Siblings))
@@ -296,4 +296,4 @@ CONTROLS = {
     "tree with the exact number of rows": (row_count, FAR, 1),
     "rows counted before the charge": (counts_before_charge, FAR, 1),
 }
-"""Learners that lose more than they claim, tables where it shows, and how many times as many runs as others."""
+"""Learners that lose more than they claim, tables that show it, and the factor by which they need more runs."""

@@ -51,7 +51,7 @@ def main():
 
 
 def speed(tally):
-    """Time whole fits of a tally, secure noise included, and the twin where it ends in reasonable time."""
+    """Time whole fits of a tally, with secure noise, and the reference twin if it finishes in reasonable time."""
     rows = []
     for what, goal, repeats, estimator in (
         ("tree of depth 3", 0.2, 9, hr.PrivateTreeClassifier(EPSILON, search="exact", max_depth=3)),
@@ -179,7 +179,7 @@ def simulated(n_booleans, n_patterns, rng):
 
 
 def measured(grown, size, tally, space, depth):
-    """Time the search itself, rows' matrices included, and compare with the cost that is told beforehand."""
+    """Time the search itself, with the rows' matrices, and compare with the predicted cost."""
     seconds = median_seconds(partial(masked, tally, space, depth), 3)
     cost = masks_cost(SearchShape.of(space), depth)
     told = cost.seconds(len(tally._bins))

@@ -42,7 +42,7 @@ COLUMNS = ["table", "run", "how", "accuracy", "seconds", "bytes sent", "bytes re
 
 
 def curators(stack, parts, data):
-    """Serve each part, and return what each analyst has: a connection."""
+    """Serve each part, and return a connection for each analyst."""
     for frame, labels in parts:
         url = f"sqlite:///{Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'ledger.db'}"
         ledger, keys = stack.enter_context(Ledger(url, new_ledger=True)), stack.enter_context(Keys(url))
@@ -68,7 +68,7 @@ def counted(remote):
 
 
 def runs(data, run):
-    """Yield the accuracy of each way, with what a question costs."""
+    """Yield the accuracy of each way, with the cost of a question."""
     order = np.random.default_rng(run).permutation(len(data.frame))
     source, *private = np.array_split(order, [len(order) // 5, len(order) // 2, 3 * len(order) // 4])
     names = list(data.schema.names)

@@ -44,7 +44,7 @@ def main():
         forecasts = [hr.plan(data.schema, len(labels), epsilon) for epsilon in EPSILONS]
         for kind, (make, optimal) in KINDS.items():
             if not any(draw.kind == kind for draw in forecasts[0].draws):
-                continue  # attributes are chosen first, of which no excess is told
+                continue  # attributes are chosen first, for which there is no forecast
             best = {0: int(len(labels) - np.unique(labels, return_counts=True)[1].max())}
             for size in SIZES:
                 wrong = optimal(size).fit_tally(tally).predict(data.frame) != labels

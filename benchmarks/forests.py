@@ -86,7 +86,7 @@ def measured(found, table, known, others, rng):
 
 
 def targets(table, labels, rng):
-    """Yield models of a table, with what is given to the attack."""
+    """Yield models of a table, with the input of the attack."""
     bits = one_hot(table)
     seed = int(rng.integers(2**31))
     for kind, trees, depth, bootstrap in (
@@ -116,7 +116,7 @@ def targets(table, labels, rng):
 
 
 def epsilon_of_counts(card):
-    """Return the ε of the released counts, as the card has it; one row changes one of them by one."""
+    """Return the ε of the released counts, from the card; a row changes a single count by one."""
     return float(sum(charge.epsilon for charge in card.charges if charge.purpose.startswith("counts")))
 
 

@@ -48,7 +48,7 @@ def on_disk(file):
 
 
 def trim(files):
-    """Remove what a fit does without from a package's files; return its megabytes before, and of each part removed."""
+    """Remove the files of a package that a fit does not need; return its megabytes, and those of each removed part."""
     sizes = Counter()
     for file in {Path(name) for name in files}:
         if not file.is_file():

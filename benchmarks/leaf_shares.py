@@ -76,7 +76,7 @@ def runs(name, split):
 
 
 def scores(shares, classes, actual):
-    """Return accuracy, AUROC (the mean of each class against the others), log-loss and calibration error."""
+    """Return accuracy, AUROC (the mean of each class against the rest), log-loss and calibration error."""
     shares = np.maximum(shares, LEAST)
     shares /= shares.sum(axis=1, keepdims=True)
     each = [roc_auc_score(actual == value, shares[:, place]) for place, value in enumerate(classes)]
@@ -88,7 +88,7 @@ def scores(shares, classes, actual):
 
 
 def report(runs):
-    """Write the mean of each setting by ε, and what it gains against labels alone."""
+    """Write the mean of each setting by ε, and its gain over labels alone."""
     rows = []
     for (epsilon, setting), here in runs.groupby(["epsilon", "setting"], sort=False):
         base = runs[(runs["epsilon"] == epsilon) & (runs["setting"] == LABELS)].set_index(["table", "split"])[SCORES]

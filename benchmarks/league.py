@@ -64,7 +64,7 @@ def main():
 
 
 def runs(name, split, wanted):
-    """Yield what the learners that are wanted reach on one split of a table."""
+    """Yield the results of the selected learners on one split of a table."""
     frame, labels, schema = TABLES[name]()
     parts = train_test_split(frame, labels, test_size=0.2, random_state=split)
     X, X_test, y, y_test = (part.reset_index(drop=True) for part in parts)
@@ -126,7 +126,7 @@ def cart(X, y, schema, **settings):
 
 
 def boosted(X, y, schema, epsilon, seed):
-    """Return a private explainable boosting machine; None where it does not run."""
+    """Return a private explainable boosting machine; None if it does not run."""
     try:
         from interpret.privacy import DPExplainableBoostingClassifier
     except ImportError:
@@ -184,7 +184,7 @@ def report(found):
 
 
 def ahead_of_cart(found):
-    """Return the accuracy of trees less that of CART on the same split, grouped by table and ε."""
+    """Return the accuracy of trees minus CART's accuracy on the same split, grouped by table and ε."""
     cart = found[found["learner"] == CART].set_index(["table", "split"])["accuracy"]
     trees = found[found["learner"] == TREES].set_index(["table", "split", "epsilon"])["accuracy"]
     return (trees - cart).groupby(["table", "epsilon"])

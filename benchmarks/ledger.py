@@ -58,7 +58,7 @@ def resident():
 
 
 def filled(ledger, entries):
-    """Append charges with their answers in bulk, until there are so many entries."""
+    """Append charges with their answers in bulk, until the ledger has the required number of entries."""
     rho = Charge("", COST).zcdp
     spent = {"ana": 0, "bob": 0, "": 0}
     with ledger.log.database.reading() as connection:
@@ -135,7 +135,7 @@ def clients(app, keys):
 
 
 def seconds(client, path):
-    """Return the median time of some calls, after a first one, which loads what a service has loaded."""
+    """Return the median time of some calls, after a first call that loads modules as a service would."""
     taken = []
     for _ in range(ROUNDS + 1):
         draw.cache_clear()

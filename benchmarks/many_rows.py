@@ -87,7 +87,7 @@ def main(folder, sizes):
 
 
 def draws(file):
-    """Yield the processor time of exact draws from the patterns of a tally, and from those of ten billion rows."""
+    """Yield the processor time of exact draws from the patterns of a tally, with its rows and with ten billion rows."""
     tally = hr.Tally.load(file, census.schema())
     bins, counts = tally.bins_and_counts()
     times = TEN_BILLION // int(counts.sum())

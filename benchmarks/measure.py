@@ -18,13 +18,13 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def use_all_cores():
-    """Take back what was given up above, for engines, which use as many threads as there are cores."""
+    """Use all cores again, for engines, which use a thread for each core."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
 
 
 def run_splits(description, tables, runs, raw, columns, learners=()):
-    """Add what `runs` yields for each split of each table to a file, but for splits that are in it; return all.
+    """Add the results of `runs` for each missing split of each table to a file, and return all results.
 
     Columns that the file does not have yet are empty in its rows. The command line takes the names of tables, and
     ``--splits``. If there are `learners`, it takes ``--learners``, too: `runs` gets those that a split of the file does

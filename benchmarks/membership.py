@@ -55,7 +55,7 @@ def main():
 
 
 def attacked(learner, frame, labels):
-    """Return what each attack reaches, and the rows that gain most in half of the splits."""
+    """Return the results of each attack, and the most exposed rows in half of the splits."""
     found = hr.audit.lira(learner, frame, labels, repeats=SPLITS, random_state=0)
     forest = hr.audit.membership(learner, frame, labels, repeats=SPLITS // 2, random_state=0)
     gain, error, largest, top = gained(found)

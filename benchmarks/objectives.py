@@ -57,7 +57,7 @@ def main():
 
 
 def measured(scores, gained):
-    """Return the means, and what is gained against errors with its standard error over splits."""
+    """Return the means, and the gain over the objective of errors with its standard error over splits."""
     errors = gained.std(axis=0, ddof=1) / np.sqrt(len(gained))
     names = ("accuracy", "AUROC", "log-loss")
     return {name: f"{mean:.4f}" for name, mean in zip(names, scores.mean(axis=0), strict=True)} | {

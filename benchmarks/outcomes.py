@@ -97,7 +97,7 @@ def main():
 
 
 def record(file, columns, name, split, runs):
-    """Add runs to a file but for those that it has; `runs` yields a key and a function that returns the rest."""
+    """Add missing runs to a file; `runs` yields a key and a function that returns the other columns."""
     path = RESULTS / f"{file}.csv"
     done = {(row["table"], row["split"], row["learner"], row["epsilon"]) for row in lines(path)}
     for learner, epsilon, run in runs:
@@ -145,7 +145,7 @@ def numbers(name, split, wanted):
 def ours(estimator, cuts=None, **settings):
     """Return a learner of hedgerow; real numbers may have `cuts` cut points each instead of the default grid.
 
-    Learners return what they predict for the test rows, and the sizes of their models that are known.
+    Learners return their predictions for the test rows, and the known sizes of their models.
     """
 
     def predicted(data, epsilon):
@@ -162,7 +162,7 @@ def ours(estimator, cuts=None, **settings):
 
 
 def finer(schema, cuts):
-    """Return the schema with so many cut points of each real number, at equal distances."""
+    """Return the schema with a number of equidistant cut points for each real attribute."""
     found = {name: replace(a, cuts=cuts) if isinstance(a, Real) else a for name, a in schema.attributes}
     return Schema(found, schema.target)
 
