@@ -108,19 +108,19 @@ totals_of <- function(object, cells, rows) {
 }
 
 of_totals <- function(object, totals, type) {
-  one <- ncol(totals) == 1L
+  is_single <- ncol(totals) == 1L
   if (type == "points") {
-    if (!one) colnames(totals) <- object$target$values
-    return(if (one) totals[, 1] else totals)
+    if (!is_single) colnames(totals) <- object$target$values
+    return(if (is_single) totals[, 1] else totals)
   }
   if (type == "response") return(value_of_total(object, totals[, 1]))
   scale <- object$scale
   if (type == "class") {
-    places <- if (one) (scale$sign * (totals[, 1] - scale$limit) > 0) + 1L else max.col(totals, ties.method = "first")
+    places <- if (is_single) (scale$sign * (totals[, 1] - scale$limit) > 0) + 1L else max.col(totals, ties.method = "first")
     return(as_classes(places, object))
   }
-  odds <- if (one) scale$sign * object$unit * (totals - scale$even) else object$unit * totals
-  if (one) return(named_shares(cbind(plogis(-odds[, 1]), plogis(odds[, 1])), object))
+  odds <- if (is_single) scale$sign * object$unit * (totals - scale$even) else object$unit * totals
+  if (is_single) return(named_shares(cbind(plogis(-odds[, 1]), plogis(odds[, 1])), object))
   powers <- exp(odds - odds[cbind(seq_len(nrow(odds)), max.col(odds, ties.method = "first"))])
   named_shares(powers / rowSums(powers), object)
 }

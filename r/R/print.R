@@ -7,8 +7,8 @@ printable <- function(text) {
   text <- enc2utf8(as.character(text))
   odd <- "(*UTF)[\\x{0}-\\x{1f}\\x{7f}-\\x{9f}\\x{61c}\\x{200e}\\x{200f}\\x{2028}-\\x{202e}\\x{2066}-\\x{2069}]"
   at <- grepl(odd, text, perl = TRUE)
-  text[at] <- vapply(text[at], function(one) {
-    marks <- strsplit(one, "", fixed = TRUE)[[1]]
+  text[at] <- vapply(text[at], function(line) {
+    marks <- strsplit(line, "", fixed = TRUE)[[1]]
     unseen <- grepl(odd, marks, perl = TRUE)
     marks[unseen] <- sprintf("\\u%04x", vapply(marks[unseen], utf8ToInt, 1L))
     paste(marks, collapse = "")
@@ -176,10 +176,10 @@ points_lines <- function(object) {
     few <- unlist(lapply(object$parts, function(part) seq_along(part$bins) %in% part$unsupported))
     shown <- ifelse(is.na(margins), "", paste0("+-", margins))
     shown[few, ] <- "too few rows"
-    one <- ncol(margins) == 1L
+    is_single <- ncol(margins) == 1L
     for (k in rev(seq_len(ncol(margins)))) {
-      beside <- if (one) "95 % (noise only)" else paste("+-", names(table)[k + 2L])
-      table <- cbind(table[seq_len(k + 2L)], setNames(data.frame(shown[, k], stringsAsFactors = FALSE), beside), table[-seq_len(k + 2L)])
+      title <- if (is_single) "95 % (noise only)" else paste("+-", names(table)[k + 2L])
+      table <- cbind(table[seq_len(k + 2L)], setNames(data.frame(shown[, k], stringsAsFactors = FALSE), title), table[-seq_len(k + 2L)])
       base <- append(base, "", k)
     }
   }
@@ -267,12 +267,12 @@ guarantee_line <- function(x) {
 fact_words <- function(fact) {
   if (identical(fact$code, "text")) return(fact$text)
   details <- fact[setdiff(names(fact), "code")]
-  shown <- vapply(details, function(one) if (is.list(one)) paste(vapply(one, detail_words, ""), collapse = ", ") else detail_words(one), "")
+  shown <- vapply(details, function(detail) if (is.list(detail)) paste(vapply(detail, detail_words, ""), collapse = ", ") else detail_words(detail), "")
   code <- gsub("_", " ", fact$code)
   if (length(shown)) sprintf("%s (%s)", code, paste(gsub("_", " ", names(shown)), shown, collapse = ", ")) else code
 }
 
-detail_words <- function(one) if (is.list(one)) fact_words(one) else as.character(one)
+detail_words <- function(detail) if (is.list(detail)) fact_words(detail) else as.character(detail)
 
 # An amount rounded up to this number of digits.
 rounded_up <- function(x, digits) {

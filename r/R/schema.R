@@ -51,7 +51,7 @@ fault <- function(x, schema, where = "the file") {
   if (is.null(found) && is_array(x)) found <- array_fault(x, schema, where)
   if (is.null(found) && is_object(x)) found <- object_fault(x, schema, where)
   if (is.null(found) && !is.null(schema$oneOf)) {
-    fits <- vapply(schema$oneOf, function(one) is.null(fault(x, one, where)), NA)
+    fits <- vapply(schema$oneOf, function(form) is.null(fault(x, form, where)), NA)
     if (!any(fits)) found <- sprintf("%s has none of its allowed forms", where)
   }
   if (is.null(found) && !is.null(schema$`if`)) {

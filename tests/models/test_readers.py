@@ -84,7 +84,7 @@ def test_rules_as_text_predict_as_written(tmp_path, schema):
     assert model.predict(frame).tolist() == [by_hand(row) for row in frame.itertuples(index=False)]
     assert [leaf.counts for leaf in model.leaves] == [(3, 12), None, None, (0, 4), (30, 0)]
     assert not model.privacy.is_private
-    assert "states none" in str(model.privacy)
+    assert "states no guarantee" in str(model.privacy)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_rows_without_a_prediction_are_refused(tmp_path):
         ('field="sky" operator="equal"', 'field="moon" operator="equal"', "expected an attribute|moon"),
         ('value="10"', 'value="ten"', "must be a number below"),
         ('dataType="integer"', 'dataType="dateTime"', 'dataType="dateTime"'),
-        ("</TreeModel>", "", "line 1[0-9]: not well-formed XML"),
+        ("</TreeModel>", "", "line 1[0-9]: the document is not well-formed XML"),
     ],
 )
 def test_what_would_change_the_meaning_is_refused_by_its_name(tmp_path, old, new, message):

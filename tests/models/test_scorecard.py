@@ -132,7 +132,7 @@ def test_given_totals_have_classes_and_probabilities() -> None:
         ({"base": (1, 2)}, ValueError, r"base must have 1 number for 2 classes, got 2\."),
         ({"base": ()}, ValueError, r"points must be a tuple of whole numbers .* got \(\)\."),
         ({"base": (0.5,)}, ValueError, r"points must be a tuple of whole numbers .* got \(0\.5\)\."),
-        ({"base": (True,)}, ValueError, r"must be a tuple of whole numbers .* got \(True\)\."),
+        ({"base": (True,)}, ValueError, r"points must be a tuple of whole numbers .* got \(True\)\."),
         ({"base": (10**6 + 1,)}, ValueError, r"points must be at most 1,000,000 in absolute value, got 1000001\."),
         ({"parts": ("age",)}, TypeError, r"expected AttributePoints as parts, got str\."),
         (

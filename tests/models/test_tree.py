@@ -217,7 +217,7 @@ def test_a_tree_nested_too_deeply_is_a_format_error(depth: int) -> None:
         (lambda data: data["root"]["true"].update(counts=[1]), "expected 2 counts per leaf, got 1"),
         (lambda data: data["root"]["true"].update(label="never"), "expected the label of a leaf to be"),
         (lambda data: data["root"]["true"].update(label=["no"]), "label must be text, a finite number or a"),
-        (lambda data: data["root"]["true"].pop("label"), "must have counts, a label, or a mean"),
+        (lambda data: data["root"]["true"].pop("label"), "a leaf must have counts, a label, or a mean"),
         (lambda data: data["root"]["true"].update(then="yes"), "its parts are inconsistent"),
         (lambda data: data["root"]["true"].update(extra=1), "its parts are inconsistent"),
         (lambda data: data["root"].update(then="no"), "its parts are inconsistent"),
@@ -240,10 +240,10 @@ LIKELY = Tree(SCHEMA, Split(YOUNG, Leaf((6, 2), "no", (0.9, 0.1)), Leaf(None, "y
     [
         ([1.0], "expected 2 probabilities per leaf, got 1"),
         ([0.1, 0.9], "expected the label of a leaf to be its most probable class"),
-        ([0.9, 0.2], "sum to 1, got 1.1"),
-        ([1e400, 0.1], "must be a tuple of floats from 0 to 1"),
-        ([1, 0], "must be a tuple of floats from 0 to 1"),
-        ("0.9", "must be a tuple of floats from 0 to 1"),
+        ([0.9, 0.2], "probabilities must sum to 1, got 1.1"),
+        ([1e400, 0.1], "probabilities must be a tuple of floats from 0 to 1"),
+        ([1, 0], "probabilities must be a tuple of floats from 0 to 1"),
+        ("0.9", "probabilities must be a tuple of floats from 0 to 1"),
         (None, "its parts are inconsistent"),
     ],
 )

@@ -55,7 +55,7 @@ class CountNoise:
     def of_deviation(cls, deviation: float) -> Self:
         """Return discrete Laplace noise with a given standard deviation.
 
-        Its tails are at least as heavy as those of Gaussian noise: intervals for sums of counts, K-norm noise and
+        Its tails are at least as heavy as Gaussian tails: intervals for sums of counts, K-norm noise and
         Gaussian noise of the same standard deviation are at most as wide.
         """
         return cls(1 / (2 * math.asinh(1 / (math.sqrt(2) * deviation))) if deviation else 0.0)

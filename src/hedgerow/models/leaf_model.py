@@ -74,7 +74,7 @@ class LeafModel(Model):
         - If all counts of a leaf are then 0, it has the class shares of the whole model.
         - If a leaf has a label and no counts, the label has probability 1.
         - If the counts contradict the label, the class of the label is averaged with the largest other classes until
-          it is among the most probable ones.
+          it is among the most probable classes.
         """
         return self.leaf_release.probabilities
 

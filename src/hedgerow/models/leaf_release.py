@@ -54,7 +54,7 @@ class LeafRelease:
     Raises
     ------
     ValueError
-        If a leaf does not fit the target, or some leaves have counts and others sums.
+        If a leaf does not fit the target, or some leaves have counts and some have sums.
     """
 
     leaves: tuple[Leaf, ...]

@@ -18,7 +18,7 @@ _NOTES = (
     "It includes neither sampling error nor the division of points among correlated attributes.",
 )
 _ROWS_NOTE = f"{ROWS}: released number of rows, rounded to the precision that the noise allows (95 %)."
-_TOO_FEW_NOTE = f"{TOO_FEW} or *: the noise alone can produce such rows; the points are those of other bins, or 0."
+_TOO_FEW_NOTE = f"{TOO_FEW} or *: the noise alone can produce such rows; the points come from other bins, or are 0."
 
 
 @dataclass(frozen=True)

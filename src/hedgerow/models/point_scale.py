@@ -28,8 +28,8 @@ class PointScale:
     score : float
         The target score, at most 100,000 in absolute value.
     odds : float
-        The odds at the target score: the probability of `favourable` divided by that of the other class. Above 0 and at
-        most 1,000,000,000.
+        The odds at the target score: the probability of `favourable` divided by the probability of the other class.
+        Above 0 and at most 1,000,000,000.
     favourable : str, int or bool
         The class that high totals favour.
     rounding : float, optional

@@ -189,7 +189,7 @@ class Scorecard(Model):
         score : float
             The total of a row with odds of `odds` to 1.
         odds : float
-            The odds at `score`: the probability of the class `favourable` divided by that of the other class.
+            The odds at `score`: the probability of `favourable` divided by the probability of the other class.
         favourable : str, int or bool
             The class that the odds are for: it is more probable if the total is higher. In credit scoring, the class of
             good customers.

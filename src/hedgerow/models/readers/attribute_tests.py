@@ -257,9 +257,9 @@ class BinChoice:
 
     @classmethod
     def of(
-        cls, asked: TestedSchema, attribute: str, targets: Sequence[T], subtrees: Mapping[T, BinChoice | Leaf]
+        cls, refined: TestedSchema, attribute: str, targets: Sequence[T], subtrees: Mapping[T, BinChoice | Leaf]
     ) -> BinChoice | Leaf:
-        kind, masks = asked.schema[attribute], dict[T, Mask]()
+        kind, masks = refined.schema[attribute], dict[T, Mask]()
         for target in dict.fromkeys(targets):
             masks[target] = np.array([other is target or other == target for other in targets])
         left = sorted(masks, key=lambda target: (bool(masks[target][kind.n_known :].any()), int(masks[target].sum())))
@@ -283,17 +283,17 @@ class BinChoice:
         return branches[0][1] if len(branches) == 1 else cls(attribute, tuple(branches))
 
 
-def model_of(asked: TestedSchema, root: BinChoice | Leaf, card: PrivacyCard) -> Model:
+def model_of(refined: TestedSchema, root: BinChoice | Leaf, card: PrivacyCard) -> Model:
     """Return the model as a tree, or as a rule list if a branch has more than one literal."""
     if _is_plain(root):
-        return Tree(asked.schema, _node(root), card)
+        return Tree(refined.schema, _node(root), card)
     rules, size = list[Rule](), 0
     for path, leaf in _rules(root, ()):
         size += len(path)
         if len(rules) > MOST_PARTS or size > _MOST_LITERALS:
             raise ModelFormatError(f"the model is too large: it has more than {_MOST_LITERALS:,} conditions.")
         rules.append(Rule.of(tuple(dict.fromkeys(path)), leaf))
-    return RuleList(asked.schema, tuple(rules), card)
+    return RuleList(refined.schema, tuple(rules), card)
 
 
 def _is_plain(node: BinChoice | Leaf) -> bool:

@@ -145,8 +145,8 @@ class _Pmml:
             tested.mining.refuse(f"the model tests the field {shown(test.attribute)}, so its usageType must be active")
         return tested.spelled(test)
 
-    def answers(self, asked: TestedSchema, predicate: Element) -> tuple[Mask, Mask]:
-        return answers(lambda test: asked.answers(self.spelled(test)), predicate)
+    def answers(self, refined: TestedSchema, predicate: Element) -> tuple[Mask, Mask]:
+        return answers(lambda test: refined.answers(self.spelled(test)), predicate)
 
     def _never_missing(self, parts: Sequence[Element], tests: Sequence[AttributeTest]) -> set[str]:
         """Return the fields whose missing values have no prediction, or a prediction by surrogate fields."""
@@ -178,11 +178,11 @@ class _Pmml:
             root.refuse("the predicate of the first Node must be True")
         scores = [self.score(node.given["score"], node) for node in nodes if "score" in node.given]
         classes = [self.score(x.need("value"), x) for node in nodes for x in node.all("ScoreDistribution")]
-        asked = self.tested_schema(nodes, scores if self.is_number else [*scores, *classes])
+        refined = self.tested_schema(nodes, scores if self.is_number else [*scores, *classes])
         counts = {} if self.is_number else leaf_counts(nodes, self.score)
         self.counts = counts
-        growth = _Growth(asked, self, counts)
-        model = attribute_tests.model_of(asked, growth.grown(root), card)
+        growth = _Growth(refined, self, counts)
+        model = attribute_tests.model_of(refined, growth.grown(root), card)
         _check_used(model, growth.tested)
         return model
 
@@ -195,17 +195,17 @@ class _Pmml:
             elements[MOST_PARTS].refuse(f"a RuleSet may have at most {MOST_PARTS:,} rules, got {len(elements):,}")
         scores = [self.score(element.need("score"), element) for element in elements]
         scores.append(self.score(rule_set.need("defaultScore"), rule_set))
-        asked = self.tested_schema(elements, scores)
+        refined = self.tested_schema(elements, scores)
         rules = list[Rule]()
         for element, score in zip(elements, scores, strict=False):
             tests = [self.spelled(test_of(simple)) for simple in conjuncts(predicate_of(element))]
-            literals = [literal for test in tests for literal in literals_of(asked, test)]
-            rules.append(Rule.of(tuple(dict.fromkeys(literals)), asked.leaf(score, None, element.line)))
+            literals = [literal for test in tests for literal in literals_of(refined, test)]
+            rules.append(Rule.of(tuple(dict.fromkeys(literals)), refined.leaf(score, None, element.line)))
             if not literals:  # every row satisfies the rule
                 break
         else:
-            rules.append(Rule.of((), asked.leaf(scores[-1], None, rule_set.line)))
-        return RuleList(asked.schema, tuple(rules), card)
+            rules.append(Rule.of((), refined.leaf(scores[-1], None, rule_set.line)))
+        return RuleList(refined.schema, tuple(rules), card)
 
     def _scorecard(self, card: Any) -> Model:
         if self.target is not None and self.target.type == "float":
@@ -217,23 +217,23 @@ class _Pmml:
         start = self.amount(self.model, "initialScore", "0")
         points = [[self.amount(element, "partialScore") for element in part.all("Attribute")] for part in parts]
         low, high = (start + sum((end(x) for x in points if x), Fraction(0)) for end in (min, max))
-        asked = self.tested_schema(bins, [repr(float(low)), repr(float(high))])
-        number = asked.schema.target.as_number if self.is_number else None
+        refined = self.tested_schema(bins, [repr(float(low)), repr(float(high))])
+        number = refined.schema.target.as_number if self.is_number else None
         if number is None or low < Fraction(number.low) or high > Fraction(number.high):
             ends = f"from {float(low):g} to {float(high):g}"
             self.model.refuse(f"the label of the schema must be a number whose bounds contain all scores, {ends}")
-        scorecard = self._points(asked, number, parts, start, card)
+        scorecard = self._points(refined, number, parts, start, card)
         predicates = ((element, predicate_of(element)) for element in bins)
         _check_used(scorecard, {field_of(test): element for element, test in predicates if test.tag != "True"})
         return scorecard
 
     def _points(
-        self, asked: TestedSchema, number: Number, parts: Sequence[Element], start: Fraction, card: Any
+        self, refined: TestedSchema, number: Number, parts: Sequence[Element], start: Fraction, card: Any
     ) -> Scorecard:
         """Return the scorecard of a number, whose unit is the greatest common divisor of all scores."""
         by_field: dict[str, list[Fraction]] = {}
         for part in parts:
-            name, scores = self._bin_scores(asked, part)
+            name, scores = self._bin_scores(refined, part)
             previous = by_field.get(name, [Fraction(0)] * len(scores))
             by_field[name] = [x + y for x, y in zip(previous, scores, strict=True)]
         amounts = [start - Fraction(number.low), *(x for scores in by_field.values() for x in scores)]
@@ -244,19 +244,22 @@ class _Pmml:
                 f"all scores must be at most {MOST_POINTS:,} times a common unit; round them to fewer digits"
             )
         rows = [AttributePoints(name, tuple((int(x / unit),) for x in scores)) for name, scores in by_field.items()]
-        return Scorecard(asked.schema, (int(amounts[0] / unit),), tuple(rows), float(unit), None, card)
+        return Scorecard(refined.schema, (int(amounts[0] / unit),), tuple(rows), float(unit), None, card)
 
-    def _bin_scores(self, asked: TestedSchema, part: Element) -> tuple[str, list[Fraction]]:
+    def _bin_scores(self, refined: TestedSchema, part: Element) -> tuple[str, list[Fraction]]:
         """Return the field of a Characteristic, and the score of each of its bins."""
         elements = part.all("Attribute")
         names = {test.attribute for element in elements for test in tests_of(predicate_of(element))}
         if len(names) != 1:
             part.refuse(f"a Characteristic must test exactly one field, got {len(names)}")
         name = names.pop()
-        open_bins, scores = np.ones(asked.schema[name].n_bins, dtype=bool), [Fraction(0)] * asked.schema[name].n_bins
+        open_bins, scores = (
+            np.ones(refined.schema[name].n_bins, dtype=bool),
+            [Fraction(0)] * refined.schema[name].n_bins,
+        )
         for element in elements:
             predicate = predicate_of(element)
-            yes = np.ones_like(open_bins) if predicate.tag == "True" else self.answers(asked, predicate)[0]
+            yes = np.ones_like(open_bins) if predicate.tag == "True" else self.answers(refined, predicate)[0]
             for place in np.flatnonzero(yes & open_bins):
                 scores[place] = self.amount(element, "partialScore")
             open_bins &= ~yes
@@ -290,7 +293,7 @@ _LONGEST_AMOUNT = 60  # characters of a score
 class _Growth:
     """The construction of a tree from the nodes of a document, with its rules for missing values."""
 
-    asked: TestedSchema
+    refined: TestedSchema
     reader: _Pmml
     counts: Mapping[Element, Mapping[str, int]]  # of the leaves, by class
     tested: dict[str, Element] = field(default_factory=dict[str, Element])  # the tested fields that can be reached
@@ -329,7 +332,7 @@ class _Growth:
                 subtrees[target] = self._choice(node, children, left[n_same:])
             else:
                 subtrees[target] = self._of_missing(node, children)
-        return BinChoice.of(self.asked, name, targets, subtrees)
+        return BinChoice.of(self.refined, name, targets, subtrees)
 
     def _targets(self, node: Element, same: Sequence[Element], name: str) -> list[int]:
         """Return for each bin of a field the index of the child that it goes to, or `_NONE` or `_MISSING`."""
@@ -339,9 +342,9 @@ class _Growth:
             node.refuse("the children of a Node must have distinct ids")
         is_here = self.missing == "defaultChild" and node.given.get("defaultChild") in ids
         default = ids.index(node.given["defaultChild"]) if is_here else _MISSING
-        targets = [_NONE] * self.asked.schema[name].n_bins
+        targets = [_NONE] * self.refined.schema[name].n_bins
         for place, child in enumerate(same):
-            yes, unknown = self.reader.answers(self.asked, predicate_of(child))
+            yes, unknown = self.reader.answers(self.refined, predicate_of(child))
             if is_surrogate(predicate_of(child)) and unknown.any():
                 problem = f"surrogates of {shown(name)}, which may be missing by the schema, are not supported"
                 child.refuse(f"{problem}; declare `missing: error` for it, or fit rpart with maxsurrogate = 0")
@@ -366,4 +369,4 @@ class _Growth:
         if "score" not in node.given:
             node.refuse("this Node must have a score")
         score = self.reader.score(node.given["score"], node)
-        return self.asked.leaf(score, self.counts.get(node), node.line)
+        return self.refined.leaf(score, self.counts.get(node), node.line)

@@ -31,7 +31,7 @@ _ORDERED = ("<", "<=", ">", ">=")
 
 @dataclass(frozen=True)
 class PmmlField:
-    """A DataField with its MiningField, if it has one."""
+    """A DataField with its MiningField, if any."""
 
     data: Element
     mining: Element | None
@@ -77,7 +77,7 @@ class PmmlField:
         if not intervals:
             return None
         if len(intervals) > 1:
-            intervals[1].refuse(f"{shown(self.name)} has several Intervals, which is not supported; export it with one")
+            intervals[1].refuse(f"{shown(self.name)} has several Intervals; only one is supported")
         (interval,), closure = intervals, intervals[0].need("closure")
         low = self._end(interval, "leftMargin", is_open=closure.startswith("open"), is_low=True)
         high = self._end(interval, "rightMargin", is_open=closure.endswith("Open"), is_low=False)
@@ -151,7 +151,7 @@ class PmmlField:
         invalid = [value for value in values if self.valid and value not in self.valid]
         if invalid and self.invalid != "asIs":
             raise test.problem(
-                f"{self._shown} may only be compared with its valid Values; rows with others are invalid."
+                f"{self._shown} may only be compared with its valid Values; rows with other values are invalid."
             )
         return replace(test, values=values, single=self.type == "float")
 

@@ -86,7 +86,13 @@ FORMS: Mapping[str, ElementForm] = {
         optype=_OPTYPES,
         dataType=_TYPES,
         targetField=NAME,
-        feature=("predictedValue", "probability", "confidence", "reasonCode", "entityId"),  # others change the result
+        feature=(
+            "predictedValue",
+            "probability",
+            "confidence",
+            "reasonCode",
+            "entityId",
+        ),  # other features change the result
         value=TEXT,
         rank=WHOLE,
         isFinalResult=_TRUTH,
@@ -185,7 +191,7 @@ def listed(root: Element) -> Iterator[Element]:
     """Yield the elements of a document in order; raise an error for everything that the forms do not allow."""
     space, waiting = root.space, [root]
     if space and not _SPACE.fullmatch(space):
-        root.refuse("the namespace must be that of PMML 3 or 4, such as http://www.dmg.org/PMML-4_4")
+        root.refuse("the namespace must belong to PMML 3 or 4, such as http://www.dmg.org/PMML-4_4")
     while waiting:
         element = waiting.pop()
         form = FORMS[element.tag]

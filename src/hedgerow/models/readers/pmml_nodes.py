@@ -31,7 +31,7 @@ def is_surrogate(predicate: Element) -> bool:
 
 
 def _parts(compound: Element) -> list[Element]:
-    """Return the parts of a compound predicate; for surrogates only the first, which the others can replace."""
+    """Return the parts of a compound predicate; for surrogates only the first, which the other parts can replace."""
     compound.need("booleanOperator")
     parts = compound.all(*PREDICATES)
     if not parts:

@@ -167,17 +167,17 @@ def rules_of_text(text: str, schema: Schema | None) -> Model:
         scores = [name for rule in parsed for name in (rule.score, *(rule.counts or ()))]
         is_number = all(re.fullmatch(NUMBER, x.score) and x.counts is None and "." in x.score for x in parsed)
         schema = derived(tests, target_of("prediction", scores, is_number=is_number))
-    asked = TestedSchema.of(schema, tests)
+    refined = TestedSchema.of(schema, tests)
     rules = list[Rule]()
     for rule in parsed:
-        literals = dict.fromkeys(literal for test in rule.conditions for literal in literals_of(asked, test))
-        rules.append(Rule.of(tuple(literals), asked.leaf(rule.score, rule.counts, rule.line)))
-    return RuleList(asked.schema, tuple(rules), no_guarantee("rules as text")).with_contents(comments)
+        literals = dict.fromkeys(literal for test in rule.conditions for literal in literals_of(refined, test))
+        rules.append(Rule.of(tuple(literals), refined.leaf(rule.score, rule.counts, rule.line)))
+    return RuleList(refined.schema, tuple(rules), no_guarantee("rules as text")).with_contents(comments)
 
 
-def literals_of(asked: TestedSchema, test: AttributeTest) -> tuple[Literal, ...]:
-    yes, _ = asked.answers(test)
-    attribute = asked.schema[test.attribute]
+def literals_of(refined: TestedSchema, test: AttributeTest) -> tuple[Literal, ...]:
+    yes, _ = refined.answers(test)
+    attribute = refined.schema[test.attribute]
     if yes.all() or not yes.any():
         problem = f"a test of {shown(test.attribute)} has the same result for all values that the schema allows"
         raise test.problem(f"{problem}; delete it, or extend the domain in the schema.")
