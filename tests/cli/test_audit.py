@@ -118,5 +118,5 @@ def test_rows_that_the_model_was_not_learned_from_are_told(run):
     for rows, said in ((frame, False), (frame[:80], True)):
         rows.to_csv("rows.csv", index=False)
         code, out, _ = run("audit", "model.json", "--data", "rows.csv", "--json")
-        told = "The rows do not match the leaf counts that the model stores."
+        told = "The rows do not match the counts that the model stores."
         assert (code, told in json.loads(out)["summary"]) == (0, said)

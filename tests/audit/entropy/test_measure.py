@@ -418,7 +418,7 @@ def test_a_tally_of_another_schema_is_refused():
 def test_a_different_number_of_rows_is_detected(more, said):
     frame = pd.DataFrame({"a1": [True] * (15 + more) + [False] * 5, "a2": False, "a3": True})
     found = reconstruction(stump("a1", BITS), data=frame)
-    told = "The rows do not match the leaf counts that the model stores."
+    told = "The rows do not match the counts that the model stores."
     assert (told in " ".join(str(found).split())) == said
     assert (told in found.to_dict()["summary"]) == bool(found.note) == said
     assert not reconstruction(stump("a1", BITS), data=frame, supports=(15 + more, 5)).note

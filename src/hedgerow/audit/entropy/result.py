@@ -21,18 +21,19 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
 from hedgerow.text.axes import Axes
+from hedgerow.text.language import N_
 from hedgerow.text.messages import aligned, describe_argument
 from hedgerow.text.values import quoted_text
 
 VIEWS = {
-    "exact": "Rows in each region: the exact leaf counts that the model stores.",
-    "noisy": "Rows in each region: the noisy counts released with the model, as its readers see them.",
-    "weighted": (
+    "exact": N_("Rows in each region: the exact leaf counts that the model stores."),
+    "noisy": N_("Rows in each region: the noisy counts released with the model, as its readers see them."),
+    "weighted": N_(
         "Rows in each region are weighted: a row that was sampled several times counts several times. These copies are "
         "not independent, so the total entropy is too large."
     ),
-    "given": "Rows in each region: as passed in `supports`.",
-    "data": "Rows in each region were counted from the data: for the curator's eyes only, not for release.",
+    "given": N_("Rows in each region: as passed in `supports`."),
+    "data": N_("Rows in each region were counted from the data: for the curator's eyes only, not for release."),
 }
 
 

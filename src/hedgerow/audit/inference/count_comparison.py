@@ -18,6 +18,7 @@ from hedgerow.models.released import released_leaf_model
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.tables.frames import Table, column_of
 from hedgerow.tally import Tally
+from hedgerow.text.language import N_, _
 from hedgerow.text.values import quoted_text
 
 FALSE_ALARM = 1e-6
@@ -25,13 +26,31 @@ FALSE_ALARM = 1e-6
 Obstacle = Literal["", "no_counts", "unknown_noise", "large_noise", "weights", "units", "draws", "no_paths"]
 """Why rows and counts could not be compared; empty if they were."""
 _OBSTACLES: dict[Obstacle, str] = {
-    "no_counts": "the model stores no row counts",
-    "unknown_noise": "the file does not state the noise on its counts; use the .json file that hedgerow saved",
-    "large_noise": "the noise is so large that it could have produced all counts without any row",
-    "weights": "the model stores sums of weights, or counts some rows more than once",
-    "units": "the model was learned from at most {most} random rows of each unit; add the unit column {column}",
-    "no_paths": "the leaf of each row is unknown; pass a schema (schema=, --schema)",
-    "draws": "the model was learned from a random sample of the training rows",
+    "no_counts": N_("The rows could not be compared with the stored counts: the model stores no row counts."),
+    "unknown_noise": N_(
+        "The rows could not be compared with the stored counts: the file does not state the noise on its counts; use "
+        "the .json file that hedgerow saved."
+    ),
+    "large_noise": N_(
+        "The rows could not be compared with the stored counts: the noise is so large that it could have produced all "
+        "counts without any row."
+    ),
+    "weights": N_(
+        "The rows could not be compared with the stored counts: the model stores sums of weights, or counts some rows "
+        "more than once."
+    ),
+    "units": N_(
+        "The rows could not be compared with the stored counts: the model was learned from at most {most} random rows "
+        "of each unit; add the unit column {column}."
+    ),
+    "no_paths": N_(
+        "The rows could not be compared with the stored counts: the leaf of each row is unknown; pass a schema "
+        "(schema=, --schema)."
+    ),
+    "draws": N_(
+        "The rows could not be compared with the stored counts: the model was learned from a random sample of the "
+        "training rows."
+    ),
 }
 _TESTS = 4  # each count, the sum of absolute differences, each leaf, and the total
 _SMALLEST_CHANCE = 1e-9  # below it `CountNoise.spread` is not exact: its probabilities are sums of floats
@@ -73,21 +92,32 @@ class CountComparison:
         """The result as a sentence."""
         if self.obstacle:
             most, column = self.drawn or (0, "")
-            reason = _OBSTACLES[self.obstacle].format(most=most, column=quoted_text(column))
-            return f"The rows could not be compared with the stored counts: {reason}."
+            return _(_OBSTACLES[self.obstacle], most=most, column=quoted_text(column))
         if self.is_mismatch:
-            cause = "They are not its training rows, or its counts were edited, weighted or perturbed with noise"
+            mismatch = _("The rows do not match the counts that the model stores.")
+            cause = _("They are not its training rows, or its counts were edited, weighted or perturbed with noise.")
             if self.hidden:
-                cause = (
-                    "They are not its training rows: noise alone explains this with a probability below 1 in 1,000,000"
+                cause = _(
+                    "They are not its training rows: noise alone explains this with a probability below 1 in 1,000,000."
                 )
-            return f"The rows do not match the {self.part} counts that the model stores. {cause}."
+            return f"{mismatch} {cause}"
         if not self.hidden and not self.undrawn:
-            return f"The rows match the {self.part} counts that the model stores exactly."
-        causes = {"noise": self.hidden, "sampling of rows of each unit": self.undrawn}
-        cause = " and the ".join(name for name, rows in causes.items() if rows)
-        hidden = f"the {cause} can hide a difference of up to {self.hidden + self.undrawn:,} rows in one {self.part}"
-        return f"The rows are consistent with the {self.part} counts that the model stores; {hidden}."
+            return _("The rows match the counts that the model stores exactly.")
+        consistent = _("The rows are consistent with the counts that the model stores.")
+        rows = self.hidden + self.undrawn
+        hidden = _("The noise can hide a difference of up to {rows} rows in one leaf or bin.", rows=rows)
+        if self.undrawn:
+            hidden = _(
+                "The sampling of rows of each unit can hide a difference of up to {rows} rows in one leaf or bin.",
+                rows=rows,
+            )
+        if self.hidden and self.undrawn:
+            hidden = _(
+                "The noise and the sampling of rows of each unit can hide a difference of up to {rows} rows in one "
+                "leaf or bin.",
+                rows=rows,
+            )
+        return f"{consistent} {hidden}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,7 @@ from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
+from hedgerow.text.language import _
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import listed, quoted_text, shown_text
 
@@ -155,7 +156,7 @@ def single_risk(
         return replace(stored_risk(paths, conditions, threshold, declared, release), unit=unit)
     rows = LabelledRows.of_pair("train", train)
     places = apply_of(model)(train[0])
-    names, (leaves, *_) = leaf_numbers(model, [places])
+    names, (leaves, *_others) = leaf_numbers(model, [places])
     released, note = released_model(model), ""
     declared = schema if schema is not None or released is None else released.schema
     if released is not None:
@@ -278,8 +279,14 @@ class LeafRisk:
         most = unit.max_rows if unit is not None and unit.column == column and self.view == "noisy" else None
         if most == 1:
             return ""
-        words = "several" if most is None else f"up to {most}"  # a private model was learned from at most `most`
-        return f"Rows are counted, not units: one {quoted_text(column)} may have {words} rows."
+        if most is None:
+            return _("Rows are counted, not units: one {column} may have several rows.", column=quoted_text(column))
+        # A private model was learned from at most `most` rows of each unit.
+        return _(
+            "Rows are counted, not units: one {column} may have up to {most} rows.",
+            column=quoted_text(column),
+            most=most,
+        )
 
     @cached_property
     def known_rows(self) -> Mapping[int, int]:
