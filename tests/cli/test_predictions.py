@@ -208,8 +208,8 @@ def test_weights_are_refused_where_leaves_have_labels_alone(folder, run):
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
     code, out, err = run("predict", "tree.json", "data.csv", "--class-weight", "yes=2")
     assert (code, out) == (2, "")
-    assert "got one with labels alone" in err
-    assert "finite numbers > 0" in run("predict", "tree.json", "data.csv", "--class-weight", "yes=0")[2]
+    assert "released with labels only" in err
+    assert "finite number > 0" in run("predict", "tree.json", "data.csv", "--class-weight", "yes=0")[2]
 
 
 FAR = 2**62

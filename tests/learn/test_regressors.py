@@ -205,7 +205,7 @@ CLASSES = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
         ({"class_weight": "balanced"}, "class frequencies"),
         ({"class_weight": {0: 2}, "costs": {0: {1: 1}, 1: {0: 1}}}, "costs and class_weight cannot be combined"),
         ({"class_weight": {0: 2}, "objective": "brier"}, "objective must be 'errors' with costs or class_weight"),
-        ({"class_weight": {2: 2}}, "expected classes among 0, 1; got 2"),
+        ({"class_weight": {2: 2}}, "expected classes among 0, 1, got 2"),
         ({"class_weight": {0: -1}}, "must be a finite number > 0, got -1"),
         ({"costs": {0: {1: 1}}}, "costs must include every error"),
         ({"costs": {0: {1: -1}, 1: {0: 1}}}, "expected costs of at least 0"),
@@ -340,7 +340,7 @@ def test_quantiles_are_read_from_the_counts_by_level():
     with pytest.raises(ValueError, match="quantiles must be"):
         model.predict_quantiles(np.zeros((1, 1)), [1.2])
     labels_only = made(hr.PrivateTreeRegressor).fit(X, Y)
-    with pytest.raises(TypeError, match="with released counts of every leaf, got one with"):
+    with pytest.raises(TypeError, match="with released counts for every leaf, got a model"):
         labels_only.predict_quantiles(X[:1])
 
 
