@@ -480,7 +480,7 @@ def test_what_a_hypothesiss_card_denies_the_oracle_does_not_claim():
     oracle = hr.Oracle(AGES, OLD, hr.Budget(1), 2)
     oracle.error_marginals(AGE, taken)
     assert not oracle.privacy.is_private
-    assert "domain taken from the data" in oracle.privacy.headline
+    assert "schema inferred from the rows" in oracle.privacy.headline
 
 
 def forced(epsilon):
@@ -521,7 +521,7 @@ def test_an_unguaranteed_gaussian_question_voids_card_and_budget(no_guarantee_re
     if no_guarantee_reason == "code":
         oracle.error_marginals(AGE, Unreadable())
     else:
-        oracle.marginals(replace(AGE, no_guarantee="domain taken from the data"))
+        oracle.marginals(replace(AGE, no_guarantee="schema inferred from the rows"))
     assert not oracle.privacy.is_private
     assert budget.no_guarantee_reason
     assert (budget.spent, budget.remaining) == (1, 0)
