@@ -521,7 +521,7 @@ def test_an_unguaranteed_gaussian_question_voids_card_and_budget(no_guarantee_re
     if no_guarantee_reason == "code":
         oracle.error_marginals(AGE, Unreadable())
     else:
-        oracle.marginals(replace(AGE, no_guarantee="schema inferred from the rows"))
+        oracle.marginals(replace(AGE, no_guarantee="domain taken from the data"))
     assert not oracle.privacy.is_private
     assert budget.no_guarantee_reason
     assert (budget.spent, budget.remaining) == (1, 0)
@@ -553,7 +553,7 @@ def test_a_charge_whose_void_is_told_later_is_void():
         oracle = hr.Oracle(AGES, OLD, hr.Budget(1))
         for model in order:
             oracle.error_marginals(AGE, model)
-        assert oracle.privacy.headline == "none (seeded noise)"
+        assert oracle.privacy.headline == "none (seeded)"
         assert oracle.privacy.epsilon == Fraction(1) + Fraction(2, 3)
 
 
