@@ -1,6 +1,7 @@
 """`hedgerow show`: print or export a released model."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,6 +20,7 @@ from hedgerow.cli.output import (
 from hedgerow.cli.point_scale import ScaleOptions, on_scale
 from hedgerow.errors import ArgumentError
 from hedgerow.models.model import ColumnTypes, DialectName, Model
+from hedgerow.text.language import Language, in_language
 
 app = typer.Typer(add_completion=False)
 OutputForm = Literal["text", "json", "sql", "python", "pmml", "html", "card"]
@@ -41,6 +43,9 @@ def show(  # noqa: PLR0913 -- a parameter for each option
     full: Annotated[bool, option("Print every rule, leaf and tree of a large model.", "--full")] = False,
     plot: Annotated[Path | None, option("Draw the model (.png, .svg or .pdf).")] = None,
     paper: Annotated[Path | None, option("Draw a scorecard as a form to fill in by hand (.png, .svg or .pdf).")] = None,
+    language: Annotated[
+        Language | None, option("Language of --format html, --plot and --paper.  \\[default: en]")
+    ] = None,
     scale: ScaleOptions,
     output: TextOutput = None,
     force: Force = False,
@@ -68,6 +73,8 @@ def show(  # noqa: PLR0913 -- a parameter for each option
         raise ArgumentError("--types requires --format sql.")
     if full and form != "text":
         raise ArgumentError(f"--full requires --format text, got --format {form}.")
+    if language is not None and form != "html" and plot is None and paper is None:
+        raise ArgumentError(f"--language requires --format html, --plot or --paper, got --format {form}.")
     check_outputs((plot, paper, output), model, schema, force=force)
     check_pictures(plot, paper)
     released = any_model(model, schema)
@@ -75,10 +82,12 @@ def show(  # noqa: PLR0913 -- a parameter for each option
     if form == "sql":
         text = released.to_sql(dialect or "duckdb", types=types or "any")
     else:
-        text = _render(released, form, is_full=full)
-    draw(released.form, paper)  # first, since it raises an error if the model is not a scorecard
+        text = _render(released, form, language or "en", is_full=full)
+    # The form comes first, since it raises an error if the model is not a scorecard.
+    draw(partial(released.form, language=language or "en"), paper)
     print_or_write(text, output)
-    draw(released.plot, plot)
+    with in_language(language or "en"):
+        draw(released.plot, plot)
 
 
 _FORMS: Mapping[str, OutputForm] = {
@@ -102,16 +111,16 @@ def _form(given: OutputForm | None, output: Path | None, *, as_json: bool) -> Ou
     return _FORMS.get(ending, "text")
 
 
-def _render(model: Model, form: OutputForm, *, is_full: bool) -> str:
+def _render(model: Model, form: OutputForm, language: Language, *, is_full: bool) -> str:
     if form == "text":
         return model_text(model, is_full=is_full)
     if form == "html":
         without_a_window()
+        return model.to_page(language=language).rstrip("\n")
     written = {
         "json": model.to_json,
         "python": model.to_python,
         "pmml": model.to_pmml,
-        "html": model.to_page,
         "card": model.to_model_card,
     }
     return written[form]().rstrip("\n")

@@ -14,6 +14,8 @@ from hedgerow.models.conditions import Path
 from hedgerow.models.decisions import CostTable
 from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.schema.schema import Schema
+from hedgerow.text.language import _, gettext_noop, ngettext, number, percent
+from hedgerow.text.messages import capitalised
 from hedgerow.text.values import shown_text
 
 _MOST_WORK = 2 * 10**8  # the limit on bin comparisons, about one second: the model may come from somebody else
@@ -57,9 +59,11 @@ class Caveat:
 
 
 def constant(prediction: Any) -> Caveat:
-    return Caveat(
-        "constant", f"The model predicts {shown_text(prediction)} for every row, whatever the values of the attributes."
+    sentence = _(
+        "The model predicts {prediction} for every row, whatever the values of the attributes.",
+        prediction=shown_text(prediction),
     )
+    return Caveat("constant", sentence)
 
 
 def of_total(outcomes: Sequence[Any], ends: tuple[int, int], *, has_classes: bool) -> Iterator[Caveat]:
@@ -140,19 +144,36 @@ def _comparison(losses: tuple[float, float], ends: Sequence[float], *, has_costs
     """
     if ends[1] > 0:
         scale, form = (1, ".4g") if has_costs else (100, ".1f")
-        gain = "the saving is {} to {} per row" if has_costs else "the gain in accuracy is {} to {} percentage points"
-        low, high = (f"{scale * end:{form}}".replace("-", "−") for end in ends)
-        yield "The released counts do not show that the model is better than always predicting one class:"
-        yield f"given the noise, {gain.format(low, high)} (95 % interval)."
+        message = (
+            gettext_noop(
+                "The released counts do not show that the model is better than always predicting one class: given the "
+                "noise, the saving is {low} to {high} per row (95 % interval)."
+            )
+            if has_costs
+            else gettext_noop(
+                "The released counts do not show that the model is better than always predicting one class: given the "
+                "noise, the gain in accuracy is {low} to {high} percentage points (95 % interval)."
+            )
+        )
+        low, high = (number(f"{scale * end:{form}}").replace("-", "−") for end in ends)
+        yield _(message, low=low, high=high)
     elif has_costs:
-        own, constant_loss = (f"{max(loss, 0):.4g}" for loss in losses)
-        yield f"By the released counts, the model costs {own} per row on average; always predicting one class costs"
-        yield f"{constant_loss}."
+        own, constant_loss = (number(f"{max(loss, 0):.4g}") for loss in losses)
+        yield _(
+            "By the released counts, the model costs {own} per row on average; always predicting one class costs "
+            "{constant}.",
+            own=own,
+            constant=constant_loss,
+        )
     else:
-        own, constant_share = (f"{100 * min(max(1 - loss, 0), 1):.1f} %" for loss in losses)
-        yield f"By the released counts, the model predicts {own} of the rows correctly; always predicting the most"
-        yield f"frequent class predicts {constant_share} correctly."
-        yield "The model can be useful only if errors have different costs."
+        own, constant_share = (percent(min(max(1 - loss, 0), 1), 1) for loss in losses)
+        yield _(
+            "By the released counts, the model predicts {own} of the rows correctly; always predicting the most "
+            "frequent class predicts {constant} correctly.",
+            own=own,
+            constant=constant_share,
+        )
+        yield _("The model can be useful only if errors have different costs.")
 
 
 def _unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:
@@ -161,8 +182,13 @@ def _unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive:
     If the model is too large for this search, yield a caveat about that.
     """
     leaves_examined = sum(map(len, paths)) + (0 if exclusive else len(paths) ** 2 // 2)
-    if leaves_examined * (_LEAF_COST + max(attribute.n_bins for _, attribute in schema.attributes)) > _MOST_WORK:
-        yield Caveat("unexamined", f"Whether rows can reach every {name} was not checked: the model is too large.")
+    if leaves_examined * (_LEAF_COST + max(attribute.n_bins for _name, attribute in schema.attributes)) > _MOST_WORK:
+        message = (
+            gettext_noop("Whether rows can reach every leaf was not checked: the model is too large.")
+            if name == "leaf"
+            else gettext_noop("Whether rows can reach every rule was not checked: the model is too large.")
+        )
+        yield Caveat("unexamined", _(message))
         return
     boxes = [box_of(schema, path) for path in paths]
     unreachable = list[int]()
@@ -172,14 +198,21 @@ def _unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive:
             unreachable.append(place + 1)
     if unreachable:
         leaves = _named(name, unreachable)
-        yield Caveat("unreachable", f"No row that fits the schema reaches {leaves}.", tuple(unreachable))
+        sentence = _("No row that fits the schema reaches {leaves}.", leaves=leaves)
+        yield Caveat("unreachable", sentence, tuple(unreachable))
 
 
 def _empty(release: LeafRelease) -> Iterator[Caveat]:
     empty = [place + 1 for place in range(len(release.leaves)) if release.is_too_few(place)]
     if empty and release.is_noisy:
-        leaves = _named(release.name, empty).capitalize()
-        yield Caveat("empty", f"{leaves} may contain no rows: the noise alone can produce such counts.", tuple(empty))
+        leaves = capitalised(_named(release.name, empty))
+        sentence = ngettext(
+            "{leaves} may contain no rows: the noise alone can produce such counts.",
+            "{leaves} may contain no rows: the noise alone can produce such counts.",
+            len(empty),
+            leaves=leaves,
+        )
+        yield Caveat("empty", sentence, tuple(empty))
 
 
 AllowedBins = dict[str, Mask]  # the allowed bins by attribute; every bin of an attribute that is not a key
@@ -200,11 +233,16 @@ def _is_inside(box: AllowedBins, other: AllowedBins) -> bool:
 def _named(name: str, numbers: Sequence[int]) -> str:
     """Return leaves by their numbers in rising order, with runs of three or more as ranges."""
     runs = list[list[int]]()
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
+    for place in numbers:
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
         else:
-            runs.append([number])
-    shown = [text for run in runs for text in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run))]
-    plural = "leaves" if name == "leaf" else f"{name}s"
-    return f"{name if len(numbers) == 1 else plural} {', '.join(shown)}"
+            runs.append([place])
+    shown = [text for run in runs for text in ([_run(run)] if len(run) > 2 else map(str, run))]
+    if name == "leaf":
+        return ngettext("leaf {numbers}", "leaves {numbers}", len(numbers), numbers=", ".join(shown))
+    return ngettext("rule {numbers}", "rules {numbers}", len(numbers), numbers=", ".join(shown))
+
+
+def _run(numbers: Sequence[int]) -> str:
+    return _("{low} to {high}", low=str(numbers[0]), high=str(numbers[-1]))

@@ -9,6 +9,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Index, Mask, Whole
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.schema import Attribute, Extent, Literal, Schema
+from hedgerow.text.language import _, gettext_noop
 from hedgerow.text.values import Value, printable, quoted_text
 
 if TYPE_CHECKING:
@@ -78,17 +79,18 @@ def conditions(
             return text(literals[0]), False
         truth = np.logical_and.reduce([attribute.truth(literal) == holds for literal, holds in steps])
         texts = [
-            f"not ({text(step[0])})" if literal is None else text(literal)
+            _("not ({condition})", condition=text(step[0])) if literal is None else text(literal)
             for step, literal in zip(steps, literals, strict=True)
         ]
-        return _condition(steps[0][0].attribute, attribute, truth, text) or (" and ".join(texts), False)
+        return _condition(steps[0][0].attribute, attribute, truth, text) or (all_of(texts), False)
 
     for path in paths:
         steps = dict[str, dict[tuple[Literal, bool], None]]()
         for step in path:
             steps.setdefault(step[0].attribute, {})[step] = None
         parts = [part for part in (words(tuple(own)) for own in steps.values()) if part[0]]
-        yield " and ".join(f"({part})" if either and len(parts) > 1 else part for part, either in parts) or without
+        texts = [f"({part})" if either and len(parts) > 1 else part for part, either in parts]
+        yield all_of(texts) or without
 
 
 def _condition(name: str, attribute: Attribute, truth: Mask, text: Callable[[Literal], str]) -> tuple[str, bool] | None:
@@ -109,18 +111,29 @@ def _condition(name: str, attribute: Attribute, truth: Mask, text: Callable[[Lit
                 literal = None if extent.is_trivial else attribute.literal_on(name, extent)
                 if literal is not None:
                     either = bool(missing and not with_missing)
-                    return text(literal) + " or missing" * either, either
+                    return _or_missing(text(literal), either), either
     if not attribute.listed:
         return None
     is_in = len(places) <= len(others) if outside is None else not outside
     values = ", ".join(quoted_text(attribute.listed[place]) for place in (places if is_in else others))
-    return f"{printable(name)} {'in' if is_in else 'not in'} {{{values}}}" + " or missing" * bool(missing), bool(
-        missing
-    )
+    message = gettext_noop("{attribute} in {{{values}}}") if is_in else gettext_noop("{attribute} not in {{{values}}}")
+    return _or_missing(_(message, attribute=printable(name), values=values), bool(missing)), bool(missing)
+
+
+def all_of(conditions: Sequence[str]) -> str:
+    """Return conditions joined by "and"; empty if there are none."""
+    text = "".join(conditions[:1])
+    for condition in conditions[1:]:
+        text = _("{conditions} and {condition}", conditions=text, condition=condition)
+    return text
+
+
+def _or_missing(condition: str, is_allowed: bool) -> str:
+    return _("{condition} or missing", condition=condition) if is_allowed else condition
 
 
 def literals_of(paths: Sequence[Path]) -> dict[Literal, None]:
-    return {literal: None for path in paths for literal, _ in path}
+    return {literal: None for path in paths for literal, _holds in path}
 
 
 def first_that_holds(paths: Sequence[Path], schema: Schema, bins: Mapping[str, Whole], n_rows: int) -> Index:
@@ -133,7 +146,7 @@ def first_that_holds(paths: Sequence[Path], schema: Schema, bins: Mapping[str, W
     for index in reversed(range(len(paths))):  # so that earlier paths overwrite later paths
         path = paths[index]
         same = _common_prefix(path, previous)
-        tested = _common_prefix([literal for literal, _ in path], [literal for literal, _ in previous])
+        tested = _common_prefix([literal for literal, _holds in path], [literal for literal, _holds in previous])
         del reached[same + 1 :], truths[min(same + 1, tested) :]
         for depth, (literal, holds) in enumerate(path[same:], same):
             rows = reached[depth]

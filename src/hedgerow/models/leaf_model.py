@@ -25,12 +25,15 @@ from hedgerow.models.pmml import leaf_node
 from hedgerow.models.python_source import python_conditions, python_module
 from hedgerow.models.score_bands import ScoreBands, label_bands, outcome_bands
 from hedgerow.schema import Literal, Number
+from hedgerow.text.language import _, gettext_noop, ngettext, percent, pgettext
 from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import shown
 from hedgerow.text.values import printable, shown_text
 
-_NO_COUNTS = "probabilities were drawn with the model; no counts were released, so small leaves cannot be recognised"
-_UNKNOWN_NOISE = "the privacy card does not state the noise on the counts, so they may not be exact"
+_NO_COUNTS = gettext_noop(
+    "probabilities were drawn with the model; no counts were released, so small leaves cannot be recognised"
+)
+_UNKNOWN_NOISE = gettext_noop("the privacy card does not state the noise on the counts, so they may not be exact")
 _MOST_NAMED = 3  # the number of classes named in the line of a folded group
 NotedLines = list[tuple[str, LeafGroup | None]]
 """Lines of text, each with the group of leaves whose prediction it states, or None."""
@@ -131,21 +134,31 @@ class LeafModel(Model):
         rows = self.leaf_release.support(group.first, group.stop).text
         if group.size == 1:
             return rows or None
-        head = f"{group.size:,} {self._leaves_name}" + ("" if group.is_unsupported else " not shown")
-        return f"{head}, together {rows}" if rows else head
+        head = self._count_text(group.size, is_shown=group.is_unsupported)
+        return _("{leaves}, together {rows}", leaves=head, rows=rows) if rows else head
+
+    def _count_text(self, count: int, *, is_shown: bool) -> str:
+        if self.leaf_name == "leaf":
+            if is_shown:
+                return ngettext("{count} leaf", "{count} leaves", count)
+            return ngettext("{count} leaf not shown", "{count} leaves not shown", count)
+        if is_shown:
+            return ngettext("{count} rule", "{count} rules", count)
+        return ngettext("{count} rule not shown", "{count} rules not shown", count)
 
     def _prediction_text(self, group: LeafGroup) -> str:
         """Return the predictions of a group as text: the first classes, or the range of numbers."""
         predicted = set(self.predictions[group.first : group.stop])
         if self._number is not None:
             ends = dict.fromkeys(shown_text(self._rounded(end)) for end in (min(predicted), max(predicted)))
-            return " to ".join(ends)
+            low, high = next(iter(ends)), next(reversed(ends))
+            return low if low == high else _("{low} to {high}", low=low, high=high)
         if len(predicted) == 1:
             return shown_text(predicted.pop())
         names = [shown_text(value) for value in self.schema.classes if value in predicted]
         if len(names) > _MOST_NAMED + 1:
-            names[_MOST_NAMED:] = [f"{len(names) - _MOST_NAMED:,} more classes"]
-        return " or ".join([", ".join(names[:-1]), names[-1]])
+            names[_MOST_NAMED:] = [_("{classes} more classes", classes=len(names) - _MOST_NAMED)]
+        return _("{classes} or {last}", classes=", ".join(names[:-1]), last=names[-1])
 
     def _rounded(self, number: float) -> float:
         """Return a mean rounded to about a thousandth of the number's range; levels are not rounded."""
@@ -168,9 +181,9 @@ class LeafModel(Model):
 
     def _noted(self, lines: NotedLines) -> str:
         """Return lines with the notes on their groups, followed by remarks."""
-        notes = [group and self._note(group) for _, group in lines]
-        remarks = self._remarks([group for _, group in lines if group is not None])
-        return "\n".join([commented([text for text, _ in lines], notes), *(f"({remark})" for remark in remarks)])
+        notes = [group and self._note(group) for _text, group in lines]
+        remarks = self._remarks([group for _text, group in lines if group is not None])
+        return "\n".join([commented([text for text, _group in lines], notes), *(f"({remark})" for remark in remarks)])
 
     def _remarks(self, groups: Sequence[LeafGroup]) -> list[str]:
         """Return the remarks below these groups: on folded leaves, and on the released rows."""
@@ -180,27 +193,44 @@ class LeafModel(Model):
         folded = [group.size for group in groups if group.size > 1]
         if not folded:
             return []
-        summary = f"{sum(folded):,} of {len(self):,} {self._leaves_name} are folded"
-        return [f"{summary}; to_text() and `hedgerow show --full` show every {self.leaf_name}"]
+        message = {
+            "leaf": gettext_noop(
+                "{folded} of {all} leaves are folded; to_text() and `hedgerow show --full` show every leaf"
+            ),
+            "rule": gettext_noop(
+                "{folded} of {all} rules are folded; to_text() and `hedgerow show --full` show every rule"
+            ),
+        }[self.leaf_name]
+        return [_(message, folded=sum(folded), all=len(self))]
 
     @property
     def _remarks_on_rows(self) -> list[str]:
         release = self.leaf_release
         if not release.has_rows:
-            return [_NO_COUNTS] if release.has_probabilities and self.privacy.charges else []
+            return [_(_NO_COUNTS)] if release.has_probabilities and self.privacy.charges else []
         if release.noise is None:
-            return [_UNKNOWN_NOISE]
+            return [_(_UNKNOWN_NOISE)]
         if not release.is_noisy:
             return []
-        confidence = f"{100 * CONFIDENCE:g} %"
-        shares = f"%: share of the predicted class, as a {confidence} interval given the noise"
-        rows = f"numbers of rows are rounded to the precision that the noise allows, at {confidence}"
-        return [f"{shares if self._number is None else rows}; the file has the released counts"]
+        message = (
+            gettext_noop(
+                "%: share of the predicted class, as a {confidence} interval given the noise; the file has the "
+                "released counts"
+            )
+            if self._number is None
+            else gettext_noop(
+                "numbers of rows are rounded to the precision that the noise allows, at {confidence}; the file has the "
+                "released counts"
+            )
+        )
+        return [_(message, confidence=percent(CONFIDENCE))]
 
     @property
     def _caption(self) -> str:
         headline = printable(self.privacy.headline)
-        return headline if self.leaf_release.has_rows else f"{headline}; no counts were released"
+        if self.leaf_release.has_rows:
+            return headline
+        return _("{guarantee}; no counts were released", guarantee=headline)
 
     def to_python(self) -> str:
         """Return the source of a Python function ``predict(row)``; see `Model.to_python`."""
@@ -343,9 +373,11 @@ class LeafModel(Model):
 
     @property
     def _titles(self) -> list[str]:
-        shares = ["probability"] if self.has_shares else []
-        counts = ["rows"] if self._number else [f"rows of {shown_text(value)}" for value in self.schema.classes]
-        return ["if", "then", *shares, *(counts if self.leaf_release.has_rows else [])]
+        shares = [_("probability")] if self.has_shares else []
+        classes = map(shown_text, self.schema.classes) if self._number is None else ()
+        counts = [_("rows of {value}", value=value) for value in classes] or [_("rows")]
+        condition, prediction = pgettext("condition", "if"), pgettext("prediction", "then")
+        return [condition, prediction, *shares, *(counts if self.leaf_release.has_rows else [])]
 
     def _counts_of(self, place: int) -> Sequence[int | None]:
         """Return the displayed counts of a leaf: by class, or their sum if the model predicts a number."""
@@ -375,7 +407,7 @@ class LeafModel(Model):
         for group in self._shown_groups(is_full=True):
             row = (f"{group.stop}. {self._condition(group)}", self._prediction_text(group), *self._cells(group))
             rows.append((*row, *[""] * (len(titles) - len(row))))
-        return (Listing(self.listing_title, tuple(titles), tuple(rows)),)
+        return (Listing(_(self.listing_title), tuple(titles), tuple(rows)),)
 
     @property
     def _parts_html(self) -> str:

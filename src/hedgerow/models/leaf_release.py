@@ -21,6 +21,7 @@ from hedgerow.models.leaf import Leaf
 from hedgerow.models.size import SmallestShare
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.targets import Target
+from hedgerow.text.language import _, ngettext, number, percent, percentage
 from hedgerow.text.messages import shown
 from hedgerow.text.values import listed
 
@@ -238,7 +239,7 @@ class LeafRelease:
         return replace(support, share=shown_share(counts, place, self.noise))
 
     def _rows_of(self, first: int, stop: int) -> "Support":
-        rows, unknown, _ = self._sums
+        rows, unknown, _classes = self._sums
         if unknown[stop] > unknown[first]:
             return Support()
         return Support(rows[stop] - rows[first], self.width * (stop - first), self.noise)
@@ -374,7 +375,7 @@ class Support:
     @property
     def rows_shown(self) -> str:
         """The rows as text with their unit; empty if none were released."""
-        return "" if self.rows is None else rows_text(self.rows, self.numbers, self.noise, "row")
+        return "" if self.rows is None else rows_text(self.rows, self.numbers, self.noise, has_unit=True)
 
     @property
     def cell(self) -> str:
@@ -385,15 +386,20 @@ class Support:
     def share_shown(self) -> str:
         """The share by the counts, or the drawn probability if there are no counts; empty if neither is shown."""
         if self.share is not None:
-            return f"{100 * self.share[0]:.1f} %" if self.is_exact else interval_text(self.share)
-        return f"{100 * self.probability:.3g} %" if self.rows is None and self.probability is not None else ""
+            return percent(self.share[0], 1) if self.is_exact else interval_text(self.share)
+        if self.rows is None and self.probability is not None:
+            return percentage(f"{100 * self.probability:.3g}")
+        return ""
 
     @property
     def text(self) -> str:
         """The share and the rows as text, such as "65 to 71 % of about 720"; empty if neither is shown."""
         if self.rows is not None and self.share is not None:
-            return f"{self.share_shown} of {rows_text(self.rows, self.numbers, self.noise)}"
-        return f"{self.rows_shown}, possibly none" if self._upper_bound else self.rows_shown or self.share_shown
+            rows = rows_text(self.rows, self.numbers, self.noise)
+            return _("{share} of {rows}", share=self.share_shown, rows=rows)
+        if self._upper_bound:
+            return _("{rows}, possibly none", rows=self.rows_shown)
+        return self.rows_shown or self.share_shown
 
     @property
     def _upper_bound(self) -> int:
@@ -411,25 +417,27 @@ def shown_share(counts: tuple[int, ...], place: int, noise: CountNoise | None) -
     return ends if ends[1] - ends[0] < WIDEST_SHARE else None
 
 
-def rows_text(count: int, numbers: int, noise: CountNoise | None, unit: str = "") -> str:
+def rows_text(count: int, numbers: int, noise: CountNoise | None, *, has_unit: bool = False) -> str:
     """Return a sum of released counts as text: exact, rounded by the noise, or an upper bound if it may be 0."""
     if noise is None:
-        return f"{_counted(count, unit)} (noise unknown)"
+        return _("{rows} (noise unknown)", rows=_counted(count, has_unit))
     off = noise.spread(numbers)
     if not off:
-        return _counted(max(count, 0), unit)
+        return _counted(max(count, 0), has_unit)
     place = 10 ** (len(str(off)) - 1)  # the value of the first digit that the noise affects
     if count > off:
-        return f"about {_counted(place * round(Fraction(count, place)), unit)}"
+        return _("about {rows}", rows=_counted(place * round(Fraction(count, place)), has_unit))
     upper = place * -(-max(count + off, 0) // place)
-    return f"at most {_counted(upper, unit)}" if upper else f"probably no {unit}s" if unit else "0"
+    if upper:
+        return _("at most {rows}", rows=_counted(upper, has_unit))
+    return _("probably no rows") if has_unit else "0"
 
 
-def _counted(number: int, unit: str) -> str:
-    return f"{number:,}" + (f" {unit}{'' if number == 1 else 's'}" if unit else "")
+def _counted(rows: int, has_unit: bool) -> str:
+    return ngettext("{count} row", "{count} rows", rows) if has_unit else number(rows)
 
 
 def interval_text(share: tuple[float, float]) -> str:
     """Return an interval of shares as whole percentages, rounded outwards."""
     low, high = floor(100 * share[0]), ceil(100 * share[1])
-    return f"{high} %" if low == high else f"{low} to {high} %"
+    return percentage(high) if low == high else _("{low} to {high}", low=low, high=percentage(high))

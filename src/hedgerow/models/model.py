@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from hedgerow.boundary.arguments import check_choice
 from hedgerow.boundary.arrays import Array, Floats, Index, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
 from hedgerow.models.caveats import Caveat
@@ -31,7 +32,9 @@ from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.text.axes import Axes
+from hedgerow.text.language import LANGUAGES, Language, _, gettext_noop, in_language, language
 from hedgerow.text.markup import Html, element, joined, templates
+from hedgerow.text.messages import capitalised
 from hedgerow.text.values import Value, printable, value_text
 
 if TYPE_CHECKING:
@@ -43,6 +46,14 @@ ColumnTypes = Literal["any", "declared"]
 _MOST_SHOWN, _MOST_DRAWN = 2**20, 2**16  # characters of HTML in a notebook; a picture of more takes seconds
 _WRAPPED = "max-width:60rem;overflow-wrap:anywhere"
 _PAPER, _DRAWN = "overflow-x:auto;background:#fff;padding:.5rem", "max-width:max(100%,36rem);height:auto"
+
+
+KINDS = {
+    "rule list": gettext_noop("rule list"),
+    "tree": gettext_noop("tree"),
+    "scorecard": gettext_noop("scorecard"),
+}
+"""The kinds of models, marked for translation."""
 
 
 @dataclass(frozen=True)
@@ -333,7 +344,7 @@ class Model(SealedFile):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the model, and return the axes."""
 
-    def form(self, ax: Axes | None = None) -> Axes:  # noqa: ARG002 -- scorecards only
+    def form(self, ax: Axes | None = None, *, language: Language = "en") -> Axes:  # noqa: ARG002 -- scorecards only
         """Draw a form to print and to fill in by hand, and return the axes; ValueError unless it is a scorecard."""
         raise ArgumentError(f"only scorecards have a form to fill in by hand, got a {self.kind}; use `plot`.")
 
@@ -364,10 +375,17 @@ class Model(SealedFile):
         """All parts of the model as text."""
         return self._text
 
-    @cached_property
+    @property
     def caveats(self) -> tuple[Caveat, ...]:
         """Reasons why the model or a leaf is of little use, from released values alone; empty without charges."""
-        return tuple(self._caveats()) if self.privacy.charges else ()
+        if language() not in self._known_caveats:
+            self._known_caveats[language()] = tuple(self._caveats()) if self.privacy.charges else ()
+        return self._known_caveats[language()]
+
+    @cached_property
+    def _known_caveats(self) -> dict[Language, tuple[Caveat, ...]]:
+        """The caveats by the language of their sentences; to find them can take a second."""
+        return {}
 
     def _caveats(self) -> Iterator[Caveat]:
         return iter(())
@@ -399,7 +417,7 @@ class Model(SealedFile):
 
     @property
     def _caveats_html(self) -> Html:
-        return joined(*(element("p", f"Caveat: {caveat.sentence}") for caveat in self._shown_caveats))
+        return joined(*(element("p", _("Caveat: {caveat}", caveat=caveat.sentence)) for caveat in self._shown_caveats))
 
     @property
     def _terms_html(self) -> str:
@@ -408,7 +426,8 @@ class Model(SealedFile):
 
     def _picture(self) -> tuple[str, str]:
         try:
-            return svg_of(self.plot, f"Plot of the {self.kind}; the text below describes the same model"), ""
+            alternative = _("Plot of the {model}; the text below describes the same model", model=_(KINDS[self.kind]))
+            return svg_of(self.plot, alternative), ""
         except HedgerowError as error:
             return "", str(error)
 
@@ -416,15 +435,26 @@ class Model(SealedFile):
         """Return the model and its privacy card as an HTML fragment with escaped names and values."""
         return self._body_html + element("pre", str(self.privacy))
 
-    def to_page(self) -> str:
+    def to_page(self, *, language: Language = "en") -> str:
         """Return an HTML page to read and print: a plot of the model, its parts as text, and the privacy card.
 
         The page loads no other files and contains no scripts; names and values are escaped. If the model is too large
         to draw, the page has no plot.
+
+        Parameters
+        ----------
+        language : {"en", "de", "fr"}, default="en"
+            The language of the page.
         """
+        check_choice("language", language, LANGUAGES)
+        with in_language(language):
+            return self._page()
+
+    def _page(self) -> str:
         picture, problem = self._picture()
-        label = self.schema.label
-        title = self.kind.capitalize() + ("" if label is None else f" for {printable(label.name)}")
+        label, title = self.schema.label, capitalised(_(KINDS[self.kind]))
+        if label is not None:
+            title = _("{model} for {target}", model=title, target=printable(label.name))
         named = {"title": title, "guarantee": printable(self.privacy.headline), "digest": self.to_dict()["digest"]}
         parts = {"picture": picture, "problem": problem, "body": self._body_html}
         return page_template().render(**named, **parts, card=Html(self.privacy.to_html()))

@@ -13,8 +13,9 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Array
 from hedgerow.errors import ArgumentError, MissingPackageError
-from hedgerow.models.point_lines import PointLine
+from hedgerow.models.point_lines import TOO_FEW, PointLine
 from hedgerow.text.axes import Axes
+from hedgerow.text.language import _
 from hedgerow.text.markup import Html, element, joined
 from hedgerow.text.values import printable
 
@@ -62,7 +63,7 @@ def leaf_bars(
     classes: Sequence[str],
     caption: str,
     ax: Axes | None,
-    unit: str = "released rows",
+    unit: str = "",
 ) -> Axes:
     """Draw a horizontal bar for each leaf, stacked by class; counts that are negative or NaN have no bar."""
     axes = _named_lines(leaves, classes, caption, ax)
@@ -72,7 +73,7 @@ def leaf_bars(
         width = np.nan_to_num(np.maximum(counts[:, k], 0))
         bars.append(axes.barh(range(len(leaves)), width, left=left, color=colour(k), label=plain(name)))
         left += width
-    axes.set_xlabel(unit)
+    axes.set_xlabel(unit or _("released rows"))
     class_legend(axes, bars, classes, **(_BESIDE if ax is None else {}))
     return axes
 
@@ -120,11 +121,11 @@ def class_patches(classes: Sequence[str], colours: Sequence[str] | None = None) 
 
 
 def class_legend(
-    ax: Axes, handles: "Sequence[Artist | BarContainer]", classes: Sequence[str], *, title: str = "class", **layout: Any
+    ax: Axes, handles: "Sequence[Artist | BarContainer]", classes: Sequence[str], *, title: str = "", **layout: Any
 ) -> None:
     """Add a legend of the classes; it has explicit handles, because matplotlib omits names that start with "_"."""
     names = [plain(legend_name(name)) for name in classes]
-    ax.legend(handles, names, title=plain(legend_name(title)), frameon=False, **layout)
+    ax.legend(handles, names, title=plain(legend_name(title or _("class"))), frameon=False, **layout)
 
 
 def legend_name(name: str) -> str:
@@ -188,7 +189,12 @@ def points_plot(
 
     ranked = sorted(attributes, key=lambda lines: -span(lines))[:MOST_ATTRIBUTES]
     if len(ranked) < len(attributes):
-        caption = f"the {len(ranked)} of {len(attributes)} attributes with the largest ranges of points; {caption}"
+        caption = _(
+            "the {shown} of {all} attributes with the largest ranges of points; {caption}",
+            shown=len(ranked),
+            all=len(attributes),
+            caption=caption,
+        )
     lines = [line for attribute in ranked for line in attribute]
     n_columns = max((len(line.points) for line in lines), default=1)
     if len(lines) * n_columns > MOST_DRAWN:
@@ -245,7 +251,7 @@ def _draw_steps(ax: Axes, lines: Sequence[PointLine], first: int, column: int, c
 
 def _labels(attribute: Sequence[PointLine]) -> list[str]:
     """Return the labels of the lines of an attribute; the first label begins with the name of the attribute."""
-    marks = ["" if line.is_supported else " (too few rows)" for line in attribute]
+    marks = ["" if line.is_supported else f" ({_(TOO_FEW)})" for line in attribute]
     labels = [shortened(line.label(_LONGEST), _LONGEST) + mark for line, mark in zip(attribute, marks, strict=True)]
     return [f"{shortened(printable(attribute[0].attribute), _LONGEST)}: {labels[0]}", *labels[1:]]
 

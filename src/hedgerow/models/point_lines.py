@@ -7,18 +7,23 @@ from math import ceil
 
 from hedgerow.models.leaf_release import Support
 from hedgerow.models.points import NORMAL_95, AttributePoints, PointBin, PointErrors, Points
+from hedgerow.text.language import _, gettext_noop
 from hedgerow.text.values import printable, quoted_text
 
-TOO_FEW = "too few rows"
-ROWS = "rows"
-BY_NOISE = "95 % (noise only)"  # the title of a column of intervals
-INTERVAL_NOTE = f"{BY_NOISE}: interval expected to contain the result of the same fit without noise."
+TOO_FEW = gettext_noop("too few rows")
+ROWS = gettext_noop("rows")
+BY_NOISE = gettext_noop("95 % (noise only)")  # the title of a column of intervals
+INTERVAL_NOTE = gettext_noop(
+    "95 % (noise only): interval expected to contain the result of the same fit without noise."
+)
 _NOTES = (
     INTERVAL_NOTE,
-    "It includes neither sampling error nor the division of points among correlated attributes.",
+    gettext_noop("It includes neither sampling error nor the division of points among correlated attributes."),
 )
-_ROWS_NOTE = f"{ROWS}: released number of rows, rounded to the precision that the noise allows (95 %)."
-_TOO_FEW_NOTE = f"{TOO_FEW} or *: the noise alone can produce such rows; the points come from other bins, or are 0."
+_ROWS_NOTE = gettext_noop("rows: released number of rows, rounded to the precision that the noise allows (95 %).")
+_TOO_FEW_NOTE = gettext_noop(
+    "too few rows or *: the noise alone can produce such rows; the points come from other bins, or are 0."
+)
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,11 @@ class PointLine:
         """Return the names of its bins, shortened to `longest` characters."""
         names = self.labels
         for shown in range(len(names), 1, -1):
-            more = f" and {len(names) - shown} more" if shown < len(names) else ""
-            text = ", ".join(names[:shown]) + more
+            text = ", ".join(names[:shown])
+            text = _and_more(text, len(names) - shown)
             if longest is None or len(text) <= longest:
                 return text
-        return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+        return _and_more(names[0], len(names) - 1)
 
     @property
     def margins(self) -> tuple[int, ...] | None:
@@ -97,8 +102,12 @@ class PointLine:
     def intervals(self) -> list[str]:
         """The interval of each number of points as text."""
         if not self.is_supported:
-            return [TOO_FEW] * len(self.points)
+            return [_(TOO_FEW)] * len(self.points)
         return [""] * len(self.points) if self.margins is None else [f"±{margin}" for margin in self.margins]
+
+
+def _and_more(names: str, count: int) -> str:
+    return _("{names} and {count} more", names=names, count=count) if count else names
 
 
 def point_lines(part: AttributePoints, bins: Sequence[PointBin]) -> tuple[PointLine, ...]:
@@ -157,11 +166,12 @@ class PointTable:
 
     def notes(self, *, has_interval: bool) -> list[str]:
         """Return the notes that explain intervals and rows; `has_interval` states whether totals have intervals."""
-        return [
+        notes = [
             *(_NOTES if has_interval or any(line.margins for line in self.all_lines) else ()),
             *([_ROWS_NOTE] if self._has_noisy_rows else []),
             *([_TOO_FEW_NOTE] if self._has_too_few else []),
         ]
+        return list(map(_, notes))
 
     def cells(self, line: PointLine) -> list[str]:
         """Return the cells of a line as text: each number of points, its interval if there are intervals, the rows."""
@@ -173,7 +183,7 @@ class PointTable:
 
     def titles(self, columns: Sequence[str]) -> list[str]:
         """Return the titles of `cells`."""
-        return self._with(columns, [BY_NOISE if len(columns) == 1 else "±"] * len(columns), ROWS)
+        return self._with(columns, [_(BY_NOISE) if len(columns) == 1 else "±"] * len(columns), _(ROWS))
 
     def _with(self, cells: Sequence[str], intervals: Sequence[str], rows: str) -> list[str]:
         last = [rows] if self.has_rows else []

@@ -16,6 +16,9 @@ from hedgerow.models.point_scale import PointScale
 from hedgerow.models.points import NORMAL_95, AttributePoints, PointBin, Points, extreme_totals, point_bins
 from hedgerow.models.score_bands import ScoreBand, label_bands
 from hedgerow.schema import Schema
+from hedgerow.text.language import _, percentage, pgettext
+from hedgerow.text.language import number as local_number
+from hedgerow.text.language import percent as local_percent
 from hedgerow.text.values import printable, shown_text
 
 MOST_TOTALS = 13  # the number of totals in a table
@@ -65,17 +68,16 @@ class ListedTotal:
 
 def digits(number: float) -> str:
     """Return a number as text, without the last digits of float64."""
-    return f"{number:.10g}"
+    return local_number(f"{number:.10g}")
 
 
 def percent(probability: float) -> str:
     """Return a probability as a percentage, with one decimal below 10 % and above 90 %."""
     if probability < 0.0005:
-        return "<0.1 %"
+        return f"<{percentage(0.1)}"
     if probability > 0.9995:
-        return ">99.9 %"
-    decimals = 0 if 0.1 <= probability <= 0.9 else 1
-    return f"{100 * probability:.{decimals}f} %"
+        return f">{percentage(99.9)}"
+    return local_percent(probability, 0 if 0.1 <= probability <= 0.9 else 1)
 
 
 def risk_of(total: int, odds: float, error: float | None) -> ListedTotal:
@@ -224,12 +226,13 @@ class PointTotals(ABC):
         """The sentences above the table of totals."""
         return []
 
-    def error_notes(self, quantity: str) -> list[str]:
-        """Return sentences on the standard error due to noise, and on the meaning of intervals."""
+    def error_notes(self, message: str) -> list[str]:
+        """Return sentences on the standard error due to noise, by a message, and on the meaning of intervals."""
         notes = self.table.notes(has_interval=self.has_intervals)
         if self.error is None:
             return notes
-        return [f"The noise of the release adds a standard error of {self.error:.3g} to {quantity}.", *notes]
+        error = local_number(f"{self.error:.3g}")
+        return [_(message, error=error), *notes]
 
     @property
     def has_intervals(self) -> bool:
@@ -238,7 +241,7 @@ class PointTotals(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return ("points",) if self.has_one_total else self.classes
+        return (_("points"),) if self.has_one_total else self.classes
 
     def titles(self, name: str) -> list[str]:
         """Return the titles of columns with a number for each total: the name itself if there is a single total."""
@@ -262,12 +265,12 @@ class PointTotals(ABC):
 
     def listings(self) -> tuple[Listing, ...]:
         """Return tables of the points by bin and, for two classes or a number, of the meaning of totals."""
-        title = "Points by bin"
+        title = _("Points by bin")
         if self.table.has_intervals:
-            title += f"; {INTERVAL_NOTE.removesuffix('.')}"
+            title = _("{title}. {note}", title=title, note=_(INTERVAL_NOTE))
         tables = (
             (title, list(map(self._listed, self.table.all_lines))),
-            (f"Meaning of a total: {self.meaning}", [total.record() for total in self.risks]),
+            (_("Meaning of a total: {event}", event=self.meaning), list(map(_named_record, self.risks))),
         )
         return tuple(
             Listing(title, tuple(records[0]), tuple(tuple(map(_cell, record.values())) for record in records))
@@ -277,10 +280,21 @@ class PointTotals(ABC):
 
     def _listed(self, line: PointLine) -> dict[str, Any]:
         """Return the record of a line in the table of points."""
-        points = dict(zip(self.titles("points"), line.points, strict=True))
-        intervals = dict(zip(self.titles(BY_NOISE), line.intervals, strict=True)) if self.table.has_intervals else {}
-        rows = {ROWS: line.support.cell} if self.table.has_rows else {}
-        return {"attribute": line.attribute, "bin": line.words, **points, **intervals, **rows}
+        points = dict(zip(self.titles(_("points")), line.points, strict=True))
+        intervals = dict(zip(self.titles(_(BY_NOISE)), line.intervals, strict=True)) if self.table.has_intervals else {}
+        rows = {_(ROWS): line.support.cell} if self.table.has_rows else {}
+        return {_("attribute"): line.attribute, _("bin"): line.words, **points, **intervals, **rows}
+
+
+def _named_record(total: ListedTotal) -> dict[str, Any]:
+    names = {
+        "total": pgettext("scorecard", "total"),
+        "probability": _("probability"),
+        "prediction": _("prediction"),
+        "low": _("low"),
+        "high": _("high"),
+    }
+    return {names[key]: value for key, value in total.record().items()}
 
 
 def _cell(value: str | float | None) -> str | float | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Array
 from hedgerow.errors import ArgumentError
-from hedgerow.models.conditions import Cases, Dialect, Path, Pieces, check_literals
+from hedgerow.models.conditions import Cases, Dialect, Path, Pieces, all_of, check_literals
 from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.decisions import CostTable, cost_table
 from hedgerow.models.importance import Division
@@ -23,6 +23,7 @@ from hedgerow.models.size import RuleListSize
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
 from hedgerow.text.axes import Axes
+from hedgerow.text.language import _, enumerated, gettext_noop, percent
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable, shown_text
 
@@ -120,7 +121,7 @@ class RuleList(LeafModel):
     kind: ClassVar[str] = "rule list"
     leaf_name: ClassVar[str] = "rule"
     exclusive: ClassVar[bool] = False
-    listing_title: ClassVar[str] = "Rules: the first matching rule decides"
+    listing_title: ClassVar[str] = gettext_noop("Rules: the first matching rule decides")
     format: ClassVar[str] = "hedgerow/rule-list"
 
     def __post_init__(self) -> None:
@@ -128,7 +129,7 @@ class RuleList(LeafModel):
         if not self.rules or self.rules[-1].antecedent or not all(rule.antecedent for rule in self.rules[:-1]):
             raise ArgumentError("the last rule, and no other rule, must be a default rule with an empty antecedent.")
         object.__setattr__(self, "costs", cost_table(self.costs, self.schema.target))
-        _ = self.leaf_release
+        self.leaf_release  # noqa: B018 -- raises if it does not fit
         for rule in self.rules:
             check_literals(rule.antecedent, self.schema, "a rule")
 
@@ -147,7 +148,7 @@ class RuleList(LeafModel):
     @property
     def conditions(self) -> tuple[str, ...]:
         """The antecedents as text; "otherwise" for the default rule."""
-        return tuple(rule.condition or "otherwise" for rule in self.rules)
+        return tuple(rule.condition or _("otherwise") for rule in self.rules)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -210,22 +211,28 @@ class RuleList(LeafModel):
         groups, number = self._groups(MOST_BARS), self.schema.target.as_number
         check_drawable(len(groups), self.schema.target.n_levels if number is None else 1)
         rules = [self._bar_name(group) for group in groups]
-        caption = "; ".join([self._caption, *self._folding(groups)])
+        caption = enumerated([self._caption, *self._folding(groups)])
         by_group = [set(self.predictions[group.first : group.stop]) for group in groups]
         if number is not None:
             ends = [(min(predicted), max(predicted)) for predicted in by_group]
             return number_bars(rules, ends, number.low, printable(number.name), caption, ax)
         names = list(map(shown_text, self.schema.classes))
         if self.has_probabilities and not self.leaf_release.is_histogram:
-            return leaf_bars(rules, self._drawn_bars(groups), names, caption, ax, "probability")
+            return leaf_bars(rules, self._drawn_bars(groups), names, caption, ax, _("probability"))
         if not self.has_counts:
             levels = [self.schema.classes.index(*predicted) if len(predicted) == 1 else None for predicted in by_group]
             return class_bars(rules, levels, names, caption, ax)
-        unit, noise = "released rows", self.leaf_release.noise
+        noise = self.leaf_release.noise
         if noise is None:
-            unit += " (the noise is not stated on the privacy card)"
-        elif not noise.is_exact:
-            unit += f" per class (± {noise.spread(1):,} due to the noise, {100 * CONFIDENCE:g} %)"
+            unit = _("released rows (the noise is not stated on the privacy card)")
+        elif noise.is_exact:
+            unit = _("released rows")
+        else:
+            unit = _(
+                "released rows per class (± {rows} due to the noise, {confidence})",
+                rows=noise.spread(1),
+                confidence=percent(CONFIDENCE),
+            )
         return leaf_bars(rules, self._bars(groups), names, caption, ax, unit)
 
     def _drawn_bars(self, groups: Sequence[LeafGroup]) -> Array:
@@ -249,11 +256,11 @@ class RuleList(LeafModel):
     def _bar_name(self, group: LeafGroup) -> str:
         name, prediction = f"{group.first + 1}. {self._condition(group)}", self._prediction_text(group)
         if group.size > 1:
-            name = f"{group.first + 1:,}–{group.stop:,}. any of these rules"
+            name = _("{first}–{last}. any of these rules", first=group.first + 1, last=group.stop)
         elif self.rules[group.first].antecedent:
             literals = (str(literal).replace(" ", NO_BREAK) for literal in self.rules[group.first].antecedent)
-            name = f"{group.first + 1}. {shortened(' and '.join(literals), 300)}"
-        note = self._note(group) or ("no counts were released" if self.leaf_release.has_rows else None)
+            name = f"{group.first + 1}. {shortened(all_of([*literals]), 300)}"
+        note = self._note(group) or (_("no counts were released") if self.leaf_release.has_rows else None)
         return f"{name} →{NO_BREAK}{shortened(prediction)}" + (f" ({note})" if note else "")
 
     def _groups(self, most: int | None) -> list[LeafGroup]:
@@ -266,8 +273,8 @@ class RuleList(LeafModel):
 
     def _condition(self, group: LeafGroup) -> str:
         if group.size > 1:
-            return f"any of rules {group.first + 1:,} to {group.stop:,}"
-        return self.rules[group.first].condition or "otherwise"
+            return _("any of rules {first} to {last}", first=group.first + 1, last=group.stop)
+        return self.rules[group.first].condition or _("otherwise")
 
     def _lines(self, *, is_full: bool) -> NotedLines:
         return [(self._line(group), group) for group in self._shown_groups(is_full=is_full)]

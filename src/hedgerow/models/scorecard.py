@@ -39,11 +39,12 @@ from hedgerow.models.totals import ClassTotals, NumberTotals
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
+from hedgerow.text.language import LANGUAGES, Language, _, gettext_noop, in_language
 from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, printable
 
-_UNKNOWN_NOISE = "the noise on the points is unknown, so totals and probabilities may not be exact"
+_UNKNOWN_NOISE = gettext_noop("the noise on the points is unknown, so totals and probabilities may not be exact")
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,7 +131,7 @@ class Scorecard(Model):
             if not isinstance(part, AttributePoints):
                 raise ArgumentTypeError(f"expected AttributePoints as parts, got {type(part).__name__}.")
         check_points(self.base, self.parts, self.schema)
-        _ = self._totals
+        self._totals  # noqa: B018 -- raises if they do not fit
         object.__setattr__(self, "unit", float(self.unit))
         object.__setattr__(self, "error", None if self.error is None else float(self.error))
 
@@ -489,14 +490,34 @@ class Scorecard(Model):
         """
         totals = self._totals
         has_intervals = any(line.margins for line in totals.table.all_lines)
-        title = totals.plot_title + f"; intervals: {BY_NOISE}" * has_intervals
+        title = totals.plot_title
+        if has_intervals:
+            title = _("{points}; intervals: {interval}", points=title, interval=_(BY_NOISE))
         return points_plot(totals.table.lines, totals.columns, title, self._caption, ax)
 
-    def form(self, ax: Axes | None = None) -> Axes:
-        """Draw a form to print and to fill in by hand; ValueError for more than 150 bins or 6 classes."""
+    def form(self, ax: Axes | None = None, *, language: Language = "en") -> Axes:
+        """Draw a form to print and to fill in by hand, and return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            The axes to draw on. Default: those of a new figure of the size of a page.
+        language : {"en", "de", "fr"}, default="en"
+            The language of the form.
+
+        Raises
+        ------
+        ValueError
+            If the scorecard has more than 150 bins or 6 classes, or there is no such language.
+        """
+        check_choice("language", language, LANGUAGES)
         digest = self.to_dict()["digest"].removeprefix("sha256:")[:12]
-        captions = f"Model file: digest {digest}…", f"Guarantee: {self._caption}."
-        return draw_form(self._totals, captions, ax)
+        with in_language(language):
+            captions = (
+                _("Model file: digest {digest}…", digest=digest),
+                _("Guarantee: {guarantee}.", guarantee=self._caption),
+            )
+            return draw_form(self._totals, captions, ax)
 
     @property
     def has_shares(self) -> bool:
@@ -522,7 +543,7 @@ class Scorecard(Model):
         """The remarks below the totals."""
         noise = CountNoise.of(self.privacy)
         is_exact = noise is not None and noise.is_exact
-        return [_UNKNOWN_NOISE] if self.error is None and not is_exact else []
+        return [_(_UNKNOWN_NOISE)] if self.error is None and not is_exact else []
 
     def __repr__(self) -> str:
         return f"<Scorecard of {number_of(len(self), 'attribute')}; {self._guarantee}>"

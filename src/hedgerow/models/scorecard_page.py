@@ -30,7 +30,7 @@ _LAYOUTS = ((1, 1.0), (1, 0.9), (1, 0.8), (1, 0.7), (2, 0.8), (2, 0.7), (2, 0.6)
 _BREAKS = re.compile(r"(\s+)|(?<=[^\W\d][_-])")  # where a name that is too long may be broken; no date or number
 _INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
 _BLANKS = (
-    (0.2, gettext_noop("record"), 3.3),
+    (0.2, gettext_noop("case"), 3.3),
     (3.5, gettext_noop("date"), 5.2),
     (5.4, gettext_noop("filled in by"), _LAST),
 )
@@ -181,8 +181,9 @@ class _Form:
         self._text(_LEFT, shortened(self.totals.title, 60), size=14, weight="bold")
         self.y += 1.3 * _LINE
         for x, title, stop in _BLANKS:
-            self._text(x, _(title), size=8, color=_FAINT)
-            self._rule(self.y + 0.09, x + 0.25 + 0.06 * len(_(title)), stop)
+            text = _(title)
+            self._text(x, text, size=8, color=_FAINT)
+            self._rule(self.y + 0.09, x + 0.25 + 0.06 * len(text), stop)
         self.y += 1.1 * _LINE
         self._text(_LEFT, _(_HOW), size=8)
         self.y += 1.3 * _LINE

@@ -38,9 +38,12 @@ from hedgerow.models.points import (
 )
 from hedgerow.models.score_bands import ScoreBand, margin_bands, margin_cuts
 from hedgerow.schema import Number
+from hedgerow.text.language import _, gettext_noop, number, percentage, pgettext
 from hedgerow.text.messages import describe_argument, shown
 from hedgerow.text.values import Value, listed
 
+_ODDS_ERROR = gettext_noop("The noise of the release adds a standard error of {error} to the log-odds.")
+_NUMBER_ERROR = gettext_noop("The noise of the release adds a standard error of {error} to the prediction.")
 _LARGEST = 1e6  # the log-odds of a point and of its standard error, so that totals are finite
 _FINEST = 10**6  # the largest number of points between the bounds of a number: each total is an outcome
 
@@ -138,13 +141,13 @@ class ClassTotals(PointTotals):
 
         ((low, high),) = self.leads
         moments = [_moments(part) for part in self.parts]
-        centre = self.sign * (self.base[0] + sum(mean for mean, _ in moments) - self.limit)
-        cuts = margin_cuts(low, high, centre, sqrt(sum(variance for _, variance in moments)), most)
+        centre = self.sign * (self.base[0] + sum(mean for mean, _variance in moments) - self.limit)
+        cuts = margin_cuts(low, high, centre, sqrt(sum(variance for _mean, variance in moments)), most)
         edges = margin_bands(low, high, cuts)
         odds = self.unit * (np.array(edges, dtype=np.float64) + self.sign * (self.limit - self.even))
         bands = tuple(
             ScoreBand(int(stop > 0), start_share, stop_share, (1 - share, share))
-            for (_, stop, _), (start_share, stop_share, share) in zip(edges, expit(odds).tolist(), strict=True)
+            for (_low, stop, _i), (start_share, stop_share, share) in zip(edges, expit(odds).tolist(), strict=True)
         )
         return bands, lambda totals: np.searchsorted(cuts, self.sign * (totals - self.limit))
 
@@ -171,43 +174,60 @@ class ClassTotals(PointTotals):
 
     @property
     def title(self) -> str:
-        return f"Points for {self.label}" + (f" = {self.classes[self.points_for]}" if self.has_one_total else "")
+        if not self.has_one_total:
+            return _("Points for {target}", target=self.label)
+        event = f"{self.label} = {self.classes[self.points_for]}"
+        return _("Points for {target}", target=event)
 
     @property
     def plot_title(self) -> str:
         if not self.has_one_total:
-            return "points"
+            return _("points")
         against, favour = (shortened(self.classes[place], 20) for place in (1 - self.points_for, self.points_for))
-        return f"points: < 0 favours {against}, > 0 favours {favour}"
+        return _("points: < 0 favours {against}, > 0 favours {favour}", against=against, favour=favour)
 
     @property
     def lead(self) -> list[str]:
         """The description of the scale, if there is one."""
         if self.scale is None:
             return []
-        pdo, score, odds = (f"{value:.10g}" for value in (self.scale.pdo, self.scale.score, self.scale.odds))
+        pdo, score, odds = (number(f"{value:.10g}") for value in (self.scale.pdo, self.scale.score, self.scale.odds))
         event = f"{self.label} = {self.classes[self.points_for]}"
-        means = f"A total of {score} means odds of {odds} to 1 for {event}; {pdo} more points double the odds."
+        means = _(
+            "A total of {score} means odds of {odds} to 1 for {event}; {pdo} more points double the odds.",
+            score=score,
+            odds=odds,
+            event=event,
+            pdo=pdo,
+        )
         ((low, high),) = extreme_totals(self.base, self.parts)
-        return [means, f"Totals range from {low} to {high}{_rounding_text(self.scale)}."]
+        return [means, _range_text(str(low), str(high), self.scale)]
 
     @property
     def notes(self) -> list[str]:
-        unit = f"{self.unit:.6g}"
+        unit = number(f"{self.unit:.6g}")
         if not self.has_one_total:
-            odds = f"P(class) is proportional to exp({unit} * total of the class)"
-            doubling = f"{log(2) / self.unit:.3g} more points double its odds"
-            return [
-                f"The class with the largest total is predicted. {odds}: {doubling}.",
-                *self.error_notes("the log-odds"),
-            ]
-        side, minus = ("above", "-") if self.sign > 0 else ("below", "")
-        total = "total" if self.scale is None else f"(total - {self.even:.6f})"
+            note = _(
+                "The class with the largest total is predicted. P(class) is proportional to exp({unit} * total of the "
+                "class): {points} more points double its odds.",
+                unit=unit,
+                points=number(f"{log(2) / self.unit:.3g}"),
+            )
+            return [note, *self.error_notes(_ODDS_ERROR)]
+        side = (
+            gettext_noop("{second} is predicted for totals above {limit}, otherwise {first}.")
+            if self.sign > 0
+            else gettext_noop("{second} is predicted for totals below {limit}, otherwise {first}.")
+        )
+        minus, total = "-" if self.sign > 0 else "", pgettext("scorecard", "total")
+        if self.scale is not None:
+            even = number(f"{self.even:.6f}")
+            total = f"({total} - {even})"
         return [
             *self.lead,
-            f"{self.classes[1]} is predicted for totals {side} {self.limit}, otherwise {self.classes[0]}.",
+            _(side, second=self.classes[1], limit=str(self.limit), first=self.classes[0]),
             f"{self.meaning} = 1 / (1 + exp({minus}{unit} * {total})).",
-            *self.error_notes("the log-odds"),
+            *self.error_notes(_ODDS_ERROR),
         ]
 
     def sql(self, dialect: Dialect) -> list[str]:
@@ -320,11 +340,11 @@ class NumberTotals(PointTotals):
 
     @property
     def title(self) -> str:
-        return f"Points for {self.label}"
+        return _("Points for {target}", target=self.label)
 
     @property
     def plot_title(self) -> str:
-        return f"points for {self.label}"
+        return _("points for {target}", target=self.label)
 
     def on_scale(self, scale: PointScale) -> NoReturn:  # noqa: ARG002 -- a number has none
         raise not_two_classes(self.schema)
@@ -338,8 +358,15 @@ class NumberTotals(PointTotals):
     def notes(self) -> list[str]:
         low, high = map(digits, (self.number.low, self.number.high))
         start = "" if not self.number.low else f"{low} + "
-        value = f"{self.label} = {start}{digits(self.unit)} * total, at least {low} and at most {high}."
-        return [value, *self.error_notes("the prediction")]
+        value = _(
+            "{target} = {start}{unit} * total, at least {low} and at most {high}.",
+            target=self.label,
+            start=start,
+            unit=digits(self.unit),
+            low=low,
+            high=high,
+        )
+        return [value, *self.error_notes(_NUMBER_ERROR)]
 
     def sql(self, dialect: Dialect) -> list[str]:
         from hedgerow.models import sql  # sqlglot takes long to import
@@ -376,11 +403,18 @@ def _whole(amount: float) -> int:
     return whole
 
 
-def _rounding_text(scale: PointScale) -> str:
+def _range_text(low: str, high: str, scale: PointScale) -> str:
     if not scale.rounding:
-        return ""
+        return _("Totals range from {low} to {high}.", low=low, high=high)
     points, odds = ceil(100 * scale.rounding) / 100, ceil(1000 * (2 ** (scale.rounding / scale.pdo) - 1)) / 10
-    return f"; rounding changes a total by at most {points:.10g} points, and the odds by at most {odds:.10g} %"
+    return _(
+        "Totals range from {low} to {high}; rounding changes a total by at most {points} points, and the odds by at "
+        "most {odds}.",
+        low=low,
+        high=high,
+        points=number(f"{points:.10g}"),
+        odds=percentage(f"{odds:.10g}"),
+    )
 
 
 def _scaled_errors(part: AttributePoints, ratio: float) -> tuple[PointErrors, ...] | None:

@@ -22,11 +22,12 @@ from hedgerow.models.tree_plot import DrawnLeaf, DrawnNode, tree_diagram
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
 from hedgerow.text.axes import Axes
+from hedgerow.text.language import _, enumerated, gettext_noop
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import Value, printable, shown_text
 
 MAX_DEPTH = 64  # Python accepts at most 100 levels of indentation, and such a tree is unreadable
-_MISSING = "a missing value satisfies no test except `is missing`"
+_MISSING = gettext_noop("a missing value satisfies no test except `is missing`")
 _T = TypeVar("_T")
 
 
@@ -79,12 +80,12 @@ class Tree(LeafModel):
     kind: ClassVar[str] = "tree"
     leaf_name: ClassVar[str] = "leaf"
     exclusive: ClassVar[bool] = True
-    listing_title: ClassVar[str] = "Leaves: each row is in exactly one"
+    listing_title: ClassVar[str] = gettext_noop("Leaves: each row is in exactly one")
     format: ClassVar[str] = "hedgerow/tree"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", cost_table(self.costs, self.schema.target))
-        _ = self.leaf_release
+        self.leaf_release  # noqa: B018 -- raises if it does not fit
         check_literals(self._literals, self.schema, "a split")
 
     @cached_property
@@ -106,7 +107,7 @@ class Tree(LeafModel):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        return tuple(path for path, _ in self._paths)
+        return tuple(path for path, _leaf in self._paths)
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
@@ -115,12 +116,12 @@ class Tree(LeafModel):
 
     @cached_property
     def _leaves(self) -> tuple[Leaf, ...]:
-        return tuple(leaf for _, leaf in self._paths)
+        return tuple(leaf for _path, leaf in self._paths)
 
     @property
     def depth(self) -> int:
         """The number of splits on the longest decision path."""
-        return max(len(path) for path, _ in self._paths)
+        return max(len(path) for path, _leaf in self._paths)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -143,7 +144,7 @@ class Tree(LeafModel):
         All splits on an attribute are combined into one condition, such as ``20 < age <= 30``. If the age may be
         missing, the rows that do not satisfy ``age <= 30`` are described by ``age > 30 or missing``.
         """
-        return tuple(map(Pieces[str](str, "text"), conditions(self.paths, self.schema, "always")))
+        return tuple(map(Pieces[str](str, "text"), conditions(self.paths, self.schema, _("always"))))
 
     def fold(self, split: Callable[[Literal, _T, _T], _T], leaf: Callable[[int], _T]) -> _T:
         """Return the result of folding the tree from the leaves up.
@@ -247,7 +248,7 @@ class Tree(LeafModel):
                 return self._drawn_leaf(part, levels)
             return Split(part.literal, drawn(part.true), drawn(part.false))
 
-        caption = "; ".join([self._caption, *self._missing_remark, *self._folding(groups)])
+        caption = enumerated([self._caption, *self._missing_remark, *self._folding(groups)])
         root = drawn(outline)
         if number is None:
             return tree_diagram(root, list(map(shown_text, levels)), caption, ax)
@@ -259,14 +260,14 @@ class Tree(LeafModel):
         support = self.leaf_release.support(group.first, group.stop)
         predicted = set(self.predictions[group.first : group.stop])
         shares = tuple(map(float, self.probabilities[group.first])) if support.share_shown else ()
-        note = (self._note(group) or "").replace("of ", f"of{NO_BREAK}")
+        note = (self._note(group) or "").replace(" of ", f" of{NO_BREAK}")
         level = levels.index(predicted.pop()) if len(predicted) == 1 else None
         return DrawnLeaf(level, note, shares, self._prediction_text(group), is_folded=group.size > 1)
 
     @property
     def _missing_remark(self) -> list[str]:
         tests = [literal for literal in self._literals if literal.operator != "missing"]
-        return [_MISSING] if any(self.schema[test.attribute].missing == "bin" for test in tests) else []
+        return [_(_MISSING)] if any(self.schema[test.attribute].missing == "bin" for test in tests) else []
 
     @property
     def _remarks_on_rows(self) -> list[str]:
@@ -281,7 +282,7 @@ class Tree(LeafModel):
     def _condition(self, group: LeafGroup) -> str:
         above, last = self._paths[group.first][0], self._paths[group.stop - 1][0]
         shared = takewhile(lambda pair: pair[0] == pair[1], zip(above, last, strict=False))
-        return next(conditions([tuple(test for test, _ in shared)], self.schema, "always"))
+        return next(conditions([tuple(test for test, _same in shared)], self.schema, _("always")))
 
     def _lines(self, *, is_full: bool) -> NotedLines:
         def lines_of(part: ShownNode) -> NotedLines:

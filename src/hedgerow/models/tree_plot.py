@@ -21,6 +21,7 @@ from hedgerow.models.plot import (
 )
 from hedgerow.schema.literals import Literal
 from hedgerow.text.axes import Axes
+from hedgerow.text.language import pgettext
 
 _SIZE = 8.0  # of text, in points
 _LINE = 1.35 * _SIZE / 72  # height of a line
@@ -78,7 +79,7 @@ def tree_diagram(
     caption: str,
     ax: Axes | None,
     colours: Sequence[str] | None = None,
-    legend: str = "class",
+    legend: str = "",
 ) -> Axes:
     """Draw a tree with true branches to the left; text is scaled down to fit given axes."""
     colours = [colour(k) for k in range(len(classes))] if colours is None else colours
@@ -169,7 +170,7 @@ def _draw(ax: Axes, box: _Box, tops: Sequence[float], unit: float, colours: Sequ
         ax.text(box.x, y, line, ha="center", va="center", fontsize=_SIZE * unit, weight=weight, parse_math=False)
     if leaf is not None:
         _draw_shares(ax, box, leaf.shares, top + box.height - _PAD / 2 - _BAR)
-    for child, word in zip(box.below, ("yes", "no"), strict=False):
+    for child, word in zip(box.below, (pgettext("test", "yes"), pgettext("test", "no")), strict=False):
         start, end = (box.x, top + box.height), (child.x, tops[child.level])
         ax.plot(*zip(start, end, strict=True), color="0.6", linewidth=unit, zorder=0)
         middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
@@ -221,7 +222,7 @@ def _width(line: str, *, bold: bool = False) -> float:
 
 
 @lru_cache(4096)
-def _measured(line: str, bold: bool, _: str) -> float:
+def _measured(line: str, bold: bool, _fonts: str) -> float:
     """Return the width of a line in inches, cached by the current fonts: most lines of a tree repeat."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path

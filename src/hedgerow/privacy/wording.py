@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from hedgerow.privacy.amounts import amount_text
-from hedgerow.text.language import _, gettext_noop, ngettext, number, pgettext
+from hedgerow.text.language import _, enumerated, gettext_noop, ngettext, number, pgettext
 from hedgerow.text.values import quoted_text, value_text
 
 
@@ -51,7 +51,7 @@ def of_fact(fact: FactLike) -> str:
 
 def of_reasons(reasons: Iterable[FactLike]) -> str | None:
     """Return the reasons for which there is no guarantee, or None if there is a guarantee."""
-    return "; ".join(reason.words for reason in reasons) or None
+    return enumerated(reason.words for reason in reasons) or None
 
 
 def of_unit(unit: UnitLike | None) -> str:
@@ -561,7 +561,7 @@ def _per_curator(fact: FactLike) -> str:
         for place, (e, d) in enumerate(amounts, 1)
     )
     text = ngettext("rows of {count} curator", "rows of {count} curators", len(amounts))
-    return "; ".join([text, *each])
+    return enumerated([text, *each])
 
 
 def timing(seconds: float | None) -> str:
@@ -782,7 +782,7 @@ _SOURCES: dict[str, Words] = {
     "seeded_generator": gettext_noop("seeded NumPy generator: not private"),
     "no_noise": lambda _fact: pgettext("noise", "none"),
     "unknown_noise": lambda _fact: pgettext("noise", "unknown"),
-    "several": lambda fact: "; ".join(source.words for source in fact["sources"]),
+    "several": lambda fact: enumerated(source.words for source in fact["sources"]),
     "hedgerow": "hedgerow {version}",
     "library": "{name}",
     "unknown_software": lambda _fact: pgettext("software", "unknown"),

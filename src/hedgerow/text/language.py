@@ -7,11 +7,11 @@ source.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import date
-from functools import cache
+from functools import cache, reduce
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
@@ -75,6 +75,12 @@ def gettext_noop(message: str, /) -> str:
 
 
 N_ = gettext_noop
+
+
+def enumerated(items: Iterable[str]) -> str:
+    """Return the items of a list in a sentence; empty if there are none."""
+    first, *rest = [*items] or [""]
+    return reduce(lambda text, item: _("{items}; {item}", items=text, item=item), rest, first)
 
 
 def number(value: float | str, /) -> str:
