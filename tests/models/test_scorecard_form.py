@@ -35,7 +35,7 @@ def boxes(axes: Axes) -> list[Rectangle]:
 def test_the_form_has_points_boxes_and_risks() -> None:
     axes = TWO.form()
     found = texts(axes)
-    assert found[:4] == ["Points for ill = yes", "record", "date", "filled in by"]
+    assert found[:4] == ["Points for ill = yes", "case", "date", "filled in by"]
     assert found[5:7] == ["points", "your points"]
     assert found[7:13] == ["age", "17 to 30", "-12", "31 to 60", "-3", "61 to 90"]
     assert len(boxes(axes)) == 3 + 2  # one an attribute, the base and the total

@@ -14,12 +14,11 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.wording import noun, of_unit
 from hedgerow.report.appetite import Appetite
 from hedgerow.report.checks import Check, SheetKind, Status, check, rows_text, short
-from hedgerow.report.contents import enumerated
 from hedgerow.report.promises import local_amount
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.report.units import group_bound, judged_epsilon, person_checks, person_epsilon, steps_of
-from hedgerow.text.language import N_, _, ngettext
+from hedgerow.text.language import N_, _, enumerated, ngettext
 
 
 def card_checks(

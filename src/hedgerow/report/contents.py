@@ -5,14 +5,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cache, reduce
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from hedgerow.errors import ArgumentError
 from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.checks import STATUSES, Check, Interval, SheetKind, Status, interval_dict
-from hedgerow.text.language import N_, Language, _, decimal, in_language, long_date, ngettext, number
+from hedgerow.text.language import N_, Language, _, decimal, enumerated, in_language, long_date, ngettext, number
 from hedgerow.text.language import language as current_language
 from hedgerow.text.markup import templates
 from hedgerow.text.messages import describe_argument
@@ -354,12 +354,6 @@ class Sheet:
             "checks": [check.to_dict() for check in self.checks],
             "sections": [section.to_dict() for section in self.sections],
         }
-
-
-def enumerated(items: Iterable[str]) -> str:
-    """Return the items of a list in a sentence; empty if there are none."""
-    first, *rest = [*items] or [""]
-    return reduce(lambda text, item: _("{items}; {item}", items=text, item=item), rest, first)
 
 
 def _named(titles: Sequence[str]) -> dict[str, str]:

@@ -8,10 +8,10 @@ from hedgerow.audit.inference.ensemble_risk import EnsembleRisk
 from hedgerow.audit.inference.labelled import declared_unit
 from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
 from hedgerow.report.checks import Check, Status, check, rows_text, short
-from hedgerow.report.contents import MOST_SHOWN, Cell, Column, Grid, GridValue, Section, SheetLine, enumerated, section
+from hedgerow.report.contents import MOST_SHOWN, Cell, Column, Grid, GridValue, Section, SheetLine, section
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import judged_epsilon
-from hedgerow.text.language import N_, _, ngettext, number
+from hedgerow.text.language import N_, _, enumerated, ngettext, number
 from hedgerow.text.values import quoted_text, shown_text
 
 _NAMED = 3  # leaves that a sentence names

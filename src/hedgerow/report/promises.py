@@ -19,7 +19,6 @@ from hedgerow.report.contents import (
     Sheet,
     SheetKind,
     SheetLine,
-    enumerated,
     json_text,
     page,
     section,
@@ -29,7 +28,7 @@ from hedgerow.report.releases import FAILED, Releases
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import PersonBound, group_bound, person_epsilon
 from hedgerow.schema.schema import Schema
-from hedgerow.text.language import N_, _, decimal, ngettext, number, percentage
+from hedgerow.text.language import N_, _, decimal, enumerated, ngettext, number, percentage
 from hedgerow.text.values import printable
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)  # beliefs in presence whose largest growth is printed
