@@ -107,7 +107,7 @@ def test_a_service_answers_until_it_is_told_to_end(run):
     (line,) = map(json.loads, err.splitlines())
     assert (line["name"], line["address"], line["outcome"]) == ("ana", "127.0.0.1", "done")
     code, out, _ = run("ledger", "verify", "ledger.db")
-    assert (code, out.startswith("3 entries, whole")) == (0, True)
+    assert (code, out.startswith("3 entries, complete")) == (0, True)
 
 
 @pytest.mark.usefixtures("folder")
@@ -140,9 +140,9 @@ def test_a_ledger_that_is_lost_with_its_head_is_no_new_budget(run):
         assert (code, out, "hedgerow serve check --new-ledger" in err) == (2, "", True)
         assert not list(Path().glob("ledger.db*")) or words[-1] == "--accept-rollback"
     assert run("serve", "check", "--new-ledger")[0] == 0
-    assert "a new ledger in place of one" in run("ledger", "show", "ledger.db")[1]
+    assert "a new ledger replaced one" in run("ledger", "show", "ledger.db")[1]
     assert run("serve", "check", "--new-ledger")[2] == (
-        "error: a ledger exists here, and goes on; start without --new-ledger.\n"
+        "error: the ledger already exists; start without --new-ledger.\n"
     )
 
 
@@ -167,7 +167,7 @@ def test_decisions_that_do_not_fit_together_decide_nothing(run):
     charge = Charge("rows by bin", Fraction(1))
     with Config.read("curator.yaml").open_ledger() as ledger:
         for key in ("one", "two"):
-            with pytest.raises(ApprovalError, match="Ask the same again later, with the same idempotency key"):
+            with pytest.raises(ApprovalError, match="Send it again later with the same idempotency key"):
                 Approvals(ledger.log).require("wards", "ana", key, charge, "{}")
     for words in (
         ("--approve", "1", "--refuse", "1"),
@@ -255,7 +255,10 @@ def test_a_ledger_that_was_rolled_back_is_served_once_the_operator_says_so(run):
     os.replace("backup.db", "ledger.db")
     assert "has lost entries" in run("serve", "check")[2]
     assert run("serve", "check", "--accept-rollback")[0] == 0
-    assert "a rollback that may have lost charges: the head was entry 2" in run("ledger", "show", "ledger.db")[1]
+    assert (
+        "a rollback was accepted, which may have lost charges: the head was entry 2"
+        in run("ledger", "show", "ledger.db")[1]
+    )
     assert "start without" in run("serve", "check", "--accept-rollback")[2]
     assert run("serve", "key", "list")[1] == "ana  analyst\n"  # as docs/service.md warns
     assert run("serve", "check")[0] == 0
@@ -269,10 +272,10 @@ def test_the_signing_key_is_replaced_with_an_entry_and_is_not_set_back(run):
     old = Path("curator.key").read_bytes()
     assert run("serve", "rotate")[0] == 0
     assert run("serve", "check")[0] == 0
-    assert "receipts are signed with the key" in run("ledger", "show", "ledger.db")[1]
+    assert "signing key" in run("ledger", "show", "ledger.db")[1]
     assert Path("curator.pub").read_text().count("BEGIN PUBLIC KEY") == 2
     new, _ = Path("curator.key").read_bytes(), Path("curator.key").write_bytes(old)
-    assert "expected the signing key" in run("serve", "check")[2]
+    assert "the signing key is" in run("serve", "check")[2]
     Path("curator.key").write_bytes(new)
     assert run("serve", "rotate")[0] == 0
     assert run("ledger", "verify", "ledger.db")[0] == 0
@@ -288,9 +291,9 @@ def test_the_signing_key_is_replaced_with_an_entry_and_is_not_set_back(run):
     [
         ((), "expected --demo or --config FILE"),
         (("--demo", "--config", "curator.yaml"), "expected --demo or --config FILE"),
-        (("--demo", "--host", "0.0.0.0"), "expected TLS"),
-        (("--demo", "--curator-host", "0.0.0.0"), "expected TLS"),
-        (("--demo", "--tls-key", "key.pem"), "expected both"),
+        (("--demo", "--host", "0.0.0.0"), "requires TLS"),
+        (("--demo", "--curator-host", "0.0.0.0"), "requires TLS"),
+        (("--demo", "--tls-key", "key.pem"), "requires both"),
         (("--config", "curator.yaml"), "curator.yaml"),
         (("key", "add", "ana"), "curator.yaml"),
         (("check",), "curator.yaml"),
@@ -331,6 +334,6 @@ def test_without_the_extra_it_says_what_to_install(run, monkeypatch, words):
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
 def test_only_this_machine_is_reached_without_tls(host):
     assert Address(host).scheme == "http"
-    with pytest.raises(ArgumentError, match="keys must not travel in the open"):
+    with pytest.raises(ArgumentError, match="keys must not be sent unencrypted"):
         Address("192.0.2.1")
     assert Address("192.0.2.1", behind_proxy=True).scheme == "http"

@@ -125,7 +125,7 @@ LIES = {
 def test_a_curator_who_signs_it_is_not_believed(between, lie, key):
     between.body = LIES[lie]
     dataset = connected(key)
-    with pytest.raises(ServiceError, match="from the service, got another") as raised:
+    with pytest.raises(ServiceError, match="the service did not send") as raised:
         ask(dataset)
     assert raised.value.charged is None
     assert dataset.receipts == []
@@ -147,13 +147,13 @@ def test_an_earlier_service_whose_attributes_share_no_noise_is_believed(between)
     assert oracle.noise_scale(BY.sizes) == 8
     assert oracle.privacy.rho == laplace.rho
     between.body = lambda body: earlier(body) | {"variance": 127.9}
-    with pytest.raises(ServiceError, match="from the service, got another"):
+    with pytest.raises(ServiceError, match="the service did not send"):
         ask(connected(SIGNER.public))
 
 
 def test_what_is_no_number_is_no_answer(between):
     between.body = changed(variance=math.nan)
-    with pytest.raises(ServiceError, match="expected JSON"):
+    with pytest.raises(ServiceError, match="not JSON"):
         ask(connected())
 
 
@@ -180,7 +180,7 @@ def test_rows_of_an_epoch_declared_meanwhile_are_not_paid_for(between, tmp_path)
         between.curator.ledger.declare("wards", cap, {"ana": cap}, reason="the rows of 2027")
     with curator_of(url, signer=SIGNER, cap=cap, shares={"ana": cap}) as between.curator:
         for act in (lambda: ask(dataset), lambda: dataset.fit(hr.PrivateTreeClassifier(epsilon="1/4", **TREE))):
-            with pytest.raises(ServiceError, match="got one about another; nothing was charged") as raised:
+            with pytest.raises(ServiceError, match="but the current epoch is 2; nothing was charged") as raised:
                 act()
             assert raised.value.charged is False
         assert between.curator.budget(ANA, "wards")["epsilon"]["spent"] == "0"
@@ -192,7 +192,7 @@ def test_an_answer_given_before_is_no_new_one(between):
     ask(dataset)
     first.append(between.stored)
     between.sent = lambda _, sent=between.sent: sent(first[0])
-    with pytest.raises(ServiceError, match="got an earlier one"):
+    with pytest.raises(ServiceError, match="an earlier question"):
         ask(dataset)
 
 
@@ -213,7 +213,7 @@ RECEIPTS = {
     "of another charge": restated(epsilon="1/8"),
     "of another unit": restated(unit={"column": "ward", "max_rows": 2}),
     "not a receipt": lambda _: "not.a.receipt",
-    "another statement of the curator's": lambda _: jwt.encode({"sub": "x"}, SIGNER.key, algorithm="EdDSA"),
+    "not a receipt of hedgerow of the curator's": lambda _: jwt.encode({"sub": "x"}, SIGNER.key, algorithm="EdDSA"),
 }
 
 
@@ -221,7 +221,7 @@ RECEIPTS = {
 @pytest.mark.parametrize("receipt", RECEIPTS)
 def test_a_receipt_that_says_something_else_is_refused(between, receipt, key):
     between.receipt = RECEIPTS[receipt]
-    with pytest.raises(ServiceError, match="expected a receipt"):
+    with pytest.raises(ServiceError, match=r"receipt of (this|the) answer"):
         ask(connected(key))
 
 
@@ -247,7 +247,7 @@ def by_the_public_key(receipt):
 @pytest.mark.parametrize("forged", [lambda _: "", unsigned, by_another, by_the_public_key])
 def test_without_the_curators_signature_nothing_is_believed_where_its_key_is_known(between, forged):
     between.receipt = forged
-    with pytest.raises(ServiceError, match="expected a receipt of the curator's"):
+    with pytest.raises(ServiceError, match="the receipt of the answer is not valid"):
         ask(connected())
     if forged is not unsigned:
         _, oracle = ask(connected(None))
@@ -275,7 +275,7 @@ def test_a_model_of_another_question_is_refused(between, other):
     dataset = connected()
     other_model = dataset.fit(OTHER_FITS[other]()).to_dict()
     between.body = lambda body: body | {"model": other_model}
-    with pytest.raises(ServiceError, match="expected a"):
+    with pytest.raises(ServiceError, match="did not send a"):
         dataset.fit(hr.PrivateTreeClassifier(epsilon="1/4", **TREE))
 
 
@@ -295,7 +295,7 @@ def test_a_model_larger_than_was_asked_for_is_refused(between, size):
     models = (dataset.fit(kind(epsilon=1, **larger)) for _ in range(20))  # until noise has made a large one
     model = next(one for one in models if any((most[name] or n) < n for name, n in one.sizes.items()))
     between.body = lambda body: body | {"model": model.to_dict()}
-    with pytest.raises(ServiceError, match="no larger than was asked for"):
+    with pytest.raises(ServiceError, match="within the requested size"):
         dataset.fit(kind(epsilon=1, **asked))
 
 
@@ -313,7 +313,7 @@ DESCRIPTIONS = {
 @pytest.mark.parametrize("name", DESCRIPTIONS)
 def test_a_description_that_contradicts_itself_is_refused(between, name):
     between.public = lambda found: found | DESCRIPTIONS[name]
-    with pytest.raises(ServiceError, match="the description of the dataset"):
+    with pytest.raises(ServiceError, match="description of the dataset"):
         connected()
 
 
@@ -402,5 +402,5 @@ def test_a_model_with_another_delta_than_its_receipt_is_not_believed(between):
     between.receipt = lambda receipt: SIGNER.sign(
         jwt.decode(receipt, options={"verify_signature": False}) | {"delta": "1/1000000"}
     )
-    with pytest.raises(ServiceError, match="another"):
+    with pytest.raises(ServiceError, match="delta"):
         connected(SIGNER.public).fit(hr.PrivateScorecardClassifier(epsilon="1/4", delta="1e-6"))

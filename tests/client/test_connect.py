@@ -131,7 +131,7 @@ def test_costs_of_classes_are_asked_for_by_their_names(private, given):
     """Where a missed illness costs fifty times as much, everybody with a share of the ill is called ill."""
     model = connected(private).fit(hr.PrivateTreeClassifier(epsilon="1/2", max_depth=1, **given))
     assert {leaf.label for leaf in model.leaves} == {"yes"}
-    assert "a cost of 50" in str(model.privacy)
+    assert "cost of errors, in units of 50" in str(model.privacy)
 
 
 @pytest.mark.parametrize(
@@ -166,11 +166,11 @@ def test_what_is_public_can_be_looked_at(private):
         assert list(curator.dummy(5)) == [*SCHEMA.names, "ill"]
         assert repr(curator["wards"]) == "<RemoteDataset 'wards' of 3 attributes>"
         assert "wards" in repr(curator)
-        with pytest.raises(ArgumentError, match="one of the datasets wards"):
+        with pytest.raises(ArgumentError, match="these are wards"):
             curator["other"]
     nobody = connected(private, "eve")
     assert nobody.datasets == ()
-    with pytest.raises(AttributeError, match="none that you may ask about"):
+    with pytest.raises(AttributeError, match="your datasets: none"):
         _ = nobody.schema
 
 
@@ -192,7 +192,7 @@ def test_a_learner_takes_dates_of_dummy_rows(tmp_path, kind):
 
 def test_refusals_say_what_was_asked_what_is_left_and_whether_it_was_charged(private):
     oracle = connected(private, "bob").oracle(1, epsilon=9)
-    with pytest.raises(ServiceError, match=r"Asked: epsilon 9; left: 1. Nothing was charged") as raised:
+    with pytest.raises(ServiceError, match=r"Requested: epsilon 9; remaining: 1. Nothing was charged") as raised:
         oracle.marginals(BY)
     assert (raised.value.status, raised.value.kind, raised.value.charged) == (403, "budget-exceeded", False)
     assert oracle.queries_left == 1
@@ -200,7 +200,7 @@ def test_refusals_say_what_was_asked_what_is_left_and_whether_it_was_charged(pri
         oracle.marginals(Schema({"age": hr.Integer(0, 99)}))
     with pytest.raises(HypothesisError):
         oracle.error_marginals(BY, object())
-    with pytest.raises(ServiceError, match="Expected a key"):
+    with pytest.raises(ServiceError, match="not valid"):
         hr.connect(private.url, key="hr_x")
     with pytest.raises(ArgumentError, match="epsilon"):
         connected(private).oracle(1, epsilon=0)
@@ -241,7 +241,7 @@ def test_a_lost_connection_costs_nothing_twice(private, monkeypatch):
     assert flaky.sent == 4
     assert Fraction(curator.budget["epsilon"]["spent"]) - before == Fraction(1, 2)
     flaky.lost = ["response"] * 6
-    with pytest.raises(ServiceError, match="costs nothing twice") as raised:
+    with pytest.raises(ServiceError, match="not charged twice") as raised:
         oracle.marginals(BY)
     assert (raised.value.status, raised.value.charged, oracle.queries_left) == (None, None, 1)
     oracle.marginals(BY)
@@ -299,7 +299,7 @@ def test_a_fit_goes_on_under_its_key_after_the_service_has_forgotten_its_jobs(tm
     ],
 )
 def test_a_key_does_not_travel_in_the_open(url):
-    with pytest.raises(ArgumentError, match="must not travel in the open"):
+    with pytest.raises(ArgumentError, match="must not be sent unencrypted"):
         hr.connect(url, key="hr_x")
 
 

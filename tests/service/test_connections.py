@@ -159,5 +159,5 @@ def test_with_tls_silence_and_nonsense_are_ended_and_requests_answered(app, encr
 
 def test_a_client_that_does_not_trust_the_certificate_is_told_what_to_do(app, encrypted):
     server, _ = encrypted
-    with served(app, MOST, server) as url, pytest.raises(ServiceError, match="nothing was sent; name the file"):
+    with served(app, MOST, server) as url, pytest.raises(ServiceError, match="nothing was sent; set SSL_CERT_FILE"):
         hr.connect(url, key="hr_x")

@@ -121,7 +121,7 @@ def test_pages_work_on_either_database(tmp_path, ledger_url):
             client = boards.client(name)
             assert [get(client, path).status_code for path in paths] == [200] * len(paths)
         curator, analyst = boards.client("carla"), boards.client("ana")
-        assert "whole" in post(curator, "/ledger/verify").text
+        assert "complete" in post(curator, "/ledger/verify").text
         assert post(curator, "/keys/add", name="new", role="analyst").status_code == 200
         for part in DOWNLOADS:
             assert get(analyst, f"/requests/{boards.asked['ana']}/{part}").status_code == 200
@@ -361,7 +361,7 @@ def test_a_revoked_key_ends_its_sessions(fresh):
 
 def test_a_key_without_an_end_is_not_told_as_revoked(fresh):
     text = get(fresh.client("carla"), "/keys").text
-    assert '<td data-label="Until (UTC)">no end</td>' in text
+    assert '<td data-label="Expires (UTC)">does not expire</td>' in text
     assert "revoked" not in text
 
 
@@ -377,9 +377,9 @@ def test_keys_that_cannot_be_made_or_revoked_are_refused_on_the_page(boards):
     carla = boards.client("carla")
     for path, fields, problem in (
         ("/keys/add", {"name": "ana", "role": "analyst"}, "revoke it first"),
-        ("/keys/add", {"name": "", "role": "analyst"}, "names of 1 to 200"),
+        ("/keys/add", {"name": "", "role": "analyst"}, "1 to 200 printable ASCII"),
         ("/keys/add", {"name": "x", "role": "king"}, "role"),
-        ("/keys/revoke", {"name": "nobody"}, "a name with a key"),
+        ("/keys/revoke", {"name": "nobody"}, "has no key"),
     ):
         found = post(carla, path, **fields)
         assert found.status_code == 422
@@ -394,9 +394,9 @@ def test_a_question_that_waits_is_decided_on_the_page(fresh):
 
     carla = fresh.client("carla")
     assert "waits for your" not in get(carla, "/").text
-    assert "No question waits" in get(carla, "/approvals").text
+    assert "No questions are waiting" in get(carla, "/approvals").text
     assert all(waits(key, refused=False) for key in ("one", "two"))
-    assert "2 questions wait for your" in get(carla, "/").text
+    assert "2 questions are waiting for your" in get(carla, "/").text
     assert "2 questions wait for your" not in get(fresh.client("kim"), "/").text
     page = get(carla, "/approvals").text
     assert page.count("all &lt;script&gt;alert(") == 2
@@ -470,12 +470,12 @@ def test_one_verification_runs_at_a_time_and_nobody_waits_for_it(fresh, monkeypa
     monkeypatch.setattr(fresh.ledger.log, "advance", slow)
     monkeypatch.setattr(views, "_PATIENCE", 0.05)
     for _ in range(2):
-        assert re.search(r"Verifying: 0 of \d+ entries are checked", post(kim, "/ledger/verify").text)
-    assert "Look again" in get(kim, "/ledger").text
+        assert re.search(r"Verifying: 0 of \d+ entries verified", post(kim, "/ledger/verify").text)
+    assert "Refresh" in get(kim, "/ledger").text
     going.set()
     fresh.ledger.verifying.wait(60)
     assert len(ran) == 1
-    assert "whole; the last" in get(kim, "/ledger").text
+    assert "complete; the last" in get(kim, "/ledger").text
 
 
 def test_a_verification_that_was_interrupted_goes_on_from_its_checkpoint(fresh, monkeypatch):
@@ -500,7 +500,7 @@ def test_a_verification_that_was_interrupted_goes_on_from_its_checkpoint(fresh, 
     post(kim, "/ledger/verify")
     fresh.ledger.verifying.wait(60)
     assert (first, seen[0]) == ([0, 2], 4)
-    assert "whole; the last" in get(kim, "/ledger").text
+    assert "complete; the last" in get(kim, "/ledger").text
 
 
 def test_log_ins_are_logged_with_names_and_roles_and_no_key(boards, capsys):
@@ -591,7 +591,7 @@ def test_a_browser_clicks_through_without_an_error(fresh, browser):
         reader.turn("Budgets")
         assert script("return [...document.images].every(one => one.complete && one.naturalWidth > 0)")
         reader.turn("Ledger")
-        assert "whole; the last has the hash" in reader.follow(reader.find("main form button"))
+        assert "complete; the last has the hash" in reader.follow(reader.find("main form button"))
         reader.turn("Keys")
         reader.find("#name").send_keys("dora")
         assert re.search(r"hr_[\w-]{43}", reader.follow(reader.find("main form button")))

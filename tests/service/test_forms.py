@@ -25,7 +25,7 @@ def test_a_good_question_is_read(kind):
 )
 @pytest.mark.parametrize("kind", FORMS)
 def test_an_amount_is_text_of_a_few_digits(kind, amount):
-    with pytest.raises(UnreadableError, match="'epsilon': Expected an amount"):
+    with pytest.raises(UnreadableError, match="'epsilon': expected an amount"):
         read_form(kind, json.dumps(GOOD[kind] | {"epsilon": amount}).encode())
 
 

@@ -50,7 +50,7 @@ def test_names_and_roles_are_checked(keys):
     ):
         with pytest.raises(ArgumentError):
             keys.add(name, role)
-    with pytest.raises(ArgumentError, match="with a key"):
+    with pytest.raises(ArgumentError, match="has no key"):
         keys.revoke("bob")
 
 
@@ -61,7 +61,7 @@ def test_a_key_ends_after_its_days(keys, monkeypatch):
     for days, known in ((29.9, True), (30.1, False)):
         monkeypatch.setattr(time, "time", lambda days=days: now + days * 86_400)
         assert (keys.holder(digest(key)) == Caller("ana", "analyst")) is known
-    with pytest.raises(AccessError, match="or has ended"):
+    with pytest.raises(AccessError, match="expired or revoked"):
         keys.caller(key)
     for days in (0, -1, 3651):
         with pytest.raises(ArgumentError, match="1 to 3,650 days"):
@@ -70,5 +70,5 @@ def test_a_key_ends_after_its_days(keys, monkeypatch):
 
 def test_a_name_that_looks_like_one_with_a_key_gets_none(keys):
     keys.add("ana", "analyst")
-    with pytest.raises(ArgumentError, match="do not look alike, got 'ana' and 'Ana'"):
+    with pytest.raises(ArgumentError, match="'ana' and 'Ana' look alike"):
         keys.add("Ana", "curator")

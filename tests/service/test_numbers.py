@@ -52,9 +52,9 @@ def test_a_model_that_would_exceed_the_cap_touches_nothing(curator):
 @pytest.mark.parametrize(
     ("kind", "asked", "said"),
     [
-        ("fits", {"model": "scorecard", "parameters": {"objective": "squared"}}, "expected parameters of a scorecard"),
+        ("fits", {"model": "scorecard", "parameters": {"objective": "squared"}}, "not a parameter of a scorecard"),
         ("fits", {"model": "tree", "parameters": {"objective": "errors"}}, "squared, absolute, quantile"),
-        ("fits", {"model": "tree", "parameters": {"class_weight": {"a": "b"}}}, "expected parameters of a tree"),
+        ("fits", {"model": "tree", "parameters": {"class_weight": {"a": "b"}}}, "not a parameter of a tree"),
         ("fits", {"model": "tree", "parameters": {"clip": 0}}, "clip must be a number > 0"),
         ("fits", {"model": "tree", "parameters": {"quantile": "1e999"}}, "quantile must be between 0 and 1"),
     ],

@@ -72,7 +72,7 @@ def test_a_client_that_is_generated_of_the_file_asks(tmp_path):
         assert (told["epsilon"], told["allowed"]) == ("1/4", True)
         assert first == again
         assert first["dataset"] == "wards"
-        assert (title, charged) == ("Too little is left of the privacy budget", False)
+        assert (title, charged) == ("The remaining privacy budget is too small", False)
         assert spent["epsilon"]["spent"] == "1/4"
 
 

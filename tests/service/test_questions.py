@@ -163,7 +163,7 @@ REFUSED_PRICES = {
     "too long": f'{{"yes": {HUGE}}}',
     "more than a double": f'{{"yes": {HUGE[:399]}}}',
     "text": '{"yes": "5"}',
-    "a truth value": '{"yes": true}',
+    "a boolean": '{"yes": true}',
     "null": '{"yes": null}',
     "a list": '[["yes", 5]]',
     "balanced": '"balanced"',

@@ -88,7 +88,7 @@ def test_room_for_an_answer_is_kept_until_it_is_known_and_given_back_by_failures
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
         used = lambda: curator.describe(ANA, "wards")["quota"]["stored_bytes"]["used"]  # noqa: E731
         rows.when = lambda: kept.append((used(), unfinished(curator)))
-        with pytest.raises(HedgerowError, match="final"):
+        with pytest.raises(HedgerowError, match="the charge stays"):
             ask(curator, "one")
         assert kept == [(size(curator), size(curator))]
         assert (used(), unfinished(curator)) == (0, 0)
@@ -186,7 +186,7 @@ def test_a_dataset_has_a_least_epsilon_of_a_question(tmp_path):
         assert ask(curator, "one", MARGINALS.replace(b"1/4", b"0.01")).body
         for kind, body in (("marginals", CHEAP), ("fits", FIT.replace(b"1/4", b"0.0099"))):
             for act in (lambda k, b: ask(curator, "two", b, kind=k), lambda k, b: curator.cost(ANA, "wards", k, b)):
-                with pytest.raises(QuestionError, match="expected epsilon of at least 1/100"):
+                with pytest.raises(QuestionError, match="epsilon must be at least 1/100"):
                     act(kind, body)
         assert curator.ledger.account("wards").spent == Fraction(1, 100)
 

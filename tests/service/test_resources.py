@@ -33,4 +33,4 @@ def test_room_is_what_the_limits_leave():
     assert told("RLIMIT_NOFILE", "700", "hard") == [True, 700 - 512, 4]
     room, refusal, open_files = told("RLIMIT_NOFILE", "16", "hard")
     assert (room, open_files) == (False, 4)
-    assert "expected a limit of at least 576 open files, got 16" in refusal
+    assert "open files must be at least 576, got 16" in refusal

@@ -100,7 +100,7 @@ def test_a_table_whose_columns_have_changed_since_the_start_is_not_counted(tmp_p
     for changed in ({"age": ["1", "2"]}, {"age": [True, False]}, {"name": [1, 2]}):
         pd.DataFrame({**changed, "ill": [True, False]}).to_parquet(tmp_path / "t.parquet")
         for read in (rows.probe, rows.opened().__enter__, lambda: rows.tally(schema)):
-            with pytest.raises(SourceUnavailableError, match="not the table that was checked") as raised:
+            with pytest.raises(SourceUnavailableError, match="differs from the table that was checked") as raised:
                 read()
             assert raised.value.cause == "table"
 
@@ -108,8 +108,8 @@ def test_a_table_whose_columns_have_changed_since_the_start_is_not_counted(tmp_p
 def test_what_cannot_be_served_is_refused_with_what_to_do(written):
     for name, make, said in (
         ("wards.ods", TextFormat(), "got another spreadsheet; save it as .xlsx, or its sheet as CSV"),
-        ("wards.parquet", TextFormat(delimiter=";"), "delimiter, thousands, .* are for one file of text"),
-        ("wards.parquet", TextFormat(skip_rows=1), "skip_rows and skip_footer are for one file of text"),
+        ("wards.parquet", TextFormat(delimiter=";"), "delimiter, thousands, .* a single text file"),
+        ("wards.parquet", TextFormat(skip_rows=1), "skip_rows and skip_footer apply to a single text file"),
     ):
         with pytest.raises(ArgumentError, match=said):
             open_rows(f"{written}/{name}", SCHEMA, make)

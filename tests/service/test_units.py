@@ -100,7 +100,7 @@ def test_an_epoch_is_of_one_unit(ledger, visits):
     """What was charged for rows says nothing of a person with many: charges for persons are not added to it."""
     ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026")
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS))
-    with pytest.raises(LedgerError, match="the epoch of 'wards' was declared with another unit of privacy"):
+    with pytest.raises(LedgerError, match="the epoch of 'wards' was declared with a different unit of privacy"):
         curator.ask(Request(ANA, "wards", "marginals", "one", question(epsilon="1/4", bins=BINS)))
     assert ledger.account("wards").spent == 0
 

@@ -1,4 +1,4 @@
-"""Answers of a curator's service, charged and free, checked against the question: a learner trusts none of them."""
+"""Checks of the answers of a service, which are not trusted, against the question."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 UNSIGNED = Fact("unsigned")
-MOST_ROWS = 2**43  # engines refuse tables of as many rows
-STAYS = "; if it was charged, the charge stays, and asking the same again on this connection adds nothing to it."
-_TAIL = 64  # standard deviations: noise is beyond with a chance below 10^-38
-_VARIANCE = "the variances that epsilon implies"
-_CLOSE = 1e-9  # of variances and ρ, which two machines may round differently
+MOST_ROWS = 2**43  # limit of engines
+STAYS = ". If the question was charged, the charge stays; repeating it on this connection is not charged again."
+_TAIL = 64  # standard deviations; larger noise has a probability below 10^-38
+_VARIANCE = "variances that match epsilon"
+_CLOSE = 1e-9  # relative difference of variances and ρ, which machines may round differently
 _AMOUNT = re.compile(r"[0-9]{1,500}(/[1-9][0-9]{0,499})?", re.ASCII)
 _AMOUNTS = ("epsilon", "delta", "rho")
 _LONGEST_TEXT = 1000  # characters of a text
 _LARGEST_NUMBER = 10**30  # of a number
 _MOST = 100  # entries of a list or mapping
-_DEEPEST = 3  # lists and mappings in one another
+_DEEPEST = 3  # nested lists and mappings
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Noisy counts of a marginal question, by name: ``rows``, or two of `PARTS`."""
+    """Noisy counts of a marginal question, by the names of `PARTS`."""
 
     counts: Mapping[str, Integers]
     noise: AnswerNoise
@@ -58,7 +58,7 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Received:
-    """An answer that was checked, with the request's name and the receipt; ``""`` where there is none."""
+    """Checked answer with the name of its request and its receipt, which may be empty."""
 
     content: bytes
     receipt: str
@@ -68,30 +68,30 @@ class Received:
 
 @dataclass(frozen=True, eq=False)
 class SentQuestion:
-    """A question as it was sent, and what is known of any true answer to it."""
+    """Question that was sent, against which answers are checked."""
 
-    dataset: str  # which rows were asked about
-    epoch: int  # which rows were asked about
-    schema: Schema  # the dataset's public schema
+    dataset: str
+    epoch: int
+    schema: Schema  # public schema of the dataset
     kind: str  # ``marginals``, ``error-marginals`` or ``fits``
-    question: Mapping[str, Any]  # the question
-    body: bytes  # the same, as it was sent
-    keys: tuple[Ed25519PublicKey, ...] = ()  # the curator's
+    question: Mapping[str, Any]
+    body: bytes  # the question as sent
+    keys: tuple[Ed25519PublicKey, ...] = ()  # public keys of the curator
 
     def read(self, data: Any, content: bytes, receipt: str) -> Received:
         try:
             head = data["format"], data["version"], data["dataset"], data["epoch"]
-            wanted = f"an answer about epoch {self.epoch} of {self.dataset!r}"
-            _require(head == ("hedgerow/answer", 2, self.dataset, self.epoch), wanted)
-            _require(isinstance(data["request"], str), wanted)
-            found = self._model(data["model"]) if self.kind == "fits" else self._counts(data)
-            self._check_receipt(receipt, content, data, self._charged_delta(found))
-            return Received(content, receipt, data["request"], found)
+            expected = f"an answer about epoch {self.epoch} of {self.dataset!r}"
+            _require(head == ("hedgerow/answer", 2, self.dataset, self.epoch), expected)
+            _require(isinstance(data["request"], str), expected)
+            result = self._model(data["model"]) if self.kind == "fits" else self._counts(data)
+            self._check_receipt(receipt, content, data, self._charged_delta(result))
+            return Received(content, receipt, data["request"], result)
         except ReceiptError as error:
-            problem = f"expected a receipt of the curator's from the service, got another{STAYS} Namely, {error}"
+            problem = f"the receipt of the answer is not valid: {str(error).rstrip('.')}{STAYS}"
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError):
-            wanted = "a model with its card" if self.kind == "fits" else "an answer with its card"
-            problem = f"expected {wanted} from the service, got another answer{STAYS}"
+            expected = "a model with its privacy card" if self.kind == "fits" else "an answer with its privacy card"
+            problem = f"the service did not send {expected}{STAYS}"
         raise ServiceError(problem)
 
     @property
@@ -101,7 +101,7 @@ class SentQuestion:
     def _counts(self, data: Mapping[str, Any]) -> Counts:
         bins = Schema.from_dict({"attributes": self.question["bins"]})
         own, card = Charge.from_dict(data["charge"]), PrivacyCard.from_dict(data["card"])
-        # An earlier service answers as if its ledger added up ρ.
+        # Services of earlier versions answer as if their ledgers added up ρ.
         how, release = own.mechanism, "gaussian" if self._amounts[1] else "counts"
         in_rho = how is None or (how.get("mu") is None if release == "gaussian" else how.code == "discrete_laplace")
         plan = AnswerPlan(release, *self._amounts, 1, self.schema.unit, in_rho)
@@ -110,10 +110,12 @@ class SentQuestion:
         noise = plan.noise(1, bins.sizes, steps)
         _require(_are_close(data["variance"], dict(zip(bins.names, noise.counts, strict=True))), _VARIANCE)
         epsilon, delta, rho = loss_of(plan.mechanism(1, bins.sizes, steps), rows_of(self.schema.unit))
-        claimed = rho if own.rho is None and not delta else own.rho  # an earlier service claims what follows from ε
+        claimed = (
+            rho if own.rho is None and not delta else own.rho
+        )  # services of earlier versions state the ρ that follows from ε
         same_rho = claimed == rho or (claimed and rho and isclose(claimed, rho, rel_tol=_CLOSE))
         agree = (own.epsilon, own.delta, own.unit, own.declared) == (epsilon, delta, self.schema.unit, False)
-        _require(agree and same_rho and own in card.charges, "an answer with its card, at the cost that was asked for")
+        _require(agree and same_rho and own in card.charges, "an answer with its privacy card, at the requested cost")
         classes, most = self.schema.target.n_levels if by == "classes" else None, MOST_ROWS * steps
         deviation = sqrt(max(noise.counts))
         counts = {name: _whole(bins, data[name], classes, deviation, most) for name in PARTS[by]}
@@ -124,21 +126,19 @@ class SentQuestion:
         model, names = model_from_dict(data), self.question.get("attributes", self.schema.names)
         asked = tuple((name, kind) for name, kind in self.schema.attributes if name in names)
         defaults = signature(learners_of(self.schema.target)[self.question["model"]]).parameters
-        most = {name: one.default for name, one in defaults.items()} | self.question.get("parameters", {})
+        limits = {name: parameter.default for name, parameter in defaults.items()} | self.question.get("parameters", {})
         _require(model.name == self.question["model"], f"a {self.question['model']}")
-        within = all(most[name] is None or size <= most[name] for name, size in model.sizes.items())
-        _require(within, f"a {model.name} no larger than was asked for ({', '.join(model.sizes)})")
-        _require(
-            replace(self.schema, attributes=asked) == model.schema, "a model with the attributes that were asked for"
-        )
+        within = all(limits[name] is None or size <= limits[name] for name, size in model.sizes.items())
+        _require(within, f"a {model.name} within the requested size ({', '.join(model.sizes)})")
+        _require(replace(self.schema, attributes=asked) == model.schema, "a model with the requested attributes")
         card, (epsilon, delta) = model.privacy, self._amounts
         epsilon = total([*(charge.epsilon for charge in self.schema.charges), epsilon])
         is_cost = card.epsilon == epsilon and self._charged_delta(model) in (delta, 0)
-        _require(is_cost and card.unit == self.schema.unit, "a model with its card, at the cost that was asked for")
+        _require(is_cost and card.unit == self.schema.unit, "a model with its privacy card, at the requested cost")
         return model
 
     def _charged_delta(self, found: Counts | Model) -> Fraction:
-        """Return the δ that an answer was charged: as asked for, or none for a model that needs none."""
+        """Return the δ that an answer was charged: the requested δ, or 0 for a model that needs none."""
         if isinstance(found, Counts):
             return self._amounts[1]
         own, of_schema = (total(charge.delta for charge in of.charges) for of in (found.privacy, self.schema))
@@ -147,7 +147,7 @@ class SentQuestion:
     def _check_receipt(self, receipt: str, content: bytes, data: Mapping[str, Any], delta: Fraction) -> None:
         if not (receipt or self.keys):
             return
-        said = read_signed(receipt, self.keys)
+        statement = read_signed(receipt, self.keys)
         expected = {
             "dataset": self.dataset,
             "epoch": self.epoch,
@@ -159,17 +159,17 @@ class SentQuestion:
             "delta": str(delta),
             "unit": None if self.schema.unit is None else self.schema.unit.to_dict(),
         }
-        other = [name for name, value in expected.items() if said.get(name) != value]
-        _require(not other, f"a receipt of this answer ({', '.join(other)})")
+        different = [name for name, value in expected.items() if statement.get(name) != value]
+        _require(not different, f"a receipt of this answer (different: {', '.join(different)})")
 
 
-def _require(holds: object, wanted: str) -> None:
+def _require(holds: object, expected: str) -> None:
     if not holds:
-        raise ServiceError(f"expected {wanted} from the service, got another{STAYS}")
+        raise ServiceError(f"the service did not send {expected}{STAYS}")
 
 
 def _are_close(given: Any, variances: Mapping[str, float]) -> bool:
-    """Return whether variances of attributes are as expected; an earlier service gives one for all attributes."""
+    """Return whether variances are as expected; earlier versions send a single variance for all attributes."""
     found: dict[str, Any] = given if isinstance(given, dict) else dict.fromkeys(variances, given)
     return found.keys() == variances.keys() and all(
         type(found[name]) in (float, int) and isclose(found[name], expected, rel_tol=_CLOSE)
@@ -178,32 +178,32 @@ def _are_close(given: Any, variances: Mapping[str, float]) -> bool:
 
 
 def _whole(bins: Schema, answer: Any, classes: int | None, deviation: float, most: int) -> Integers:
-    """Return the counts of all bins, attribute by attribute: whole numbers that rows and noise can make."""
+    """Return the counts of all bins by attribute; raise `ServiceError` unless they are plausible whole numbers."""
     _require(isinstance(answer, dict) and set(answer) == set(bins.names), "the counts of all bins")
     lines = [line for name in bins.names for line in answer[name]]
     sizes = [len(answer[name]) for name in bins.names] == [kind.n_bins for _, kind in bins.attributes]
     rows = [[line] if classes is None else line for line in lines]
     _require(sizes and all(len(row) == (classes or 1) for row in rows), "the counts of all bins")
     tail = _TAIL * deviation
-    within = all(type(one) is int and -tail <= one <= most + tail for row in rows for one in row)
-    _require(within, "whole numbers that are counts of rows with noise")
+    within = all(type(count) is int and -tail <= count <= most + tail for row in rows for count in row)
+    _require(within, "noisy counts that are whole numbers")
     return np.array(lines, dtype=np.int64)
 
 
 def read_budget(found: Any) -> dict[str, Any]:
-    """Return caps, charges and what is left as exact text, and how they are accounted."""
+    """Return a checked budget: caps, charges and remaining amounts as exact text, and the accounting."""
     if _is_budget(found):
         return found
-    raise ServiceError("expected exact amounts of the budget from the service, got another answer.")
+    raise ServiceError("the service sent a response that is not a budget with exact amounts.")
 
 
 def read_cost(found: Any, kind: str) -> dict[str, Any]:
-    """Return the cost of a question: exact amounts, whether they are left, and the public facts of its kind."""
+    """Return a checked cost: exact amounts, whether enough budget is left, and public facts."""
     if isinstance(found, dict) and set(found) == {*_AMOUNTS, "allowed", *_FACTS[kind]}:
         amounts = all(found[name] is None or _is_amount(found[name]) for name in _AMOUNTS)
         if amounts and isinstance(found["allowed"], bool) and all(_is_fact(found[name]) for name in _FACTS[kind]):
             return found
-    raise ServiceError("expected the cost of the question from the service, got another answer.")
+    raise ServiceError("the service sent a response that is not the cost of the question.")
 
 
 _FACTS = {"fits": ("search",), "marginals": ("bins", "noise_sd"), "error-marginals": ("bins", "noise_sd")}
@@ -226,14 +226,14 @@ def _is_amount(value: Any) -> bool:
 
 
 def _is_fact(value: Any) -> bool:
-    """Return whether a value is printable text, or a number >= 0, within bounds."""
+    """Return whether a value is printable text or a number >= 0, within bounds."""
     if isinstance(value, str):
         return len(value) <= _LONGEST_TEXT and value.isprintable()
     return type(value) in (int, float) and 0 <= value <= _LARGEST_NUMBER and isfinite(value)
 
 
 def is_public(value: Any, depth: int = _DEEPEST) -> bool:
-    """Return whether a part of a dataset's description is made of few printable texts, numbers and truth values."""
+    """Return whether a part of a description consists of printable texts, numbers and booleans, within bounds."""
     if isinstance(value, dict):
         return all(_is_fact(name) for name in value) and is_public([*value.values()], depth)
     if isinstance(value, list):

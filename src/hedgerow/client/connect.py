@@ -1,4 +1,4 @@
-"""`hedgerow.connect`: a curator's service, the datasets that one may ask about there, and oracles of these."""
+"""`hedgerow.connect`: a connection to a service, its datasets, and oracles that ask about them."""
 
 from __future__ import annotations
 
@@ -43,42 +43,42 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 _NOT_SENT = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
-_POLL, _LONGEST_POLL = 0.2, 2.0  # seconds between questions about a job, at first and at most
+_POLL, _LONGEST_POLL = 0.2, 2.0  # seconds between polls of a job, at first and at most
 _JOB = re.compile(r"[\w-]{1,100}(\.[\w-]{1,300})?", re.ASCII)  # names of jobs
-_UNFINISHED = ("queued", "running", "pending")  # states of a job without an answer yet
+_UNFINISHED = ("queued", "running", "pending")  # states of a job without an answer
 
 
 def connect(
     url: str, *, key: str, public_key: str | None = None, timeout: float = 120.0, job_timeout: float = 3600.0
 ) -> RemoteCurator:
-    """Connect to a curator's service.
+    """Connect to a service that answers questions about a curator's private tables.
 
-    Every answer is checked before it is used: that it is one to this question, about this dataset and epoch, that its
-    counts are whole, and that its noise, its charge and its card are what the ε asked for implies. What no check can
-    tell is whether the counts are those of the curator's rows.
+    Every answer is checked before it is returned: it must belong to this question, dataset and epoch, its counts must
+    be whole numbers, and its noise, charge and privacy card must match the requested ε. No check can show that the
+    counts were computed from the curator's rows.
 
     Parameters
     ----------
     url : str
-        Where it is: ``https://…``, or ``http://`` on this machine.
+        The URL of the service: ``https://…``, or ``http://…`` on this machine.
     key : str
-        Your API key, or a token of the identity provider that the curator trusts.
+        Your API key, or a token of an identity provider that the service trusts.
     public_key : str, optional
-        The curator's public key, the text of ``curator.pub``, which you got from the curator and not from the service:
-        answers without a receipt that it signed are refused. None: whoever answers at this URL is believed to be the
-        curator, receipts are not held against a signature, and the cards of oracles say so.
+        The curator's public key: the text of ``curator.pub``, obtained from the curator and not from the service.
+        Answers without a receipt signed by this key raise `ServiceError`. None: the signatures of receipts are not
+        verified, so the sender of answers is unknown; the privacy cards of oracles state this.
     timeout : float, default=120
-        How many seconds to wait for an answer before it is asked for again.
+        Seconds to wait for an answer before the request is repeated.
     job_timeout : float, default=3600
-        How many seconds to wait for a fit that is queued or running. After that `ServiceError` is raised with the kind
-        ``job-timeout``; the same fit, asked for again on this connection, goes on at no further charge.
+        Seconds to wait for a fit that is queued or running. After that, `ServiceError` is raised with the kind
+        ``job-timeout``. To continue without a further charge, request the same fit again on this connection.
 
     Raises
     ------
     ServiceError
-        If the service cannot be reached, or does not know the key.
+        If the service cannot be reached, or the key is not valid.
     ValueError
-        If the URL is not one of these, or the public key is none.
+        If the URL is not supported, or the public key is not valid.
     ImportError
         If the extra ``client`` is not installed.
     """
@@ -92,9 +92,9 @@ def connect(
 
 
 class RemoteCurator(ProcessBound):
-    """A curator's service.
+    """Connection to a service.
 
-    With one dataset, everything that a `RemoteDataset` has can be asked of the curator itself.
+    If there is a single dataset, the attributes and methods of its `RemoteDataset` are available here, too.
 
     Attributes
     ----------
@@ -108,13 +108,15 @@ class RemoteCurator(ProcessBound):
         self._known = dict[str, RemoteDataset]()
         found = connection.get("/v1/datasets")
         if not (isinstance(found, list) and all(isinstance(name, str) for name in found)):
-            raise ServiceError("expected the names of datasets from the service, got another answer.")
+            raise ServiceError("the service sent a response that is not a list of datasets.")
         self.datasets: tuple[str, ...] = tuple(found)
 
     def __getitem__(self, name: str) -> RemoteDataset:
-        """Return a dataset by its name; ValueError if there is none that you may ask about."""
+        """Return a dataset by its name; raise `ValueError` if you have no access to a dataset of this name."""
         if name not in self.datasets:
-            raise ArgumentError(f"expected one of the datasets {', '.join(self.datasets)}, got {shown(name)}.")
+            raise ArgumentError(
+                f"{shown(name)} is not a dataset that you may ask about; these are {', '.join(self.datasets)}."
+            )
         if name not in self._known:
             self._known[name] = RemoteDataset(self._connection, name, self._keys)
         return self._known[name]
@@ -123,8 +125,8 @@ class RemoteCurator(ProcessBound):
         if name.startswith("_"):
             raise AttributeError(name)
         if len(self.datasets) != 1:
-            names = ", ".join(map(repr, self.datasets)) or "none that you may ask about"
-            raise AttributeError(f"name a dataset first, as curator[NAME]; there are: {names}")
+            names = ", ".join(map(repr, self.datasets)) or "none"
+            raise AttributeError(f"select a dataset first, as curator[NAME]; your datasets: {names}")
         return getattr(self[self.datasets[0]], name)
 
     def close(self) -> None:
@@ -142,20 +144,20 @@ class RemoteCurator(ProcessBound):
 
 
 class RemoteDataset(ProcessBound):
-    """A dataset whose rows stay with their curator.
+    """Dataset of a service.
 
     Attributes
     ----------
     name : str
-        Its name.
+        The name.
     description : dict
-        What is public of it, as the service tells.
+        The public description that the service sends.
     schema : Schema
         The public schema, with the label.
     epoch : int
-        Which rows of the dataset are asked about: the service charges nothing for those of another epoch.
+        The number of the current epoch. The service answers and charges questions about this epoch only.
     receipts : list of str
-        The curator's signed receipts of what was answered, the last one last; empty where it does not sign.
+        The signed receipts of answers, in order; empty if the service does not sign.
     """
 
     def __init__(self, connection: Any, name: str, keys: tuple[Ed25519PublicKey, ...] = ()) -> None:
@@ -163,37 +165,37 @@ class RemoteDataset(ProcessBound):
         self.name = name
         self.receipts: list[str] = []
         self._connection, self._path, self._keys = connection, f"/v1/datasets/{name}", keys
-        self._requests = set[str]()  # that were answered
+        self._requests = set[str]()  # answered requests
         self.description: dict[str, Any] = connection.get(self._path)
         self.schema, self.epoch = _described(self.description, name)
 
     @property
     def budget(self) -> dict[str, Any]:
-        """Your cap, what was charged to it and what is left, as exact text: ``budget["epsilon"]["left"]``."""
+        """Your cap, its charges and the remaining budget, as exact text: ``budget["epsilon"]["left"]``."""
         return read_budget(self._connection.get(f"{self._path}/budget"))
 
     def dummy(self, n_rows: int = 100, seed: int = 0) -> Any:
-        """Return made-up rows as a pandas frame, label included, drawn here from the schema alone. Free."""
+        """Return random rows with labels as a pandas frame, generated locally from the schema. Charges no budget."""
         import pandas as pd
 
         frame = pd.DataFrame(dummy_rows(self.schema, n_rows, seed))
         columns = zip(self.schema.attributes, self.description["kinds"], strict=True)
         dates = [name for (name, attribute), kind in columns if isinstance(attribute, Date) and kind == "numbers"]
-        return frame.astype(dict.fromkeys(dates, "datetime64[s]"))  # as text they would be binned as categories
+        return frame.astype(dict.fromkeys(dates, "datetime64[s]"))  # as text they would be binned like categories
 
     def cost(self, estimator: Any) -> dict[str, Any]:
-        """Return what a fit would cost, whether that is left, and how long its search takes. Free."""
+        """Return the cost of a fit, whether enough budget is left, and its run time. Charges no budget."""
         return self._cost("fits", self._fit_question(estimator))
 
     def oracle(self, max_queries: int = 3, *, epsilon: Amount, delta: Amount = 0) -> RemoteOracle:
-        """Return an oracle that asks up to `max_queries` questions, an equal share of ε and δ each.
+        """Return an oracle that asks up to `max_queries` questions, each with an equal share of ε and δ.
 
         Parameters
         ----------
         max_queries : int, default=3
-            How many questions.
+            The number of questions.
         epsilon, delta : float, Fraction, Decimal or str
-            For all of them together, in range, else ValueError; with a δ the noise is Gaussian.
+            The budget of all questions together; with δ > 0 the noise is Gaussian.
         """
         questions, total = check_integer("max_queries", max_queries, 1), exact(epsilon, "epsilon")
         if not total:
@@ -212,54 +214,59 @@ class RemoteDataset(ProcessBound):
         )
 
     def fit(self, estimator: Any) -> Model:
-        """Have a private estimator fitted at the curator's; return its model, with the card.
+        """Fit a private estimator on the rows of the service; return its model with the privacy card.
 
         Parameters
         ----------
         estimator : PrivateRuleListClassifier, PrivateTreeClassifier or PrivateScorecardClassifier
-            Or the regressor of the same kind. Its parameters are what is asked for. Leave out `schema`: it is the
-            curator's; or give one with fewer of its attributes.
+            Or the regressor of the same kind, with the parameters of the fit. Leave out `schema`, or give a schema
+            with some of the attributes of the dataset.
 
-        Raises ServiceError if the service refuses, or cannot be reached: the same fit, asked for again, is charged
-        once. TypeError or ValueError for another estimator, or parameters that are the curator's to set.
+        Raises
+        ------
+        ServiceError
+            If the service refuses the fit or cannot be reached. Requesting the same fit again is not charged twice.
+        TypeError, ValueError
+            If the estimator is not supported, or has parameters that only the curator can set.
         """
-        found = self._ask("fits", self._fit_question(estimator)).found
-        assert not isinstance(found, Counts)
-        return found
+        model = self._ask("fits", self._fit_question(estimator)).found
+        assert not isinstance(model, Counts)
+        return model
 
     def answer(self, kind: str, question: dict[str, Any], key: str | None = None) -> bytes:
-        """Return the answer to a question in the service's own form, as the receipt signs it: JSON; raises as `fit`.
+        """Return the answer to a question as the JSON that the receipt signs; raise the errors of `fit`.
 
-        With an idempotency `key` of your own, kept elsewhere, another connection gets the same answer by it.
+        With an idempotency `key` of your own, another connection can get the same answer.
         """
         return self._ask(kind, question, key).content
 
     def _counts(self, kind: str, question: dict[str, Any]) -> Counts:
-        found = self._ask(kind, question).found
-        assert isinstance(found, Counts)
-        return found
+        counts = self._ask(kind, question).found
+        assert isinstance(counts, Counts)
+        return counts
 
     def _ask(self, kind: str, question: dict[str, Any], key: str | None = None) -> Received:
-        """Return the checked answer to a question; one that does not pass can be asked for again at no charge."""
+        """Return the checked answer to a question; after a failed check it can be requested again, free."""
         body = body_of(question := {**question, "epoch": self.epoch})
-        asked = SentQuestion(self.name, self.epoch, self.schema, kind, question, body, self._keys)
+        sent = SentQuestion(self.name, self.epoch, self.schema, kind, question, body, self._keys)
 
         def read(send: Callable[[], httpx2.Response]) -> Received:
             response = self._awaited(send) if kind == "fits" else send()
-            found = asked.read(self._connection.json(response), response.content, response.headers.get(RECEIPT, ""))
-            if found.request in self._requests:
-                raise ServiceError("expected a new answer from the service, got an earlier one" + STAYS)
-            return found
+            answer = sent.read(self._connection.json(response), response.content, response.headers.get(RECEIPT, ""))
+            if answer.request in self._requests:
+                raise ServiceError("the service sent the answer to an earlier question again" + STAYS)
+            return answer
 
-        found = self._connection.ask(f"{self._path}/{kind}", body, read, key)
-        self._requests.add(found.request)
-        self.receipts += [found.receipt] if found.receipt else []
-        return found
+        received = self._connection.ask(f"{self._path}/{kind}", body, read, key)
+        self._requests.add(received.request)
+        self.receipts += [received.receipt] if received.receipt else []
+        return received
 
     def _awaited(self, send: Callable[[], httpx2.Response]) -> httpx2.Response:
-        """Send a fit, and again with its key if the service has lost its job; return the answer of the job.
+        """Send a fit, wait for its job, and return the answer.
 
-        A service that is restarted meanwhile may be out of reach for `timeout` seconds.
+        The fit is sent again with its key if the service has lost the job. While waiting, the service may be
+        unreachable for `timeout` seconds, as during a restart.
         """
         ends, pause, job = time.monotonic() + self._connection.job_timeout, _POLL, None
         away_until = float("-inf")
@@ -278,10 +285,9 @@ class RemoteDataset(ProcessBound):
                 job = None if is_lost else job
             time.sleep(pause)
             pause = min(1.1 * pause, _LONGEST_POLL)
-        problem = f"the fit has no answer after {self._connection.job_timeout:g} seconds, and may be charged"
-        raise ServiceError(
-            f"{problem}; ask the same again on this connection to go on, which costs nothing twice.", kind="job-timeout"
-        )
+        problem = f"the fit was not finished after {self._connection.job_timeout:g} seconds, and may be charged"
+        advice = "to continue, request the same fit again on this connection, which is not charged twice"
+        raise ServiceError(f"{problem}; {advice}.", kind="job-timeout")
 
     def _cost(self, kind: str, question: dict[str, Any]) -> dict[str, Any]:
         return read_cost(self._connection.post(f"{self._path}/cost", {"question": kind, **question}), kind)
@@ -289,14 +295,16 @@ class RemoteDataset(ProcessBound):
     def _fit_question(self, estimator: Any) -> dict[str, Any]:
         learners = learners_of(self.schema.target)
         estimators = {kind: getattr(learn, learner.estimator) for kind, learner in learners.items()}
-        kind = next((name for name, one in estimators.items() if type(estimator) is one), None)
+        kind = next((name for name, supported in estimators.items() if type(estimator) is supported), None)
         if kind is None:
-            names = ", ".join(one.__name__ for one in estimators.values())
-            raise ArgumentTypeError(f"expected one of {names}, got {type(estimator).__name__}.")
+            names = " or ".join(supported.__name__ for supported in estimators.values())
+            raise ArgumentTypeError(f"estimator must be a {names}, got {type(estimator).__name__}.")
         given, default = estimator.get_params(), type(estimator)().get_params()
         for name in ("budget", "random_state"):
             if given[name] is not None:
-                raise ArgumentError(f"leave {name} out: the curator sets it.")
+                raise ArgumentError(
+                    f"{name} cannot be set for a remote fit, because only the curator can set it; leave it out."
+                )
         question = {"model": kind, "epsilon": str(exact(given["epsilon"] or 0, "epsilon"))}
         if given.get("delta"):
             question["delta"] = str(exact(given["delta"], "delta"))
@@ -313,7 +321,7 @@ class RemoteDataset(ProcessBound):
         known = dict(self.schema.attributes)
         if isinstance(schema, Schema) and all(known.get(name) == kind for name, kind in schema.attributes):
             return {"attributes": list(schema.names)}
-        raise ArgumentError("expected schema=None, or one with attributes of the curator's schema, got another.")
+        raise ArgumentError("schema must be None or contain only attributes of the dataset's schema, unchanged.")
 
     def __repr__(self) -> str:
         return f"<RemoteDataset {shown(self.name)} of {number_of(len(self.schema), 'attribute')}>"
@@ -321,7 +329,7 @@ class RemoteDataset(ProcessBound):
 
 @dataclass(frozen=True)
 class _Job:
-    """A job, as the service describes it."""
+    """Job of the service."""
 
     path: str
     state: str
@@ -332,14 +340,14 @@ def _job(found: Any) -> _Job:
     name, state = (found.get("job"), found.get("state")) if isinstance(found, dict) else (None, None)
     if isinstance(name, str) and isinstance(state, str) and _JOB.fullmatch(name):
         return _Job(f"/v1/jobs/{name}", state, "problem" in found)
-    raise ServiceError("expected a job with its name and state from the service, got another answer.")
+    raise ServiceError("the service sent a response that is not a job with a name and a state.")
 
 
-_OF_COLUMNS = ("schema", "columns", "kinds")  # entries of a description that are compared with the schema
+_OF_COLUMNS = ("schema", "columns", "kinds")  # entries of a description that are checked against the schema
 
 
 def _described(found: Any, name: str) -> tuple[Schema, int]:
-    """Return the schema and the epoch of a description; raises ServiceError for one that contradicts itself."""
+    """Return the schema and the epoch of a description; raise `ServiceError` if it is inconsistent."""
     try:
         schema, epoch = Schema.from_dict(found["schema"]), found["epoch"]
         agree = (found["dataset"], found["unit"]) == (name, None if schema.unit is None else schema.unit.to_dict())
@@ -350,7 +358,7 @@ def _described(found: Any, name: str) -> tuple[Schema, int]:
             return schema, epoch
     except (ValueError, KeyError, TypeError, AttributeError):
         pass
-    raise ServiceError("expected the description of the dataset from the service, got another answer.")
+    raise ServiceError("the service sent a response that is not a valid description of the dataset.")
 
 
 Ask = Callable[[str, dict[str, Any]], Counts]
@@ -358,26 +366,27 @@ TryOut = Callable[[str, dict[str, Any]], Any]
 
 
 class RemoteOracle(LimitedOracle[RowCounts, ErrorCounts]):
-    """An oracle that asks a curator's service: learners take it as they take `hedgerow.Oracle`.
+    """Oracle that asks a service; learners accept it in place of `hedgerow.Oracle`.
 
-    Every question is charged at the curator's before a row is touched there, an equal share of ε and δ each.
-    Neighbouring tables differ by one row, which is in one bin of each of d attributes: a question has the ℓ1
-    sensitivity d; or by all rows of a unit, of which as many count as it may have, each of them so.
+    The service charges each question, an equal share of ε and δ, before it reads rows. Neighbouring tables differ in a
+    row, which is in a single bin of each of d attributes, so a question has ℓ1 sensitivity d. If the dataset has a
+    unit, neighbouring tables differ in all rows of a unit, and the sensitivity is d times the row limit of the unit.
 
     Parameters
     ----------
     ask, try_out : callable
-        Send a question of a kind: one is charged, and returns the answer, which was checked; the other is free.
+        Functions that send a question of a kind: `ask` is charged and returns the checked answer; `try_out` is free.
     columns, kinds : tuple of str
-        The names of the target's columns, and of each: ``boolean``, ``numbers`` or ``text``.
+        The names of the table's columns, and their kinds: ``boolean``, ``numbers`` or ``text``.
     label : Target
         The name of the labels, and the classes or the number.
     epsilon, delta, max_queries : Fraction, Fraction, int
-        For all questions together, and how many there are.
+        The budget of all questions together, and their number.
     unit : Unit, optional
-        What the curator protects; None for one row.
+        The unit of privacy; None for a row.
     adds_up_rho : bool, default=True
-        Whether charges of the dataset are added up in ρ, as its description states: then attributes share no noise.
+        Whether the service adds up charges in ρ, as the description of the dataset states. Attributes then have
+        separate noise.
     """
 
     columns: tuple[str, ...] = read_only("_columns", "The names of the target's columns.")
@@ -406,7 +415,7 @@ class RemoteOracle(LimitedOracle[RowCounts, ErrorCounts]):
 
     @property
     def privacy(self) -> PrivacyCard:
-        """Privacy card of all that was charged so far, at the curator's and before."""
+        """Privacy card of all charges so far, including earlier charges of hypotheses and bins."""
         if not self._cards:
             return PrivacyCard.none(Fact("nothing_answered"))
         last = self._cards[-1]
@@ -422,7 +431,7 @@ class RemoteOracle(LimitedOracle[RowCounts, ErrorCounts]):
         return self._plan.noise(1, sizes).scale
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
-        """Ask the service whether `error_marginals` can be asked about a hypothesis. Free; raises as it does."""
+        """Check with the service that `error_marginals` supports a hypothesis; charges no budget."""
         question = self._question(plain_bins(bins), hypothesis=self._sent(hypothesis))
         self._try_out("error-marginals", question)
 

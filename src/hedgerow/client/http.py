@@ -1,4 +1,4 @@
-"""Requests to a curator's service, sent again with the same key until they are answered."""
+"""HTTP requests to a service, repeated with the same idempotency key until they are answered."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import ArgumentError, MissingPackageError, ServiceError, UnreadableError
 from hedgerow.privacy.process import ProcessBound
+from hedgerow.text.messages import shown
 
 if TYPE_CHECKING:
     import httpx2
@@ -27,16 +28,16 @@ _FIRST_PAUSE = 0.25  # seconds, then twice as long each time
 _LARGEST = 2**26  # bytes of an answer
 _LONGEST = 400  # characters of each part of a problem
 _HERE = ("127.0.0.1", "localhost", "::1")
-_AGAIN = ("still-running", "busy")  # problems that another try may solve
-_OUTAGES = ("unavailable", "ledger-unavailable")  # faults of the service, after which the question is sent again
+_AGAIN = ("still-running", "busy")  # problems that a repetition may solve
+_OUTAGES = ("unavailable", "ledger-unavailable")  # outages, after which the question is sent again
 _LONGEST_PAUSE = 3600  # seconds that a service may ask to wait
 UNREACHABLE = "unreachable"  # the kind of an error without a response
 SETTLED = ("evaluation-failed", "key-reused")
-"""Problems that the same key would meet again. After any other the question is sent with its key: it may be charged."""
+"""Final problems of an idempotency key. After any other problem the key is used again, since it may be charged."""
 
 
 class Connection(ProcessBound):
-    """A connection to a curator's service."""
+    """Connection to a service."""
 
     def __init__(self, url: str, key: str, timeout: float, job_timeout: float = 3600.0) -> None:
         super().__init__()
@@ -45,7 +46,7 @@ class Connection(ProcessBound):
         import httpx2
 
         headers = {"Authorization": f"Bearer {key}", "User-Agent": f"hedgerow {__version__}"}
-        headers["Accept-Encoding"] = "identity"  # a few compressed bytes may be many
+        headers["Accept-Encoding"] = "identity"  # a small compressed response could be huge
         proxies = _check_url(url)
         self._client = httpx2.Client(base_url=url, headers=headers, timeout=timeout, trust_env=proxies)
         self.timeout, self.job_timeout = timeout, job_timeout
@@ -63,12 +64,12 @@ class Connection(ProcessBound):
     def ask(
         self, path: str, body: bytes, read: Callable[[Callable[[], httpx2.Response]], _AnswerT], key: str | None = None
     ) -> _AnswerT:
-        """Return what `read` makes of a charged question: it is given a function that sends it, always with one key.
+        """Send a charged question with an idempotency key, and return the result of `read`.
 
-        While the service reports a fault of its own, the question is sent again after the time that it asks for, until
-        that would take longer than `timeout` seconds altogether.
+        `read` receives a function that sends the question. During an outage of the service, the question is sent again
+        after the requested pause, for at most `timeout` seconds in total.
         """
-        # Asked again after it went unanswered, it is sent with the same key; while it is being asked, it is another.
+        # A question without an answer is repeated with its key; a question in progress gets a new key.
         unanswered = self._pending[digest(path.encode() + body)]
         with suppress(IndexError):
             key = unanswered.pop()
@@ -96,30 +97,30 @@ class Connection(ProcessBound):
     def json(self, response: httpx2.Response) -> Any:
         with suppress(UnreadableError, UnicodeDecodeError):
             return parse_json(response.content.decode())
-        raise ServiceError("expected JSON from the service, got another answer.", status=response.status_code)
+        raise ServiceError("the service sent a response that is not JSON.", status=response.status_code)
 
     def _until_answered(self, method: str, path: str, **sent: Any) -> httpx2.Response:
         import httpx2
 
         self.check_process()
-        problem = ServiceError("the service cannot be reached; is it running, and is the URL right?")
+        problem = ServiceError("the service cannot be reached; check that it is running and that the URL is correct.")
         for attempt in range(_TRIES):
             if attempt:
                 time.sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
             try:
                 response = self._received(method, path, **sent)
             except httpx2.InvalidURL:
-                raise ServiceError("expected names that fit a URL from the service, got another answer.") from None
+                raise ServiceError("the service sent a name that is not valid in a URL.") from None
             except httpx2.TransportError as error:
                 if _is_certificate_refused(error):
                     problem = ServiceError(
-                        "the service's certificate is of no authority that is trusted here, so nothing was sent; name "
-                        "the file of yours in SSL_CERT_FILE."
+                        "the certificate of the service is not trusted on this machine, and nothing was sent; set "
+                        "SSL_CERT_FILE to the certificate file of your authority."
                     )
                     break
                 problem = ServiceError(
-                    f"the service did not answer ({type(error).__name__}). If it was asked a question, that may be "
-                    "charged; ask the same again on this connection, which costs nothing twice.",
+                    f"the service did not answer ({type(error).__name__}). A question may have been charged; send the "
+                    "same question again on this connection, which is not charged twice.",
                     kind=UNREACHABLE,
                 )
                 continue
@@ -131,21 +132,21 @@ class Connection(ProcessBound):
         raise problem
 
     def _received(self, method: str, path: str, **sent: Any) -> httpx2.Response:
-        """Return a response, read no further, and no longer, than an answer may be and take."""
+        """Return a response of limited size and duration."""
         import httpx2
 
         body, ends = bytearray(), time.monotonic() + self.timeout
         with self._client.stream(method, path, **sent) as response:
             if response.headers.get("Content-Encoding", "identity") != "identity":
-                raise ServiceError("expected an answer that is not compressed from the service, got another answer.")
+                raise ServiceError("the service sent a compressed response, which is not supported.")
             for part in response.iter_bytes():
                 body += part
                 if len(body) > _LARGEST:
-                    raise ServiceError(f"expected at most {_LARGEST:,} bytes from the service, got a longer answer.")
+                    raise ServiceError(f"the service sent a response of more than {_LARGEST:,} bytes.")
                 if time.monotonic() > ends:
-                    raise httpx2.ReadTimeout("the answer takes too long")
-        kept = {name: response.headers.get(name, "") for name in (RECEIPT, "Retry-After")}
-        return httpx2.Response(response.status_code, content=bytes(body), headers=kept)
+                    raise httpx2.ReadTimeout("the response takes too long")
+        headers = {name: response.headers.get(name, "") for name in (RECEIPT, "Retry-After")}
+        return httpx2.Response(response.status_code, content=bytes(body), headers=headers)
 
     def _problem(self, response: httpx2.Response) -> ServiceError:
         try:
@@ -157,13 +158,13 @@ class Connection(ProcessBound):
             return ServiceError(text, status=response.status_code, kind=kind, charged=charged, retry_after=pause)
         except (ServiceError, KeyError, TypeError):
             return ServiceError(
-                f"the service answered with the status {response.status_code}; is it a hedgerow service?",
+                f"the service sent status {response.status_code} without a problem description; check the URL.",
                 status=response.status_code,
             )
 
 
 def _is_certificate_refused(error: BaseException | None) -> bool:
-    """Return whether a failure comes from a certificate that is not trusted; the client keeps its cause as context."""
+    """Return whether an error was caused by an untrusted certificate."""
     import ssl
 
     while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
@@ -172,7 +173,7 @@ def _is_certificate_refused(error: BaseException | None) -> bool:
 
 
 def _pause(given: str) -> int | None:
-    """Return the seconds of a Retry-After header; None for a date or any other text."""
+    """Return the seconds of a Retry-After header, or None for other values."""
     return min(max(int(given), 1), _LONGEST_PAUSE) if given.isascii() and given.isdigit() and len(given) < 10 else None
 
 
@@ -181,16 +182,16 @@ def _amounts(data: dict[str, Any]) -> str:
         return ""
     asked, left = (str(data[name]["epsilon"])[:_LONGEST] for name in ("asked", "left"))
     uncharged = " Nothing was charged." if data["charged"] is False else ""
-    return f" Asked: epsilon {asked}; left: {left}.{uncharged}"
+    return f" Requested: epsilon {asked}; remaining: {left}.{uncharged}"
 
 
 def _check_url(url: str) -> bool:
-    """Return whether requests may go by a proxy of the environment: none to this machine, unencrypted."""
+    """Check a URL; return whether a proxy of the environment may be used, as only for https."""
     import httpx2
 
     with suppress(httpx2.InvalidURL):
-        found = httpx2.URL(url)  # as it is read where it is used: http://localhost:1@elsewhere is elsewhere
-        if (found.scheme == "https" and found.host) or (found.scheme == "http" and found.host in _HERE):
-            return found.scheme == "https"
-    problem = "expected a URL that starts with https://, or with http:// for a service on this machine, got another"
-    raise ArgumentError(f"{problem}: a key must not travel in the open.")
+        parsed = httpx2.URL(url)  # by the parser of the client: http://localhost:1@example.org is not this machine
+        if (parsed.scheme == "https" and parsed.host) or (parsed.scheme == "http" and parsed.host in _HERE):
+            return parsed.scheme == "https"
+    problem = f"expected a URL that starts with https://, or with http:// on this machine, got {shown(url)}"
+    raise ArgumentError(f"{problem}: an API key must not be sent unencrypted.")

@@ -1,4 +1,4 @@
-"""Questions as files, carried by hand to a curator who answers no network."""
+"""Question files, for curators without a network service."""
 
 import json
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ def body_of(question: Mapping[str, Any]) -> bytes:
 
 @dataclass(frozen=True)
 class QuestionFile:
-    """A question, with the idempotency key under which it is charged once."""
+    """Question with its idempotency key."""
 
-    dataset: str  # which dataset is asked
+    dataset: str
     kind: str  # ``marginals``, ``error-marginals`` or ``fits``
     key: str  # the idempotency key
-    question: Mapping[str, Any]  # the question, as the service takes it
+    question: Mapping[str, Any]  # the body of the request
 
     @classmethod
     def new(cls, dataset: str, kind: str, question: Mapping[str, Any]) -> "QuestionFile":
@@ -47,20 +47,15 @@ class QuestionFile:
         cost = [str(exact(self.question.get(name, 0), name)) for name in ("epsilon", "delta")]
         expected = [self.dataset, question_digest(self.kind, self.body), *cost]
         if [said[name] for name in ("dataset", "question", "epsilon", "delta")] != expected:
-            raise ReceiptError("expected a receipt of an answer to this question, got one of another.")
+            raise ReceiptError("the receipt belongs to the answer of a different question.")
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> "QuestionFile":
         data = parse_json(read_text(Path(path), _LARGEST))
-        wanted = {"format", "version", "dataset", "kind", "key", "question"}
-        if (
-            not isinstance(data, dict)
-            or set(data) != wanted
-            or (data["format"], data["version"]) != (_FORMAT, _VERSION)
-        ):
-            raise UnreadableError(f"{path}: expected a question, as `hedgerow ask --to` writes it, got another file.")
+        keys = {"format", "version", "dataset", "kind", "key", "question"}
+        if not isinstance(data, dict) or set(data) != keys or (data["format"], data["version"]) != (_FORMAT, _VERSION):
+            raise UnreadableError(f"{path} is not a question file; write it with `hedgerow ask --to`.")
         texts = all(isinstance(data[name], str) for name in ("dataset", "kind", "key"))
         if not (texts and isinstance(data["question"], dict)):
-            problem = f"{path}: expected text for dataset, kind and key"
-            raise UnreadableError(f"{problem}, and a mapping as the question, got something else.")
+            raise UnreadableError(f"{path}: dataset, kind and key must be text, and question must be a mapping.")
         return cls(data["dataset"], data["kind"], data["key"], data["question"])

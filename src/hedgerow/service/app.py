@@ -1,4 +1,4 @@
-"""The curator's service as an ASGI app: each path calls the `Curator` or its `Jobs`, and returns what they do."""
+"""HTTP API of the service as an ASGI app, which calls the `Curator` and its `Jobs`."""
 
 import asyncio
 import json
@@ -41,8 +41,8 @@ def _caller(request: HttpRequest, given: Annotated[HTTPAuthorizationCredentials 
             return request.state.caller
     except errors.AccessError:
         pass
-    detail = "Send the header Authorization: Bearer KEY, with a key that has not ended and was not revoked."
-    raise ProblemError(401, "unknown-key", "Expected a key", detail, None)
+    detail = "Send the header Authorization: Bearer KEY with a valid API key, which is not expired or revoked."
+    raise ProblemError(401, "unknown-key", "The API key is missing or not valid", detail, None)
 
 
 def _state(name: str) -> Any:
@@ -53,7 +53,7 @@ def _state(name: str) -> Any:
 
 
 def _turn_of(kind: str) -> Any:
-    """Return the dependency that holds a turn of the caller's, from before a body is read to the end."""
+    """Return a dependency that holds a turn of the caller, from before the body is read to the end."""
 
     async def turn(request: HttpRequest, caller: Annotated[Caller, Depends(_caller)]) -> AsyncGenerator[Turn]:
         turns: ConcurrencyLimits = getattr(request.app.state, kind)
@@ -64,29 +64,30 @@ def _turn_of(kind: str) -> Any:
 
 
 async def _body(request: HttpRequest) -> bytes:
-    """Return the body; it is read no further than a question can be long."""
+    """Return the body, of which at most the maximum size of a question is read."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise ProblemError(415, "not-json", "Expected JSON", "Send the header Content-Type: application/json.")
+        raise ProblemError(415, "not-json", "The body is not JSON", "Send the header Content-Type: application/json.")
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > forms.LARGEST_QUESTION:
-            advice = f"Send up to {forms.LARGEST_QUESTION:,} bytes."
+            advice = f"Send at most {forms.LARGEST_QUESTION:,} bytes."
             raise ProblemError(413, "too-large", "The question is too large", advice)
     return bytes(body)
 
 
 async def _key(
     key: Annotated[
-        str | None, Header(alias="Idempotency-Key", description="1 to 200 characters, new a question.")
+        str | None, Header(alias="Idempotency-Key", description="1 to 200 characters; a new key for each question.")
     ] = None,
 ) -> str:
     if key is None:
         raise ProblemError(
             400,
             "key-missing",
-            "Expected an idempotency key",
-            "Send the header Idempotency-Key, new for each question: sent again with it, a question is charged once.",
+            "The idempotency key is missing",
+            "Send the header Idempotency-Key with a new key for each question. A question that is sent again with the "
+            "same key is charged only once.",
         )
     return key
 
@@ -101,15 +102,15 @@ BodyDep = Annotated[bytes, Depends(_body)]
 KeyDep = Annotated[str, Depends(_key)]
 
 
-@router.get("/healthz", summary="Whether the service runs, and reaches its ledger and the rows.")
+@router.get("/healthz", summary="Whether the service is running and can reach its ledger and tables.")
 async def healthz(curator: CuratorDep) -> Response:
-    """Return 200, or 503 if something cannot be reached; which it is, is in the log alone."""
+    """Return 200, or 503 if the ledger or a table cannot be reached; the log states which."""
     is_well = await are_reachable(curator.probes)
-    told = {"status": "ok" if is_well else "unavailable", "software": f"hedgerow {__version__}"}
-    return JSONResponse(told, 200 if is_well else 503, {} if is_well else {"Retry-After": str(RETRY_AFTER)})
+    content = {"status": "ok" if is_well else "unavailable", "software": f"hedgerow {__version__}"}
+    return JSONResponse(content, 200 if is_well else 503, {} if is_well else {"Retry-After": str(RETRY_AFTER)})
 
 
-@router.get("/v1/datasets", response_model=list[str], summary="The datasets that you may ask about.")
+@router.get("/v1/datasets", response_model=list[str], summary="Names of the datasets that you may ask about.")
 async def datasets(curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
     return await turn.run_free(lambda: JSONResponse(curator.datasets(caller)))
 
@@ -117,7 +118,7 @@ async def datasets(curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep)
 @router.get(
     "/v1/datasets/{dataset}",
     response_model=dict[str, Any],
-    summary="What is public of a dataset: schema, columns, questions, timing.",
+    summary="Public description of a dataset: schema, columns, questions, timing.",
 )
 async def describe(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
     return await turn.run_free(lambda: JSONResponse(curator.describe(caller, dataset)))
@@ -126,7 +127,7 @@ async def describe(dataset: str, curator: CuratorDep, caller: CallerDep, turn: F
 @router.get(
     "/v1/datasets/{dataset}/budget",
     response_model=dict[str, Any],
-    summary="Your cap, what was charged to it, and what is left.",
+    summary="Your cap, its charges, and the remaining budget.",
 )
 async def budget(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
     """Return exact amounts, as text."""
@@ -136,7 +137,7 @@ async def budget(dataset: str, curator: CuratorDep, caller: CallerDep, turn: Fre
 @router.get(
     "/v1/datasets/{dataset}/dummy",
     response_model=dict[str, list[Any]],
-    summary="Made-up rows by column, drawn from the schema alone.",
+    summary="Random rows by column, generated from the schema.",
 )
 async def dummy(
     dataset: str,
@@ -152,11 +153,11 @@ async def dummy(
 @router.post(
     "/v1/datasets/{dataset}/cost",
     response_model=dict[str, Any],
-    summary="What a question would cost; free.",
+    summary="Cost of a question, without a charge.",
     openapi_extra=forms.described_cost(),
 )
 async def cost(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep, body: BodyDep) -> Response:
-    """Return the charge, and whether it is left."""
+    """Return the charge, and whether enough budget is left."""
     return await turn.run_free(lambda: JSONResponse(curator.cost(caller, dataset, *forms.split_kind(body))))
 
 
@@ -185,44 +186,43 @@ for _kind in _KINDS:
 async def fits(
     dataset: str, jobs: JobsDep, caller: CallerDep, turn: FreeLimiterDep, key: KeyDep, body: BodyDep
 ) -> Response:
-    """Return the job that the fit is; nothing is charged before it is running."""
+    """Return the job of the fit; it is charged when it starts running."""
     job = await turn.run_free(partial(jobs.submit, Request(caller, dataset, "fits", key, body)))
     return JSONResponse(_job_data(job), 202, {"Location": f"/v1/jobs/{job.name}"})
 
 
 async def _job(request: HttpRequest, job: str, jobs: JobsDep, caller: CallerDep) -> Job:
     turns: ConcurrencyLimits = request.app.state.free
-    async with turns.of(caller) as turn:  # which a stream of events does not keep
+    async with turns.of(caller) as turn:  # released before a stream of events
         found = await turn.run_free(lambda: jobs.get(caller, job))
     if found is None:
-        advice = "Send the question again, with its idempotency key: it is charged once."
-        raise ProblemError(404, "unknown-job", "No job of yours has this name", advice, None)
+        raise ProblemError(404, "unknown-job", "You have no job with this name", AGAIN, None)
     return found
 
 
 JobDep = Annotated[Job, Depends(_job)]
 
 
-@router.get("/v1/jobs/{job}", summary="What became of a fit, also after a restart.")
+@router.get("/v1/jobs/{job}", summary="State of a fit, also after a restart.")
 async def job_state(job: JobDep) -> dict[str, Any]:
     return _job_data(job)
 
 
-@router.get("/v1/jobs/{job}/answer", summary="The model of a fit that was answered.")
+@router.get("/v1/jobs/{job}/answer", summary="Model of a finished fit.")
 async def job_answer(request: HttpRequest, job: JobDep, jobs: JobsDep, turn: FreeLimiterDep) -> Response:
-    """Return the answer, or the problem."""
+    """Return the answer or the problem."""
     answer = await turn.run_free(lambda: jobs.answer(job))
     if answer is not None:
         return _answered(answer)
     if job.error is not None:
         return _noted_problem(request, job.error)
-    charged, detail = True if job.state == "pending" else None, f"It is {job.state}. {AGAIN}"
+    charged, detail = True if job.state == "pending" else None, f"The job is {job.state}. {AGAIN}"
     raise ProblemError(409, "not-answered", "The job has no answer", detail, charged, retry_after=RETRY_AFTER)
 
 
 @router.get(
     "/v1/jobs/{job}/events",
-    summary="What becomes of a fit, as server-sent events.",
+    summary="States of a fit, as server-sent events.",
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
@@ -234,7 +234,7 @@ async def job_events(
     return StreamingResponse(_events(job), media_type="text/event-stream")
 
 
-@router.delete("/v1/jobs/{job}", summary="Cancel a fit that still waits; one that runs is charged, and goes on.")
+@router.delete("/v1/jobs/{job}", summary="Cancel a waiting fit; a running fit is charged and continues.")
 async def job_cancel(job: JobDep, jobs: JobsDep) -> dict[str, Any]:
     jobs.cancel(job)
     return _job_data(job)
@@ -242,14 +242,14 @@ async def job_cancel(job: JobDep, jobs: JobsDep) -> dict[str, Any]:
 
 @router.get(
     "/v1/ledger",
-    summary="A page of the ledger's entries, one a line: your own requests; for auditors, all.",
+    summary="Page of ledger entries, one per line: your own entries or, for auditors, all.",
     response_class=Response,
     responses={
         200: {
             "content": {_LINES: {"schema": {"type": "string"}}},
             "headers": {
                 "Link": {
-                    "description": "If there are more entries: the next page, with rel=next (RFC 8288).",
+                    "description": "The next page, with rel=next (RFC 8288), if there are more entries.",
                     "schema": {"type": "string"},
                 }
             },
@@ -261,22 +261,22 @@ async def ledger(
     caller: CallerDep,
     turn: FreeLimiterDep,
     after: Annotated[
-        str | None, Query(pattern="^[0-9a-f]{64}$", description="Hash of the last entry of the page before.")
+        str | None, Query(pattern="^[0-9a-f]{64}$", description="Hash of the last entry of the previous page.")
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES, description="The most entries of the page.")] = MOST_ENTRIES,
+    limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES, description="Maximum number of entries.")] = MOST_ENTRIES,
 ) -> Response:
-    """Return the entries, each with its hash, from the first on."""
+    """Return entries with their hashes, in order."""
     lines, following = await turn.run_free(lambda: curator.entries(caller, after, limit))
     headers = {"Link": f'</v1/ledger?after={following}&limit={limit}>; rel="next"'} if following else {}
     return Response("".join(f"{line}\n" for line in lines), media_type=_LINES, headers=headers)
 
 
 async def _events(job: Job) -> AsyncIterator[str]:
-    told = None
+    sent = None
     while True:
         ended = job.ended.is_set()
-        if job.state != told:
-            told = job.state
+        if job.state != sent:
+            sent = job.state
             yield f"event: state\ndata: {json.dumps(_job_data(job))}\n\n"
         if ended:
             return
@@ -297,11 +297,11 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
     app = forms.OpenApiApp(
         title="hedgerow",
         version=__version__,
-        summary="Ask about private rows that stay with their curator.",
-        description="Every charged question is on disk in a ledger before a row is touched. See docs/service.md.",
-        docs_url=None,  # pages that load their scripts from elsewhere
+        summary="Questions about private tables, answered under differential privacy.",
+        description="Every charge is recorded durably in a ledger before a row is read. See docs/service.md.",
+        docs_url=None,  # these pages load scripts from other sites
         redoc_url=None,
-        redirect_slashes=False,  # to the host that a request says it is for
+        redirect_slashes=False,  # redirects would go to the host that a request names
         generate_unique_id_function=forms.named,
         responses=PROBLEMS,
     )
@@ -339,19 +339,19 @@ async def _http_problem_handler(request: HttpRequest, error: Exception) -> JSONR
 
 
 def _methods(request: HttpRequest) -> set[str]:
-    """Return the methods that the path of a request takes, in any of its routes."""
+    """Return the methods that the path of a request supports."""
     routes = [route for route in router.routes if route.matches(request.scope)[0] is not Match.NONE]
     return {method for route in routes for method in getattr(route, "methods", None) or ()}
 
 
 async def _invalid_problem_handler(request: HttpRequest, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    places = ", ".join(sorted({".".join(map(str, one["loc"])) for one in error.errors()}))
+    places = ", ".join(sorted({".".join(map(str, fault["loc"])) for fault in error.errors()}))
     return _noted_problem(request, ProblemError(422, "malformed", "The request is malformed", f"Check {places}."))
 
 
 class _ErrorMiddleware:
-    """ASGI middleware that answers any other exception by a problem, and logs its type: more could show a row."""
+    """ASGI middleware that turns other exceptions into problems and logs only their types."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Approvals of a curator, who may want to see a question, or an analyst's first one, before it is charged."""
+"""Approvals of questions by the curator before they are charged."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ from hedgerow.service.ledger.tables import APPROVALS
 from hedgerow.text.messages import shown
 
 Approval = Literal["off", "first", "every"]
-MOST_PENDING = 32  # the most questions of one analyst to one dataset that wait
-LONGEST = 2**16  # the most characters of a question that somebody is to read
+MOST_PENDING = 32  # waiting questions of an analyst about a dataset
+LONGEST = 2**16  # characters of a question that a curator reads
 _MOST_LISTED = 200  # approvals in force
 Decision = Literal["approved", "refused", "withdrawn"]
 _BEFORE: dict[Decision, tuple[str, ...]] = {
@@ -30,41 +30,43 @@ _BEFORE: dict[Decision, tuple[str, ...]] = {
 
 
 def subject(kind: Approval, epoch: int | None, key: str, asked: str) -> str:
-    """Return what an approval covers: an analyst's questions about one epoch, or one question about it."""
+    """Return the subject of an approval: all questions of an analyst in an epoch, or a single question."""
     return f"epoch {epoch}" if kind == "first" else digest(f"{epoch}\n{key}\n{asked}")
 
 
 @dataclass(frozen=True)
 class ApprovalRequest:
-    """A question that a curator is to approve, or has approved."""
+    """Question that waits for approval or was approved."""
 
-    number: int  # by which it is decided about
-    dataset: str  # of which dataset, by whom
-    analyst: str  # of which dataset, by whom
-    charge: str  # what is asked, and what it costs: data of a charge as canonical JSON
-    # The question itself, as JSON: columns, cuts and amounts, with the digest of a hypothesis in its place
+    number: int  # identifies it in decisions
+    dataset: str
+    analyst: str
+    charge: str  # the charge as canonical JSON
+    # The question as JSON: columns, cuts and amounts; a hypothesis is replaced by its digest
     question: str
 
     @property
     def cost(self) -> str:
-        """What is asked, and what it costs, in a line."""
+        """The question and its cost in a line."""
         return cost_text(json.loads(self.charge))
 
     def __str__(self) -> str:
-        what = f"{self.number:>5}  {self.analyst} asks {self.dataset}: {self.cost}"
-        return f"{what}\n{indent(self.question, ' ' * 7)}"
+        line = f"{self.number:>5}  {self.analyst} asks {self.dataset}: {self.cost}"
+        return f"{line}\n{indent(self.question, ' ' * 7)}"
 
 
 class Approvals:
-    """Decisions of a curator in the ledger's database; each is an entry of the ledger."""
+    """Decisions of the curator in the ledger's database; each decision is an entry of the ledger."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
 
     def require(self, dataset: str, analyst: str, asked: str, charge: Charge, question: str) -> None:
-        """Check that a question is approved; one that was not seen before is noted, to be approved."""
+        """Raise `ApprovalError` unless a question is approved; store a new question for approval."""
         if len(question) > LONGEST:
-            raise QuestionError(f"expected a question of at most {LONGEST:,} characters, which a curator is to read.")
+            raise QuestionError(
+                f"a question that needs approval may have at most {LONGEST:,} characters, got {len(question):,}."
+            )
         noted = {"charge": canonical(charge.exact_dict()), "question": question, "state": "pending"}
         one = {"dataset": dataset, "analyst": analyst, "asked": asked}
         with self._log.database.writing() as connection:
@@ -76,22 +78,22 @@ class Approvals:
         _check_approved(state)
 
     def check(self, connection: sa.Connection, dataset: str, analyst: str, asked: str) -> None:
-        """Check, in the transaction that charges a question, that its approval is not withdrawn."""
+        """Raise `ApprovalError` unless the question is still approved when it is charged."""
         _check_approved(_state(connection, dataset, analyst, asked))
 
     def _check_room(self, connection: sa.Connection, dataset: str, analyst: str) -> None:
         waits = (APPROVALS.c.state == "pending", APPROVALS.c.dataset == dataset, APPROVALS.c.analyst == analyst)
         count = connection.execute(sa.select(sa.func.count()).select_from(APPROVALS).where(*waits)).scalar_one()
         if count >= MOST_PENDING:
-            problem = "too many of your questions wait for the curator; nothing was charged"
-            raise ServiceBusyError(f"{problem}. Ask again once some are decided.")
+            problem = "too many of your questions are waiting for approval; nothing was charged"
+            raise ServiceBusyError(f"{problem}. Send the request again when the curator has decided some of them.")
 
     def pending(self) -> Sequence[ApprovalRequest]:
-        """Return the questions that wait, the oldest first."""
+        """Return the questions that wait for approval, oldest first."""
         return self._listed("pending", APPROVALS.c.number)
 
     def approved(self) -> Sequence[ApprovalRequest]:
-        """Return the newest approvals in force, which can be withdrawn, the newest first."""
+        """Return the newest valid approvals, newest first."""
         return self._listed("approved", APPROVALS.c.number.desc(), _MOST_LISTED)
 
     def _listed(self, state: str, order: Any, most: int | None = None) -> Sequence[ApprovalRequest]:
@@ -101,10 +103,10 @@ class Approvals:
             return [ApprovalRequest(*row) for row in connection.execute(query)]
 
     def decide(self, decisions: Mapping[int, Decision], *, by: str) -> None:
-        """Take decisions by number, all or none; each is an entry of the ledger.
+        """Record decisions by number, all or none; each is an entry of the ledger.
 
-        A withdrawal holds for every question whose charge is not committed; a question that was charged before goes
-        on, and its answer can be asked for again.
+        A withdrawal applies to questions whose charge is not committed yet. Questions that were charged before are
+        answered, and their answers stay available.
         """
         with self._log.changing() as connection:
             for number, decision in decisions.items():
@@ -115,7 +117,7 @@ class Approvals:
         row = connection.execute(sa.select(APPROVALS).where(fits)).one_or_none()
         if row is None:
             states = " or ".join(_BEFORE[decision])
-            problem = f"expected the number of a question that is {states}, to be {decision}, got {shown(number)}"
+            problem = f"{shown(number)} is not the number of a question that is {states}, so it cannot be {decision}"
             raise ArgumentError(f"{problem}. Nothing was decided.")
         data = {name: getattr(row, name) for name in ("dataset", "analyst", "asked", "number")}
         data |= {"charge": json.loads(row.charge), "question": digest(row.question), "decision": decision, "by": by}
@@ -132,7 +134,7 @@ def _state(connection: sa.Connection, dataset: str, analyst: str, asked: str) ->
 
 def _check_approved(state: str | None) -> None:
     if state == "refused":
-        raise ApprovalError("the curator has refused this or withdrawn the approval.", refused=True)
+        raise ApprovalError("the curator has refused this question or withdrawn its approval.", refused=True)
     if state != "approved":
-        problem = "the curator has to approve this first"
-        raise ApprovalError(f"{problem}. Ask the same again later, with the same idempotency key.", refused=False)
+        problem = "the curator must approve this question first"
+        raise ApprovalError(f"{problem}. Send it again later with the same idempotency key.", refused=False)

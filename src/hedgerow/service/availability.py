@@ -1,4 +1,4 @@
-"""Checks, within a time limit, of whether what a question needs can be reached; what hangs holds up nobody for long."""
+"""Checks with a time limit that the resources of a question can be reached."""
 
 import asyncio
 import logging
@@ -13,23 +13,23 @@ from hedgerow.errors import Cause, LedgerUnavailableError
 
 _LOG = logging.getLogger(__name__)
 CAUSES: dict[Cause, str] = {
-    "connection": "no connection to the database, or it was lost",
+    "connection": "the connection to the database failed or was lost",
     "lock": "another process holds a lock",
     "timeout": "the time limit was reached, or the query was cancelled",
     "memory": "out of memory",
     "disk": "a disk is full or fails",
     "file": "a file is missing, truncated, unreadable, or in use by another process",
-    "table": "the table is missing, may not be read, or is not the one that was checked at the start",
+    "table": "the table is missing, cannot be read, or differs from the table that was checked at the start",
     "process": "the process has no more threads, file descriptors or memory",
     "package": "a package cannot be imported",
 }
-"""What the log says of each cause, for the operator."""
+"""Descriptions of causes in the log, for the operator."""
 SECONDS = 5.0  # the time limit of a check
-_FRESH = 0.5  # seconds for which a finding holds
+_FRESH = 0.5  # seconds for which a result is reused
 
 
 class Probe:
-    """A check that runs in a thread of its own, at most once at a time."""
+    """Check that runs in a thread of its own, at most once at a time."""
 
     def __init__(self, name: str, look: Callable[[], None]) -> None:
         self._name, self._look, self._lock = name, look, threading.Lock()
@@ -38,7 +38,7 @@ class Probe:
         self._ended = 0.0
 
     def begin(self) -> Future[Cause | None]:
-        """Return the finding of the running check or of the one that just ended; begin a check if there is none."""
+        """Return the result of the current or a recent check, or start a check."""
         with self._lock:
             found = self._found
             if found is None or (found.done() and time.monotonic() - self._ended > _FRESH):
@@ -50,7 +50,7 @@ class Probe:
             return found
 
     def check(self) -> Cause | None:
-        """Return what fails, or None."""
+        """Return the cause of a failure, or None."""
         try:
             return self.begin().result(SECONDS)
         except WaitTimeoutError:
@@ -73,7 +73,7 @@ class Probe:
         found.set_result(cause)
 
     def _note(self, cause: Cause | None) -> None:
-        """Log what has changed since the last finding."""
+        """Log a change of state."""
         if cause != self._last:
             state = "can be reached again" if cause is None else f"cannot be reached: {CAUSES[cause]}"
             _LOG.log(logging.INFO if cause is None else logging.ERROR, "%s %s", self._name, state)
@@ -81,7 +81,7 @@ class Probe:
 
 
 async def are_reachable(probes: Iterable[Probe]) -> bool:
-    """Return whether no check fails within the time limit."""
+    """Return whether all checks succeed within the time limit."""
     checks = {asyncio.wrap_future(probe.begin()) for probe in probes}
     done, waiting = await asyncio.wait(checks, timeout=SECONDS)
     return not waiting and all(check.result() is None for check in done)

@@ -1,4 +1,4 @@
-"""The configuration of a curator's service: a YAML or JSON file with the datasets, and the caps of those who ask."""
+"""Configuration of a service: a YAML or JSON file with its datasets and the caps of analysts."""
 
 import stat
 from collections.abc import Generator, Mapping
@@ -37,7 +37,7 @@ AmountValue = str | int | float
 
 
 class Cap(StrictModel):
-    """A cap, as `hedgerow.Budget` takes it."""
+    """A cap, with the parameters of `hedgerow.Budget`."""
 
     epsilon: AmountValue | None = None
     delta: AmountValue = 0
@@ -74,7 +74,7 @@ class DatasetConfig(StrictModel):
 
 
 class QuotaConfig(StrictModel):
-    """Limits of an analyst. None: those of all analysts."""
+    """Limits of an analyst; None uses the limits of all analysts."""
 
     questions: int | None = Field(None, ge=0)
     stored_mib: int | None = Field(None, ge=0)
@@ -85,7 +85,7 @@ class QuotaConfig(StrictModel):
 
 
 class TokenSubject(StrictModel):
-    """Caller that a subject of the identity provider is here."""
+    """Caller for a subject of the identity provider."""
 
     name: str = Field(min_length=1, max_length=200)
     role: Role = "analyst"
@@ -102,13 +102,13 @@ class TokensConfig(StrictModel):
 
 
 class TimeoutsConfig(StrictModel):
-    """Seconds after which something that hangs is given up."""
+    """Timeouts in seconds."""
 
     connect: float | int = Field(default=10, gt=0, le=600)  # to connect to the database of a table
     query: float | int = Field(default=600, gt=0, le=86_400)  # for one query there
     lock: float | int = Field(default=10, gt=0, le=600)  # to wait for a lock there
     ledger: float | int = Field(default=15, gt=0, le=600)  # for one query of a ledger in PostgreSQL
-    stop: float | int = Field(default=30, gt=0, le=3600)  # for what is being answered when the service is to stop
+    stop: float | int = Field(default=30, gt=0, le=3600)  # for questions in progress when the service stops
 
     @property
     def rows(self) -> TimeLimits:
@@ -144,11 +144,11 @@ class Config:
     ledger: str  # the URL of the ledger's database
     signing_key: Path | None  # the file with the curator's private key
     datasets: Mapping[str, DatasetConfig]  # the datasets by name
-    folder: Path  # the folder of the file, from which paths count
-    tokens: Tokens | None = None  # what is believed of an identity provider's tokens
+    folder: Path  # the directory of the file; paths are relative to it
+    tokens: Tokens | None = None  # trust in tokens of an identity provider
     head: Path | None = None  # the file with the head of the ledger
     quotas: Quotas = field(default_factory=Quotas)
-    mark: Path | None = None  # the file that remembers that there is a ledger, by default beside the signing key
+    mark: Path | None = None  # records that a ledger exists; by default next to the signing key
     timeouts: TimeoutsConfig = field(default_factory=TimeoutsConfig)
 
     @classmethod
@@ -166,7 +166,7 @@ class Config:
             check_closed(path, "a configuration with a password")
         for name in found.datasets:
             if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or len(name) > 100:
-                problem = f"{path}: expected a dataset's name of letters, digits, - and _, got {shown(name)}."
+                problem = f"{path}: the name of a dataset may contain letters, digits, - and _ only, got {shown(name)}."
                 raise ArgumentError(problem)
         url = found.ledger if "://" in found.ledger else f"sqlite:///{folder / found.ledger}"
         signing_key = None if found.signing_key is None else folder / found.signing_key
@@ -182,7 +182,7 @@ class Config:
         return Ledger(self.ledger, self.head, mark=self.mark, limits=self.timeouts.of_ledger, **start)
 
     def open(self, *, new_ledger: bool = False, accept_rollback: bool = False) -> Curator:
-        """Open the ledger and all tables, check every row, and declare what the ledger does not know yet."""
+        """Open the ledger and all tables, check every row, and record new datasets and analysts."""
         signer = None if self.signing_key is None else Signer.load(self.signing_key)
         ledger = self.open_ledger(new_ledger=new_ledger, accept_rollback=accept_rollback)
         try:
@@ -215,23 +215,21 @@ class Config:
 
 
 def _first_problem(error: ValidationError) -> str:
-    """Return where a configuration differs from the expected form, and how; a misplaced key with its right place."""
+    """Return the first problem of a configuration; for a misplaced key, with its correct place."""
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     place, key = shown(".".join(map(str, first["loc"]))), first["loc"][-1]
     if first["type"] != "extra_forbidden":
         return f"{place}: {first['msg']}"
     if key in _ConfigFile.model_fields and len(first["loc"]) > 1:
-        return (
-            f"{place} is not a key of this part; move it to the top level of the file, where it holds for all datasets"
-        )
+        return f"{place} is not a key of this section; move it to the top level, where it applies to all datasets"
     if key in DatasetConfig.model_fields:
-        return f"{place} is not a key of this part; move it into each dataset that it is for"
-    return f"{place} is not a known key; correct its spelling, or remove it"
+        return f"{place} is not a key of this section; move it into each dataset to which it applies"
+    return f"{place} is not a known key; correct its spelling or remove it"
 
 
 @contextmanager
 def _noting(dataset: str) -> Generator[None]:
-    """Note on an error which dataset it is about."""
+    """Add the name of the dataset to errors."""
     try:
         yield
     except Exception as error:
@@ -243,47 +241,47 @@ def _check_analysts(path: str | Path, found: _ConfigFile) -> None:
     known = {name for dataset in found.datasets.values() for name in dataset.analysts}
     for name in found.analyst_quotas:
         if name not in known:
-            problem = f"{path}: analyst_quotas: expected an analyst of a dataset ({', '.join(sorted(known))})"
-            raise ArgumentError(f"{problem}, got {shown(name)}.")
+            problem = f"{path}: analyst_quotas: {shown(name)} is not an analyst of any dataset"
+            raise ArgumentError(f"{problem}; the analysts are {', '.join(sorted(known))}.")
 
 
 def _tokens(given: TokensConfig | None, folder: Path) -> Tokens | None:
     if given is None:
         return None
-    callers = {subject: Caller(one.name, one.role) for subject, one in given.callers.items()}
+    callers = {subject: Caller(caller.name, caller.role) for subject, caller in given.callers.items()}
     keys = given.keys if "://" in given.keys else str(folder / given.keys)
     return Tokens(given.issuer, given.audience, keys, given.claim, callers)
 
 
 def declare(ledger: Ledger, name: str, config: DatasetConfig, unit: Unit | None) -> None:
-    """Declare a dataset that the ledger does not know, and grant caps to analysts who are new."""
-    wanted = {WHOLE: config.cap.account, **{one: cap.account for one, cap in config.analysts.items()}}
+    """Declare a new dataset, and grant caps to new analysts."""
+    caps = {WHOLE: config.cap.account, **{analyst: cap.account for analyst, cap in config.analysts.items()}}
     known = ledger.shares(name)
     if not known:
         declare_epoch(ledger, name, config, config.reason, unit)
         return
     ledger.check_unit(name, unit)
-    for one, cap in wanted.items():
-        if one not in known:
-            ledger.grant(name, one, cap, reason=config.reason)
-        elif _caps(known[one]) != _caps(cap):
-            whose = "the dataset" if one == WHOLE else shown(one)
-            problem = f"expected the cap of the ledger for {whose} of {shown(name)}, {_cap_text(known[one])}"
+    for analyst, cap in caps.items():
+        if analyst not in known:
+            ledger.grant(name, analyst, cap, reason=config.reason)
+        elif _caps(known[analyst]) != _caps(cap):
+            owner = f"dataset {shown(name)}" if analyst == WHOLE else f"{shown(analyst)} in dataset {shown(name)}"
             raise LedgerError(
-                f"{problem}; got {_cap_text(cap)}. Caps cannot change within an epoch: write the earlier cap again. "
-                "For new rows, declare a new epoch: hedgerow serve epoch NAME --reason TEXT."
+                f"the cap of {owner} is {_cap_text(known[analyst])} in the ledger, but {_cap_text(cap)} in the "
+                "configuration. Caps cannot change within an epoch: restore the earlier cap. For new rows, start a new "
+                "epoch: hedgerow serve epoch NAME --reason TEXT."
             )
 
 
 def declare_epoch(ledger: Ledger, name: str, config: DatasetConfig, reason: str, unit: Unit | None) -> int:
-    """Declare an epoch for new rows, with the caps of the configuration and the schema's unit; return its number."""
-    shares = {one: cap.account for one, cap in config.analysts.items()}
+    """Declare a new epoch with the caps of the configuration; return its number."""
+    shares = {analyst: cap.account for analyst, cap in config.analysts.items()}
     oversubscribed = config.oversubscribed
     return ledger.declare(name, config.cap.account, shares, reason=reason, oversubscribed=oversubscribed, unit=unit)
 
 
 def _cap_text(account: Account) -> str:
-    """Return the caps of an account, exactly."""
+    """Return the exact caps of an account as text."""
     caps = [f"{name} {value}" for name in ("epsilon", "delta", "rho") if (value := getattr(account, name))]
     return f"{', '.join(caps)} with {account.accounting} accounting"
 

@@ -1,4 +1,4 @@
-"""The curator, who holds private rows, charges questions in a ledger, and answers them; without the web."""
+"""Curator: charges questions in a ledger and answers them from private rows, independent of HTTP."""
 
 import json
 import logging
@@ -39,37 +39,37 @@ from hedgerow.text.messages import shown
 
 _LOG = logging.getLogger(__name__)
 MOST_ENTRIES = 1000  # of a page of the ledger
-_PAUSE = 5  # seconds after which a question that could not be evaluated may be asked again
+_PAUSE = 5  # seconds after which an unavailable question may be sent again
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class HostedDataset:
-    """A dataset that a curator holds."""
+    """Dataset of a curator."""
 
-    schema: Schema  # what is public of it, with the label
-    rows: HostedRows  # the private rows
-    # Answers leave so many seconds after the charge, or a multiple of it where they take longer, so that run
-    # time tells little of the rows. None: as soon as they are there, which the cards say.
+    schema: Schema  # public schema with the label
+    rows: HostedRows  # private rows
+    # Answers are sent this number of seconds after the charge, or a multiple if they take longer, so that run times
+    # reveal little about the rows. None: immediately, which the privacy cards state
     answer_after: float | None = None
-    # Whether the analysts' caps add up to more than the dataset's, which the cards say, too
+    # Whether the sum of the analysts' caps may exceed the dataset's cap, which the privacy cards state
     oversubscribed: bool = False
-    # Whether the curator is to approve nothing, an analyst's first question, or every one, before it is charged
+    # Which questions the curator must approve before they are charged
     approval: Approval = "off"
-    min_epsilon: Fraction | None = None  # the least epsilon of a question
-    epoch: int | None = None  # the epoch that was current before the rows were read: no other one is charged for them
+    min_epsilon: Fraction | None = None  # smallest epsilon of a question
+    epoch: int | None = None  # current epoch before the rows were read; only its budget is charged for them
 
     def __post_init__(self) -> None:
         if self.schema.weight is not None:
-            problem = "expected a schema without a weight, got one: a service counts each row as one"
-            raise errors.ArgumentError(f"{problem}. Leave `weight` out.")
+            problem = "a service does not support weights of rows; leave `weight` out of the schema"
+            raise errors.ArgumentError(f"{problem}.")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, as it was stored before it left."""
+    """Stored answer."""
 
-    body: bytes  # the answer, as JSON
-    receipt: str  # the curator's signed statement about it; empty where the curator does not sign
+    body: bytes  # JSON
+    receipt: str  # the curator's signed statement; empty without a signing key
 
     @classmethod
     def read(cls, content: bytes) -> "Answer":
@@ -83,22 +83,22 @@ class Answer:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class EvaluatedQuestion:
-    """What became of the evaluation of a charged question. Nothing of it may be seen before it is due."""
+    """Result of the evaluation of a charged question, which must not be visible before it is due."""
 
     reserved: Reserved
     answer: Answer | None
-    cause: errors.Cause | None  # what failed in the environment
-    due: float  # when it may be stored and sent, on the clock of `time.monotonic`
+    cause: errors.Cause | None  # failure of the environment
+    due: float  # time at which it may be stored and sent, by `time.monotonic`
 
 
 class Curator(ProcessBound):
-    """Holder of private datasets, who answers what their ledger allows."""
+    """Owner of private datasets, who answers questions within the budgets of a ledger."""
 
-    # Every question is checked against what is public, then charged in the ledger, on disk, then answered from the
-    # rows. An answer is on disk before it leaves. A failure of the environment before noise is drawn leaves the
-    # question pending: asked again, it is evaluated again under the same charge. Any other failure is final, and an
-    # answer that cannot be stored is kept until it can. If whether a draw is stored depended on the drawn values, a
-    # second draw would be rejection sampling, whose loss is up to twice that charged.
+    # Every question is checked against public information, then charged durably in the ledger, then answered from the
+    # rows. An answer is stored durably before it is sent. If the environment fails before noise is drawn, the question
+    # stays pending; if it is sent again, it is evaluated again under the same charge. Any other failure is final, and
+    # an answer that cannot be stored is kept until it can be. If storing a draw depended on the drawn values, a second
+    # draw would be rejection sampling, with up to twice the charged privacy loss.
 
     def __init__(
         self,
@@ -119,13 +119,13 @@ class Curator(ProcessBound):
         self.approvals, self._quotas = Approvals(ledger.log), quotas or Quotas()
         self._history = History(ledger.log)
         self._signer, self._noise = signer, noise
-        self._unstored = dict[str, EvaluatedQuestion]()  # by request: results, which are not evaluated again
+        self._unstored = dict[str, EvaluatedQuestion]()  # by request, results that could not be stored yet
         self._rows = {name: Probe(f"dataset {name}", held.rows.probe) for name, held in self._datasets.items()}
         self._ledger = Probe("the ledger", ledger.probe)
 
     @property
     def probes(self) -> tuple[Probe, ...]:
-        """The checks of all that has to be reached: the ledger, and the rows of each dataset."""
+        """The checks of the ledger and of the rows of each dataset."""
         return (self._ledger, *self._rows.values())
 
     def datasets(self, caller: Caller) -> list[str]:
@@ -152,7 +152,7 @@ class Curator(ProcessBound):
         }
 
     def budget(self, caller: Caller, dataset: str) -> dict[str, Any]:
-        """Return the caps that the caller may know, what was charged, and what is left, as exact text. Free."""
+        """Return the caps that the caller may see, their charges and the remaining amounts, as exact text."""
         self._held(caller, dataset)
         if caller.role == "analyst":
             return _account_data(self.ledger.account(dataset, caller.name))
@@ -171,7 +171,7 @@ class Curator(ProcessBound):
         }
 
     def ask(self, request: Request) -> Answer:
-        """Answer a question: checked, charged, answered, stored; then returned."""
+        """Check, charge and answer a question, store the answer, and return it."""
         found = self.evaluate(request)
         if isinstance(found, Answer):
             return found
@@ -179,29 +179,29 @@ class Curator(ProcessBound):
         return self.finish(found)
 
     def evaluate(self, request: Request) -> Answer | EvaluatedQuestion:
-        """Check, charge and evaluate a question; return the stored answer of a question that was answered before."""
+        """Check, charge and evaluate a question; return the stored answer if it was answered before."""
         try:
             form, question = self.check(request)
             found = self._reserve(request, form, question)
         except errors.RefusalError as error:
             known = self.known(request)
             if known is not None and known.state == "answered":
-                return self.stored(request.caller, known.request)  # it was paid for, whatever was refused since
+                return self.stored(request.caller, known.request)  # it was charged before the refusal
             error.charged = known is not None
             raise
         if isinstance(found, Answered):
-            self._unstored.pop(found.request, None)  # another process may have answered it
+            self._unstored.pop(found.request, None)  # another process may have answered the question
             return Answer.read(found.content)
         if (kept := self._unstored.get(found.request)) is not None:
             return replace(kept, reserved=found)
         try:
             return self._evaluate(request, question, found)
         except BaseException:
-            self.ledger.put_down(found)  # else it would be taken for one that is still being answered
+            self.ledger.abandon(found)  # so that it does not count as still being answered
             raise
 
     def _reserve(self, request: Request, form: QuestionForm, question: CheckedQuestion) -> Reserved | Answered:
-        """Charge a question that was checked, if it may be charged now, unless it was charged before."""
+        """Charge a checked question, unless it was charged before."""
         held, size = self._datasets[request.dataset], question.largest_answer
         charging = ChargeRequest(
             request.dataset,
@@ -225,34 +225,36 @@ class Curator(ProcessBound):
         return self.ledger.reserve(charging, partial(self._admit, charging, subject))
 
     def _admit(self, request: ChargeRequest, subject: str, connection: Connection) -> None:
-        """Check, in the transaction that is about to charge a request, what may have changed since it was checked."""
+        """Check quotas and approval again, in the transaction that charges the request."""
         self._quotas.check(connection, request.analyst, request.size)
         self._quotas.check_disk(connection, self.ledger.path, request.size)
         if self._datasets[request.dataset].approval != "off":
             self.approvals.check(connection, request.dataset, request.analyst, subject)
 
     def check(self, request: Request) -> tuple[QuestionForm, CheckedQuestion]:
-        """Return the form of a question, and the question, which can be asked; raises as `ask` does before a charge."""
+        """Return the form and the checked question; raise the errors that `ask` raises before a charge."""
         self._held(request.caller, request.dataset)
         if request.caller.role != "analyst":
-            raise errors.AccessError("only analysts ask, since only they have caps; got another role.")
+            raise errors.AccessError(
+                f"only analysts can ask questions, because only they have caps; your role is {request.caller.role}."
+            )
         return self._question(request.caller, request.dataset, request.kind, request.body)
 
     def known(self, request: Request) -> KnownRequest | None:
-        """Return how the ledger knows a request that was charged; None if it was not."""
+        """Return the ledger's state of a charged request, or None if it was not charged."""
         found = self.ledger.known(request.caller.name, request.key)
         return found if found is not None and (found.dataset, found.body) == (request.dataset, request.digest) else None
 
     def stored(self, caller: Caller, request: str) -> Answer:
-        """Return the stored answer of a request of the caller's."""
+        """Return the stored answer of a request of the caller."""
         return Answer.read(self.ledger.stored(caller.name, request))
 
     def entries(
         self, caller: Caller, after: str | None = None, limit: int = MOST_ENTRIES
     ) -> tuple[list[str], str | None]:
-        """Return a page of the ledger's entries as lines, an analyst's own or all, and the cursor of the next page.
+        """Return a page of the caller's entries (all, unless an analyst) as lines, and the cursor of the next page.
 
-        The cursor is the hash of the page's last entry: its number would show how many entries others have.
+        The cursor is the hash of the page's last entry, since its number would reveal the number of other entries.
         """
         is_own = caller.role == "analyst"
         found = self._history.page(caller.name if is_own else None, after, limit + 1)
@@ -260,8 +262,8 @@ class Curator(ProcessBound):
         return [entry.own_line if is_own else entry.line for entry in page], following
 
     def abandon(self, evaluation: EvaluatedQuestion) -> None:
-        """Leave an evaluation that is not stored: asked again, the question is evaluated or stored under its charge."""
-        self.ledger.put_down(evaluation.reserved)
+        """Abandon an evaluation that is not stored; if the question is sent again, it is not charged again."""
+        self.ledger.abandon(evaluation.reserved)
 
     def _evaluate(self, request: Request, question: CheckedQuestion, reserved: Reserved) -> EvaluatedQuestion:
         dataset, began = request.dataset, time.monotonic()
@@ -279,14 +281,14 @@ class Curator(ProcessBound):
                 answer = Answer(body, self._receipt(request, question, reserved, body, found))
             except (KeyboardInterrupt, SystemExit):  # the process ends
                 raise
-            except BaseException as error:  # as panics of Rust are; its text could quote a row
+            except BaseException as error:  # such as a panic in Rust; its text could quote a row
                 kind = type(error).__name__
-                if not draws.is_set():  # else the failure may depend on what was drawn
+                if not draws.is_set():  # afterwards, the failure may depend on the drawn noise
                     cause = environment_cause(error) or (None if has_room() else "process")
                 state = "failed" if cause is None else f"is pending: {CAUSES[cause]}"
                 _LOG.warning("request %s of dataset %s %s (%s)", reserved.request, dataset, state, kind)
         due = time.monotonic()
-        if (step := held.answer_after) is not None:  # at a multiple of it after the charge
+        if (step := held.answer_after) is not None:  # the next multiple of it after the charge
             due += step - (due - began) % step
         evaluation = EvaluatedQuestion(reserved, answer, cause, due)
         if cause is None:
@@ -294,14 +296,14 @@ class Curator(ProcessBound):
         return evaluation
 
     def finish(self, evaluation: EvaluatedQuestion) -> Answer:
-        """Store the answer of an evaluation that is due, and return it; raises if there is none."""
+        """Store and return the answer of an evaluation that is due, or raise its error."""
         try:
             return self._finished(evaluation.reserved, evaluation.answer, evaluation.cause)
         except errors.LedgerUnavailableError as error:
             error.charged = True
             raise
         finally:
-            self.ledger.put_down(evaluation.reserved)  # whatever fails
+            self.ledger.abandon(evaluation.reserved)  # whatever fails
 
     def _finished(self, reserved: Reserved, answer: Answer | None, cause: errors.Cause | None) -> Answer:
         if cause is not None:
@@ -309,16 +311,18 @@ class Curator(ProcessBound):
         if answer is None:
             self.ledger.fail(reserved, "the evaluation failed")
             self._unstored.pop(reserved.request, None)
-            problem = "the evaluation of the request failed, which is final; the charge stays. Ask the curator why."
+            problem = (
+                "the evaluation of the request failed and will not be repeated; the charge stays. Contact the curator."
+            )
             raise errors.RequestFailedError(problem)
         self.ledger.answer(reserved, answer.content)
         self._unstored.pop(reserved.request, None)
         return answer
 
     def _check_available(self, dataset: str, *, is_charged: bool) -> None:
-        """Check, before a charge or another attempt, that there are resources and that the rows can be reached."""
+        """Raise `ServiceUnavailableError` without free resources or access to the rows."""
         cause = self._rows[dataset].check() if has_room() else "process"
-        if cause is not None:  # which is in the log of the check
+        if cause is not None:  # the check has logged it
             raise errors.ServiceUnavailableError(charged=is_charged, retry_after=_PAUSE)
 
     def _receipt(self, request: Request, question: CheckedQuestion, reserved: Reserved, body: bytes, found: Any) -> str:
@@ -347,7 +351,7 @@ class Curator(ProcessBound):
     def _held(self, caller: Caller, dataset: str) -> HostedDataset:
         held = self._datasets.get(dataset)
         if held is None or (caller.role == "analyst" and not self.ledger.has_cap(dataset, caller.name)):
-            raise errors.AccessError(f"expected a dataset that you may ask about, got {shown(dataset)}.")
+            raise errors.AccessError(f"{shown(dataset)} is not a dataset that you may ask about.")
         return held
 
     def _allows(self, dataset: str, caller: Caller, question: CheckedQuestion) -> bool:
@@ -368,7 +372,7 @@ class Curator(ProcessBound):
             _check_epsilon(form, held.min_epsilon)
             target = held.rows.target
             return form, read_question(form, held.schema, target, self._noise, adds_up_rho=adds_up_rho)
-        except errors.HedgerowError as error:  # made of the question and of what is public
+        except errors.HedgerowError as error:  # contains only the question and public information
             problem = str(error)
         except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError):  # of libraries
             pass
@@ -378,7 +382,9 @@ class Curator(ProcessBound):
 def _account_data(account: Account) -> dict[str, Any]:
     def part(cap: Fraction | None, spent: Fraction | None, left: Fraction | None) -> dict[str, str | None] | None:
         amounts = {"cap": cap, "spent": spent, "left": left}
-        return None if cap is None else {name: None if one is None else str(one) for name, one in amounts.items()}
+        return (
+            None if cap is None else {name: None if amount is None else str(amount) for name, amount in amounts.items()}
+        )
 
     return {
         "accounting": account.accounting,
@@ -390,7 +396,7 @@ def _account_data(account: Account) -> dict[str, Any]:
 
 def _check_epsilon(form: QuestionForm, least: Fraction | None) -> None:
     if least is not None and exact(form.epsilon, "epsilon") < least:
-        problem = f"expected epsilon of at least {least}, the least that this dataset allows for a question"
+        problem = f"epsilon must be at least {least} for questions about this dataset"
         raise errors.QuestionError(f"{problem}, got {shown(form.epsilon)}.")
 
 

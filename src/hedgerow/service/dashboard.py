@@ -1,4 +1,4 @@
-"""The dashboard: pages for curators, auditors and analysts about what was charged, and nothing of the rows."""
+"""Dashboard: pages for curators, auditors and analysts about charges. It has no access to rows."""
 
 from fastapi import FastAPI
 from starlette.applications import Starlette
@@ -26,7 +26,7 @@ _LOCAL = ["127.0.0.1", "localhost"]
 def create_dashboard(
     ledger: Ledger, keys: Keys, metrics: Metrics, approvals: Approvals | None = None
 ) -> tuple[ASGIApp, str]:
-    """Return the curator's app, for a port of this machine alone, and the token that opens it once."""
+    """Return the curator's app, which serves this machine only, and its single-use log-in token."""
     views, auth = Views(ledger, keys, approvals), SessionAuth(keys, ("curator",), secure=False)
 
     async def healthz(_: Request) -> Response:
@@ -70,7 +70,7 @@ def mount_dashboard(app: FastAPI, ledger: Ledger, keys: Keys, *, secure: bool) -
 
 
 def _shared(views: Views, auth: SessionAuth) -> list[BaseRoute]:
-    """Return the routes that both apps have; each app admits those who have a key of the app's own roles."""
+    """Return the routes that both apps have; each app admits keys of its own roles."""
     overseers: tuple[Role, ...] = ("auditor", "curator")
     return [
         Route("/requests", auth.page(views.requests, *ROLES)),
@@ -85,16 +85,16 @@ def _shared(views: Views, auth: SessionAuth) -> list[BaseRoute]:
 
 
 def _app(routes: list[BaseRoute], *middleware: Middleware) -> ASGIApp:
-    """Return an app whose every response has the headers, those of failures included."""
+    """Return an app that sets the security headers on every response, including errors."""
     handlers = {HTTPException: _problem_page, Exception: _failure_page}
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
-    app.router.redirect_slashes = False  # to the host that a request says it is for
+    app.router.redirect_slashes = False  # redirects would go to the host that a request names
     return Headers(app)
 
 
 async def _problem_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    detail = "Nothing is at this address, or it takes another method."
+    detail = "This page does not exist, or does not support this method."
     return render(request, "problem.html", error.status_code, title=str(error.detail), detail=detail)
 
 

@@ -1,4 +1,4 @@
-"""The forms of questions as JSON: what may be asked, checked for shape and size before anything else looks at it."""
+"""Forms of questions as JSON, which bound the structure and size of a body before it is used."""
 
 import json
 from base64 import b64decode
@@ -18,17 +18,17 @@ from hedgerow.errors import QuestionError, UnreadableError
 from hedgerow.service.problems import Problem
 from hedgerow.text.messages import shown
 
-LARGEST_QUESTION = 2**23  # the most bytes of a question
+LARGEST_QUESTION = 2**23  # bytes
 MOST_ENTRIES = 100_000
-"""The most entries of a question's lists and mappings: what takes long to check is many of them, not long text."""
+"""Maximum number of entries of a question's lists and mappings, which determines the time of its checks."""
 MOST_ATTRIBUTES = 10_000
 
 
 def _amount(value: Any, check: pydantic.ValidatorFunctionWrapHandler) -> Any:
-    """Refuse what is no amount by what to write, and not by a pattern."""
+    """Replace the error of a pattern by advice."""
     with suppress(pydantic.ValidationError):
         return check(value)
-    raise PydanticCustomError("amount", 'Expected an amount of at least 0 as text, such as "0.25" or "1/4"')
+    raise PydanticCustomError("amount", 'expected an amount of at least 0 as text, such as "0.25" or "1/4"')
 
 
 AmountText = Annotated[
@@ -40,7 +40,7 @@ AmountText = Annotated[
 BinsOfColumns = Annotated[
     dict[str, Any],
     Field(
-        description="The bins of each column asked about, as `attributes` of a schema file; every value needs a bin.",
+        description="The columns to count with their bins, as `attributes` of a schema file; every value needs a bin.",
         min_length=1,
         max_length=MOST_ATTRIBUTES,
     ),
@@ -48,10 +48,10 @@ BinsOfColumns = Annotated[
 
 
 def _one_of(value: Any, check: pydantic.ValidatorFunctionWrapHandler) -> Any:
-    """Refuse what is of no type of a union in one sentence, and not in one for each type."""
+    """Replace the errors of all types of a union by a single error."""
     with suppress(pydantic.ValidationError):
         return check(value)
-    raise PydanticCustomError("parameter", "Expected a truth value, a number, text, or such by name or by class")
+    raise PydanticCustomError("parameter", "expected a boolean, a number, text, or a mapping of these by name or class")
 
 
 Parameter = Annotated[
@@ -61,7 +61,7 @@ Parameter = Annotated[
 
 
 class StrictModel(BaseModel):
-    """Data whose entries are all known, and of exactly the types named."""
+    """Data with known entries of exactly the declared types."""
 
     model_config = pydantic.ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -71,48 +71,50 @@ class Priced(StrictModel):
 
     epsilon: AmountText
     delta: AmountText = "0"
-    epoch: int | None = Field(None, description="The epoch asked about; another one is not charged. Default: any.")
+    epoch: int | None = Field(
+        None, description="Epoch of the question; questions about another epoch are not charged. Default: any."
+    )
 
 
 class Marginals(Priced):
-    """Number of rows in each bin, or of each class in each bin; of a number, the sums of levels in each bin."""
+    """Noisy counts of rows in each bin, in total or by class; of a number, noisy sums of levels."""
 
     bins: BinsOfColumns
     by: Literal["rows", "classes", "levels"] = "rows"
 
 
 class AlwaysForm(StrictModel):
-    """The hypothesis that predicts one class for every row."""
+    """Constant prediction of a class."""
 
     always: str | int | bool
 
 
 class ModelForm(StrictModel):
-    """A rule list, tree or scorecard, as its file holds it."""
+    """Rule list, tree or scorecard, as in its model file."""
 
     model: dict[str, Any]
 
 
 class OnnxForm(StrictModel):
-    """A classifier as ONNX in base64, of the operators that `docs/marginals.md` lists."""
+    """Classifier in ONNX as base64, with the operators that `docs/marginals.md` lists."""
 
     onnx: str
 
 
 class ErrorMarginals(Priced):
-    """Number of rows, or steps of a number, of each bin that a hypothesis gets wrong, and of those it gets right."""
+    """Noisy counts of rows, or steps of a number, in each bin that a hypothesis predicts correctly and wrongly."""
 
     bins: BinsOfColumns
     hypothesis: AlwaysForm | ModelForm | OnnxForm
 
 
 class Fit(Priced):
-    """A model that a private estimator learns at the curator's."""
+    """Fit of a private estimator to the rows of the service."""
 
     model: Literal["rule-list", "tree", "scorecard"]
     attributes: list[str] | None = Field(None, min_length=1, description="Attributes of the schema. Default: all.")
     parameters: dict[str, Parameter] = Field(
-        {}, description="Parameters of the estimator, such as `max_depth`; classes are named by text."
+        {}, description="Parameters of the estimator, such as `max_depth`; classes are written as text."
     )
 
 
@@ -123,73 +125,74 @@ FORMS: dict[QuestionKind, type[QuestionForm]] = {"marginals": Marginals, "error-
 
 def check_kind(kind: str) -> QuestionKind:
     if kind not in FORMS:
-        raise UnreadableError(f"expected one of the questions {', '.join(FORMS)}, got {shown(kind)}.")
+        raise UnreadableError(f"{shown(kind)} is not a kind of question; the kinds are {', '.join(FORMS)}.")
     return kind
 
 
 def read_form(kind: QuestionKind, body: bytes) -> QuestionForm:
-    """Return the question that a body holds; raises UnreadableError, which names the entry at fault."""
+    """Return the question in a body; raise `UnreadableError`, which names the wrong entry."""
     problem = None
     try:
         return FORMS[kind].model_validate(_data(body))
-    except pydantic.ValidationError as error:  # it holds the whole body
+    except pydantic.ValidationError as error:  # contains the whole body, so it is not chained
         problem = _first(error)
     raise UnreadableError(problem)
 
 
 def split_kind(body: bytes) -> tuple[QuestionKind, bytes]:
-    """Return the kind of a question whose cost is asked, its entry `question`, and the question without it."""
-    problem = f"expected `question` to be one of {', '.join(FORMS)}."
+    """Split the body of a cost request into the kind (entry `question`) and the question."""
+    problem = f"the entry `question` must be {' or '.join(FORMS)}."
     try:
         data = _data(body)
         if isinstance(data, dict) and data.get("question") in FORMS:
             return data.pop("question"), json.dumps(data).encode()
     except UnreadableError as error:
         problem = str(error)
-    except TypeError:  # of a kind that is a list
+    except TypeError:  # the kind is a list
         pass
     raise QuestionError(problem)
 
 
 def _data(body: bytes) -> Any:
     if len(body) > LARGEST_QUESTION or sum(map(body.count, (b",", b"[", b"{"))) > MOST_ENTRIES:
-        problem = f"expected a question of at most {LARGEST_QUESTION:,} bytes and {MOST_ENTRIES:,} entries"
-        raise UnreadableError(f"{problem}, got a larger one.")
+        raise UnreadableError(
+            f"a question may have at most {LARGEST_QUESTION:,} bytes and {MOST_ENTRIES:,} entries; this one is larger."
+        )
     try:
         text = body.decode()
     except UnicodeDecodeError:
         text = None
     if text is None:
-        raise UnreadableError("expected text in UTF-8, found bytes that are not text.")
+        raise UnreadableError("the body is not UTF-8 text.")
     return parse_json(text)
 
 
 def readable(kind: QuestionKind, form: QuestionForm) -> str:
-    """Return a question for a person to read, as JSON; a hypothesis that is no class is shown by its digest."""
+    """Return a question as JSON for reading; a hypothesis other than a class is replaced by its digest."""
     data = {"question": kind, **form.model_dump()}
     if isinstance(form, ErrorMarginals):
-        asked = form.hypothesis
-        if isinstance(asked, ModelForm):
-            data["hypothesis"] = {name: asked.model.get(name) for name in ("format", "digest")}
-        elif isinstance(asked, OnnxForm):
-            data["hypothesis"] = {"format": "onnx", "sha256": digest(b64decode(asked.onnx))}
+        hypothesis = form.hypothesis
+        if isinstance(hypothesis, ModelForm):
+            data["hypothesis"] = {name: hypothesis.model.get(name) for name in ("format", "digest")}
+        elif isinstance(hypothesis, OnnxForm):
+            data["hypothesis"] = {"format": "onnx", "sha256": digest(b64decode(hypothesis.onnx))}
     return json.dumps(data, indent=2)
 
 
 def _first(error: pydantic.ValidationError) -> str:
-    found = error.errors(include_input=False, include_url=False, include_context=False)[0]
-    place = ".".join(map(str, found["loc"])) or "the question"
-    return f"{shown(place)}: {found['msg']}."
+    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    place = ".".join(map(str, first["loc"])) or "the question"
+    return f"{shown(place)}: {first['msg']}."
 
 
 _PLACE = "#/components/schemas/"
 
 
 class OpenApiApp(FastAPI):
-    """An app whose OpenAPI file has the schemas of questions and problems under names, as generated clients need."""
+    """App whose OpenAPI file names the schemas of questions and problems, for generated clients."""
 
     def openapi(self) -> dict[str, Any]:
-        """Return the file as data, made once: anyone may ask for it."""
+        """Return the OpenAPI file as data; it is created once, since anybody can request it."""
         if self.openapi_schema is not None:
             return self.openapi_schema
         found = super().openapi()
@@ -201,7 +204,7 @@ class OpenApiApp(FastAPI):
         _, made = models_json_schema(modelled, ref_template=f"{_PLACE}{{model}}")
         for operation in (operation for path in found["paths"].values() for operation in path.values()):
             for parameter in operation.get("parameters", []):
-                if parameter["name"] == "Idempotency-Key":  # without it, the problem says what to send
+                if parameter["name"] == "Idempotency-Key":  # optional in the code, for a better problem response
                     parameter |= {"required": True, "schema": {"type": "string", "minLength": 1, "maxLength": 200}}
         found.setdefault("components", {}).setdefault("schemas", {}).update(made["$defs"])
         return found

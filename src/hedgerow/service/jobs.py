@@ -1,4 +1,4 @@
-"""Jobs, a bounded queue of questions that take long, in which analysts take turns; and limits of concurrency."""
+"""Jobs: a bounded, fair queue of long questions; and concurrency limits for callers."""
 
 import asyncio
 import logging
@@ -30,34 +30,34 @@ from hedgerow.service.requests import Caller, Request, is_key
 _LOG = logging.getLogger(__name__)
 Evaluate = Callable[[], Answer | EvaluatedQuestion]
 JobState = Literal["queued", "running", "pending", "answered", "refused", "failed", "cancelled"]
-MOST_RUNNING = 4  # the most fits that are evaluated at once, of all analysts
-MOST_RUNNING_OF_ONE = 1  # the most fits of one analyst that are evaluated, or wait until they may leave
-MOST_WAITING = 32  # the most questions that wait, of all analysts; beyond it everybody may have one
-MOST_OF_ONE = 8  # the most questions that wait or are evaluated, of one analyst
+MOST_RUNNING = 4  # concurrent fits of all analysts
+MOST_RUNNING_OF_ONE = 1  # concurrent fits of an analyst, including those that are not due yet
+MOST_WAITING = 32  # waiting questions of all analysts; beyond it, each analyst may have a single one
+MOST_OF_ONE = 8  # waiting or running questions of an analyst
 _MOST_KEPT = 1000  # jobs that ended without an answer
 
 
 @dataclass(eq=False)
 class Job:
-    """A question that waits, is being answered, or was.
+    """Question that waits, is being answered, or was answered.
 
-    Its name is made from the question and the idempotency key, so that after a restart the ledger knows it, too.
-    `pending` is a question that may be charged and has no answer: sent again with its key, it is evaluated.
+    Its name follows from the question and the idempotency key, so that it is also known after a restart. A `pending`
+    question may have been charged, but has no answer; if it is sent again with its key, it is evaluated.
     """
 
     name: str
-    caller: Caller  # who asked
+    caller: Caller
     key: str  # the idempotency key
-    state: JobState = "queued"  # nothing is charged before it is running
-    error: Exception | None = None  # why there is no answer
+    state: JobState = "queued"  # it is not charged before it is running
+    error: Exception | None = None  # the reason if there is no answer
     ended: threading.Event = field(default_factory=threading.Event)
 
 
 class Jobs:
-    """A queue in front of a curator, in which analysts take turns.
+    """Fair queue in front of a curator.
 
-    Each has few fits that run or wait until their answers may leave. So the start of an own fit shows nothing of how
-    long the one before took, and an analyst with many fits delays another by none that has not begun.
+    Few fits of an analyst run at a time, including fits whose answers are not due yet. The start of a fit therefore
+    does not reveal the run time of the previous fit, and waiting fits of an analyst do not delay other analysts.
     """
 
     def __init__(self, curator: Curator) -> None:
@@ -65,14 +65,14 @@ class Jobs:
         self._workers = ThreadPoolExecutor(MOST_RUNNING, thread_name_prefix="hedgerow-jobs")
         self._free = MOST_RUNNING  # workers
         self._lock = threading.Lock()
-        self._jobs = OrderedDict[tuple[str, str], Job]()  # by analyst and name; of answered ones the ledger knows
+        self._jobs = OrderedDict[tuple[str, str], Job]()  # by analyst and name; answered jobs are in the ledger
         self._queues = defaultdict[str, deque[tuple[Job, Evaluate]]](deque)  # by analyst
-        self._turns, self._turn = Counter[str](), 0  # when each analyst had a worker last, as the number of that turn
-        self._running = set[Job]()  # those that wait until their answers may leave included
+        self._turns, self._turn = Counter[str](), 0  # number of the last turn of each analyst
+        self._running = set[Job]()  # including jobs that are not due yet
         self._due = dict[Job, tuple[threading.Timer, EvaluatedQuestion]]()
 
     def close(self) -> None:
-        """Cancel the jobs that wait, finish evaluations, and drop answers that may not leave yet."""
+        """Cancel waiting jobs, finish evaluations, and abandon answers that are not due yet."""
         with self._lock:
             waiting = [job for queue in self._queues.values() for job, _ in queue]
             self._queues.clear()
@@ -86,7 +86,7 @@ class Jobs:
             self._curator.abandon(evaluation)
 
     def submit(self, request: Request) -> Job:
-        """Queue a question that was checked, and return its job; the same one where it is known."""
+        """Check and queue a question, and return its job; a known question keeps its job."""
         name = _name(request.dataset, request.digest, request.key)
         known = self.get(request.caller, name)
         if known is not None and known.state in ("queued", "running", "answered", "failed"):
@@ -99,7 +99,7 @@ class Jobs:
             raise
 
     def get(self, caller: Caller, name: str) -> Job | None:
-        """Return a job of the caller's, as this process or else the ledger knows it; None if neither does."""
+        """Return a job of the caller from this process or from the ledger, or None."""
         with self._lock:
             job = self._jobs.get((caller.name, name))
         if job is not None:
@@ -111,16 +111,18 @@ class Jobs:
         job = Job(name, caller, key, known.state)
         job.ended.set()
         if known.state == "failed":
-            job.error = RequestFailedError("the evaluation failed, which is final; the charge stays. Ask the curator.")
+            job.error = RequestFailedError(
+                "the evaluation failed and will not be repeated; the charge stays. Contact the curator."
+            )
         return job
 
     def answer(self, job: Job) -> Answer | None:
-        """Return the stored answer of a job; None if there is none."""
+        """Return the stored answer of a job, or None."""
         known = self._curator.ledger.known(job.caller.name, job.key) if job.state == "answered" else None
         return None if known is None else self._curator.stored(job.caller, known.request)
 
     def cancel(self, job: Job) -> None:
-        """Cancel a job that still waits, which costs nothing; one that is being answered goes on."""
+        """Cancel a waiting job, which is not charged; a running job continues."""
         with self._lock:
             queue = self._queues[job.caller.name]
             place = next((place for place, (other, _) in enumerate(queue) if other is job), None)
@@ -142,9 +144,9 @@ class Jobs:
                 return known
             waiting = [other for queue in self._queues.values() for other, _ in queue]
             own = sum(other.caller.name == name for other in (*waiting, *self._running))
-            if own >= MOST_OF_ONE or (own and len(waiting) >= MOST_WAITING):  # everybody may have one
+            if own >= MOST_OF_ONE or (own and len(waiting) >= MOST_WAITING):
                 problem = "too many questions are waiting"
-                raise ServiceBusyError(f"{problem}. Ask again later, with the same idempotency key.")
+                raise ServiceBusyError(f"{problem}. Send the request again later with the same idempotency key.")
             self._jobs[name, job.name] = job
             ended = [place for place, other in self._jobs.items() if other.ended.is_set()]
             for place in ended[: max(0, len(self._jobs) - _MOST_KEPT)]:
@@ -154,7 +156,7 @@ class Jobs:
         return job
 
     def _dispatch(self) -> None:
-        """Give free workers to the analysts who have not had one for longest."""
+        """Give free workers to the analysts whose last turn is longest ago."""
         while self._free and (name := self._next()) is not None:
             job, evaluate = self._queues[name].popleft()
             self._turn += 1
@@ -184,7 +186,7 @@ class Jobs:
                 self._dispatch()
 
     def _finish_when_due(self, job: Job, evaluation: EvaluatedQuestion) -> None:
-        """Finish an evaluation, outside the workers if it has to wait."""
+        """Finish an evaluation when it is due, without blocking a worker."""
         wait, finish = evaluation.due - time.monotonic(), partial(self._curator.finish, evaluation)
         if wait <= 0:
             self._finish(job, finish)
@@ -209,8 +211,8 @@ class Jobs:
     def _fail(self, job: Job, error: Exception) -> None:
         job.error = error.with_traceback(None)
         try:
-            _LOG.warning("job %s failed: %s", job.name[:32], type(error).__name__)  # not its text: it could quote a row
-        finally:  # also if the log cannot be written: a job that never ended would keep its analyst's turn
+            _LOG.warning("job %s failed: %s", job.name[:32], type(error).__name__)  # its text could quote a row
+        finally:  # even if the log cannot be written; a job that never ends would block its analyst
             with self._lock:
                 self._end(job, _state_after(error))
 
@@ -229,7 +231,7 @@ def _name(dataset: str, asked: str, key: str) -> str:
 
 
 def _key_of(name: str) -> str | None:
-    """Return the idempotency key in a job's name; None if no job has this name."""
+    """Return the idempotency key in the name of a job, or None if the name is not valid."""
     encoded = name.partition(".")[2][:300]
     with suppress(ValueError):
         key = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode("ascii")
@@ -238,7 +240,7 @@ def _key_of(name: str) -> str | None:
 
 
 def _state_after(error: Exception) -> JobState:
-    """Return the state of a job whose evaluation raised: refused only if it is known that nothing was charged."""
+    """Return the state of a job after an error; 'refused' only if it is certain that nothing was charged."""
     if isinstance(error, RequestFailedError):
         return "failed"
     uncharged = isinstance(error, (RefusalError, BudgetExceededError, RequestConflictError))
@@ -246,32 +248,32 @@ def _state_after(error: Exception) -> JobState:
 
 
 MOST_AT_ONCE = 4
-"""The most questions of one analyst that are answered at once, those that wait until they may leave included."""
-MOST_FREE_AT_ONCE = 2  # the most free requests of one caller that are worked on at once
-MOST_TURNS_WAITING = 64  # the most requests of one caller that wait for a turn: of questions, and of free ones
-FREE_SECONDS = 10.0  # for how long a caller waits for what is free
+"""Concurrent questions of an analyst, including answers that are not due yet."""
+MOST_FREE_AT_ONCE = 2  # concurrent uncharged requests of a caller
+MOST_TURNS_WAITING = 64  # waiting requests of a caller, of each kind
+FREE_SECONDS = 10.0  # timeout of an uncharged request
 _T = TypeVar("_T")
 
 
 class Turn:
-    """A caller's turn, in which calls run in threads."""
+    """Turn of a caller, in which calls run in threads."""
 
     def __init__(self) -> None:
         self._working: asyncio.Future[Any] | None = None
 
     async def run(self, call: Callable[[], _T]) -> _T:
-        """Return what a call returns that the process finishes before it ends, also where the client is gone."""
+        """Return the result of a call that is always finished, even if the client is gone."""
         return await to_thread.run_sync(call, limiter=CapacityLimiter(1))
 
     async def run_free(self, call: Callable[[], _T]) -> _T:
-        """Return what a call returns that the process may end before it has."""
-        found = Future[_T]()
-        Thread(target=_settle, args=(found, call), name="hedgerow free call", daemon=True).start()
-        self._working = waited = asyncio.wrap_future(found)
+        """Return the result of a call that may be interrupted by the end of the process."""
+        future = Future[_T]()
+        Thread(target=_settle, args=(future, call), name="hedgerow free call", daemon=True).start()
+        self._working = waited = asyncio.wrap_future(future)
         waited.add_done_callback(_retrieved)
         done, _ = await asyncio.wait({waited}, timeout=FREE_SECONDS)
         if not done:
-            problem = f"the request was not answered within {FREE_SECONDS:g} seconds. Ask again later, or ask less."
+            problem = f"the request was not answered within {FREE_SECONDS:g} seconds. Send it again later."
             raise ServiceBusyError(problem, charged=None)
         return waited.result()
 
@@ -281,7 +283,7 @@ class Turn:
 
 
 class ConcurrencyLimits:
-    """Each caller has some turns, so that nobody waits for another's requests."""
+    """Concurrency limits for each caller, so that callers do not wait for each other."""
 
     def __init__(self, at_once: int) -> None:
         self._limiters = dict[str, CapacityLimiter]()
@@ -290,10 +292,10 @@ class ConcurrencyLimits:
     @asynccontextmanager
     async def of(self, caller: Caller) -> AsyncGenerator[Turn]:
         limiter = self._limiters.get(caller.name)
-        if limiter is None:  # no caller is unknown: names are those of keys and tokens
+        if limiter is None:  # the number of names is bounded, since callers are authenticated
             limiter = self._limiters[caller.name] = self._new()
         if limiter.statistics().tasks_waiting >= MOST_TURNS_WAITING:
-            problem = "too many of your requests are waiting, and this one was not processed. Ask again later."
+            problem = "too many of your requests are waiting, and this request was not processed. Send it again later."
             raise ServiceBusyError(problem, charged=None)  # the same question may have been charged before
         turn = Turn()
         async with limiter:
@@ -304,13 +306,13 @@ class ConcurrencyLimits:
 
 
 def _retrieved(future: asyncio.Future[Any]) -> None:
-    """Take what became of a call that nobody waits for: asyncio would log the text of its exception."""
+    """Retrieve the exception of an abandoned call; otherwise asyncio would log its text."""
     if not future.cancelled():
         future.exception()
 
 
-def _settle(found: Future[_T], call: Callable[[], _T]) -> None:
+def _settle(future: Future[_T], call: Callable[[], _T]) -> None:
     try:
-        found.set_result(call())
+        future.set_result(call())
     except BaseException as error:
-        found.set_exception(error)
+        future.set_exception(error)

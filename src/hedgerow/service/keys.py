@@ -18,11 +18,11 @@ from hedgerow.service.ledger.tables import KEYS
 from hedgerow.service.requests import ROLES, Caller, Role
 from hedgerow.text.messages import shown
 
-PREFIX = "hr_"  # how a key begins, unlike a token of an identity provider
+PREFIX = "hr_"  # distinguishes keys from tokens of an identity provider
 
 
 class Keys:
-    """The keys of a service, in the ledger's database: of 256 random bits, so that a fast hash is hard to invert."""
+    """API keys in the ledger's database. They have 256 random bits, so a fast hash is sufficient."""
 
     def __init__(self, url: str, limits: TimeLimits = LEDGER_LIMITS) -> None:
         self._database = Database(url, limits=limits)
@@ -37,11 +37,11 @@ class Keys:
         self.close()
 
     def add(self, name: str, role: Role, days: int | None = None) -> str:
-        """Make a key, and return it: it is shown this once."""
+        """Create and return a key, which cannot be retrieved later."""
         check_choice("role", role, ROLES)
         check_names([name], [caller.name for caller in self.callers() if caller.name != name])
         if days is not None and not 1 <= days <= 3650:
-            raise ArgumentError(f"expected a key for 1 to 3,650 days, got {shown(days)}.")
+            raise ArgumentError(f"a key can be valid for 1 to 3,650 days, got {shown(days)}.")
         ends = None if days is None else int(time.time()) + days * 86_400
         key = PREFIX + secrets.token_urlsafe(32)
         taken = False
@@ -51,17 +51,17 @@ class Keys:
         except IntegrityError:
             taken = True
         if taken:
-            raise ArgumentError(f"expected a name without a key, got {shown(name)}, which has one; revoke it first.")
+            raise ArgumentError(f"{shown(name)} already has a key; revoke it first.")
         return key
 
     def revoke(self, name: str) -> None:
         with self._database.writing() as connection:
             removed = connection.execute(KEYS.delete().where(KEYS.c.name == name)).rowcount
         if not removed:
-            raise ArgumentError(f"expected a name with a key, got {shown(name)}.")
+            raise ArgumentError(f"{shown(name)} has no key.")
 
     def callers(self) -> dict[Caller, str]:
-        """Return everybody who has a key, by name, with the time at which it ends, in UTC; empty: it does not."""
+        """Return the callers with a key, by name, with its expiry in UTC, or an empty text."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(KEYS).order_by(KEYS.c.name))
             return {Caller(row.name, row.role): _moment(row.ends) for row in rows}
@@ -69,11 +69,11 @@ class Keys:
     def caller(self, key: str) -> Caller:
         found = self.holder(digest(key))
         if found is None:
-            raise AccessError("expected a key of this service, got another, or one that was revoked or has ended.")
+            raise AccessError("the API key is not valid: it is unknown, expired or revoked.")
         return found
 
     def holder(self, hashed: str) -> Caller | None:
-        """Return who has the key with this SHA-256; None where nobody has, it was revoked, or has ended."""
+        """Return the caller whose key has this SHA-256, or None if it is unknown, expired or revoked."""
         with self._database.reading() as connection:
             row = connection.execute(sa.select(KEYS).where(KEYS.c.hash == hashed)).one_or_none()
         if row is None or (row.ends is not None and row.ends <= time.time()):

@@ -1,6 +1,6 @@
-"""Requests in the service's log and in its metrics for Prometheus; neither holds a key, a cell, or what a caller chose.
+"""Log and Prometheus metrics of requests, without keys, cells or texts that a caller chose.
 
-The log has lines of JSON that say who did what, from where, and what came of it; the metrics count requests by kind.
+Each line of the log is JSON with the caller, the address, the request and its outcome; metrics count requests by kind.
 """
 
 import json
@@ -21,13 +21,13 @@ from hedgerow.service.jobs import Jobs
 from hedgerow.service.requests import Caller
 
 _LOG = logging.getLogger(__name__)
-logging.getLogger("hedgerow.service").addHandler(logging.NullHandler())  # for who wants no log
+logging.getLogger("hedgerow.service").addHandler(logging.NullHandler())  # no log by default
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
 class Observed:
-    """ASGI middleware that reports the status of a request, and the seconds to the end of its response."""
+    """ASGI middleware that reports the status and duration of requests."""
 
     def __init__(self, app: ASGIApp, ended: Callable[[Scope, int, float], None]) -> None:
         self._app, self._ended = app, ended
@@ -51,7 +51,7 @@ class Observed:
 
 
 class Metrics:
-    """Counts of requests, in a registry of their own. No label holds what a caller chose: no name, no path, no key."""
+    """Counts of requests in a registry of their own; labels contain no names, paths or keys."""
 
     media_type = CONTENT_TYPE_LATEST
 
@@ -66,7 +66,7 @@ class Metrics:
             registry=self._registry,
             buckets=_SECONDS,
         )
-        waiting = Gauge("hedgerow_jobs_waiting", "Questions that wait in the queue.", registry=self._registry)
+        waiting = Gauge("hedgerow_jobs_waiting", "Questions waiting in the queue.", registry=self._registry)
         waiting.set_function(lambda: jobs.waiting)
 
     def count(self, scope: Scope, status: int, seconds: float) -> None:
@@ -87,24 +87,24 @@ def log_to_stderr() -> None:
 
 
 class JsonLines(logging.Formatter):
-    """Records as JSON: the time, the level, the event, and its data. ASCII, so that no name ends a line."""
+    """Log records as ASCII JSON, so that no name can contain a line break."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a line; the traceback of an exception, which can quote a cell, is left out."""
+        """Return a line without tracebacks, which could quote a cell."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat()
         data: dict[str, Any] = getattr(record, "data", {})
         return json.dumps({"time": when, "level": record.levelname.lower(), "event": record.getMessage(), **data})
 
 
 def note(request: Request, outcome: str, caller: Caller | None = None) -> None:
-    """Note what comes of a request, and whose it is, for its line of the log."""
+    """Set the outcome and the caller of a request for the log."""
     request.state.outcome = outcome
     if caller is not None:
         request.state.caller = caller
 
 
 def log_request(scope: Scope, status: int, _: float) -> None:
-    """Log a request that asks, changes or is refused, or a log-in: not what is only looked at."""
+    """Log questions, changes, log-ins and refused requests, but not successful reading of pages."""
     state: dict[str, Any] = scope.get("state", {})
     if status < 400 and scope["method"] in ("GET", "HEAD") and "outcome" not in state:
         return
@@ -116,7 +116,9 @@ def log_request(scope: Scope, status: int, _: float) -> None:
         "role": None if caller is None else caller.role,
         "method": _known_method(scope),
         "route": template(scope),
-        "dataset": scope.get("path_params", {}).get("dataset") if status < 400 else None,  # else any text
+        "dataset": scope.get("path_params", {}).get("dataset")
+        if status < 400
+        else None,  # otherwise it could be any text
         "status": status,
         "outcome": state.get("outcome", "done" if status < 400 else "refused"),
     }
@@ -124,9 +126,9 @@ def log_request(scope: Scope, status: int, _: float) -> None:
 
 
 def template(scope: Scope) -> str:
-    """Return the template of the route that took a request, which has none of the names in its path."""
+    """Return the template of the route of a request, which contains no names."""
     route, root = scope.get("route"), scope.get("root_path", "")
-    if isinstance(route, Mount):  # whose path is part of the root already
+    if isinstance(route, Mount):  # its path is already part of the root
         return root
     return root + getattr(route, "path", "") or "none"
 

@@ -1,6 +1,6 @@
-"""Problems (RFC 9457), by which the service answers a request that it refuses or that fails.
+"""Problem responses (RFC 9457) for requests that are refused or fail.
 
-They have fixed texts, exact amounts, and nothing of a row.
+They contain fixed texts and exact amounts, but no row data.
 """
 
 from dataclasses import dataclass, field
@@ -15,28 +15,28 @@ from hedgerow.privacy.amounts import amounts_data
 
 TYPE = "application/problem+json"
 RETRY_AFTER = 5  # seconds
-AGAIN = "Send the request again, with the same idempotency key: it is charged once."
+AGAIN = "Send the request again with the same idempotency key; it is charged only once."
 
 
 @dataclass(eq=False)
 class ProblemError(Exception):
-    """Why a request was refused."""
+    """Problem response as an exception."""
 
-    status: int  # the HTTP status
-    kind: str  # the last part of the type
-    title: str  # what it is, the same for all of the kind
+    status: int  # HTTP status
+    kind: str  # last part of the problem type
+    title: str  # the same for all problems of a kind
     detail: str  # what to do
-    charged: bool | None = False  # whether the question was charged, now or before; None if that is unknown
+    charged: bool | None = False  # whether the question was charged, now or earlier; None if unknown
     more: dict[str, Any] = field(default_factory=dict[str, Any])  # further entries
     retry_after: int | None = None  # seconds after which the same request may succeed
 
     def to_dict(self) -> dict[str, Any]:
-        told = {name: getattr(self, name) for name in ("title", "status", "detail", "charged")}
-        return {"type": f"urn:hedgerow:problem:{self.kind}", **told, **self.more}
+        members = {name: getattr(self, name) for name in ("title", "status", "detail", "charged")}
+        return {"type": f"urn:hedgerow:problem:{self.kind}", **members, **self.more}
 
 
 def problem_of(error: Exception) -> ProblemError:
-    """Return the problem of an exception, with its text if hedgerow made it before a row was touched, else nothing."""
+    """Return the problem response of an exception; only messages of hedgerow's own errors are included."""
     if isinstance(error, ProblemError):
         return error
     if isinstance(error, errors.BudgetExceededError):
@@ -57,19 +57,19 @@ def _seconds_after(status: int) -> int | None:
 
 
 def _unavailable(detail: str, *, charged: bool | None, retry_after: int) -> ProblemError:
-    title = "The service cannot evaluate questions now"
+    title = "The service cannot evaluate questions at present"
     return ProblemError(503, "unavailable", title, detail, charged, retry_after=retry_after)
 
 
 _PROBLEMS: dict[type[errors.HedgerowError], tuple[int, str, str, bool | None]] = {
     errors.AccessError: (403, "not-allowed", "Not allowed", False),
-    errors.ApprovalError: (403, "approval-needed", "The curator has not approved this, or has refused it", False),
-    errors.QuestionError: (422, "question-refused", "The question cannot be asked", False),
+    errors.ApprovalError: (403, "approval-needed", "The curator has not approved this question", False),
+    errors.QuestionError: (422, "question-refused", "The question is not valid", False),
     errors.QuotaExceededError: (403, "quota-exceeded", "The quota does not allow another question", False),
-    errors.RequestConflictError: (422, "key-reused", "The idempotency key is of another request", False),
+    errors.RequestConflictError: (422, "key-reused", "The idempotency key was used for a different request", False),
     errors.RequestRunningError: (409, "still-running", "The same request is still being answered", True),
     errors.RequestFailedError: (424, "evaluation-failed", "The evaluation failed", True),
-    errors.LedgerUnavailableError: (503, "ledger-unavailable", "The ledger cannot be read or written now", None),
+    errors.LedgerUnavailableError: (503, "ledger-unavailable", "The ledger is currently unavailable", None),
     errors.ServiceBusyError: (503, "busy", "Too many questions are waiting", False),
 }
 
@@ -77,8 +77,8 @@ _PROBLEMS: dict[type[errors.HedgerowError], tuple[int, str, str, bool | None]] =
 def _exceeded(error: errors.BudgetExceededError) -> ProblemError:
     asked = amounts_data(error.requested, error.requested_delta, error.requested_rho)
     left = amounts_data(error.remaining, error.remaining_delta, error.remaining_rho)
-    title, more = "Too little is left of the privacy budget", {"cap": error.cap, "asked": asked, "left": left}
-    detail = f"The cap of the {error.cap} does not allow this. Ask for less, or ask the curator."
+    title, more = "The remaining privacy budget is too small", {"cap": error.cap, "asked": asked, "left": left}
+    detail = f"The cap of the {error.cap} would be exceeded. Use a smaller epsilon, or contact the curator."
     return ProblemError(403, "budget-exceeded", title, detail, more=more)
 
 
@@ -90,7 +90,7 @@ def response_of(error: Exception) -> JSONResponse:
 
 
 class Problem(pydantic.BaseModel):
-    """Why a request was refused (RFC 9457)."""
+    """Problem details of a request that was refused or failed (RFC 9457)."""
 
     type: str
     title: str
@@ -100,18 +100,18 @@ class Problem(pydantic.BaseModel):
 
 
 _TEXTS = {
-    400: "The request lacks something, such as the header Idempotency-Key.",
-    401: "Expected the header Authorization: Bearer KEY.",
-    403: "Not allowed, or too little is left of the privacy budget.",
-    404: "No job of yours has this name.",
-    405: "The path takes other methods, which the header Allow lists.",
+    400: "A part of the request is missing, such as the header Idempotency-Key.",
+    401: "The header Authorization: Bearer KEY is missing or its key is not valid.",
+    403: "The request is not allowed, or the remaining privacy budget is too small.",
+    404: "You have no job with this name.",
+    405: "The path does not support this method; the header Allow lists the supported methods.",
     409: "The same request is still being answered.",
     413: "The question is too large.",
-    415: "Expected JSON.",
-    422: "The question cannot be asked.",
-    424: "The evaluation failed. It stays charged.",
+    415: "The body is not JSON.",
+    422: "The question is not valid.",
+    424: "The evaluation failed. The charge stays.",
     500: "The service failed.",
-    503: "Too many questions are waiting, or the ledger cannot be written.",
+    503: "Too many questions are waiting, or the ledger is unavailable.",
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": {TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}

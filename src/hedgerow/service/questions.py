@@ -1,4 +1,4 @@
-"""Questions: the cost of each, from public values alone, and its answer, from private rows once it is charged."""
+"""Questions: their cost, from public values only, and their answers, from private rows after the charge."""
 
 import json
 from collections.abc import Callable
@@ -34,16 +34,16 @@ from hedgerow.text.messages import shown
 from hedgerow.text.values import listed
 
 LARGEST_DIVISOR = 500
-"""The largest denominator of an amount, powers of 2 and 5 left out: decimals, thirds and the like.
+"""Largest denominator of an amount after its factors 2 and 5 are removed.
 
-A ledger adds amounts exactly. Denominators of any kind would make its totals longer with each question, until nobody's
-could be written down; all of these divide one number of 350 digits.
+A ledger adds amounts exactly. With arbitrary denominators, totals would grow longer with each question, without limit.
+All permitted denominators divide a single number of 350 digits, apart from powers of 2 and 5.
 """
 _DIGITS = 22  # bytes of a count of 64 bits, with its sign and separators
-_HEAD = 2**14  # bytes of the rest of an answer: its card and its receipt
+_HEAD = 2**14  # bytes of the card and the receipt of an answer
 _LARGEST_MODEL = 2**20  # bytes, in addition to the schema
 _OURS = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
-"""Parameters that a form has entries for, or that are the curator's to set."""
+"""Parameters that have entries in the form or that only the curator sets."""
 
 
 def read_question(
@@ -54,9 +54,9 @@ def read_question(
     *,
     adds_up_rho: bool = False,
 ) -> "CheckedQuestion":
-    """Check a question against what is public of a dataset; no row is touched, and nothing is charged.
+    """Check a question against public information about a dataset, without reading rows or charging.
 
-    `adds_up_rho` is whether the ledger adds up the ρ of what is charged.
+    `adds_up_rho` states whether the ledger adds up ρ.
     """
     if isinstance(form, Fit):
         return _fit_question(form, schema, adds_up_rho=adds_up_rho)
@@ -73,7 +73,7 @@ def read_question(
 def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
     if isinstance(form.hypothesis, AlwaysForm):
         given = form.hypothesis.always
-        return Always(next((said for said in schema.target.hypothesis_classes if str(said) == given), given))
+        return Always(next((label for label in schema.target.hypothesis_classes if str(label) == given), given))
     if isinstance(form.hypothesis, ModelForm):
         return model_from_dict(form.hypothesis.model)
     return read_onnx(form.hypothesis.onnx)
@@ -81,18 +81,18 @@ def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class MarginalQuestion:
-    """A question of an oracle, asked once."""
+    """Question for noisy counts."""
 
     asked: OracleQuestion
-    plan: AnswerPlan  # the mechanism of the answer, with what it may cost
-    charge: Charge  # what it costs
+    plan: AnswerPlan  # mechanism of the answer
+    charge: Charge
     columns: int  # counts in each bin
 
     @classmethod
     def of(
         cls, asked: OracleQuestion, plan: AnswerPlan, noise: NoiseSource | None, schema: Schema
     ) -> "MarginalQuestion":
-        """Return a question with its charge; raises ValueError for amounts that no mechanism is made for."""
+        """Return a question with its charge; raise `ValueError` for amounts that the mechanism does not support."""
         bins, unit, source = asked.bins, schema.unit, noise_source(noise)
         mechanism = plan.mechanism(1, bins.sizes, asked.steps)
         source.prepare(mechanism)
@@ -111,7 +111,7 @@ class MarginalQuestion:
 
     @property
     def largest_answer(self) -> int:
-        """The most bytes that the answer may have, from public values alone."""
+        """Maximum size of the answer in bytes, from public values only."""
         counts = self.public["bins"] * (self.columns * _DIGITS + 2)
         return len(PARTS[self.asked.by]) * (counts + 2 * len(json.dumps(self.asked.bins.names))) + _HEAD
 
@@ -119,10 +119,10 @@ class MarginalQuestion:
         budget = Budget(self.plan.epsilon, self.plan.delta)
         with rows.opened() as target:
             counts, card = ask_once(target, self.asked, budget, self.plan, random_state=noise)
-        found = {part: self._by_attribute(getattr(counts, part)) for part in PARTS[self.asked.by]}
+        parts = {part: self._by_attribute(getattr(counts, part)) for part in PARTS[self.asked.by]}
         (charge,) = budget.charges
         variance = dict(zip(self.asked.bins.names, self._variances, strict=True))
-        return {**found, "variance": variance, "charge": charge.to_dict(), "card": noted(card).to_dict()}
+        return {**parts, "variance": variance, "charge": charge.to_dict(), "card": noted(card).to_dict()}
 
     def _by_attribute(self, counts: Integers) -> dict[str, Any]:
         parts = np.split(counts, np.cumsum(self.asked.bins.sizes)[:-1])
@@ -131,11 +131,11 @@ class MarginalQuestion:
 
 @dataclass(frozen=True, eq=False)
 class FitQuestion:
-    """A model that is learned at the curator's."""
+    """Question for a model."""
 
-    learner: PrivateSpecification  # what is learned, with its parameters
-    schema: Schema  # the public schema, of the attributes asked for
-    charge: Charge  # what the model costs
+    learner: PrivateSpecification
+    schema: Schema  # public schema with the requested attributes
+    charge: Charge
 
     @property
     def public(self) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class FitQuestion:
 
     @property
     def largest_answer(self) -> int:
-        """The most bytes that a model is expected to have: it holds the schema, and names of its attributes."""
+        """Expected maximum size of a model in bytes, which contains the schema and names of its attributes."""
         return 4 * len(json.dumps(self.schema.to_dict())) + _LARGEST_MODEL
 
     def answer(self, rows: HostedRows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
@@ -153,7 +153,7 @@ class FitQuestion:
 
 
 CheckedQuestion = MarginalQuestion | FitQuestion
-"""A question that was checked: its `charge`, what is `public` of its answer, and the `answer`, once it is charged."""
+"""Checked question with its `charge`, `public` facts of its answer, and the `answer` after the charge."""
 
 
 def _fit_question(form: Fit, schema: Schema, *, adds_up_rho: bool) -> FitQuestion:
@@ -161,13 +161,15 @@ def _fit_question(form: Fit, schema: Schema, *, adds_up_rho: bool) -> FitQuestio
     known = [name for name in signature(make).parameters if name not in _OURS]
     for name in form.parameters:
         if name not in known:
-            raise ArgumentError(f"expected parameters of a {form.model} ({', '.join(known)}), got {shown(name)}.")
+            raise ArgumentError(
+                f"{shown(name)} is not a parameter of a {form.model}; the parameters are {', '.join(known)}."
+            )
     asked = schema if form.attributes is None else _restricted(schema, form.attributes)
     epsilon, delta = _loss(form)
     more = {"delta": delta} if delta else {}
     if delta and "delta" not in signature(make).parameters:
-        raise ArgumentError(f"expected delta 0 for a {form.model}, which has pure epsilon, got a larger one.")
-    # The ledger keeps the caps; with a budget that adds up ρ, a learner takes the mechanisms that cost little of it.
+        raise ArgumentError(f"a {form.model} does not use delta; set it to 0, got {form.delta}.")
+    # The ledger checks the caps. With a budget that adds up ρ, a learner chooses mechanisms with a small ρ.
     budget = Budget(rho=LARGEST) if adds_up_rho else None
     learner = make(epsilon, schema=asked, budget=budget, **more, **_parameters(form, schema))
     learner.check_public()
@@ -175,20 +177,20 @@ def _fit_question(form: Fit, schema: Schema, *, adds_up_rho: bool) -> FitQuestio
 
 
 def _parameters(form: Fit, schema: Schema) -> dict[str, Any]:
-    found: dict[str, Any] = dict(form.parameters)
+    parameters: dict[str, Any] = dict(form.parameters)
     for name in ("class_weight", "costs"):
-        if isinstance(given := found.get(name), dict):
+        if isinstance(given := parameters.get(name), dict):
             lines = {
                 key: by_class(schema.classes, line) if isinstance(line, dict) else line for key, line in given.items()
             }
-            found[name] = by_class(schema.classes, lines)
-    return found
+            parameters[name] = by_class(schema.classes, lines)
+    return parameters
 
 
 def _restricted(schema: Schema, names: list[str]) -> Schema:
     for name in names:
         if name not in schema:
-            raise SchemaError(f"expected attributes of the schema: {listed(schema.names)}.", attribute=name)
+            raise SchemaError(f"not an attribute of the schema, which has {listed(schema.names)}.", attribute=name)
     return replace(schema, attributes=tuple((name, kind) for name, kind in schema.attributes if name in names))
 
 
@@ -197,18 +199,18 @@ def _loss(form: QuestionForm) -> tuple[Fraction, Fraction]:
     if not epsilon:
         raise ArgumentError("epsilon must be a number > 0, got 0.")
     if delta >= 1:
-        raise ArgumentError("delta must be in [0, 1), got more.")
+        raise ArgumentError(f"delta must be in [0, 1), got {form.delta}.")
     if max(map(_divisor, (epsilon, delta))) > LARGEST_DIVISOR:
         raise ArgumentError(
-            "expected epsilon and delta as decimals, or as fractions with a denominator of at most "
-            f"{LARGEST_DIVISOR} beside powers of 2 and 5; got another fraction. Round it down to a decimal."
+            "epsilon and delta must be decimals, or fractions whose denominator is at most "
+            f"{LARGEST_DIVISOR} after its factors 2 and 5 are removed. Round the amount down to a decimal."
         )
     return epsilon, delta
 
 
 def _divisor(amount: Fraction) -> int:
-    rest = amount.denominator
+    divisor = amount.denominator
     for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return rest
+        while divisor % prime == 0:
+            divisor //= prime
+    return divisor

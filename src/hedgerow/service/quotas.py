@@ -1,7 +1,7 @@
-"""Quotas: how much an analyst may store in the ledger, and the disk space that is kept free for charged questions.
+"""Quotas for the storage of an analyst in the ledger, and the disk space reserved for charged questions.
 
 Both are checked in the transaction that charges a question, before the charge, so that concurrent questions cannot
-exceed them. A privacy budget alone bounds neither: questions of a tiny ε cost nearly nothing and store as much.
+exceed them. The privacy budget does not limit storage: a question with a tiny ε stores as much as any other.
 """
 
 import shutil
@@ -22,7 +22,7 @@ _COPIES = 3  # of an answer, at most: in the ledger's file, in the log beside it
 
 @dataclass(frozen=True)
 class Quota:
-    """Limits of one analyst, in all datasets and epochs together. Each question has its own idempotency key."""
+    """Limits of an analyst over all datasets and epochs."""
 
     questions: int = 10_000  # charged questions, and so idempotency keys
     stored_bytes: int = 1024 * MIB  # of stored answers with their receipts
@@ -37,7 +37,7 @@ class Quotas:
     disk_reserve: int = 256 * MIB  # bytes that new questions leave free on the disk of a ledger in SQLite
 
     def check(self, connection: Connection, analyst: str, size: int) -> None:
-        """Check that an analyst may have one more question, whose answer has at most `size` bytes."""
+        """Raise `QuotaExceededError` if a further question, with an answer of `size` bytes, exceeds a quota."""
         quota, (questions, stored) = self._of(analyst), _used(connection, analyst)
         if questions >= quota.questions:
             raise QuotaExceededError("questions", limit=quota.questions, used=questions)
@@ -45,19 +45,21 @@ class Quotas:
             raise QuotaExceededError("stored_bytes", limit=quota.stored_bytes, used=stored, requested=size)
 
     def check_disk(self, connection: Connection, ledger: Path | None, size: int) -> None:
-        """Check that an answer of `size` bytes, and those of all charged questions, leave the reserve free.
+        """Raise `ServiceBusyError` if the answers of this and all charged questions would use the disk reserve.
 
-        The disk of PostgreSQL is not seen.
+        The disk of a PostgreSQL server is not checked.
         """
         if ledger is None:
             return
         needed = _COPIES * (unfinished_bytes(connection) + size)
         if shutil.disk_usage(ledger.absolute().parent).free < self.disk_reserve + needed:
-            problem = "the disk of the ledger is nearly full, and the rest is kept for questions that are charged"
-            raise ServiceBusyError(f"{problem}. Ask again later, with the same idempotency key, or ask the curator.")
+            problem = "the disk of the ledger is nearly full; the remaining space is reserved for charged questions"
+            raise ServiceBusyError(
+                f"{problem}. Send the request again later with the same idempotency key, or contact the curator."
+            )
 
     def described(self, connection: Connection, analyst: str) -> dict[str, Any]:
-        """Return the limits of an analyst, with what is used of them."""
+        """Return the limits and the usage of an analyst."""
         quota, (questions, stored) = self._of(analyst), _used(connection, analyst)
         return {
             "questions": {"limit": quota.questions, "used": questions},
@@ -69,13 +71,13 @@ class Quotas:
 
 
 def unfinished_bytes(connection: Connection) -> int:
-    """Return the most bytes that the answers of all charged questions without an answer may have."""
+    """Return the maximum size in bytes of all answers that are still in progress."""
     query = sa.select(sa.func.coalesce(sa.func.sum(SIZES.c.bytes), 0)).where(SIZES.c.is_unfinished)
     return int(connection.execute(query).scalar_one())
 
 
 def _used(connection: Connection, analyst: str) -> tuple[int, int]:
-    """Return the number of an analyst's questions, and the bytes of their answers or of room kept for these."""
+    """Return an analyst's number of questions and the bytes that are stored or reserved for their answers."""
     query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(SIZES.c.bytes), 0))
     questions, stored = connection.execute(query.where(SIZES.c.analyst == analyst)).one()
     return int(questions), int(stored)

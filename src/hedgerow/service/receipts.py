@@ -1,4 +1,4 @@
-"""Receipts: signed statements that tie an answer to an entry of the ledger (Ed25519, as a JSON Web Signature)."""
+"""Receipts: signed statements that link an answer to an entry of the ledger (Ed25519, JSON Web Signature)."""
 
 import os
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.text.values import printable
 
-LARGEST_ANSWER = 2**26  # the most bytes of an answer
+LARGEST_ANSWER = 2**26  # bytes
 _LARGEST = 2**14  # bytes of a key or receipt
 _REQUIRED = (
     "dataset",
@@ -41,9 +41,9 @@ _REQUIRED = (
 
 @dataclass(frozen=True, repr=False)
 class Signer:
-    """A curator's private key."""
+    """Private signing key of a curator."""
 
-    key: Ed25519PrivateKey  # the key
+    key: Ed25519PrivateKey
 
     @classmethod
     def new(cls) -> Self:
@@ -56,17 +56,19 @@ class Signer:
         except (ValueError, TypeError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, Ed25519PrivateKey):
-            raise ReceiptError("expected a private Ed25519 key in a PEM file, got another; make one with serve init.")
+            raise ReceiptError(
+                f"{path} is not a PEM file with a private Ed25519 key; create a key with: hedgerow serve init"
+            )
         check_closed(path, "a key")
         return cls(key)
 
     def save(self, path: str | Path) -> None:
-        """Write the key to a new PEM file that its owner alone can read, and the public one beside it, as ``.pub``."""
+        """Write the key to a new PEM file with owner-only permissions, and the public key to a ``.pub`` file."""
         _write_private(Path(path), self.key)
         Path(path).with_suffix(".pub").write_text(self.public)
 
     def prepare(self, path: str | Path) -> Path:
-        """Write the key beside the one in a PEM file that it is to replace, and the public one before earlier ones."""
+        """Write the key next to the PEM file that it replaces, and add its public key before earlier ones."""
         fresh, published = Path(path).with_suffix(".new"), Path(path).with_suffix(".pub")
         fresh.unlink(missing_ok=True)
         _write_private(fresh, self.key)
@@ -81,7 +83,7 @@ class Signer:
 
     @property
     def name(self) -> str:
-        """The key's id, which receipts name: the first half of the SHA-256 of the public key."""
+        """The id of the key in receipts: the first half of the SHA-256 of the public key."""
         return digest(self.key.public_key().public_bytes_raw())[:32]
 
     def sign(self, statement: dict[str, Any]) -> str:
@@ -91,7 +93,7 @@ class Signer:
 
 @dataclass(frozen=True)
 class Receipt:
-    """A statement whose signature was verified."""
+    """Statement with a verified signature."""
 
     statement: dict[str, Any]  # dataset, epoch, analyst and request
 
@@ -99,7 +101,7 @@ class Receipt:
     def verify(cls, text: str, public: str) -> Self:
         statement = read_signed(text, public_keys(public))
         if set(_REQUIRED) - set(statement):
-            raise ReceiptError("expected a receipt of hedgerow's, got another statement signed with this key.")
+            raise ReceiptError("the signed statement is not a receipt of hedgerow.")
         return cls(statement)
 
     def check(self, path: str | Path) -> None:
@@ -108,36 +110,36 @@ class Receipt:
             return
         data = parse_json(text)
         if not isinstance(data, dict) or "digest" not in data or data["digest"] != self.statement["model"]:
-            raise ReceiptError(f"{path}: expected the answer or model that the receipt is of, got another.")
-        model_from_dict(data)  # raises if the digest is not that of the model
+            raise ReceiptError(f"{path} is not the answer or model of this receipt.")
+        model_from_dict(data)  # raises an error if the digest is wrong
 
     def check_ledger(self, path: str | Path) -> bool:
-        """Check that an export of the ledger has the entry that charged this; return whether it is a whole chain."""
-        previous, found, whole = FIRST, False, True
+        """Check that an export contains the entry of this charge; return whether it is a complete chain."""
+        previous, is_found, whole = FIRST, False, True
         with Path(path).open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 data, content, hashed = _imported(line, number)
                 whole = whole and "previous" in data
                 previous = Entry.read(number, content, hashed, previous).hash if whole else hashed
-                found |= hashed == self.statement["entry"] and _charged(data) == _charged(self.statement)
-        if not found:
-            raise ReceiptError(f"{path}: expected an export of the ledger with the entry {self.statement['entry']}.")
+                is_found |= hashed == self.statement["entry"] and _charged(data) == _charged(self.statement)
+        if not is_found:
+            raise ReceiptError(f"{path}: the export does not contain the entry {self.statement['entry']}.")
         return whole
 
     def __str__(self) -> str:
-        said = self.statement
-        rho = "" if said["rho"] is None else f", rho {said['rho']}"
-        unit = None if said["unit"] is None else Unit.from_dict(said["unit"])
+        statement = self.statement
+        rho = "" if statement["rho"] is None else f", rho {statement['rho']}"
+        unit = None if statement["unit"] is None else Unit.from_dict(statement["unit"])
         between = printable(wording.neighbours(unit))
         return (
-            f"dataset {said['dataset']}, epoch {said['epoch']}, asked by {said['analyst']}\n"
-            f"charged epsilon {said['epsilon']}, delta {said['delta']}{rho}, for {between}\n"
-            f"request {said['request']}, ledger entry {said['entry']}"
+            f"dataset {statement['dataset']}, epoch {statement['epoch']}, asked by {statement['analyst']}\n"
+            f"charged epsilon {statement['epsilon']}, delta {statement['delta']}{rho}, for {between}\n"
+            f"request {statement['request']}, ledger entry {statement['entry']}"
         )
 
 
 def read_receipt(path: str | Path) -> str:
-    """Return the text of a file with a receipt or a public key, of bounded size; raises UnreadableError or OSError."""
+    """Return the text of a receipt or public key, of bounded size."""
     return read_text(path, _LARGEST)
 
 
@@ -146,11 +148,11 @@ def _imported(line: str, number: int) -> tuple[dict[str, Any], str, str]:
         return imported(line)
     except (UnreadableError, KeyError, TypeError, AttributeError, LedgerError):
         pass
-    raise LedgerError(f"the ledger is broken at entry {number}: it is no line that `hedgerow ledger export` wrote.")
+    raise LedgerError(f"the ledger is broken at entry {number}: it is not a line of `hedgerow ledger export`.")
 
 
 def _charged(data: dict[str, Any]) -> list[Any]:
-    """Return what was charged to whom, as an entry or a receipt states it."""
+    """Return the charge that an entry or a receipt states."""
     charge = data.get("charge")
     stated = {**data, **(charge if isinstance(charge, dict) else {})}
     return [stated.get(name) for name in ("request", "dataset", "epoch", "analyst", "epsilon", "delta", "rho")]

@@ -1,4 +1,4 @@
-"""Requests: who asks which question about which dataset, under which idempotency key."""
+"""Requests: a question of a caller about a dataset, with its idempotency key."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,36 +14,35 @@ ROLES: tuple[Role, ...] = ("analyst", "auditor", "curator")
 
 @dataclass(frozen=True)
 class Caller:
-    """Analyst, auditor or curator who asks."""
+    """Analyst, auditor or curator."""
 
-    name: str  # the name by which the ledger knows them
-    role: Role  # what they may ask: questions; the whole ledger; both and the caps of all
+    name: str  # name in the ledger
+    role: Role
 
 
 @dataclass(frozen=True)
 class Request:
-    """A charged question as it arrives. Its body is not parsed yet.
+    """Charged question with its unparsed body.
 
-    Raises QuestionError if no request can have this idempotency key.
+    Raises `QuestionError` if the idempotency key is not valid.
     """
 
     caller: Caller
     dataset: str
     kind: QuestionKind
-    key: str  # the idempotency key, which the caller chooses anew for each question
+    key: str  # idempotency key, a new key for each question
     body: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
         if not is_key(self.key):
-            problem = "expected an idempotency key of 1 to 200 printable ASCII characters, got another."
-            raise QuestionError(problem)
+            raise QuestionError("an idempotency key must have 1 to 200 printable ASCII characters.")
 
     @cached_property
     def digest(self) -> str:
-        """Return the SHA-256 of what is asked."""
+        """The SHA-256 of the question."""
         return question_digest(self.kind, self.body)
 
 
 def is_key(key: str) -> bool:
-    """Return whether a request can have this idempotency key."""
+    """Return whether a text is a valid idempotency key."""
     return 0 < len(key) <= 200 and key.isprintable() and key.isascii()

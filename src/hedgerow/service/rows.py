@@ -1,4 +1,4 @@
-"""A curator's private rows, in memory or in a database, opened for one charged question at a time."""
+"""Private rows of a curator, in memory or in a database, opened for a charged question."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ DEFAULT_LIMITS = TimeLimits()
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FrameRows:
-    """Rows in memory. `opened` and `tally` are private: only once the question is charged."""
+    """Rows in memory. `opened` and `tally` must be used only after the charge of a question."""
 
     frame: Any  # with the attributes of the schema as columns
     labels: Any
-    target: OracleFrame  # both as an oracle counts them; its checks of questions touch no row
+    target: OracleFrame  # rows and labels for an oracle; its checks of questions read no row
 
     @classmethod
     def of(cls, frame: Any, labels: Any, schema: Schema) -> Self:
-        """Check rows, once, when the service starts. Errors are for the curator."""
+        """Check rows when the service starts; errors are shown to the curator only."""
         label = schema.target
         table = Table.of(frame)
         schema.check_columns(table)
         schema.check_unit(table)
         whose = [] if schema.unit is None else [schema.unit.column]
-        kept = table.data.select([*schema.names, *whose]).to_native()
-        rows = cls(kept, labels, OracleFrame.of(Table.of(kept), Labels.of(labels, kept), label, schema.unit))
+        frame = table.data.select([*schema.names, *whose]).to_native()
+        rows = cls(frame, labels, OracleFrame.of(Table.of(frame), Labels.of(labels, frame), label, schema.unit))
         rows.tally(schema)
         return rows
 
@@ -53,7 +53,7 @@ class FrameRows:
         table = Table.of(read_table(str(path), text_format, numbers=schema.number_columns))
         label = schema.target
         table.require([*schema.columns(), label.name])
-        schema.encode(table, list(schema.derivations))  # a cell that is refused is
+        schema.encode(table, list(schema.derivations))  # raises an error for cells outside the domain
         typed = {name: attribute.typed(schema.column(table, name)) for name, attribute in schema.attributes}
         if schema.unit is not None:
             schema.check_unit(table)
@@ -61,7 +61,7 @@ class FrameRows:
         return cls.of(pa.table(typed), label.typed(table.column(label.name, 0)), schema.without_derivations)
 
     def probe(self) -> None:
-        """Check that the rows can be read: those in memory always can."""
+        """Do nothing: rows in memory can always be read."""
 
     @contextmanager
     def opened(self) -> Generator[OracleRows]:
@@ -73,17 +73,17 @@ class FrameRows:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableRows:
-    """Rows of a table that an engine counts. `opened` and `tally` are private: only once the question is charged."""
+    """Rows that an engine counts. `opened` and `tally` must be used only after the charge of a question."""
 
-    address: str  # the address of the table; see `open_table`
-    label: Target  # the classes, or the number, under the name of the column
-    schema: Schema  # what is public of it: the columns that may be asked about, and the unit of privacy
-    target: OracleTable  # what is public of the table. Its connection is closed.
-    limits: TimeLimits  # how long the database may take
+    address: str  # see `open_table`
+    label: Target
+    schema: Schema  # public schema, with the unit of privacy
+    target: OracleTable  # public facts about the table; its connection is closed
+    limits: TimeLimits  # of the database
 
     @classmethod
     def of(cls, address: str, schema: Schema, limits: TimeLimits = DEFAULT_LIMITS) -> Self:
-        """Open a table once, when the service starts, and check every row. Errors are for the curator."""
+        """Open a table and check every row when the service starts; errors are shown to the curator only."""
         from hedgerow.oracle.table_rows import OracleTable  # Ibis takes long to import
 
         label = schema.target
@@ -93,10 +93,9 @@ class TableRows:
         return cls(address, label, schema, target, limits)
 
     def probe(self) -> None:
-        """Check that the table is there, with the columns of the schema; no row is touched.
+        """Raise `SourceUnavailableError` unless the table can be queried and has the columns of the schema.
 
-        Raises SourceUnavailableError if it cannot be opened and queried. Files of text are not opened, since their
-        lines would have to be read: they have to be there.
+        No row is read. Text files are not opened, since their lines would have to be read; they only have to exist.
         """
         if "://" not in self.address and self.address.lower().endswith(".csv"):
             check_readable(self.address)
@@ -104,7 +103,7 @@ class TableRows:
         from hedgerow.engines.sources import ask  # Ibis takes long to import
 
         with self._kept() as table:
-            ask(table.limit(0).select(one=1))  # which needs the right to read, and no lock of others
+            ask(table.limit(0).select(one=1))  # needs the permission to read, and waits for no lock
 
     @contextmanager
     def opened(self) -> Generator[OracleRows]:
@@ -122,7 +121,7 @@ class TableRows:
 
     @contextmanager
     def _kept(self) -> Generator[Any]:
-        """Open the table again. Whatever fails meanwhile is a fault of the environment: it was checked at the start."""
+        """Open the table again; any failure is a fault of the environment, since it was checked at the start."""
         with ExitStack() as opened:
             cause = None
             try:
@@ -132,7 +131,7 @@ class TableRows:
             except Exception as error:  # its text could name a value
                 table, cause = None, environment_cause(error) or "table"
             if cause is not None:
-                problem = "the table cannot be opened, or is not the table that was checked at the start"
+                problem = "the table cannot be opened, or differs from the table that was checked at the start"
                 raise SourceUnavailableError(f"{problem}.", cause=cause)
             yield table
 
@@ -143,13 +142,13 @@ HostedRows = FrameRows | TableRows
 def open_rows(
     table: str, schema: Schema, text_format: TextFormat = DEFAULT_FORMAT, limits: TimeLimits = DEFAULT_LIMITS
 ) -> HostedRows:
-    """Open the rows of a file of text, written as `text_format` says, or at an address, and check all of them."""
+    """Open the rows of a text file in `text_format`, or at an address, and check all of them."""
     check_no_spreadsheet(table)
     if not is_address(table):
         return FrameRows.read(table, schema, text_format)
     if not text_format.is_usual:
         names = "encoding, decimal, delimiter, thousands, skip_rows and skip_footer"
-        raise ArgumentError(f"{names} are for one file of text; leave them out.")
+        raise ArgumentError(f"{names} apply to a single text file only; leave them out.")
     return TableRows.of(table, schema, limits)
 
 

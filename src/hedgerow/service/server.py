@@ -1,8 +1,8 @@
-"""The server of two ports in one process: the analysts', and the curator's, by default on this machine alone.
+"""Server with two ports in one process: for analysts, and for the curator (by default on this machine only).
 
-Connections are limited in number, and in the time a client may take to send a request or take an answer. A request of
-somebody who is known goes on. Of all others, whoever has been waited for longest goes first: strangers who open
-connections and say nothing, read nothing or ask without end push out each other, and nobody who asks.
+The number of connections is limited, and so is the time in which clients must send a request and receive the response.
+If there are too many connections, the server closes the connection for whose client it has waited longest, but never a
+request of an authenticated caller. Unauthenticated connections can therefore displace only each other.
 """
 
 from __future__ import annotations
@@ -42,28 +42,29 @@ from hedgerow.service.resources import allowed_connections
 from hedgerow.service.rows import FrameRows
 
 LOCAL = "127.0.0.1"
-_LAST_SECONDS = 5.0  # from when the work in databases is cut to the end of the process
-_SWITCH = 0.0005  # seconds for which a thread that computes holds up those that come back from the ledger's disk
+_LAST_SECONDS = 5.0  # from the cancellation of database queries to the end of the process
+_SWITCH = 0.0005  # seconds that a computing thread may delay threads that return from the ledger's disk
 
 
 @dataclass(frozen=True)
 class Address:
-    """Address at which analysts reach the service."""
+    """Address of a port."""
 
     host: str = LOCAL  # the address to listen on
-    port: int = 8765  # the port; 0 for any that is free
+    port: int = 8765  # the port; 0 chooses a free port
     certificate: Path | None = None  # for TLS
     private_key: Path | None = None  # for TLS
-    behind_proxy: bool = False  # whether a proxy in front does TLS
+    behind_proxy: bool = False  # whether a proxy provides TLS
 
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.private_key is None):
-            raise ArgumentError("expected both a certificate and its private key for TLS, got one of them.")
+            raise ArgumentError("TLS requires both a certificate and its private key; one of the two is missing.")
         if self.private_key is not None and self.private_key.exists():
             check_closed(self.private_key, "a TLS key")
         if self.host not in (LOCAL, "localhost", "::1") and self.certificate is None and not self.behind_proxy:
-            problem = "expected TLS for an address that others reach: keys must not travel in the open. Give a"
-            raise ArgumentError(f"{problem} certificate and its private key, or say that a proxy in front does TLS.")
+            problem = f"{self.host} is reachable from other machines and requires TLS, since API keys must not be sent"
+            advice = "Give a certificate and its private key, or state that a proxy provides TLS"
+            raise ArgumentError(f"{problem} unencrypted. {advice}.")
 
     @property
     def scheme(self) -> str:
@@ -71,34 +72,34 @@ class Address:
 
     @property
     def visible_host(self) -> str:
-        """The address by which this machine reaches the port; a container's wildcard is published on the loopback."""
+        """The address by which this machine reaches the port; a wildcard address becomes the loopback."""
         return LOCAL if self.host in ("0.0.0.0", "::") else self.host
 
     @property
     def secure(self) -> bool:
-        """True where browsers reach the service by TLS."""
+        """True if browsers reach the service by TLS."""
         return self.certificate is not None or self.behind_proxy
 
 
 SECONDS = {h11.IDLE: 10.0, h11.SEND_BODY: 60.0, h11.DONE: 60.0}
-"""How long a client may take: with TLS, and then the header; for the body; until it takes more of an answer."""
+"""Timeouts for a client: for TLS and then the header; for the body; for reading more of a response."""
 
 
 class ServedConnections:
-    """The open connections of all ports."""
+    """Open connections of all ports."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._open = dict[ServedConnection, None]()  # first those in whose state nothing has changed for longest
+        self._open = dict[ServedConnection, None]()  # ordered by the time of their last change of state
 
     def add(self, connection: ServedConnection) -> None:
-        """Take in a connection; where there are too many, end one whose client is waited for, or a stranger's."""
+        """Add a connection; if there are too many, close the oldest that serves no authenticated request."""
         self.changed(connection)
         if len(self._open) > self._most:
-            next((one for one in self._open if not one.is_served), connection).abort()
+            next((oldest for oldest in self._open if not oldest.is_served), connection).abort()
 
     def changed(self, connection: ServedConnection) -> None:
-        """Note that something else is waited for, from now on."""
+        """Record a change of the state of a connection."""
         self._open.pop(connection, None)
         self._open[connection] = None
 
@@ -107,7 +108,7 @@ class ServedConnections:
 
 
 class ServedConnection(H11Protocol):
-    """A connection whose client must send a whole request, and take its answer, in time."""
+    """Connection with timeouts for requests and responses."""
 
     def __init__(self, connections: ServedConnections, tls: ssl.SSLContext | None, **given: Any) -> None:
         super().__init__(**given)
@@ -129,7 +130,7 @@ class ServedConnection(H11Protocol):
             self._beginning = self.loop.create_task(self._begin_tls(transport, self._tls))
 
     def data_received(self, data: bytes) -> None:
-        if not self._is_handed_over:  # with TLS, the first data may come with the end of the handshake
+        if not self._is_handed_over:  # with TLS, the first data may arrive with the end of the handshake
             self._early += data
             return
         super().data_received(data)
@@ -160,18 +161,18 @@ class ServedConnection(H11Protocol):
 
     @property
     def is_served(self) -> bool:
-        """True while a request of somebody who is known is worked on, or has to wait."""
+        """True while a request of an authenticated caller is processed or waits."""
         is_known = bool(self.scope) and "caller" in self.scope.get("state", {})
         return is_known and (self._phase is None or self._is_held_up)
 
     @property
     def _is_held_up(self) -> bool:
-        """True while the client has to wait until what it sent before is read."""
+        """True while the client waits until its earlier data is read."""
         return self._is_handed_over and self.flow.read_paused and not self._is_taking
 
     @property
     def _is_taking(self) -> bool:
-        """True while the client has to take what was sent before anything else is done."""
+        """True while the server waits until the client reads the response."""
         return self._is_handed_over and (self.flow.write_paused or self.transport.is_closing())
 
     async def _begin_tls(self, transport: asyncio.Transport, tls: ssl.SSLContext) -> None:
@@ -191,7 +192,7 @@ class ServedConnection(H11Protocol):
         self._is_handed_over = True
 
     def _update(self) -> None:
-        """Note whether the client is waited for, and until when."""
+        """Start or stop the timeout of the client according to the state of the connection."""
         state = self.conn.their_state
         phase = h11.DONE if self._is_taking else state if state in (h11.IDLE, h11.SEND_BODY) else None
         if phase is self._phase:
@@ -226,10 +227,10 @@ def serve(
     ready: Callable[[str, str], None],
     seconds: float = 30,
 ) -> None:
-    """Serve both apps until SIGINT or SIGTERM; what is being answered then has some seconds to end.
+    """Serve both apps until SIGINT or SIGTERM, then finish requests in progress for up to `seconds`.
 
-    After these, work in databases is cut, and soon after the process ends. Whenever that is, each question is charged
-    or not, and its answer is stored or the question pending.
+    After that, database queries are cancelled, and the process ends. At any time, each question is either charged or
+    not, and a charged question has a stored answer or is pending.
     """
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its records can hold the text of an exception
     sys.setswitchinterval(_SWITCH)
@@ -304,7 +305,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Capture none: uvicorn's own would end the process before the ledger is closed."""
+        """Capture no signals: uvicorn's handlers would end the process before the ledger is closed."""
         yield
 
 
@@ -316,7 +317,7 @@ def _bound(host: str, port: int) -> socket.socket:
         listening.bind((host, port))
     except (OSError, OverflowError) as error:
         listening.close()
-        raise FileError.of(getattr(error, "errno", None), "the port cannot be listened on", f"{host}:{port}") from None
+        raise FileError.of(getattr(error, "errno", None), "the port is not available", f"{host}:{port}") from None
     return listening
 
 
@@ -329,7 +330,7 @@ CAP = Fraction(10)  # ε; enough for many questions, and the rows are public
 
 
 def demo_curator(folder: Path) -> tuple[Curator, Keys, str]:
-    """Return a curator of the breast cancer table, with its ledger in a folder, its keys, and one of them."""
+    """Return a curator of the breast cancer table with a ledger in `folder`, its keys, and the demo key."""
     url = f"sqlite:///{folder / 'ledger.db'}"
     data, ledger, keys = load(DATASET), Ledger(url, new_ledger=True), Keys(url)
     ledger.declare(DATASET, Account(CAP), {ANALYST: Account(CAP)}, reason="a demonstration on public rows")

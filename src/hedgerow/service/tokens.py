@@ -14,14 +14,14 @@ from hedgerow.errors import AccessError, ArgumentError
 from hedgerow.service.keys import PREFIX, Keys
 from hedgerow.service.requests import Caller
 
-_ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # signatures alone: no shared secret, and never "none"
-_LEEWAY = 30  # seconds that clocks may differ
-_REFRESH = 300  # seconds for which keys are kept
-_PAUSE = 10  # seconds between two times that keys are asked for, whatever came of it
+_ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # signatures only: no shared secrets, and never "none"
+_LEEWAY = 30  # seconds of tolerated clock difference
+_REFRESH = 300  # seconds for which keys are cached
+_PAUSE = 10  # seconds between two downloads of keys
 
 
 class _Published:
-    """An issuer's public keys at a URL, asked for seldom and by one thread: anybody can name unknown ones."""
+    """Public keys of an issuer at a URL, downloaded rarely, since anybody can send unknown key ids."""
 
     def __init__(self, url: str) -> None:
         self._client = jwt.PyJWKClient(url, cache_jwk_set=False, timeout=5)
@@ -50,17 +50,17 @@ class _Published:
 
 @dataclass(frozen=True, repr=False)
 class Tokens:
-    """Trust in tokens: their issuer, their audience, and the callers that their subjects are here."""
+    """Trust in tokens of an issuer, with the callers of their subjects."""
 
-    issuer: str  # what a token must say
-    audience: str  # what a token must say
-    keys: str  # where the issuer's public keys are (JWKS): a URL that starts with ``https://``, or the path of a file
-    claim: str  # the claim that names the subject
-    callers: Mapping[str, Caller]  # who a subject is. Others are not known, whatever their token says of their role.
+    issuer: str  # required in a token
+    audience: str  # required in a token
+    keys: str  # public keys of the issuer (JWKS): an ``https://`` URL or the path of a file
+    claim: str  # the claim with the subject
+    callers: Mapping[str, Caller]  # by subject; other subjects are rejected, and roles in tokens are ignored
 
     def __post_init__(self) -> None:
         if urlsplit(self.keys).scheme not in ("https", ""):
-            raise ArgumentError("expected the issuer's keys at a URL that starts with https://, or in a file.")
+            raise ArgumentError("tokens: keys must be a URL that starts with https://, or a file.")
         if urlsplit(self.keys).scheme:
             object.__setattr__(self, "_published", _Published(self.keys))
 
@@ -79,10 +79,10 @@ class Tokens:
             subject = claims[self.claim]
         except (jwt.PyJWTError, OSError, ValueError, LookupError):
             pass
-        found = self.callers.get(subject) if isinstance(subject, str) else None
-        if found is None:
-            raise AccessError("expected a valid token of the identity provider, for somebody who is known here.")
-        return found
+        caller = self.callers.get(subject) if isinstance(subject, str) else None
+        if caller is None:
+            raise AccessError("the token is not valid, or its subject is not known here.")
+        return caller
 
     def _key(self, token: str) -> jwt.PyJWK:
         published: _Published | None = getattr(self, "_published", None)
@@ -91,7 +91,7 @@ class Tokens:
 
 
 def caller_by(keys: Keys, tokens: Tokens | None) -> Callable[[str], Caller]:
-    """Return what tells who has a key, or, where a provider is believed, whose token something is."""
+    """Return a function that authenticates API keys and, if configured, tokens."""
 
     def caller(text: str) -> Caller:
         return keys.caller(text) if tokens is None or text.startswith(PREFIX) else tokens.caller(text)

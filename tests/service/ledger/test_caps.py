@@ -29,14 +29,14 @@ def test_shares_add_up_to_no_more_than_the_cap(cap, parts):
     if sum(parts) <= cap:
         check_shares(Account(cap), shares, oversubscribed=False)
     else:
-        with pytest.raises(ValueError, match="add up to at most epsilon"):
+        with pytest.raises(ValueError, match="add up to epsilon"):
             check_shares(Account(cap), shares, oversubscribed=False)
     check_shares(Account(cap), shares, oversubscribed=True)
 
 
 def test_delta_adds_up_too():
     shares = {name: Account(Fraction(1), Fraction(1, 100)) for name in "ab"}
-    with pytest.raises(ValueError, match="add up to at most delta"):
+    with pytest.raises(ValueError, match="add up to delta"):
         check_shares(Account(Fraction(2), Fraction(1, 100)), shares, oversubscribed=False)
 
 
@@ -45,7 +45,7 @@ def test_delta_adds_up_too():
     ["", "x" * 201, "an\u0430", "a\nb", " ana", "ana ", "a  b", "an\u200ba", "a\u00adna", "\u202eana", "e\u0301ve"],
 )
 def test_a_name_is_ascii_without_what_is_not_seen(name):
-    with pytest.raises(ArgumentError, match="names of 1 to 200 ASCII characters"):
+    with pytest.raises(ArgumentError, match="1 to 200 printable ASCII characters"):
         check_names([name])
 
 
@@ -53,5 +53,5 @@ def test_a_name_is_ascii_without_what_is_not_seen(name):
 def test_names_that_look_alike_are_refused(one, other):
     check_names([one], [one])
     for names, known in (([one, other], []), ([other], [one])):
-        with pytest.raises(ArgumentError, match="names that do not look alike"):
+        with pytest.raises(ArgumentError, match="look alike"):
             check_names(names, known)

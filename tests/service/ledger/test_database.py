@@ -10,7 +10,7 @@ from hedgerow.service.ledger.database import Database
 
 @pytest.mark.parametrize("url", ["", "ledger.db", "sqlite://", "sqlite:///:memory:", "mysql://host/name"])
 def test_only_a_file_of_sqlite_or_postgresql_keeps_a_ledger(url):
-    with pytest.raises(LedgerError, match=r"expected a URL such as sqlite:///ledger\.db"):
+    with pytest.raises(LedgerError, match=r"must be a URL such as sqlite:///ledger\.db"):
         Database(url, create=True)
 
 
@@ -22,7 +22,7 @@ def test_without_its_driver_postgresql_is_refused_with_what_to_install(monkeypat
 
 @pytest.mark.parametrize("url", ["sqlite:////no/such/folder/ledger.db", "postgresql://a:SECRET@127.0.0.1:1/none"])
 def test_a_database_that_cannot_be_opened_is_told_without_its_words(url):
-    with pytest.raises(LedgerError, match="that can be opened and written, got OperationalError") as caught:
+    with pytest.raises(LedgerError, match=r"cannot be opened and written \(OperationalError") as caught:
         Database(url, create=True)
     assert "SECRET" not in str(caught.value)
     assert caught.value.__cause__ is caught.value.__context__ is None
@@ -31,7 +31,7 @@ def test_a_database_that_cannot_be_opened_is_told_without_its_words(url):
 def test_a_file_that_is_no_database_is_refused(tmp_path):
     path = tmp_path / "ledger.db"
     path.write_text("a,b\n1,2\n" * 100)
-    with pytest.raises(LedgerError, match="got DatabaseError"):
+    with pytest.raises(LedgerError, match="DatabaseError"):
         Database(f"sqlite:///{path}", create=True)
 
 
@@ -94,7 +94,7 @@ def test_a_server_that_may_lose_what_is_committed_is_refused(postgres_url, name)
 
     tell(f"ALTER SYSTEM SET {name} = off")
     try:
-        with pytest.raises(LedgerError, match=f"got one with {name} off"):
+        with pytest.raises(LedgerError, match=f"{name} off"):
             Database(postgres_url, create=True)
     finally:
         tell(f"ALTER SYSTEM RESET {name}")
@@ -103,5 +103,5 @@ def test_a_server_that_may_lose_what_is_committed_is_refused(postgres_url, name)
 
 def test_a_file_for_which_sqlite_keeps_no_log_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(database, "_DURABLE", {"journal_mode = MEMORY": "wal"})
-    with pytest.raises(LedgerError, match="for which SQLite takes journal_mode"):
+    with pytest.raises(LedgerError, match="does not support journal_mode"):
         Database(f"sqlite:///{tmp_path}/ledger.db", create=True)

@@ -47,7 +47,7 @@ def test_a_key_is_for_one_body(ledger):
 
 def test_a_request_that_is_being_answered_is_not_charged_again(ledger):
     ledger.reserve(asked("one"))
-    with pytest.raises(RequestRunningError, match="ask again later"):
+    with pytest.raises(RequestRunningError, match="send it again later"):
         ledger.reserve(asked("one"))
     assert ledger.account("wards").spent == Fraction(1, 4)
 
@@ -59,7 +59,7 @@ def test_a_failure_is_final_and_costs_what_it_costs(ledger):
         with pytest.raises(RequestFailedError, match="the charge stays"):
             ledger.reserve(asked("one"))
     for end in (lambda: ledger.answer(first, b"12"), lambda: ledger.fail(first, "again")):
-        with pytest.raises(RequestRunningError, match="is not to be answered here"):
+        with pytest.raises(RequestRunningError, match="taken over by another process"):
             end()
     assert ledger.account("wards").spent == Fraction(1, 4)
 
@@ -76,7 +76,7 @@ def test_nobody_can_use_up_the_share_of_another(ledger):
 
 def test_an_oversubscribed_dataset_has_its_own_cap(ledger_url):
     with ledger_at(ledger_url) as ledger:
-        with pytest.raises(ArgumentError, match=r"add up to at most epsilon=2, the cap of the dataset, got 3"):
+        with pytest.raises(ArgumentError, match=r"add up to epsilon=3, above the cap of the dataset, 2"):
             declare(ledger, cap=2)
         declare(ledger, cap=2, oversubscribed=True)
         ledger.reserve(asked("one", 2, analyst="bob"))
@@ -123,9 +123,9 @@ def test_delta_that_adds_up_to_more_than_one_costs_what_its_rho_does(ledger_url,
 def test_charges_that_add_up_in_rho(ledger_url):
     cap = Account(Fraction(1), Fraction(1, 10**6), accounting="zcdp")
     with ledger_at(ledger_url) as ledger:
-        with pytest.raises(ArgumentError, match="expected caps of analysts on rho alone"):
+        with pytest.raises(ArgumentError, match="cap of 'ana' must be on rho alone"):
             ledger.declare("wards", cap, {"ana": Account(Fraction(1))}, reason="rows")
-        with pytest.raises(ArgumentError, match=r"add up to at most rho=0\.02435"):
+        with pytest.raises(ArgumentError, match=r"above the cap of the dataset, 0\.02435"):
             ledger.declare("wards", cap, {"ana": Account(None, rho=Fraction(1, 10))}, reason="rows")
         ledger.declare("wards", cap, {"ana": Account(None, rho=Fraction(1, 50))}, reason="rows")
         for number in range(16):
@@ -138,21 +138,21 @@ def test_charges_that_add_up_in_rho(ledger_url):
 
 @pytest.mark.parametrize("who", [{"dataset": "other"}, {"analyst": "eve"}])
 def test_who_has_no_cap_is_not_charged(ledger, who):
-    with pytest.raises(LedgerError, match="expected a"):
+    with pytest.raises(LedgerError, match=r"not a dataset|has no cap"):
         ledger.reserve(asked("one", **who))
-    with pytest.raises(LedgerError, match="expected a"):
+    with pytest.raises(LedgerError, match=r"not a dataset|has no cap"):
         ledger.account(who.get("dataset", "wards"), who.get("analyst", ""))
     assert [entry.kind for entry in ledger.entries()] == ["declared"]
 
 
 def test_who_is_new_gets_a_cap_out_of_what_is_left_and_nobody_a_second_one(ledger):
-    with pytest.raises(ArgumentError, match="add up to at most"):
+    with pytest.raises(ArgumentError, match="add up to"):
         ledger.grant("wards", "eve", Account(Fraction(1)), reason="a new colleague")
     ledger.declare("wards", Account(Fraction(4)), SHARES, reason="other rows")
     ledger.grant("wards", "eve", Account(Fraction(1)), reason="a new colleague")
     ledger.reserve(asked("one", analyst="eve"))
     assert ledger.account("wards", "eve").remaining == Fraction(3, 4)
-    with pytest.raises(ArgumentError, match="without a cap"):
+    with pytest.raises(ArgumentError, match="already has a cap"):
         ledger.grant("wards", "eve", Account(Fraction(1)), reason="more")
     with pytest.raises(LedgerError, match="a dataset of the ledger"):
         ledger.grant("other", "eve", Account(Fraction(1)), reason="more")
@@ -202,7 +202,7 @@ def test_a_request_is_evaluated_until_it_is_answered_however_often_the_process_e
                 declare(ledger)
             ledger.reserve(asked("one"))
     with ledger_at(ledger_url) as ledger:
-        ledger.put_down(ledger.reserve(asked("one")))
+        ledger.abandon(ledger.reserve(asked("one")))
         ledger.answer(ledger.reserve(asked("one")), b"12")
         assert ledger.reserve(asked("one")).content == b"12"
         assert [entry.kind for entry in ledger.entries()] == ["declared", "reserved", *["retried"] * 5, "answered"]
@@ -217,14 +217,14 @@ def test_a_process_whose_request_was_taken_over_cannot_answer_it(ledger_url, mon
         first = one.reserve(asked("one"))
         monkeypatch.setattr(two._run, "is_alive", lambda _: False)
         second = two.reserve(asked("one"))
-        with pytest.raises(RequestRunningError, match="another process has taken it"):
+        with pytest.raises(RequestRunningError, match="taken over by another process"):
             one.answer(first, b"11")
         two.answer(second, b"12")
         assert one.reserve(asked("one")).content == b"12"
 
 
 def test_analysts_without_a_name_are_refused(ledger):
-    with pytest.raises(ArgumentError, match="names of 1 to 200 ASCII characters"):
+    with pytest.raises(ArgumentError, match="1 to 200 printable ASCII characters"):
         declare(ledger, shares={**SHARES, "": Account(Fraction(1, 10))})
 
 
@@ -234,7 +234,7 @@ def test_an_answer_is_read_back_for_the_analyst_whose_it_is(ledger):
     ledger.answer(first, b"12")
     assert ledger.stored("ana", first.request) == b"12"
     for analyst, request in (("bob", first.request), ("ana", second.request), ("ana", ""), ("", first.request)):
-        with pytest.raises(LedgerError, match="an answered request of the analyst"):
+        with pytest.raises(LedgerError, match="no answered request"):
             ledger.stored(analyst, request)
 
 
@@ -267,5 +267,5 @@ def test_a_receipt_names_the_charging_entry_even_where_an_earlier_key_is_the_nam
     ledger.reserve(asked(name))
     monkeypatch.setattr("hedgerow.service.ledger.ledger.uuid4", lambda: name)
     first = ledger.reserve(asked("two"))
-    ledger.put_down(first)
+    ledger.abandon(first)
     assert ledger.reserve(asked("two")).entry == first.entry

@@ -20,7 +20,7 @@ from hedgerow.service.ledger.log import HeadFile, Log, LogMark
 from tests.service.databases import head_of, ledger_at
 from tests.service.ledger.asking import asked, declare
 
-LOST = "the ledger has lost entries, or is another"
+LOST = "the ledger has lost entries or was replaced"
 
 
 @pytest.fixture
@@ -87,10 +87,10 @@ def test_another_history_of_the_same_length_is_refused(kept):
 
 def test_without_its_head_only_an_empty_ledger_is_new(kept):
     head_of(kept).unlink()
-    with pytest.raises(LedgerError, match="none is kept"):
+    with pytest.raises(LedgerError, match="head outside the database is missing"):
         ledger_at(kept)
     head_of(kept).write_bytes(b"\0" * 100)  # or with one that is not whole
-    with pytest.raises(LedgerError, match="none is kept"):
+    with pytest.raises(LedgerError, match="head outside the database is missing"):
         ledger_at(kept)
     with ledger_at(kept, accept_rollback=True) as ledger:
         assert list(ledger.entries())[-1].data["head"] is None
@@ -119,7 +119,7 @@ def test_a_plain_copy_of_a_running_ledger_is_no_new_one(tmp_path):
         ledger.answer(ledger.reserve(asked("one")), b"12")
         (tmp_path / "copy").mkdir()
         copy = shutil.copy(path, tmp_path / "copy")
-        with pytest.raises(LedgerError, match="none is kept"):
+        with pytest.raises(LedgerError, match="head outside the database is missing"):
             ledger_at(f"sqlite:///{copy}")
         with closing(Log(f"sqlite:///{copy}", read_only=True)) as log:
             assert not log.verify().is_compared
@@ -140,7 +140,7 @@ def test_a_plain_copy_is_no_new_ledger_after_a_kill_while_the_dataset_was_declar
         ledger.reserve(asked("one"))
         (tmp_path / "copy").mkdir()
         shutil.copy(tmp_path / "ledger.db", tmp_path / "copy")
-        with pytest.raises(LedgerError, match="none is kept"):
+        with pytest.raises(LedgerError, match="head outside the database is missing"):
             ledger_at(f"sqlite:///{tmp_path}/copy/ledger.db")
 
 
@@ -153,7 +153,7 @@ def test_a_backup_of_a_plain_copy_is_refused_and_so_is_one_of_a_rolled_back_ledg
         copy = shutil.copy(tmp_path / "ledger.db", tmp_path / "copy")
         with (
             closing(Log(f"sqlite:///{copy}", read_only=True)) as log,
-            pytest.raises(LedgerError, match="has no head beside"),
+            pytest.raises(LedgerError, match="has no head file"),
         ):
             log.backup(tmp_path / "copy.db")
         ledger.rotate("earlier", "later", "PEM")
@@ -173,7 +173,7 @@ def test_a_head_that_is_no_file_is_refused_at_once(kept):
 def test_a_crash_between_a_commit_and_its_head_is_none(kept, monkeypatch):
     with ledger_at(kept) as ledger, monkeypatch.context() as patch:
         patch.setattr(HeadFile, "_written", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "full")))
-        with pytest.raises(LedgerUnavailableError, match="the ledger's head cannot be written"):
+        with pytest.raises(LedgerUnavailableError, match="head file of the ledger cannot be written"):
             ledger.reserve(asked("two"))
     assert HeadFile(head_of(kept)).read().sequence == 3
     with ledger_at(kept) as ledger:
@@ -232,7 +232,7 @@ def test_a_head_that_could_not_be_synchronised_is_none_and_is_written_anew(tmp_p
     head.keep(LogMark(1, "one"))
     with monkeypatch.context() as patch:
         patch.setattr(log_module, "_sync", lambda _: (_ for _ in ()).throw(OSError(5, "broken")))
-        with pytest.raises(LedgerUnavailableError, match="head cannot be written"):
+        with pytest.raises(LedgerUnavailableError, match="head file of the ledger cannot be written"):
             head.keep(LogMark(2, "two"))
     assert head.read() == head.known == (1, "one")
     head.keep(LogMark(2, "two"))
@@ -272,7 +272,7 @@ def test_verifying_tells_a_restored_snapshot_by_the_head_beside_it_or_one_kept_e
 
 
 def test_postgresql_has_no_folder_for_a_head(postgres_url):
-    with pytest.raises(LedgerError, match="a file for the head"):
+    with pytest.raises(LedgerError, match="requires a head file"):
         Log(postgres_url, new_ledger=True)
 
 
@@ -287,7 +287,7 @@ def test_a_backup_has_all_entries_and_is_one_file(tmp_path):
     url = f"sqlite:///{tmp_path}/elsewhere/ledger.db"
     with closing(Log(url, read_only=True)) as log:
         assert replace(log.verify(), is_compared=True) == expected
-    with pytest.raises(LedgerError, match="none is kept"):
+    with pytest.raises(LedgerError, match="head outside the database is missing"):
         ledger_at(url)
     with ledger_at(url, accept_rollback=True) as ledger:
         assert ledger.reserve(asked("one")).content == b"12"
@@ -300,7 +300,7 @@ def test_tables_of_another_version_are_refused_and_left(tmp_path, version):
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection, connection:
         connection.execute(f"UPDATE head SET version = {version}")
     for read_only in (True, False):
-        with pytest.raises(LedgerError, match=f"expected a ledger with tables of version 2, got {version}"):
+        with pytest.raises(LedgerError, match=f"tables of version {version}"):
             Log(url, read_only=read_only)
 
 
@@ -323,14 +323,12 @@ def test_a_missing_ledger_is_begun_anew_only_when_asked_and_this_is_recorded(tmp
         return
     (tmp_path / "ledger.db-head").unlink()
     for more in ({}, {"accept_rollback": True}):
-        with pytest.raises(
-            LedgerMissingError, match=r"there was one with at least 1 entries.*every budget is whole again"
-        ):
+        with pytest.raises(LedgerMissingError, match=r"had at least 1 entries.*every budget is unspent"):
             Ledger(url, mark=mark, **more)
     with Ledger(url, mark=mark, new_ledger=True) as ledger:
         (entry,) = ledger.entries()
         assert (entry.kind, entry.data["new"], entry.data["head"]["sequence"]) == ("accepted", True, 1)
-        assert "a new ledger in place of one with at least 1 entries" in str(entry)
+        assert "a new ledger replaced one of at least 1 entries" in str(entry)
         assert ledger.verify().entries == 1
     Ledger(url, mark=mark).close()
 
@@ -390,5 +388,5 @@ def test_of_servers_that_begin_a_ledger_at_once_none_is_told_that_it_is_lost(led
     for thread in threads:
         thread.join()
     assert "begun" in found
-    assert set(found) <= {"begun", "a ledger exists here, and goes on; start without --new-ledger."}
+    assert set(found) <= {"begun", "the ledger already exists; start without --new-ledger."}
     Ledger(ledger_url, head, mark=mark).close()

@@ -1,4 +1,4 @@
-"""Rows of the ledger's database that hold the caps of datasets and analysts, and what was charged to each."""
+"""Caps of datasets and analysts in the ledger's database, with the totals of their charges."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -20,20 +20,20 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.tables import CAPS, TOTALS
 from hedgerow.text.messages import shown
 
-WHOLE = ""  # the name under which a dataset's own cap stands beside those of its analysts
-_ALIKE = str.maketrans("01I|", "olll")  # with case, what looks alike in ASCII
+WHOLE = ""  # the name of a dataset's own cap among the caps of its analysts
+_ALIKE = str.maketrans("01I|", "olll")  # ASCII characters that look alike, in addition to case
 
 
 def check_names(names: Iterable[str], known: Iterable[str] = ()) -> None:
-    """Check that names are ASCII, and that no two of them, or of those that are known, look alike."""
+    """Raise `ArgumentError` unless names are ASCII and do not look like each other or like known names."""
     seen = {_looks(name): name for name in known}
     for name in names:
         if not (0 < len(name) <= 200 and name.isascii() and name.isprintable()) or name != " ".join(name.split()):
-            problem = f"expected names of 1 to 200 ASCII characters, with single spaces within, got {shown(name)}."
-            raise ArgumentError(problem)
+            problem = "a name must have 1 to 200 printable ASCII characters, without repeated or outer spaces"
+            raise ArgumentError(f"{problem}, got {shown(name)}.")
         other = seen.setdefault(_looks(name), name)
         if other != name:
-            raise ArgumentError(f"expected names that do not look alike, got {shown(other)} and {shown(name)}.")
+            raise ArgumentError(f"the names {shown(other)} and {shown(name)} look alike; change one of them.")
 
 
 def _looks(name: str) -> str:
@@ -41,18 +41,17 @@ def _looks(name: str) -> str:
 
 
 def check_shares(dataset: Account, analysts: Mapping[str, Account], *, oversubscribed: bool) -> None:
-    """Check that analysts' caps are in the dataset's currency, and add up to no more than its own.
+    """Raise `ArgumentError` unless analysts' caps have the dataset's currency and their sum is within its cap.
 
-    Where charges add up in ρ, an analyst's cap is one on ρ alone. By ``accounting="zcdp"`` one analyst could else use
-    up ε by addition, which is more ρ than the share, and others would be refused.
+    If charges add up in ρ, an analyst's cap must be on ρ alone. With a cap on ε, an analyst could use more ρ than the
+    share, and questions of other analysts would exceed the cap of the dataset.
     """
     in_rho = dataset.largest_rho is not None
     check_names(analysts)
     for name, cap in analysts.items():
         if (cap.epsilon is None) != in_rho or cap.accounting != "basic":
-            kind = "rho alone" if in_rho else "epsilon, with delta or without"
-            problem = f"expected caps of analysts on {kind}, as the dataset's, got another for {shown(name)}."
-            raise ArgumentError(problem)
+            kind = "rho alone" if in_rho else "epsilon, with or without delta"
+            raise ArgumentError(f"the cap of {shown(name)} must be on {kind}, like the cap of the dataset.")
     if oversubscribed:
         return
     if in_rho:
@@ -66,9 +65,8 @@ def _check_sum(name: str, most: Fraction | None, parts: list[Fraction | None]) -
     whole = total(part for part in parts if part is not None)
     if most is not None and whole > most:
         raise ArgumentError(
-            f"expected caps of analysts that add up to at most {name}={amount_text(most, left=True)}, the cap of the "
-            f"dataset, got {amount_text(whole)}. Lower them, or declare the dataset as oversubscribed: every card then "
-            "says so."
+            f"the caps of analysts add up to {name}={amount_text(whole)}, above the cap of the dataset, "
+            f"{amount_text(most, left=True)}. Lower them, or set oversubscribed: true, which every privacy card states."
         )
 
 
@@ -90,7 +88,7 @@ def current_epoch(connection: Connection, dataset: str) -> int | None:
 
 
 def shares_of(connection: Connection, dataset: str, epoch: int) -> dict[str, Account]:
-    """Return the caps of an epoch, with all charges, by analyst; the dataset's own under `WHOLE`."""
+    """Return the caps of an epoch with their charges, by analyst; the dataset's own cap under `WHOLE`."""
     owned = sa.select(CAPS.c.analyst).where(CAPS.c.dataset == dataset, CAPS.c.epoch == epoch)
     names = connection.execute(owned.order_by(CAPS.c.analyst)).scalars()
     return {name: account_of(connection, dataset, epoch, name) for name in list(names)}
@@ -108,18 +106,18 @@ def has_cap(connection: Connection, dataset: str, analyst: str) -> bool:
 
 
 def check_unit(connection: Connection, dataset: str, epoch: int, unit: Unit | None) -> None:
-    """Check that an epoch was declared for this unit of privacy: charges for rows and for persons do not add up."""
+    """Raise `LedgerError` for another unit of privacy: charges per row and per person cannot be added."""
     row = connection.execute(_ACCOUNT, _owner(dataset, epoch, WHOLE)).one()
     declared = json.loads(row.caps).get("unit")
     if declared != (None if unit is None else unit.to_dict()):
-        problem = f"the epoch of {shown(dataset)} was declared with another unit of privacy."
-        raise LedgerError(f"{problem} For new rows, declare a new epoch: hedgerow serve epoch NAME --reason TEXT.")
+        problem = f"the epoch of {shown(dataset)} was declared with a different unit of privacy."
+        raise LedgerError(f"{problem} For new rows, start a new epoch: hedgerow serve epoch NAME --reason TEXT.")
 
 
 def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -> Account:
     row = connection.execute(_ACCOUNT, _owner(dataset, epoch, analyst)).mappings().one_or_none()
     if row is None:
-        raise LedgerError(f"expected an analyst with a cap for {shown(dataset)}, got one without.")
+        raise LedgerError(f"the analyst has no cap for {shown(dataset)}.")
     caps, spent = _read(row["caps"]), all_so_far(**read_amounts(row))
     return Account(caps.epsilon, caps.delta, spent, caps.rho, caps.accounting)
 
@@ -130,7 +128,7 @@ def set_total(connection: Connection, dataset: str, epoch: int, analyst: str, ac
 
 
 def all_so_far(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> tuple[Charge, ...]:
-    """Return a total as one charge and, where its δ is 1 or more, more of δ = 1/2; the first keeps some, for its ρ."""
+    """Return a total as a charge; if its δ is at least 1, as several, since a charge has δ < 1."""
     half = Fraction(1, 2)
     halves = ceil(delta / half) - 1 if delta >= 1 else 0
     rest = Charge(Fact("all_so_far"), epsilon, delta - halves * half, rho=rho)
@@ -139,7 +137,7 @@ def all_so_far(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> tupl
 
 @lru_cache(maxsize=1024)
 def _read(caps: str) -> Account:
-    """Return caps, which do not change in an epoch, as an account without charges."""
+    """Return the caps of an epoch, which do not change, as an account without charges."""
     return Account.of_caps(json.loads(caps))
 
 

@@ -28,20 +28,20 @@ from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, HEAD, METADATA,
 from hedgerow.service.ledger.verify import fill_index
 
 MISSING = (
-    "expected a database with a ledger, got none. Begin a ledger with `hedgerow serve init`, or, for a configuration "
-    "that exists, with `hedgerow serve check --new-ledger`."
+    "the database contains no ledger. Create a ledger with `hedgerow serve init` or, for an existing configuration, "
+    "with `hedgerow serve check --new-ledger`."
 )
-_WAIT = 60  # seconds for other transactions to end: of SQLite, or those of this process that queue
+_WAIT = 60  # seconds to wait for other transactions of SQLite or of this process
 LEDGER_LIMITS = TimeLimits(connect=5, query=15, lock=10)
-_OURS = 0x68656467  # by which PostgreSQL knows the lock of who makes tables
+_OURS = 0x68656467  # id of the PostgreSQL lock for creating tables
 _LOCKED = sa.select(HEAD.c.place, sa.func.set_config("synchronous_commit", "on", True)).with_for_update(of=HEAD)
-_REFUSED = ("22", "23", "42", "P0")  # classes of SQLSTATE: a statement is wrong, or a constraint or trigger refuses it
-_WITHDRAWN = ("42501", "42P01")  # a right was revoked, or a table is missing: an operator can restore both
+_REFUSED = ("22", "23", "42", "P0")  # classes of SQLSTATE: wrong statements, violated constraints and triggers
+_WITHDRAWN = ("42501", "42P01")  # a revoked permission or a missing table, which an operator can restore
 _DURABLE = {"journal_mode = WAL": "wal", "synchronous = FULL": 2, "fullfsync = ON": 1}
 
 
 class Database(ProcessBound):
-    """A ledger's database. Writing transactions come one after the other, and are on disk when they have ended."""
+    """Database of a ledger. Writing transactions are serialised, and durable when they end."""
 
     def __init__(
         self, url: str, *, read_only: bool = False, create: bool = False, limits: TimeLimits = LEDGER_LIMITS
@@ -53,8 +53,8 @@ class Database(ProcessBound):
         self.engine = _engine(self.url, limits, read_only=read_only)
         if self.path is not None and not read_only:
             _check_file(self.path)
-        # SQLite lets writers try again at lengthening intervals, so that threads starve; those of PostgreSQL would
-        # each hold a connection while they wait. Here they queue.
+        # Writers queue here. Otherwise SQLite retries at increasing intervals, so that threads starve, and each waiting
+        # writer of PostgreSQL holds a connection.
         self._queue = threading.Lock()
         problem, version, is_missing = "", None, False
         try:
@@ -74,8 +74,10 @@ class Database(ProcessBound):
             raise LedgerMissingError(MISSING)
         if problem:
             kind = "read" if read_only else "opened and written"
-            raise LedgerError(f"expected a database with a ledger of this version that can be {kind}, got {problem}.")
-        raise LedgerError(f"expected a ledger with tables of version {VERSION}, got {version}; use the hedgerow of it.")
+            raise LedgerError(f"the ledger's database cannot be {kind} ({problem}).")
+        raise LedgerError(
+            f"the ledger has tables of version {version}, but this hedgerow supports {VERSION}; use the other version."
+        )
 
     @property
     def path(self) -> Path | None:
@@ -83,7 +85,7 @@ class Database(ProcessBound):
 
     @contextmanager
     def writing(self) -> Generator[Connection]:
-        """Open a transaction that no other writing one overlaps; committed, and on disk, when the block ends."""
+        """Open an exclusive writing transaction, which is committed and durable when the block ends."""
         self.check_process()
         with _without_text(), self._turn(), self.engine.begin() as connection:
             if self.path is None:
@@ -101,35 +103,35 @@ class Database(ProcessBound):
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
-        """Open a transaction that reads one state of the ledger, while others write; raises as `writing` does."""
+        """Open a transaction that reads a consistent state of the ledger during other writes."""
         self.check_process()
         level: dict[str, Any] = {} if self.path is not None else {"isolation_level": "REPEATABLE READ"}
         with _without_text(), self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection:
             yield connection
 
     def settle(self) -> None:
-        """Write what is committed to SQLite's own file, too: a copy of it without its log is then no new ledger."""
+        """Write committed entries to SQLite's main file, so that a copy without the log is not an empty ledger."""
         if self.path is not None:
             with _without_text(), self.engine.connect() as connection:
                 connection.connection.cursor().execute("PRAGMA wal_checkpoint")
 
     def backup(self, path: Path) -> None:
-        """Copy one state of SQLite's ledger to a new file, whole, while others write."""
+        """Copy a consistent state of a SQLite ledger to a new file during other writes."""
         if self.path is None:
-            raise LedgerError("expected a ledger in SQLite, got one in PostgreSQL: pg_dump copies one state.")
+            raise LedgerError("backup supports SQLite ledgers only; use pg_dump for a ledger in PostgreSQL.")
         path.touch(0o600, exist_ok=False)
         with _without_text(), closing(sqlite3.connect(path)) as copy:
             with self.engine.connect().execution_options(hedgerow_reads=True) as connection:
                 cast(sqlite3.Connection, connection.connection.dbapi_connection).backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")  # one file, which needs no other
+            copy.execute("PRAGMA journal_mode = DELETE")  # a single file without a log
 
     def close(self) -> None:
         self.engine.dispose()
 
 
 def _check_file(path: Path) -> None:
-    """Create a file that only its owner can read, if there is none, and refuse a file that everybody can write."""
-    with suppress(OSError):  # there is a file, or the database reports why there can be none
+    """Create a missing file with owner-only permissions; raise an error if everybody can write the file."""
+    with suppress(OSError):  # the file exists, or the database reports the reason
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     if path.exists():
         check_closed(path, "a ledger", stat.S_IWOTH)
@@ -137,7 +139,7 @@ def _check_file(path: Path) -> None:
 
 @contextmanager
 def _without_text() -> Generator[None]:
-    """Replace what the database raises where it fails: its text names hosts and files."""
+    """Replace errors of the database, whose texts name hosts and files."""
     try:
         yield
     except DBAPIError as error:
@@ -147,13 +149,13 @@ def _without_text() -> Generator[None]:
         pass
     else:
         return
-    problem = "the ledger's database cannot be read or written now: it is full, broken or out of reach."
-    advice = "Send the same request again later, with the same idempotency key: it is charged once."
+    problem = "the ledger's database cannot be read or written at present (it is full, damaged or unreachable)."
+    advice = "Send the request again later with the same idempotency key; it is charged only once."
     raise LedgerUnavailableError(f"{problem} {advice}")
 
 
 def _is_refused(error: DBAPIError) -> bool:
-    """Return whether a database refuses a statement, which is no outage: the same statement never succeeds."""
+    """Return whether the database rejected a statement, which is not an outage: a repetition cannot succeed."""
     state: str | None = getattr(error.orig, "sqlstate", None)
     if state is None:
         return isinstance(error, IntegrityError | DataError)
@@ -169,11 +171,11 @@ def _checked(url: str) -> URL:
         return parsed.set(drivername="sqlite")
     if parsed is not None and parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
-    raise LedgerError("expected a URL such as sqlite:///ledger.db or postgresql://user@host/name, got another.")
+    raise LedgerError("the ledger must be a URL such as sqlite:///ledger.db or postgresql://user@host/name.")
 
 
 def head_beside(url: str) -> Path | None:
-    """Return the file beside a SQLite ledger that holds its head; None for a ledger in PostgreSQL."""
+    """Return the head file next to a SQLite ledger, or None for PostgreSQL."""
     path = _file_of(_checked(url))
     return None if path is None else path.with_name(f"{path.name}-head")
 
@@ -183,16 +185,16 @@ def _file_of(url: URL) -> Path | None:
 
 
 def _has_tables(connection: Connection, *, create: bool, read_only: bool) -> bool:
-    """Return whether the database has a ledger, with all tables of this version unless it is `read_only`.
+    """Return whether the database contains a ledger; create missing tables unless `read_only`.
 
-    `create` makes one; no two processes do so at a time.
+    With `create`, create a new ledger, under a lock.
     """
     if not read_only and connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_OURS)))
     inspector = sa.inspect(connection)
     is_there, is_indexed = inspector.has_table(ENTRIES.name), inspector.has_table(ENTRY_INDEX.name)
     if not read_only and (is_there or create):
-        METADATA.create_all(connection)  # those that are not there
+        METADATA.create_all(connection)  # missing tables only
         if is_there and not is_indexed:  # in the same transaction: an empty index would contradict the entries
             if connection.dialect.name == "postgresql":
                 connection.execute(_LOCKED)
@@ -215,7 +217,7 @@ def _engine(url: URL, limits: TimeLimits, *, read_only: bool) -> Engine:
     engine = sa.create_engine(url, connect_args={"timeout": _WAIT}, hide_parameters=True)
 
     def connected(connection: sqlite3.Connection, _: object) -> None:
-        connection.isolation_level = None  # the driver begins no transaction of its own
+        connection.isolation_level = None  # so that the driver does not begin transactions
         if not read_only:
             _make_durable(connection)
 
@@ -229,8 +231,8 @@ def _engine(url: URL, limits: TimeLimits, *, read_only: bool) -> Engine:
 
 
 def _connected(limits: TimeLimits, _: object, __: object, ___: object, settings: dict[str, Any]) -> Any:
-    """Open a connection with time limits; those that the URL sets stay."""
-    from hedgerow.engines.postgres_connection import LimitedConnection  # which needs an extra
+    """Open a connection with time limits, unless the URL sets its own limits."""
+    from hedgerow.engines.postgres_connection import LimitedConnection  # needs an extra
 
     return LimitedConnection.opened(limits, **limits.postgres_settings(settings))
 
@@ -241,7 +243,9 @@ def _make_durable(connection: sqlite3.Connection) -> None:
         name = pragma.partition(" ")[0]
         if connection.execute(f"PRAGMA {name}").fetchone()[0] != expected:
             connection.close()
-            raise LedgerError(f"expected a file for which SQLite takes {pragma}, got one for which it does not.")
+            raise LedgerError(
+                f"SQLite does not support {pragma} for this file, which a ledger requires; move it to another disk."
+            )
 
 
 def _read_only(connection: Any, _: object) -> None:
@@ -249,21 +253,23 @@ def _read_only(connection: Any, _: object) -> None:
 
 
 def _check_server(connection: Any, _: object) -> None:
-    """Check that PostgreSQL keeps what it says is on disk; no session can make it do so."""
+    """Raise `LedgerError` unless PostgreSQL writes commits durably, which a session cannot change."""
     for name in ("fsync", "full_page_writes"):
         if connection.execute(f"SHOW {name}").fetchone()[0] != "on":
             connection.close()
-            raise LedgerError(f"expected a server of PostgreSQL that keeps what it has, got one with {name} off.")
+            raise LedgerError(
+                f"the PostgreSQL server has {name} off, so commits may be lost; a ledger requires {name} = on."
+            )
     connection.rollback()
 
 
-# Which runs of processes are still there is no clock's to decide. A process holds a lock for as long as it lives, on a
-# file beside SQLite's, or in PostgreSQL on a connection of its own; the operating system, or the database, lets go of
-# it when the process ends.
+# Locks show which processes are alive, since clocks are not reliable. A process holds a lock as long as it lives: on a
+# file next to the SQLite file, or an advisory lock of PostgreSQL on a connection of its own. The operating system or
+# the database releases the lock when the process ends.
 
 
 class FileRun:
-    """A run whose lock is on a file in a folder beside the ledger's."""
+    """Run of a process, with a lock on a file in a directory next to the ledger."""
 
     def __init__(self, ledger: Path) -> None:
         self.name = str(uuid4())
@@ -271,7 +277,7 @@ class FileRun:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX)  # nobody clears away a file that is made and not locked yet
+            fcntl.flock(folder, fcntl.LOCK_EX)  # so that no file is removed between its creation and its lock
             for ended in self._folder.iterdir():
                 self.is_alive(ended.name)
             path = self._folder / self.name
@@ -281,7 +287,7 @@ class FileRun:
             os.close(folder)
 
     def is_alive(self, name: str) -> bool:
-        """Return whether the file of the run is locked; if not, its process has ended, and it is removed."""
+        """Return whether the file of a run is locked; if not, its process has ended and the file is removed."""
         path = self._folder / name
         try:
             handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -303,10 +309,10 @@ class FileRun:
 
 
 class ServerRun:
-    """A run whose lock is an advisory one of PostgreSQL, held by a connection of its own."""
+    """Run of a process, with an advisory lock of PostgreSQL on a connection of its own."""
 
-    # Where the database was restarted, the lock is taken anew at the next question. Meanwhile another process may have
-    # taken over a request; its attempt then counts, and this one's answer is refused.
+    # After a restart of the database, the lock is acquired again at the next question. If another process took over a
+    # request in the meantime, its attempt counts, and the answer of this process is rejected.
 
     def __init__(self, database: Database) -> None:
         self.name = str(uuid4())
@@ -346,7 +352,7 @@ def _number(name: str) -> int:
 
 
 Run = FileRun | ServerRun
-"""A process that answers: its `name` in the ledger, whether another one `is_alive`, and its end by `close`."""
+"""Run of a process that answers questions, with its `name` in the ledger."""
 
 
 def begin_run(database: Database) -> Run:

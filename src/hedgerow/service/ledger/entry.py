@@ -1,4 +1,4 @@
-"""Entries of a ledger: canonical JSON, each with the hash of the one before."""
+"""Entries of a ledger: canonical JSON, each with the hash of the previous entry."""
 
 import json
 from collections.abc import Callable
@@ -22,17 +22,17 @@ EntryKind = Literal[
     "rotated",
     "accepted",
 ]
-_PLACE = ("sequence", "previous", "salt", "number")  # these show how many entries others have made
+_PLACE = ("sequence", "previous", "salt", "number")  # these would show how many entries other analysts have
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a ledger."""
+    """Entry of a ledger."""
 
-    sequence: int  # its number, from 1
-    kind: EntryKind  # what happened
-    content: str  # canonical JSON of all of it, the hash of the entry before included
-    hash: str  # the SHA-256 of `content`
+    sequence: int  # number, from 1
+    kind: EntryKind
+    content: str  # canonical JSON, including the hash of the previous entry
+    hash: str  # SHA-256 of `content`
 
     @classmethod
     def after(cls, previous: str, sequence: int, kind: EntryKind, time: str, data: dict[str, Any]) -> Self:
@@ -50,11 +50,11 @@ class Entry:
                 return cls(sequence, data["kind"], content, stored)
         except (ValueError, KeyError, TypeError, AttributeError, LedgerError):
             pass
-        raise LedgerError(f"the ledger is broken at entry {sequence}: it is not what was written after the one before.")
+        raise LedgerError(f"the ledger is broken at entry {sequence}: it does not continue the previous entry.")
 
     @classmethod
     def stored(cls, sequence: int, content: str, stored: str) -> Self:
-        """Read an entry by itself: its content is what was hashed; whether it follows the one before is not checked."""
+        """Read a single entry and check its own hash, but not that it continues the previous entry."""
         previous = json.loads(content)["previous"] if digest(content) == stored else ""
         return cls.read(sequence, content, stored, previous)
 
@@ -82,7 +82,7 @@ class Entry:
 
 
 def cost_text(charge: dict[str, Any]) -> str:
-    """Return what a charge of an entry is for, and its amounts, in words."""
+    """Return the query and the amounts of a charge in words."""
     delta = f", delta {charge['delta']}" if charge["delta"] != "0" else ""
     return f"{Fact.from_dict(charge['query'], 'query').words}, epsilon {charge['epsilon']}{delta}"
 
@@ -97,9 +97,9 @@ def _decided(data: dict[str, Any]) -> str:
 
 def _lost(data: dict[str, Any]) -> str:
     if data.get("new"):
-        return f"a new ledger in place of one with at least {data['head']['sequence']} entries, whose charges are lost"
-    head = "no head was kept" if data["head"] is None else f"the head was entry {data['head']['sequence']}"
-    return f"a rollback that may have lost charges: {head}"
+        return f"a new ledger replaced one of at least {data['head']['sequence']} entries, whose charges are lost"
+    head = "there was no head" if data["head"] is None else f"the head was entry {data['head']['sequence']}"
+    return f"a rollback was accepted, which may have lost charges: {head}"
 
 
 _WHAT: dict[EntryKind, Callable[[dict[str, Any]], str]] = {
@@ -110,6 +110,6 @@ _WHAT: dict[EntryKind, Callable[[dict[str, Any]], str]] = {
     "retried": lambda data: f"attempt {data['attempt']}",
     "answered": lambda data: f"answer {data['answer'][:12]}",
     "failed": lambda data: data["reason"],
-    "rotated": lambda data: f"receipts are signed with the key {data['key']}, and no longer with {data['replaces']}",
+    "rotated": lambda data: f"signing key {data['key']} replaces {data['replaces']}",
     "accepted": _lost,
 }

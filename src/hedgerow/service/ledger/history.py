@@ -28,11 +28,11 @@ _STORED = sa.select(ENTRIES.c.sequence, ENTRIES.c.content, ENTRIES.c.hash).join_
 
 @dataclass(frozen=True)
 class Declared:
-    """The current epoch of a dataset."""
+    """Current epoch of a dataset."""
 
     name: str  # the dataset
-    epoch: int  # its number, from 1
-    time: str  # when it was declared (ISO 8601, UTC)
+    epoch: int  # number, from 1
+    time: str  # of the declaration (ISO 8601, UTC)
     reason: str  # why these rows have this cap
     oversubscribed: bool  # whether the analysts' caps may add up to more than the dataset's
     sequence: int  # the entry that declares it
@@ -40,17 +40,17 @@ class Declared:
 
 @dataclass(frozen=True)
 class ChargedRequest:
-    """A request that was charged."""
+    """Charged request."""
 
-    request: str  # its id in the ledger
-    time: str  # when it was charged (ISO 8601, UTC)
+    request: str  # id in the ledger
+    time: str  # of the charge (ISO 8601, UTC)
     dataset: str
-    analyst: str  # who asked
-    query: Fact  # what was released
+    analyst: str
+    query: Fact  # the release
     epoch: int  # of the dataset
-    epsilon: Fraction  # what was charged
+    epsilon: Fraction
     delta: Fraction
-    rho: Fraction | None  # None where it is not known
+    rho: Fraction | None  # None if unknown
     state: str = "reserved"  # then "answered" or "failed"
 
     @classmethod
@@ -63,14 +63,14 @@ class ChargedRequest:
 
 @dataclass(frozen=True)
 class Share:
-    """The requests of an analyst to a dataset."""
+    """Requests of an analyst about a dataset."""
 
     count: int
-    last: str  # when the last one was charged
+    last: str  # time of the last charge
 
 
 class History:
-    """Queries of a ledger's entries."""
+    """Queries of the entries of a ledger."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -82,17 +82,17 @@ class History:
         with self._log.database.reading() as connection:
             entries = [Entry.stored(*row) for row in connection.execute(chosen)]
         facts = ("epoch", "time", "reason", "oversubscribed")
-        found = [
+        datasets = [
             Declared(name=entry.data["dataset"], sequence=entry.sequence, **{name: entry.data[name] for name in facts})
             for entry in entries
         ]
-        return sorted(found, key=lambda one: one.name)
+        return sorted(datasets, key=lambda dataset: dataset.name)
 
     def asked(
         self, *, analyst: str | None = None, dataset: str | None = None, before: str | None = None, limit: int = 50
     ) -> list[ChargedRequest]:
         """Return up to `limit` requests, newest first, that were charged before the request `before`."""
-        # Not by their kind alone: by that index they would all be sorted.
+        # A condition on the kind only would make the database sort all requests.
         chosen = [ENTRY_INDEX.c.whole_epsilon.is_not(None), *_about(analyst, dataset)]
         if dataset is not None:
             chosen.append(_CHARGES)
@@ -114,7 +114,7 @@ class History:
             return connection.execute(chosen).scalar_one()
 
     def shares(self, dataset: str) -> dict[str, Share]:
-        """Return how much each analyst who was charged for a dataset has asked."""
+        """Return the number and last time of requests about a dataset, by analyst."""
         index = ENTRY_INDEX.c
         grouped = sa.select(index.analyst, sa.func.count().label("asked"), sa.func.max(index.sequence).label("last"))
         chosen = grouped.where(_CHARGES, index.dataset == dataset).group_by(index.analyst)
@@ -124,7 +124,7 @@ class History:
         return {row.analyst: Share(row.asked, times[row.last]) for row in rows}
 
     def spending(self, declared: Declared, analyst: str | None, currency: Currency) -> list[tuple[datetime, float]]:
-        """Return what was spent in an epoch, by an analyst or by all: at each charge, or at some if there are many."""
+        """Return the amounts spent in an epoch after each charge, or after a sample of many charges."""
         name = currency if analyst is not None else f"whole_{currency}"
         spent = sa.select(ENTRY_INDEX.c.sequence, ENTRY_INDEX.c[name]).where(_CHARGES, *_about(analyst, declared.name))
         later = spent.where(ENTRY_INDEX.c.sequence > declared.sequence).order_by(ENTRY_INDEX.c.sequence)
@@ -136,7 +136,7 @@ class History:
         return [(datetime.fromisoformat(times[number]), amount) for number, amount in points if amount is not None]
 
     def page(self, analyst: str | None, after: str | None, limit: int) -> list[Entry]:
-        """Return up to `limit` entries, an analyst's own or all, that follow the one with the hash `after`."""
+        """Return up to `limit` entries, of an analyst or of all, after the entry with the hash `after`."""
         with self._log.database.reading() as connection:
             first = 0 if after is None else self._place(connection, after, analyst)
             later = _STORED.where(*_about(analyst, None), ENTRY_INDEX.c.sequence > first)
@@ -146,11 +146,11 @@ class History:
     def _place(self, connection: Connection, hashed: str, analyst: str | None) -> int:
         found = connection.execute(_STORED.where(ENTRIES.c.hash == hashed, *_about(analyst, None))).one_or_none()
         if found is None:
-            raise QuestionError("expected `after` to be the hash of an entry that you have received, got another text.")
+            raise QuestionError("`after` must be the hash of an entry that you have received.")
         return found.sequence
 
     def _charged(self, connection: Connection, request: str, analyst: str | None) -> int:
-        """Return the number of the entry that charged a request; 0 if there is none that may be seen."""
+        """Return the number of the entry that charged a request, or 0 if the caller may not see it."""
         chosen = sa.select(ENTRY_INDEX.c.sequence).where(_CHARGES, ENTRY_INDEX.c.request == request)
         return connection.execute(chosen.where(*_about(analyst, None))).scalar_one_or_none() or 0
 
@@ -161,12 +161,12 @@ def _about(analyst: str | None, dataset: str | None) -> list[sa.ColumnElement[bo
 
 
 def _sample(connection: Connection, chosen: sa.Select[Any, Any], first: int) -> Sequence[Any]:
-    """Return charges at even distances, the first and the last included."""
+    """Return charges at even distances, including the first and the last."""
     number = ENTRY_INDEX.c.sequence
     last = connection.execute(chosen.order_by(number.desc()).limit(1)).one().sequence
     steps = [(first + step * (last - first) // MOST_POINTS,) for step in range(MOST_POINTS)]
     places = sa.values(sa.column("at", sa.BigInteger), name="places").data(steps).cte()
-    # One bound alone: of two, SQLite may seek by the lower one, and read all charges up to the other.
+    # With two bounds, SQLite may seek by the lower bound and read all charges up to the other.
     later = chosen.with_only_columns(number).where(number >= places.c.at).order_by(number).limit(1)
     numbers = connection.execute(sa.select(later.correlate(places).scalar_subquery()).select_from(places)).scalars()
     return connection.execute(chosen.where(number.in_({*numbers, last})).order_by(number)).all()

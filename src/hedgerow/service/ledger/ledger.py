@@ -1,4 +1,4 @@
-"""The ledger's rules: charge or refuse what would overdraw a cap, commit, then touch rows; no refund."""
+"""Rules of the ledger: raise an error if a cap would be exceeded, else charge and commit; no refunds."""
 
 import json
 import time
@@ -42,7 +42,7 @@ _FINISHED = (
     .values(state=sa.bindparam("to_state"))
 )
 _ATTEMPTS = sa.select(RETRIES.c.attempts).where(RETRIES.c.request == sa.bindparam("of_request"))
-_FREE_ATTEMPTS = 8  # of a request, one right after the other
+_FREE_ATTEMPTS = 8  # of a request, without a pause
 _FIRST_PAUSE, _LONGEST_PAUSE = 5, 3600  # seconds, doubled after each further attempt
 RequestState = Literal["reserved", "answered", "failed"]
 
@@ -55,50 +55,51 @@ _SIZED = (
 
 @dataclass(frozen=True)
 class ChargeRequest:
-    """Question of an analyst, as far as the ledger needs to know."""
+    """Question of an analyst, for the ledger."""
 
     dataset: str
-    analyst: str  # who asks
-    key: str  # the idempotency key: 1 to 200 characters that the analyst chooses anew for each question
-    body: str  # the SHA-256 of what is asked
-    charge: Charge  # what the answer costs
-    epoch: int | None = None  # the epoch whose rows would be touched; None for the current one, whichever it is
-    expected: int | None = None  # the epoch that is asked about; None for any
-    size: int = 0  # the most bytes that the answer may have
+    analyst: str
+    key: str  # idempotency key: 1 to 200 characters, a new key for each question
+    body: str  # SHA-256 of the question
+    charge: Charge
+    epoch: int | None = None  # epoch of the rows in the service; None for the current epoch
+    expected: int | None = None  # epoch that the question names; None for any
+    size: int = 0  # maximum size of the answer in bytes
 
 
 @dataclass(frozen=True)
 class Reserved:
-    """A request that was charged, and is to be evaluated now, by this process."""
+    """Charged request that this process is to evaluate."""
 
-    request: str  # its name in the ledger
-    attempt: int  # 1, or 2 where an earlier answer did not get on disk
-    epoch: int  # the epoch of the dataset in which it was charged
-    entry: str  # the hash of the entry that charged it
+    request: str  # name in the ledger
+    attempt: int  # 1, or 2 if an earlier answer was not stored
+    epoch: int  # epoch in which it was charged
+    entry: str  # hash of the entry of its charge
 
 
 @dataclass(frozen=True)
 class Answered:
-    """A request that was answered before."""
+    """Request that was answered before."""
 
-    request: str  # its name in the ledger
-    content: bytes  # the answer, as it was given
+    request: str  # name in the ledger
+    content: bytes  # the stored answer
 
 
 @dataclass(frozen=True)
 class KnownRequest:
-    """A request that was charged, and its state."""
+    """Charged request with its state."""
 
-    request: str  # its name in the ledger
+    request: str  # name in the ledger
     dataset: str
-    body: str  # the SHA-256 of the question
-    state: Literal["answered", "failed", "running", "pending"]  # pending: charged, and no process evaluates it
+    body: str  # SHA-256 of the question
+    state: Literal["answered", "failed", "running", "pending"]  # pending: charged, but not being evaluated
 
 
 class Ledger(ProcessBound):
-    """Record of all charges and answers. A change is one transaction, on disk before the call returns."""
+    """Record of all charges and answers. Each change is a transaction, on disk before the call returns.
 
-    # Any number of processes may share the database.
+    Several processes can share the database.
+    """
 
     def __init__(
         self,
@@ -119,7 +120,7 @@ class Ledger(ProcessBound):
         self._run = begin_run(self._database)
         self._answering = set[str]()  # requests that this process evaluates
         self._began = time.monotonic()
-        self._put_down = dict[str, float]()  # when this process put down requests without an answer, by their names
+        self._abandoned = dict[str, float]()  # times at which this process abandoned requests
 
     def close(self) -> None:
         self.verifying.stop()
@@ -142,7 +143,7 @@ class Ledger(ProcessBound):
         oversubscribed: bool = False,
         unit: Unit | None = None,
     ) -> int:
-        """Declare a new epoch, for new rows, with caps and a `unit`; return its number, from 1."""
+        """Declare a new epoch for new rows, with caps and a unit of privacy; return its number, from 1."""
         accounts.check_shares(cap, analysts, oversubscribed=oversubscribed)
         with self.log.changing() as connection:
             accounts.check_names([dataset], _names(connection, CAPS.c.dataset))
@@ -157,14 +158,13 @@ class Ledger(ProcessBound):
         return epoch
 
     def grant(self, dataset: str, analyst: str, cap: Account, *, reason: str) -> None:
-        """Give an analyst who has none a cap in a dataset's current epoch, out of what is not another's."""
+        """Give an analyst without a cap a cap in the current epoch of a dataset."""
         with self.log.changing() as connection:
             epoch = self._known_epoch(connection, dataset)
             shares = accounts.shares_of(connection, dataset, epoch)
             whole = shares.pop(accounts.WHOLE)
             if analyst in shares:
-                problem = f"expected an analyst without a cap for {shown(dataset)}, got one with a cap."
-                raise errors.ArgumentError(problem)
+                raise errors.ArgumentError(f"{shown(analyst)} already has a cap for {shown(dataset)}.")
             accounts.check_names([analyst], _names(connection, CAPS.c.analyst))
             declared = _oversubscribed(connection, dataset)
             accounts.check_shares(whole, {**shares, analyst: cap}, oversubscribed=declared)
@@ -182,57 +182,57 @@ class Ledger(ProcessBound):
         with self._database.reading() as connection:
             last = _signing(connection)
         if last not in (None, key):
-            problem = f"expected the signing key {last}, the last one in the ledger, got {key}."
-            raise errors.LedgerError(f"{problem} Bring it back, or replace it: hedgerow serve rotate.")
+            problem = f"the signing key is {key}, but the last key in the ledger is {last}."
+            raise errors.LedgerError(f"{problem} Restore that key, or replace it with: hedgerow serve rotate")
 
     def epoch(self, dataset: str) -> int | None:
         with self._database.reading() as connection:
             return accounts.current_epoch(connection, dataset)
 
     def shares(self, dataset: str) -> dict[str, Account]:
-        """Return the caps of a dataset's current epoch, with all charges, by analyst; its own under ``""``."""
+        """Return the caps of the current epoch with their charges, by analyst; the dataset's own cap under ``""``."""
         with self._database.reading() as connection:
             epoch = accounts.current_epoch(connection, dataset)
             return {} if epoch is None else accounts.shares_of(connection, dataset, epoch)
 
     def check_unit(self, dataset: str, unit: Unit | None) -> None:
-        """Check that a dataset's current epoch was declared for this unit of privacy."""
+        """Raise `LedgerError` unless the current epoch was declared for this unit of privacy."""
         with self._database.reading() as connection:
             accounts.check_unit(connection, dataset, self._known_epoch(connection, dataset), unit)
 
     def reserve(
         self, request: ChargeRequest, admit: Callable[[Connection], None] = lambda _: None
     ) -> Reserved | Answered:
-        """Charge a request, unless it was charged before; the rows may be touched once this has returned `Reserved`.
+        """Charge a request, unless it was charged before. Rows may be read only after this has returned `Reserved`.
 
-        Before a new charge, `admit` is called in the same transaction; if it raises, nothing is charged.
+        Before a new charge, `admit` is called in the same transaction; if it raises an error, nothing is charged.
         """
-        found: Reserved | Answered | None = None
+        result: Reserved | Answered | None = None
         try:
             with self.log.changing() as connection:
-                found = self._reserved(connection, request, admit)
-                if isinstance(found, Reserved):
-                    self._answering.add(found.request)  # before anybody else can see it
+                result = self._reserved(connection, request, admit)
+                if isinstance(result, Reserved):
+                    self._answering.add(result.request)  # before other processes can see it
         except BaseException:
-            if isinstance(found, Reserved):
-                self._answering.discard(found.request)
+            if isinstance(result, Reserved):
+                self._answering.discard(result.request)
             raise
-        if found is None:  # raised once the transaction, which may have noted the failure, has ended
-            problem = "the request was charged and has failed, which is final: it is not evaluated again"
+        if result is None:  # after the transaction, which may have recorded the failure
+            problem = "the request failed after its charge, and will not be evaluated again"
             raise errors.RequestFailedError(f"{problem}; the charge stays.")
-        return found
+        return result
 
     def state(self, request: ChargeRequest) -> RequestState | None:
-        """Return what has become of a request that was charged; None if it was not.
+        """Return the state of a charged request, or None if it was not charged.
 
-        Raises RequestConflictError if its key was used for another request.
+        Raises `RequestConflictError` if its key was used for a different request.
         """
         with self._database.reading() as connection:
             known = _known(connection, request)
         return None if known is None else known.state
 
     def known(self, analyst: str, key: str) -> KnownRequest | None:
-        """Return the request that the analyst was charged for under this idempotency key; None if there is none."""
+        """Return the analyst's charged request with this idempotency key, or None."""
         with self._database.reading() as connection:
             row = connection.execute(_KNOWN, {"by": analyst, "called": key}).one_or_none()
         if row is None:
@@ -243,35 +243,35 @@ class Ledger(ProcessBound):
         return KnownRequest(row.request, row.dataset, row.body, state)
 
     def answer(self, reserved: Reserved, content: bytes) -> None:
-        """Store the answer of a request, and mark it as answered, in one transaction. Only then may it be sent."""
+        """Store the answer of a request in a transaction. Only after that may it be sent."""
         with self._ending(reserved), self.log.changing() as connection:
             self._finish(connection, reserved, "answered", {"answer": digest(content)}, stored=len(content))
             connection.execute(ANSWERS.insert(), {"request": reserved.request, "content": content})
-        self._put_down.pop(reserved.request, None)
+        self._abandoned.pop(reserved.request, None)
 
     def fail(self, reserved: Reserved, reason: str) -> None:
-        """Mark a request as failed, which is final; raises as `answer` does. The charge stays."""
+        """Mark a request as failed, which is final. The charge stays."""
         with self._ending(reserved), self.log.changing() as connection:
             self._finish(connection, reserved, "failed", {"reason": reason})
-        self._put_down.pop(reserved.request, None)
+        self._abandoned.pop(reserved.request, None)
 
-    def put_down(self, reserved: Reserved) -> None:
-        """Evaluate a request no further, and leave it charged: asked again, it is evaluated again."""
+    def abandon(self, reserved: Reserved) -> None:
+        """Stop the evaluation of a request, which stays charged; if it is sent again, it is evaluated again."""
         if reserved.request in self._answering:
             self._answering.discard(reserved.request)
-            self._put_down[reserved.request] = time.monotonic()
+            self._abandoned[reserved.request] = time.monotonic()
 
     @property
     def path(self) -> Path | None:
-        """The file of a ledger in SQLite."""
+        """The file of a SQLite ledger, or None."""
         return self._database.path
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """Open a transaction that reads one state of the ledger."""
+        """Open a transaction that reads a consistent state of the ledger."""
         return self._database.reading()
 
     def probe(self) -> None:
-        """Check that the ledger's database answers; LedgerUnavailableError if not."""
+        """Raise `LedgerUnavailableError` if the database of the ledger does not answer."""
         with self._database.reading() as connection:
             connection.execute(sa.select(HEAD.c.version)).scalar_one()
 
@@ -285,11 +285,11 @@ class Ledger(ProcessBound):
 
     def stored(self, analyst: str, request: str) -> bytes:
         own = (REQUESTS.c.request == request) & (REQUESTS.c.analyst == analyst)
-        with self.log.changing() as connection:  # it leaves once the head has it
+        with self.log.changing() as connection:  # the head is written before an answer is sent
             joined = sa.select(ANSWERS.c.content).join_from(REQUESTS, ANSWERS, REQUESTS.c.request == ANSWERS.c.request)
             content = connection.execute(joined.where(own)).scalar_one_or_none()
         if content is None:
-            raise errors.LedgerError("expected an answered request of the analyst, got another name.")
+            raise errors.LedgerError("the analyst has no answered request with this name.")
         return content
 
     @contextmanager
@@ -297,12 +297,12 @@ class Ledger(ProcessBound):
         try:
             yield
         finally:
-            self.put_down(reserved)
+            self.abandon(reserved)
 
     def _reserved(
         self, connection: Connection, request: ChargeRequest, admit: Callable[[Connection], None]
     ) -> Reserved | Answered | None:
-        """Charge a request, or return what becomes of it if it was charged before; None if it has failed."""
+        """Charge a request, or return the result of an earlier charge; None if the request failed."""
         known = _known(connection, request)
         if known is not None:
             return self._again(connection, known, request.epoch)
@@ -310,22 +310,22 @@ class Ledger(ProcessBound):
         return self._charge(connection, request)
 
     def _is_answered_by(self, run: str, request: str) -> bool:
-        """Return whether a request is being evaluated, here or by another process that is still there."""
+        """Return whether this process or another live process is evaluating a request."""
         return request in self._answering if run == self._run.name else self._run.is_alive(run)
 
     def _known_epoch(self, connection: Connection, dataset: str) -> int:
         epoch = accounts.current_epoch(connection, dataset)
         if epoch is None:
-            raise errors.LedgerError(f"expected a dataset of the ledger, got {shown(dataset)}.")
+            raise errors.LedgerError(f"{shown(dataset)} is not a dataset of the ledger.")
         return epoch
 
     def _charge(self, connection: Connection, request: ChargeRequest) -> Reserved:
         epoch, charge = self._known_epoch(connection, request.dataset), request.charge
         if request.epoch not in (None, epoch):
-            problem = "the dataset has a new epoch, and the service still has the earlier rows; nothing was charged."
-            raise errors.ServiceBusyError(f"{problem} Ask again once the curator has restarted it.")
+            problem = "the dataset has a new epoch, but the service still has the earlier rows; nothing was charged."
+            raise errors.ServiceBusyError(f"{problem} Ask again when the curator has restarted the service.")
         if request.expected not in (None, epoch):
-            problem = f"expected a question about epoch {epoch} of the dataset, got one about another"
+            problem = f"the question is about epoch {request.expected}, but the current epoch is {epoch}"
             raise errors.QuestionError(f"{problem}; nothing was charged. Connect again to ask about the new rows.")
         accounts.check_unit(connection, request.dataset, epoch, charge.unit)
         totals = list[Spent]()
@@ -349,38 +349,38 @@ class Ledger(ProcessBound):
         return Reserved(name, 1, epoch, entry)
 
     def _again(self, connection: Connection, known: Row[Any], epoch: int | None) -> Reserved | Answered | None:
-        """Return what becomes of a request that was charged before; None if it has failed."""
+        """Return the result of a request that was charged before; None if it failed."""
         if known.state == "answered":
             query = sa.select(ANSWERS.c.content).where(ANSWERS.c.request == known.request)
             return Answered(known.request, connection.execute(query).scalar_one())
         if known.state == "failed":
             return None
         if self._is_answered_by(known.run, known.request):
-            problem = "the same request is being answered"
-            raise errors.RequestRunningError(f"{problem}; ask again later, with the same idempotency key.")
+            problem = "the same request is still being answered"
+            raise errors.RequestRunningError(f"{problem}; send it again later with the same idempotency key.")
         if epoch not in (None, known.epoch):
             ended = Reserved(known.request, known.attempt, known.epoch, "")
             reason = "no answer got on disk, and the rows are those of another epoch"
             self._finish(connection, ended, "failed", {"reason": reason}, run=known.run)
             return None
         self._count_attempt(connection, known.request)
-        attempt = 2  # however often: whoever asks does not pay for a process that ends
+        attempt = 2  # any number of times: analysts are not charged for a process that ends
         self.log.append(connection, "retried", {"request": known.request, "attempt": attempt})
         again = REQUESTS.update().where(REQUESTS.c.request == known.request)
         connection.execute(again.values(attempt=attempt, run=self._run.name))
         return Reserved(known.request, attempt, known.epoch, _charging_entry(connection, known.request))
 
     def _count_attempt(self, connection: Connection, request: str) -> None:
-        """Count one more attempt to evaluate a request; raises ServiceUnavailableError if it comes too soon.
+        """Record a further attempt to evaluate a request; raise `ServiceUnavailableError` if it comes too soon.
 
-        A question that ends the process, or exhausts its memory, each time it is evaluated is tried ever more rarely.
-        Pauses are measured in this process, from its start or from the end of its last attempt: no clock is trusted.
+        If every attempt ends the process or exhausts its memory, attempts become ever rarer. Pauses are measured in
+        this process, from its start or the end of its last attempt, since system clocks can be set.
         """
         attempts = connection.execute(_ATTEMPTS, {"of_request": request}).scalar_one_or_none()
         if attempts is None:
             connection.execute(RETRIES.insert(), {"request": request, "attempts": 2})
             return
-        passed = time.monotonic() - self._put_down.get(request, self._began)
+        passed = time.monotonic() - self._abandoned.get(request, self._began)
         wait = _pause(attempts) - passed
         if wait > 0:
             raise errors.ServiceUnavailableError(charged=True, retry_after=ceil(wait))
@@ -396,7 +396,7 @@ class Ledger(ProcessBound):
         run: str | None = None,
         stored: int = 0,
     ) -> None:
-        """Mark a request that is this run's, or that of a `run` that has ended, as answered or failed.
+        """Mark a request of this run, or of a `run` that has ended, as answered or failed.
 
         `stored` is the size of its answer in bytes.
         """
@@ -404,23 +404,23 @@ class Ledger(ProcessBound):
         ended = {"ended": reserved.request, "of_attempt": reserved.attempt, "of_run": run, "to_state": state}
         changed = connection.execute(_FINISHED, ended)
         if changed.rowcount != 1:
-            problem = "the request is not to be answered here: it has ended, or another process has taken it."
-            raise errors.RequestRunningError(f"{problem} Ask again, with the same idempotency key.")
+            problem = "the request was finished or taken over by another process."
+            raise errors.RequestRunningError(f"{problem} Send it again with the same idempotency key.")
         connection.execute(_SIZED, {"of_request": reserved.request, "stored": stored})
         self.log.append(connection, state, {"request": reserved.request, **data})
 
 
 def _known(connection: Connection, request: ChargeRequest) -> Row[Any] | None:
-    """Return the row of a request that was charged; raises RequestConflictError if its key is of another."""
+    """Return the row of a charged request; raise `RequestConflictError` if its key was used differently."""
     known = connection.execute(_KNOWN, {"by": request.analyst, "called": request.key}).one_or_none()
     if known is not None and (known.body, known.dataset) != (request.body, request.dataset):
-        problem = "this idempotency key is of another question. Nothing was charged"
+        problem = "the idempotency key was already used with a different request body. Nothing was charged"
         raise errors.RequestConflictError(f"{problem}. Use a new key for a new question.")
     return known
 
 
 def _pause(attempts: int) -> float:
-    """Return the seconds to wait after so many attempts."""
+    """Return the seconds to wait after a number of attempts."""
     further = attempts - _FREE_ATTEMPTS
     return 0 if further < 0 else min(_FIRST_PAUSE * 2 ** min(further, 16), _LONGEST_PAUSE)
 
@@ -438,7 +438,7 @@ def _charging_entry(connection: Connection, request: str) -> str:
 
 
 def _signing(connection: Connection) -> str | None:
-    """Return the id of the key that receipts are signed with since the last rotation; None if there was none."""
+    """Return the id of the signing key after the last rotation, or None without rotations."""
     row = connection.execute(_indexed("rotated").limit(1)).one_or_none()
     return None if row is None else json.loads(row.content)["key"]
 
@@ -450,10 +450,10 @@ def _oversubscribed(connection: Connection, dataset: str) -> bool:
 
 
 def _names(connection: Connection, column: sa.Column[str]) -> list[str]:
-    """Return the names that a ledger has caps for, but for that of a dataset's own."""
+    """Return the names with caps, without the name of the datasets' own caps."""
     return [name for name in connection.execute(sa.select(column).distinct()).scalars() if name != accounts.WHOLE]
 
 
 def _charge_data(charge: Charge) -> dict[str, Any]:
-    """Return a charge as data of an entry, with its ρ even if that follows from ε."""
+    """Return a charge as data of an entry, including its ρ if that follows from ε."""
     return charge.exact_dict() | amounts_data(charge.epsilon, charge.delta, charge.zcdp)

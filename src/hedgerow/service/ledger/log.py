@@ -1,11 +1,11 @@
-"""The log of a ledger's entries, and its head, kept in a file outside the database, so that a rollback is seen.
+"""The log of a ledger's entries, and its head in a file outside the database, which reveals a rollback.
 
-An entry is committed first, then the head is written and synchronised, and only then does anything follow from the
-entry: rows are touched, an answer leaves. If the process ends between the two, the database is ahead of the head, which
-is continued. A database that is behind its head, or of another history, has lost what may have been acted on.
+An entry is committed first, then the head is written and synchronised. Only after that, rows are read or an answer is
+sent. If the process ends in between, the database is ahead of the head, which is then updated. A database that is
+behind its head, or has a different history, has lost entries that may have had effects.
 
-The mark is a second such file, beside the signing key, written when a ledger is opened, closed, or gets a declaration.
-It remembers that there was a ledger if both the database and its head are lost or replaced.
+The mark is a second such file, next to the signing key. It is written when a ledger is opened, closed or gets a
+declaration. It shows that a ledger existed even if both the database and its head are lost or replaced.
 """
 
 import fcntl
@@ -36,26 +36,26 @@ from hedgerow.text.messages import shown
 
 _AT_ONCE = 500  # entries that are read in one transaction
 _HEAD = sa.select(HEAD.c.sequence, HEAD.c.hash)
-_SLOT = 4096  # bytes: a page, so that a write which is torn leaves the other slot as it is
-_sync = getattr(os, "fdatasync", os.fsync)  # times of the file may be lost
+_SLOT = 4096  # bytes of a page, so that a torn write does not change the other slot
+_sync = getattr(os, "fdatasync", os.fsync)  # timestamps of the file need not be durable
 
 
 class LogMark(NamedTuple):
-    """The last entry: its number and hash."""
+    """Number and hash of the last entry."""
 
     sequence: int
     hash: str
 
 
 class HeadFile:
-    """The head of a log in a file, in two slots that are written in turn."""
+    """Head of a log in a file with two slots that are written alternately."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.Lock()
-        self.known: LogMark | None = None  # as this process has last kept it
+        self.known: LogMark | None = None  # as last written by this process
 
     def read(self) -> LogMark | None:
-        """Read the head; None if there is no file, or nothing whole in it."""
+        """Return the head, or None if there is no file or no intact slot."""
         try:
             handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -66,29 +66,29 @@ class HeadFile:
             os.close(handle)
 
     def keep(self, mark: LogMark, *, back: bool = False) -> None:
-        """Write a head, unless a later one is kept; return once it is on disk. With `back`, write it all the same."""
+        """Write a head durably, unless a later head is stored; with `back`, write it in any case."""
         with self._lock, suppress(OSError):
             if back or self.known is None or self.known.sequence < mark.sequence:
                 self.known = self._written(mark, back=back)
             return
-        problem = "the file with the ledger's head cannot be written now. Send the same request again later"
-        raise LedgerUnavailableError(f"{problem}, with the same idempotency key: it is charged once.")
+        problem = "the head file of the ledger cannot be written at present. Send the request again later"
+        raise LedgerUnavailableError(f"{problem} with the same idempotency key; it is charged only once.")
 
     def _written(self, mark: LogMark, *, back: bool) -> LogMark:
-        """Write a head, and return the one that is kept: another process may have written a later one."""
+        """Write a head; return the stored head, which may be a later head of another process."""
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             turn, kept = _newest(handle)
             if kept is not None and kept.sequence >= mark.sequence and not back:
-                _sync(handle)  # who wrote it may have been killed before
+                _sync(handle)  # its writer may have been killed before synchronising
                 return kept
             text, place = canonical({"turn": turn + 1, **mark._asdict()}), (turn + 1) % 2 * _SLOT
             os.pwrite(handle, f"{digest(text)} {text}\n".ljust(_SLOT).encode(), place)
             try:
                 _sync(handle)
             except OSError:
-                os.pwrite(handle, b"\0", place)  # a page that could not be written is not tried again by itself
+                os.pwrite(handle, b"\0", place)  # the system does not retry a page that could not be written
                 raise
             if kept is None:
                 sync_folder(self._path)
@@ -98,18 +98,18 @@ class HeadFile:
 
 
 def _newest(handle: int) -> tuple[int, LogMark | None]:
-    """Return the slot that was written last, with its turn; without one that is whole, 0 and None."""
+    """Return the turn and the head of the newest intact slot, or 0 and None."""
     found: list[tuple[int, LogMark | None]] = [(0, None)]
     for place in (0, _SLOT):
-        said, _, text = os.pread(handle, _SLOT, place).decode("ascii", "replace").rstrip().partition(" ")
-        if digest(text) == said:
+        checksum, _, text = os.pread(handle, _SLOT, place).decode("ascii", "replace").rstrip().partition(" ")
+        if digest(text) == checksum:
             data = json.loads(text)
             found.append((data["turn"], LogMark(data["sequence"], data["hash"])))
     return max(found, key=itemgetter(0))
 
 
 class Log:
-    """The entries of a ledger, in its database."""
+    """Entries of a ledger in its database."""
 
     def __init__(
         self,
@@ -142,26 +142,26 @@ class Log:
 
     def close(self) -> None:
         if self._head is not None and self._head.known is not None:
-            with suppress(LedgerError):  # the mark of the start stays
+            with suppress(LedgerError):  # the mark from the start remains
                 self._remember(self._head.known)
         self.database.close()
 
     def settle(self) -> None:
-        """Write a declaration where a loss of the database or of its log shows: to SQLite's own file, and the mark."""
+        """Write a declaration to SQLite's main file and to the mark, so that a loss of the database is noticed."""
         self.database.settle()
         if self._head is not None and self._head.known is not None:
             self._remember(self._head.known)
 
     def _begin(self, *, new_ledger: bool, accept_rollback: bool) -> None:
-        """Compare the database with its head and its mark, and write both; a new ledger must have been asked for."""
+        """Compare the database with its head and mark, then write both; a new ledger requires `new_ledger`."""
         if self._head is None:
-            raise LedgerError("expected a file for the head of a ledger in PostgreSQL, got none.")
+            raise LedgerError("a ledger in PostgreSQL requires a head file; name it in the configuration: head: FILE.")
         with self.database.writing() as connection:
-            # Nobody else appends meanwhile, so neither file is ahead of what this transaction reads.
+            # No other process appends during this transaction, so neither file can be ahead of it.
             self._last, kept, mark = _last(connection), self._head.read(), self._marked()
             is_new = kept is None and self._last.sequence == 0
             fill_index(connection, self._last.sequence)
-            gone = [one for one in (kept, *mark) if not _continues(connection, self._last, one)]
+            gone = [known for known in (kept, *mark) if not _continues(connection, self._last, known)]
             lost = mark if is_new else gone
             self._check_start(lost, is_new=is_new, new_ledger=new_ledger, accept_rollback=accept_rollback)
             if lost:
@@ -169,8 +169,10 @@ class Log:
                 self.append(connection, "accepted", {"head": head, **({"new": True} if is_new else {})})
             last = self._last
         self._head.keep(last, back=bool(lost))
-        self._remember(last, back=bool(lost))  # after the head: a crash between the two is no lost ledger
-        self.database.settle()  # who declared may have been killed before
+        self._remember(
+            last, back=bool(lost)
+        )  # after the head, so that a crash in between does not look like a lost ledger
+        self.database.settle()  # the process that declared may have been killed before
 
     def _check_start(
         self, lost: Sequence[LogMark | None], *, is_new: bool, new_ledger: bool, accept_rollback: bool
@@ -180,7 +182,7 @@ class Log:
         if lost and not is_new and not accept_rollback:
             raise LedgerError(_rollback_text(self._last, lost[0]))
         if new_ledger and not is_new:
-            raise LedgerError("a ledger exists here, and goes on; start without --new-ledger.")
+            raise LedgerError("the ledger already exists; start without --new-ledger.")
         if accept_rollback and not lost:
             raise LedgerError("the ledger has lost no entries; start without --accept-rollback.")
 
@@ -190,13 +192,13 @@ class Log:
         with suppress(LedgerUnavailableError):
             self._mark.keep(last, back=back)
             return
-        problem = "the mark beside the signing key, which remembers that there is a ledger, cannot be written"
+        problem = "the mark file next to the signing key, which records that a ledger exists, cannot be written"
         raise LedgerError(
-            f"{problem}. If the key is on a read-only mount, name another file in the configuration: mark: FILE."
+            f"{problem}. If the key is on a read-only mount, set a writable file in the configuration: mark: FILE."
         )
 
     def _marked(self) -> list[LogMark]:
-        """Return what the mark remembers; nothing if there is no mark yet."""
+        """Return the mark as a list, which is empty if there is no mark."""
         found = None if self._mark is None else self._mark.read()
         return [] if found is None else [found]
 
@@ -206,14 +208,14 @@ class Log:
             return MISSING
         anew = "--new-ledger" if self._kept() is None else "--accept-rollback"
         return (
-            f"the ledger is missing: there was one with at least {max(known).sequence} entries. Bring back the latest "
-            f"database with its head. If it is lost for good, `hedgerow serve check {anew}` begins a new ledger, which "
-            "records this: all charges are forgotten and every budget is whole again, so lower the caps first."
+            f"the ledger is missing; it had at least {max(known).sequence} entries. Restore the latest database with "
+            f"its head. If it is lost permanently, `hedgerow serve check {anew}` creates a new ledger and records the "
+            "loss. A new ledger does not know the earlier charges and every budget is unspent, so lower the caps first."
         )
 
     @contextmanager
     def changing(self) -> Generator[Connection]:
-        """Open a transaction that goes on from the head; when the block ends it is on disk, and then the head is."""
+        """Open a transaction that continues from the head; at its end, first it and then the head are on disk."""
         assert self._head is not None
         with self.database.writing() as connection:
             self._last = _last(connection)
@@ -226,9 +228,9 @@ class Log:
     def append(self, connection: Connection, kind: EntryKind, data: dict[str, Any], spent: Sequence[Spent] = ()) -> str:
         """Append an entry in a transaction of `changing`, and return its hash.
 
-        For a charge, `spent` has the totals of the analyst and of the dataset with it.
+        For a charge, `spent` contains the new totals of the analyst and of the dataset.
         """
-        salted = {**data, "salt": token_hex(16)}  # else who has the hashes of own entries could guess those between
+        salted = {**data, "salt": token_hex(16)}  # so that analysts cannot guess entries between their own from hashes
         time = datetime.now(UTC).isoformat()
         entry = Entry.after(self._last.hash, self._last.sequence + 1, kind, time, salted)
         self._last = LogMark(entry.sequence, entry.hash)
@@ -240,18 +242,18 @@ class Log:
 
     @property
     def has_head(self) -> bool:
-        """True if a head or mark outside the database can tell that entries were lost."""
+        """True if a head or mark outside the database can reveal a loss of entries."""
         return bool(self._known())
 
     def check_head(self, head: str | None = None) -> None:
-        """Raise LedgerError if the last entry of the head, of the mark, or with the hash `head`, is not there."""
+        """Raise `LedgerError` if the entry of the head, of the mark or with the hash `head` is missing."""
         known = self._known()
         with self.database.reading() as connection:
             _check_kept(connection, _last(connection), known, head)
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
-        """Yield the entries from number `first` on, each checked against the one before."""
-        # No transaction is open while the reader has an entry, however slow it is.
+        """Yield the entries from number `first` on, each checked against the previous entry."""
+        # No transaction is open while a reader processes entries, however slowly.
         expected, previous = first, self._hash(first - 1)
         while True:
             with self.database.reading() as connection:
@@ -267,27 +269,29 @@ class Log:
             if len(rows) < _AT_ONCE:
                 break
         if last != (expected - 1, previous):
-            raise LedgerError(f"the ledger is broken: expected {last.sequence} entries, found {expected - 1}.")
+            raise LedgerError(
+                f"the ledger is broken: its head names {last.sequence} entries, but it has {expected - 1}."
+            )
 
     def verify(self, head: str | None = None, progress: Callable[[int, int], None] = lambda *_: None) -> Verified:
-        """Check the whole ledger: the chain of its entries, that its tables follow from them, that none is lost.
+        """Verify the chain of entries, that the tables follow from them, and that no entry is lost.
 
-        `progress` is called with the number of entries that were checked, and of all.
+        `progress` is called with the number of verified entries and of all entries.
         """
         verification = Verification()
-        while (found := self.advance(verification, head)) is None:
+        while (result := self.advance(verification, head)) is None:
             progress(verification.entries, self.last.sequence)
-        return found
+        return result
 
     def advance(self, verification: Verification, head: str | None = None) -> Verified | None:
-        """Verify the next entries; return the result once none is left, compared with the head."""
-        known = self._known()  # first: it is never ahead of what is then read
+        """Verify the next entries; after the last entry, compare with the head and return the result."""
+        known = self._known()  # before the entries, so that it cannot be ahead of them
         with self.database.reading() as connection:
-            found = verification.advance(connection)
-            if found is None:
+            result = verification.advance(connection)
+            if result is None:
                 return None
-            _check_kept(connection, LogMark(found.entries, found.head), known, head)
-        return replace(found, is_compared=bool(known) or head is not None)
+            _check_kept(connection, LogMark(result.entries, result.head), known, head)
+        return replace(result, is_compared=bool(known) or head is not None)
 
     @property
     def last(self) -> LogMark:
@@ -296,14 +300,12 @@ class Log:
             return _last(connection)
 
     def backup(self, path: Path) -> Verified:
-        """Copy one state of SQLite's ledger to a new file, whole, while others write; verified against the head."""
+        """Copy a consistent state of a SQLite ledger to a new file, and verify the copy against the head."""
         kept = self._kept()
         if kept is None:
-            problem = (
-                "the ledger has no head beside it, and may be a copy that lacks entries. If its head is elsewhere,"
-            )
+            problem = "the ledger has no head file next to it and may lack entries. If its head is elsewhere,"
             raise LedgerError(f"{problem} give --config with the configuration of the service.")
-        self.check_head()  # the mark, too, which may be ahead of an older head
+        self.check_head()  # including the mark, which may be ahead of an older head
         self.database.backup(path)
         with closing(Log(f"sqlite:///{path}", read_only=True)) as copy:
             return copy.verify(kept.hash or None)
@@ -312,7 +314,7 @@ class Log:
         return None if self._head is None else self._head.read()
 
     def _known(self) -> list[LogMark]:
-        """Return the entries that files outside the database remember: the head, and the mark beside the key."""
+        """Return the entries recorded outside the database: the head, and the mark next to the key."""
         return [*filter(None, [self._kept()]), *self._marked()]
 
     def _hash(self, sequence: int) -> str:
@@ -324,7 +326,7 @@ class Log:
 
 
 def _about(connection: Connection, data: dict[str, Any]) -> dict[str, Any]:
-    """Return the dataset and analyst that an entry is about; one about a request does not name them itself."""
+    """Return the dataset and analyst of an entry; for an entry on a request, from the table of requests."""
     if "request" not in data:
         return data
     named = sa.select(REQUESTS.c.dataset, REQUESTS.c.analyst).where(REQUESTS.c.request == data["request"])
@@ -337,24 +339,24 @@ def _last(connection: Connection) -> LogMark:
 
 
 def _hash(connection: Connection, sequence: int) -> str | None:
-    """Return the hash of an entry, or of what is before the first; None if it is not there."""
+    """Return the hash of an entry, or None; for number 0, the start of the chain."""
     if sequence == 0:
         return FIRST
     return connection.execute(sa.select(ENTRIES.c.hash).where(ENTRIES.c.sequence == sequence)).scalar_one_or_none()
 
 
 def _check_kept(connection: Connection, last: LogMark, known: Iterable[LogMark], head: str | None) -> None:
-    """Raise LedgerError if an entry that is remembered outside the database is not there."""
+    """Raise `LedgerError` if an entry that is recorded outside the database is missing."""
     for kept in known:
         if not _continues(connection, last, kept):
             raise LedgerError(_rollback_text(last, kept))
     named = sa.select(ENTRIES.c.sequence).where(ENTRIES.c.hash == head)
     if head is not None and connection.execute(named).scalar_one_or_none() is None:
-        raise LedgerError(f"the ledger is broken: no entry has the hash {shown(head)}; later ones are lost.")
+        raise LedgerError(f"the ledger is broken: no entry has the hash {shown(head)}, so entries are lost.")
 
 
 def _continues(connection: Connection, last: LogMark, kept: LogMark | None) -> bool:
-    """Return whether a database has all that its head has; without a head, whether it is new."""
+    """Return whether a database contains the entry of its head; without a head, whether it is new."""
     if kept is None:
         return last.sequence == 0
     if kept == last:
@@ -363,9 +365,9 @@ def _continues(connection: Connection, last: LogMark, kept: LogMark | None) -> b
 
 
 def _rollback_text(last: LogMark, kept: LogMark | None) -> str:
-    found = "none is kept" if kept is None else f"entry {kept.sequence} with the hash {kept.hash[:12]}"
+    head = "is missing" if kept is None else f"is entry {kept.sequence} with the hash {kept.hash[:12]}"
     return (
-        f"the ledger has lost entries, or is another: expected the head that is kept outside it, {found}; got "
-        f"{last.sequence} entries. A copy or snapshot took its place: charges may be forgotten. Bring back the latest "
-        "database with its head, or, if there is none, start once with --accept-rollback, which the ledger records."
+        f"the ledger has lost entries or was replaced: its head outside the database {head}, but the database has "
+        f"{last.sequence} entries. If it was replaced by a copy or snapshot, charges are lost. Restore the latest "
+        "database with its head. If there is none, start once with --accept-rollback, which the ledger records."
     )

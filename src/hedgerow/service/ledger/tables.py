@@ -1,16 +1,15 @@
 """The ledger's tables.
 
-`ENTRIES` is the record: append-only, each entry chained to the one before. `ENTRY_INDEX` says where the entries of an
-analyst, a dataset, a request or a kind are. The other tables follow from it, but for the
-answers themselves, of which it has the digests; they are there to decide quickly, and `Ledger.verify` compares them.
-`KEYS` stands beside it: who may ask is no part of what was charged; so do `APPROVALS` that wait, and
-`RETRIES`, the attempts to evaluate a request.
+`ENTRIES` is the record: append-only, with each entry chained to the previous entry. `ENTRY_INDEX` locates the entries
+of an analyst, a dataset, a request or a kind. The other tables follow from the entries, except the answers, of which
+entries contain the digests. They make decisions fast, and `Ledger.verify` compares them with the entries. `KEYS`,
+waiting `APPROVALS`, and `RETRIES` (attempts to evaluate a request) are independent of the entries.
 """
 
 import sqlalchemy as sa
 from sqlalchemy import event
 
-VERSION = 2  # of these tables: a ledger of another one is refused, and left as it is
+VERSION = 2  # of these tables; ledgers of other versions are not opened
 METADATA = sa.MetaData()
 
 ENTRIES = sa.Table(
@@ -89,14 +88,14 @@ RETRIES = sa.Table(
     "retries",
     METADATA,
     sa.Column("request", sa.String(36), primary_key=True),
-    sa.Column("attempts", sa.Integer, nullable=False),  # those that have begun
+    sa.Column("attempts", sa.Integer, nullable=False),  # that were started
 )
 SIZES = sa.Table(  # for quotas
     "sizes",
     METADATA,
     sa.Column("request", sa.String(36), primary_key=True),
     sa.Column("analyst", sa.String(200), nullable=False),
-    sa.Column("bytes", sa.BigInteger, nullable=False),  # of the answer; until there is one, the most that it may have
+    sa.Column("bytes", sa.BigInteger, nullable=False),  # of the answer, or its maximum size while it is unfinished
     sa.Column("is_unfinished", sa.Boolean, nullable=False),  # neither answered nor failed
     sa.Index("sizes_of_analyst", "analyst", "bytes"),
     sa.Index("sizes_unfinished", "is_unfinished", "bytes"),
@@ -107,14 +106,14 @@ KEYS = sa.Table(
     sa.Column("name", sa.String(200), primary_key=True),
     sa.Column("role", sa.String(8), sa.CheckConstraint("role IN ('analyst', 'auditor', 'curator')"), nullable=False),
     sa.Column("hash", sa.String(64), nullable=False, unique=True),
-    sa.Column("ends", sa.BigInteger),  # seconds since 1970; none: when it is revoked
+    sa.Column("ends", sa.BigInteger),  # seconds since 1970; NULL: does not expire
 )
 APPROVALS = sa.Table(
     "approvals",
     METADATA,
     sa.Column("dataset", sa.String(200), primary_key=True),
     sa.Column("analyst", sa.String(200), primary_key=True),
-    sa.Column("asked", sa.String(64), primary_key=True),  # empty for all that the analyst asks
+    sa.Column("asked", sa.String(64), primary_key=True),  # empty for all questions of the analyst
     sa.Column("number", sa.BigInteger, nullable=False, unique=True),
     sa.Column("charge", sa.Text, nullable=False),
     sa.Column("question", sa.Text, nullable=False),
@@ -125,7 +124,7 @@ _WHY = "'the entries of a ledger are only added to'"
 _REFUSED = f"BEGIN SELECT RAISE(ABORT, {_WHY}); END"
 _MADE = [
     (
-        SIZES,  # made after the tables that it is filled from, in the order of their names
+        SIZES,  # created after the tables from which it is filled, in the order of their names
         None,
         "INSERT INTO sizes SELECT requests.request, requests.analyst, COALESCE(LENGTH(answers.content), 0), "
         "requests.state = 'reserved' FROM requests LEFT JOIN answers ON answers.request = requests.request",

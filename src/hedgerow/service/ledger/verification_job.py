@@ -1,4 +1,4 @@
-"""A verification in the background, which goes on from its checkpoint if it was interrupted."""
+"""Verification in the background, which continues from its checkpoint after an interruption."""
 
 import threading
 from dataclasses import dataclass, replace
@@ -11,30 +11,32 @@ from hedgerow.service.ledger.verify import Verification
 
 @dataclass(frozen=True)
 class VerificationState:
-    """How far a verification is."""
+    """Progress and result of a verification."""
 
-    done: int = 0  # entries that were checked
+    done: int = 0  # verified entries
     whole: int = 0  # entries of the ledger
     is_running: bool = False
-    is_interrupted: bool = False  # the database failed; it goes on from the entries that were checked
-    verdict: str = ""  # the result, once there is one
-    is_broken: bool = False  # whether the verdict is that the ledger is broken
+    is_interrupted: bool = False  # the database failed; the verification can be continued
+    verdict: str = ""  # the result, when it is complete
+    is_broken: bool = False  # the result is that the ledger is broken
 
     @property
     def text(self) -> str:
         """The state in a sentence."""
         if self.is_running:
-            return f"Verifying: {self.done:,} of {self.whole:,} entries are checked."
+            return f"Verifying: {self.done:,} of {self.whole:,} entries verified."
         if self.is_interrupted:
-            return f"Interrupted after {self.done:,} entries: the database failed. Continue to check the rest."
+            return (
+                f"Interrupted after {self.done:,} entries because the database failed. Continue to verify the others."
+            )
         return self.verdict
 
 
 class VerificationJob:
-    """The verification of a ledger, in a thread: one at a time, started again by hand.
+    """Verification of a ledger in a thread, at most once at a time.
 
-    A new one begins at the first entry. One that was interrupted goes on from its checkpoint, which is in the memory of
-    this process alone, so that nobody can write one; after a restart it begins at the first entry.
+    A new verification begins at the first entry. An interrupted verification continues from its checkpoint. The
+    checkpoint is kept in memory only, so that it cannot be forged; after a restart, the first entry is next.
     """
 
     def __init__(self, log: Log) -> None:
@@ -45,7 +47,7 @@ class VerificationJob:
         self.state = VerificationState()
 
     def start(self) -> None:
-        """Start a verification, or continue the one that was interrupted, unless one is running."""
+        """Start a verification or continue an interrupted one, unless a verification is running."""
         with self._lock:
             if self.state.is_running or self._stopping.is_set():
                 return
@@ -60,7 +62,7 @@ class VerificationJob:
             self._thread.join(seconds)
 
     def stop(self) -> None:
-        """End a verification after the entries that it is at."""
+        """Stop a verification after the current entries."""
         self._stopping.set()
         self.wait(60)
 
@@ -77,7 +79,7 @@ class VerificationJob:
             self._note(is_interrupted=True)
         except LedgerError as error:
             self._note(verdict=str(error), is_broken=True)
-        except Exception:  # its text could name hosts
+        except Exception:  # its text could name hosts; not shown
             self._note(is_interrupted=True)
 
     def _note(self, **facts: Any) -> None:

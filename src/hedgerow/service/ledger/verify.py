@@ -1,10 +1,10 @@
-"""Verification: the chain of a ledger, and whether its tables are what its entries say.
+"""Verification of a ledger: the chain of its entries, and whether its tables follow from them.
 
-A `Verification` reads the entries in chunks, each in a transaction of its own, so that a ledger of any length is
-checked while the service goes on. Memory holds caps, totals, decisions, and the requests that have no answer yet.
+A `Verification` reads the entries in chunks, each in a transaction of its own, so that the service can continue. Memory
+holds caps, totals, decisions, and requests without an answer.
 
-Between two chunks, `entries` and `head` are the checkpoint: the number and hash of the last entry that was checked. It
-is kept in memory alone. A file would let whoever writes it declare a prefix as checked.
+Between two chunks, `entries` and `head` are the checkpoint: the number and hash of the last verified entry. It is kept
+in memory only, because a checkpoint in a file could be forged.
 """
 
 import json
@@ -29,38 +29,38 @@ from hedgerow.service.ledger.tables import ANSWERS, APPROVALS, CAPS, ENTRIES, EN
 from hedgerow.text.messages import shown
 
 Owner = tuple[str, int, str]
-AT_ONCE = 1000  # entries that are checked in one transaction
+AT_ONCE = 1000  # entries per transaction
 _UNCOMPARED = (
-    "A restored backup or dump lacks the newest entries and looks the same. Compare with the head that is kept outside "
-    "the database: give --config with the configuration of the service, or --head with a hash that you kept."
+    "A restored backup without the newest entries would look the same. Compare the ledger with a head outside the "
+    "database: add --config with the configuration of the service, or --head with a hash that you stored."
 )
 _INCOMPLETE = (
     "the ledger's index of entries is incomplete: an older version of hedgerow appended entries, or rows of the table "
-    "entry_index were removed. The next start of the service makes the index again; then verify again."
+    "entry_index were removed. The next start of the service rebuilds the index; then verify again."
 )
-_APART = timedelta(minutes=5)  # as far may clocks of processes be apart
+_APART = timedelta(minutes=5)  # tolerated difference between clocks of processes
 
 
 @dataclass(frozen=True)
 class Verified:
-    """A ledger that is whole."""
+    """Result of a successful verification."""
 
-    entries: int  # how many entries it has
-    head: str  # the hash of the last one. Who keeps it can tell later whether entries were cut off or made anew.
-    set_back: tuple[int, ...] = ()  # the entries that are earlier than the one before, by more than clocks differ
-    is_compared: bool = False  # whether a head that is kept outside the database was compared
+    entries: int  # number of entries
+    head: str  # hash of the last entry; if stored, it reveals later whether entries were removed or replaced
+    set_back: tuple[int, ...] = ()  # entries whose time is before the previous entry, beyond the tolerance
+    is_compared: bool = False  # whether the ledger was compared with a head outside the database
 
     def __str__(self) -> str:
         if not self.entries:
-            return "empty: nothing was declared or charged, or all of it is lost"
-        state = "whole" if self.is_compared else "consistent, but not compared with a head"
-        whole = f"{self.entries} entries, {state}; the last has the hash {self.head}"
+            return "empty: nothing was declared or charged, or all entries are lost"
+        state = "complete" if self.is_compared else "consistent, but not compared with a head"
+        whole = f"{self.entries} entries, {state}; the last entry has the hash {self.head}"
         if not self.is_compared:
             whole += f"\n{_UNCOMPARED}"
         if not self.set_back:
             return whole
-        where = f"entry {self.set_back[0]}" + (f" and {more} more" if (more := len(self.set_back) - 1) else "")
-        return f"{whole}\nwarning: a clock was set back before {where}: ended keys may have opened the service again"
+        entries = f"entry {self.set_back[0]}" + (f" and {more} more" if (more := len(self.set_back) - 1) else "")
+        return f"{whole}\nwarning: a clock was set back before {entries}; expired keys may have been valid again"
 
 
 _DECIDED: dict[tuple[str | None, str], str] = {
@@ -69,16 +69,16 @@ _DECIDED: dict[tuple[str | None, str], str] = {
     ("approved", "withdrawn"): "refused",
     ("refused", "approved"): "approved",
 }
-"""State after a decision, by the state before; None for a question that waits."""
+"""State after a decision, by the previous state; None for a waiting question."""
 
 
 @dataclass
 class Total:
-    """The sum of the charges to a cap."""
+    """Sum of the charges to a cap."""
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
-    rho: Fraction | None = Fraction(0)  # None if it is not known of a charge
+    rho: Fraction | None = Fraction(0)  # None if the ρ of a charge is unknown
 
     def add(self, charge: Mapping[str, Any]) -> None:
         amounts = [None if charge[name] is None else parse_amount(charge[name]) for name in ("epsilon", "delta", "rho")]
@@ -100,8 +100,8 @@ class Replay:
     caps: dict[Owner, str] = field(default_factory=dict[Owner, str])
     totals: dict[Owner, Total] = field(default_factory=dict[Owner, Total])
     pending: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])  # rows of requests
-    ended: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])  # since they were last taken
-    answers: dict[str, str] = field(default_factory=dict[str, str])  # as `ended`
+    ended: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])  # not compared yet
+    answers: dict[str, str] = field(default_factory=dict[str, str])  # not compared yet
     counts: dict[str, int] = field(default_factory=lambda: {"requests": 0, "answers": 0})
     approvals: dict[tuple[str, str, str], tuple[Any, ...]] = field(
         default_factory=dict[tuple[str, str, str], tuple[Any, ...]]
@@ -111,12 +111,12 @@ class Replay:
     set_back: list[int] = field(default_factory=list[int])
 
     def take(self, entry: Entry) -> dict[str, Any]:
-        """Take in the next entry, and return its row of the index; raises LedgerError if no earlier one allows it."""
+        """Apply the next entry, and return its index row; raise `LedgerError` if earlier entries do not allow it."""
         row: dict[str, Any] | None = None
         with suppress(KeyError, TypeError, AttributeError, ValueError):
             row = self._taken(entry)
         if row is None:
-            raise LedgerError(f"the ledger is broken at entry {entry.sequence}: no earlier entry allows it.")
+            raise LedgerError(f"the ledger is broken at entry {entry.sequence}: earlier entries do not allow it.")
         return row
 
     def _taken(self, entry: Entry) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Replay:
         spent: Sequence[Total] = ()
         if entry.kind == "reserved":
             spent = [self.totals[data["dataset"], data["epoch"], name] for name in (data["analyst"], WHOLE)]
-        return index_row(entry.sequence, entry.kind, about, data, [(one.epsilon, one.rho) for one in spent])
+        return index_row(entry.sequence, entry.kind, about, data, [(part.epsilon, part.rho) for part in spent])
 
     def _on_declared(self, data: dict[str, Any]) -> None:
         self._check_next(data["dataset"], data["epoch"])
@@ -160,7 +160,7 @@ class Replay:
             self.totals[data["dataset"], data["epoch"], name].add(data["charge"])
         kept = {key: data[key] for key in ("analyst", "key", "body", "dataset", "epoch")}
         self.pending[data["request"]] = {**kept, "state": "reserved", "attempt": 1}
-        Charge.parsed(data["charge"])  # raises unless its facts are known
+        Charge.parsed(data["charge"])  # raises an error if its facts are unknown
         self.counts["requests"] += 1
 
     def _on_retried(self, data: dict[str, Any]) -> None:
@@ -180,20 +180,20 @@ class Replay:
         self.key = data["key"]
 
     def _on_accepted(self, _: dict[str, Any]) -> None:
-        """Take in that entries were lost: what is here is all that is known."""
+        """Accept a loss of entries, which changes no table."""
 
     def _end(self, request: str, state: str) -> None:
         self.ended[request] = self.pending.pop(request) | {"state": state}
 
     def _check_next(self, dataset: str, epoch: int) -> None:
-        """Raise KeyError for an epoch that does not come next: declared again, its charges would be forgotten."""
+        """Raise KeyError unless an epoch is the next; a repeated declaration would hide its charges."""
         before = {number for name, number, _ in self.caps if name == dataset}
         if epoch != 1 + max(before, default=0):
             raise KeyError
 
 
 def fill_index(connection: Connection, entries: int) -> None:
-    """Make the index anew if a ledger of before has none, or if an older version appended entries without it."""
+    """Rebuild the index if it is missing, or if an older version appended entries without it."""
     last = connection.execute(sa.select(sa.func.count(), sa.func.max(ENTRY_INDEX.c.sequence))).one()
     if tuple(last) == (entries, entries or None):
         return
@@ -218,9 +218,9 @@ Spent = tuple[Fraction, Fraction | None]  # ε and, if it is known, ρ
 def index_row(
     sequence: int, kind: str, about: Mapping[str, Any], data: Mapping[str, Any], spent: Sequence[Spent]
 ) -> dict[str, Any]:
-    """Return the row of the index of an entry: who and what it is `about`, and what was `spent` of both caps by then.
+    """Return the index row of an entry: the dataset and analyst it is `about`, and the amounts `spent` of both caps.
 
-    The amounts are rounded: charts show them, and nothing decides by them.
+    The amounts are rounded, since they are used in charts only.
     """
     rounded = [None if amount is None else float(amount) for pair in spent for amount in pair] or [None] * 4
     named = dict(zip(("epsilon", "rho", "whole_epsilon", "whole_rho"), rounded, strict=True))
@@ -229,17 +229,17 @@ def index_row(
 
 
 class Verification:
-    """A verification of a ledger that is on its way."""
+    """Verification of a ledger in progress."""
 
     def __init__(self) -> None:
-        self.entries, self.head = 0, FIRST  # the last entry that was checked
+        self.entries, self.head = 0, FIRST  # the last verified entry
         self._replay = Replay()
 
     def advance(self, connection: Connection) -> Verified | None:
-        """Check the next entries in one state of the ledger; return the result once none is left.
+        """Verify the next entries in a consistent state of the ledger; return the result after the last entry.
 
-        Raises LedgerError if the ledger is broken. If the database fails on the way, call it again: requests that ended
-        and were not compared yet are compared then.
+        Raises `LedgerError` if the ledger is broken. If the database fails, call it again: finished requests that are
+        not compared yet are compared then.
         """
         later = sa.select(ENTRIES).where(ENTRIES.c.sequence > self.entries).order_by(ENTRIES.c.sequence)
         rows = connection.execute(later.limit(AT_ONCE)).all()
@@ -268,7 +268,7 @@ class Verification:
         replay.ended, replay.answers = {}, {}
 
     def _finished(self, connection: Connection) -> Verified:
-        """Check what follows from all entries, and return the result."""
+        """Check the tables that follow from all entries, and return the result."""
         replay, head = self._replay, connection.execute(sa.select(HEAD.c.sequence, HEAD.c.hash)).one()
         for table, found, expected in (
             ("head", tuple(head), (self.entries, self.head)),
@@ -289,17 +289,17 @@ class Verification:
             raise _broken("entry_index")
         for owner, total in replay.totals.items():
             if not _within(json.loads(replay.caps[owner]), total):
-                problem = f"more was charged to {shown(owner[0])} than a cap of it allows"
+                problem = f"the charges to {shown(owner[0])} exceed a cap"
                 raise LedgerError(f"the ledger is broken: {problem}.")
         return Verified(self.entries, self.head, tuple(replay.set_back))
 
 
 def _broken(table: str) -> LedgerError:
-    return LedgerError(f"the ledger is broken: its table of {table} is not what its entries say.")
+    return LedgerError(f"the ledger is broken: its table of {table} does not follow from its entries.")
 
 
 def _has_index(connection: Connection) -> bool:
-    """Return whether there is an index: a ledger of before gets one when it is first opened to be written."""
+    """Return whether there is an index; an older ledger gets an index when it is opened for writing."""
     return sa.inspect(connection).has_table(ENTRY_INDEX.name)
 
 

@@ -1,4 +1,4 @@
-"""Session authentication of the dashboard, and its pages: rendered, with log-in, sessions, forms, and who may see."""
+"""Session authentication of the dashboard: log-in, sessions, forms and access to pages."""
 
 import hmac
 import logging
@@ -42,11 +42,11 @@ PICTURE = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; "
     "frame-ancestors 'none'; base-uri 'none'; sandbox"
 }
-"""A picture has its style within, and can do nothing else."""
+"""Headers of an image, which may only use its own style."""
 
 
 class Headers:
-    """ASGI middleware that sets the headers on every response that has none of the name."""
+    """ASGI middleware that sets default headers on every response."""
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str] = HEADERS) -> None:
         self._app, self._headers = app, headers
@@ -74,13 +74,13 @@ def _moment(time: str) -> str:
 
 
 def _rounded(amount: Fraction, *, left: bool = False) -> str:
-    """Return an amount, rounded up if it is spent and down if it is left or a cap, and marked where it is rounded."""
+    """Return an amount, rounded up if spent and down if left or a cap, with ≈ if it was rounded."""
     text = amount_text(amount, left=left)
     return text if Fraction(text) == amount else f"≈ {text}"
 
 
 def _percent(part: Fraction, whole: Fraction) -> str:
-    """Return how much of a bar is full; 0 only where nothing is, 100 only where all is."""
+    """Return the width of a bar; 0 % only if nothing is spent, 100 % only if all is spent."""
     share = float(part / whole)
     if 0 < share < 1:
         share = min(max(share, 0.005), 0.995)
@@ -93,7 +93,7 @@ _TEMPLATES.filters.update(_FILTERS)
 
 
 LIFETIME = 8 * 3600  # seconds after which a session ends
-MOST_OF_ONE = 10  # the most sessions of one caller; the oldest ends where there would be more
+MOST_OF_ONE = 10  # sessions of a caller; a further session ends the oldest
 
 
 def new_name() -> str:
@@ -103,12 +103,12 @@ def new_name() -> str:
 
 @dataclass(frozen=True, repr=False)
 class Session:
-    """A session."""
+    """Session of a caller who is logged in."""
 
-    caller: Caller  # who is logged in, in which role
-    key: str | None  # the SHA-256 of the key that opened it; None for the curator's, which a link opened
-    ends: float  # when, by a clock that nobody sets
-    # What every form of the session sends back, and no other site knows
+    caller: Caller
+    key: str | None  # SHA-256 of the API key; None for a session opened by the curator's link
+    ends: float  # on the monotonic clock
+    # Every form of the session sends this token, which other sites do not know (CSRF protection)
     form_token: str = field(default_factory=new_name)
 
     def sent(self, token: str) -> bool:
@@ -116,7 +116,7 @@ class Session:
 
 
 class Sessions:
-    """The sessions of a dashboard, by the SHA-256 of their random names."""
+    """Sessions of a dashboard, by the SHA-256 of their random names."""
 
     def __init__(self, keys: Keys) -> None:
         self._keys, self._lock = keys, threading.Lock()
@@ -125,9 +125,9 @@ class Sessions:
     def begin(self, caller: Caller, key: str | None) -> str:
         name, now = new_name(), time.monotonic()
         with self._lock:
-            for old in [one for one, session in self._sessions.items() if session.ends <= now]:
+            for old in [name for name, session in self._sessions.items() if session.ends <= now]:
                 del self._sessions[old]
-            own = [one for one, session in self._sessions.items() if session.caller == caller]
+            own = [name for name, session in self._sessions.items() if session.caller == caller]
             for old in own[: max(0, len(own) - MOST_OF_ONE + 1)]:
                 del self._sessions[old]
             self._sessions[digest(name)] = Session(caller, key, now + LIFETIME)
@@ -150,7 +150,7 @@ class Sessions:
 
 
 Endpoint = Callable[[Request], Awaitable[Response]]
-FAILED, UNTOLD = "The page failed", "Its reason is not told here."
+FAILED, UNTOLD = "The page failed", "The curator can find the reason in the log of the service."
 _LOG = logging.getLogger(__name__)
 _LARGEST_FORM = 4096  # bytes
 _FORM = "application/x-www-form-urlencoded"
@@ -158,11 +158,11 @@ _FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True)
 class Visit:
-    """A request of somebody who is logged in."""
+    """Request of a caller who is logged in."""
 
-    request: Request  # the request
-    session: Session  # who asks
-    form: Mapping[str, str]  # the form that was sent, which was one of this session's; empty for a page
+    request: Request
+    session: Session
+    form: Mapping[str, str]  # a form of this session; empty for a page
 
     def render(self, template: str, status: int = 200, **values: object) -> Response:
         return render(self.request, template, status, session=self.session, **values)
@@ -171,15 +171,17 @@ class Visit:
         return _go(self.request, place)
 
     def missing(self) -> Response:
-        """Return the page that says that there is none, or none for who asks: which of both is not told."""
-        return self.render("problem.html", 404, title="No such page", detail="It does not exist, or is not yours.")
+        """Return the same page for a missing page and for a page that the caller may not see."""
+        return self.render(
+            "problem.html", 404, title="No such page", detail="It does not exist, or you have no access to it."
+        )
 
 
 View = Callable[[Visit], Response]
 
 
 class SessionAuth:
-    """Opens pages to those who are logged in."""
+    """Authentication of callers by API keys and sessions."""
 
     def __init__(self, keys: Keys, roles: tuple[Role, ...], *, secure: bool) -> None:
         self._keys, self._roles, self._secure = keys, roles, secure
@@ -188,7 +190,7 @@ class SessionAuth:
         self._used = False
 
     def page(self, view: View, *roles: Role) -> Endpoint:
-        """Return an endpoint that shows a view to those roles alone, and refuses a form that is not their own."""
+        """Return an endpoint that shows a view to these roles only and rejects forms of other sessions."""
 
         async def endpoint(request: Request) -> Response:
             session = await run_in_threadpool(self._sessions.get, self._cookie(request))
@@ -205,7 +207,7 @@ class SessionAuth:
         return endpoint
 
     def enter(self, view: View, *roles: Role) -> Endpoint:
-        """Return an endpoint that takes the token of the curator's link, once, and else is as `page`."""
+        """Return an endpoint like `page` that also accepts the single-use token of the curator's link."""
         page = self.page(view, *roles)
 
         async def endpoint(request: Request) -> Response:
@@ -214,7 +216,9 @@ class SessionAuth:
                 return await page(request)
             if self._used or not hmac.compare_digest(token.encode(), self.token.encode()):
                 note(request, "log-in refused")
-                return self._log_in(request, 401, "This link was used before, or is not of this run of the service.")
+                return self._log_in(
+                    request, 401, "This link was already used, or belongs to an earlier run of the service."
+                )
             self._used = True
             return self._begun(request, Caller("curator", "curator"), None)
 
@@ -224,7 +228,7 @@ class SessionAuth:
         return self._log_in(request, 200, "")
 
     async def log_in(self, request: Request) -> Response:
-        """Take a key, and begin a session; whatever is wrong with it is told in the same words."""
+        """Begin a session with an API key; all invalid keys get the same message."""
         form = await self._form(request)
         if form is None:
             note(request, "log-in refused")
@@ -233,7 +237,7 @@ class SessionAuth:
         caller = await run_in_threadpool(self._keys.holder, hashed)
         if caller is None or caller.role not in self._roles:
             note(request, "log-in refused")
-            return self._log_in(request, 401, "This key opens nothing here.")
+            return self._log_in(request, 401, "This key is not valid here.")
         return self._begun(request, caller, hashed)
 
     def log_out(self, visit: Visit) -> Response:
@@ -244,7 +248,7 @@ class SessionAuth:
         return response
 
     async def _form(self, request: Request) -> dict[str, str] | None:
-        """Return a form; None for one from another site, by what the browser says of it."""
+        """Return a form, or None if the browser reports that it comes from another site."""
         headers, own = request.headers, f"{'https' if self._secure else 'http'}://{request.headers.get('host', '')}"
         site = headers.get("sec-fetch-site") or ("none" if headers.get("origin", own) == own else "cross-site")
         return await _form(request) if site in ("same-origin", "none") else None
@@ -262,10 +266,10 @@ class SessionAuth:
             async with self._turns.of(visit.session.caller) as turn:
                 return await turn.run_free(lambda: view(visit))
         except ServiceBusyError as error:
-            return visit.render("problem.html", 503, title="Too much is asked for", detail=str(error))
-        except LedgerError as error:  # made of entries' numbers and public names
+            return visit.render("problem.html", 503, title="Too many requests", detail=str(error))
+        except LedgerError as error:  # contains only numbers of entries and public names
             return visit.render("problem.html", 500, title="The ledger cannot be read", detail=str(error))
-        except Exception as error:  # its text could hold anything
+        except Exception as error:  # its text could contain private data
             _LOG.error("%s: %s", template(visit.request.scope), type(error).__name__)
         return visit.render("problem.html", 500, title=FAILED, detail=UNTOLD)
 
@@ -282,12 +286,12 @@ class SessionAuth:
 
 
 def _refused(request: Request, session: Session | None) -> Response:
-    detail = "It was not sent from a page of this session. Go back, load the page again, and send it from there."
-    return render(request, "problem.html", 403, session=session, title="The form was refused", detail=detail)
+    detail = "It was not sent from a page of this session. Go back, reload the page, and send it again."
+    return render(request, "problem.html", 403, session=session, title="The form was not accepted", detail=detail)
 
 
 async def _form(request: Request) -> dict[str, str] | None:
-    """Return a form; None for one that is too large or malformed."""
+    """Return a form, or None if it is too large or malformed."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         return None
     body = bytearray()
@@ -310,5 +314,5 @@ def _path(request: Request) -> str:
 
 
 def _name(request: Request) -> str:
-    """Return the cookie's name. Cookies do not tell ports apart: two services on one machine would share one."""
+    """Return the name of the cookie. It contains the port, because browsers share cookies among ports."""
     return f"hedgerow-{request.scope['server'][1]}"

@@ -1,4 +1,4 @@
-"""The pages: spending, requests, the ledger, answers and keys."""
+"""Pages of the dashboard: spending, requests, the ledger, answers and keys."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ from hedgerow.service.ledger.history import Currency, History, Share
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.pages.session_auth import PICTURE, Visit
 from hedgerow.service.requests import ROLES
+from hedgerow.text.messages import shown
 
 _LENGTH = 50  # rows of a table on a page
-_PATIENCE = 1.0  # seconds for which a page waits for a verification that it starts
+_PATIENCE = 1.0  # seconds that a page waits for the verification that it started
 
 
 @dataclass(frozen=True)
 class SpentCap:
-    """A cap, and what became of it. What is spent is None where it is not known."""
+    """A cap with the amounts spent and left; the spent amount is None if it is unknown."""
 
     name: str
     cap: Fraction
@@ -45,7 +46,7 @@ class SpentCap:
 
 
 def whole_number(text: str) -> int:
-    """Return a number that a page or form names; 0 for what is none."""
+    """Parse a number of a page or form; return 0 if it is not a number."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
@@ -53,7 +54,7 @@ _DECISIONS: dict[str, Decision] = {"approve": "approved", "refuse": "refused", "
 
 
 class Views:
-    """The views of a ledger and its keys."""
+    """Views of a ledger and its keys."""
 
     def __init__(self, ledger: Ledger, keys: Keys, approvals: Approvals | None = None) -> None:
         self._ledger, self._keys, self._history = ledger, keys, History(ledger.log)
@@ -61,28 +62,28 @@ class Views:
 
     def overview(self, visit: Visit) -> Response:
         own = _own(visit)
-        found: list[dict[str, Any]] = []
+        datasets: list[dict[str, Any]] = []
         for declared in self._history.datasets():
             shares = self._ledger.shares(declared.name)
             whole = shares.pop(WHOLE) if own is None else shares.pop(own, None)
             if whole is not None:
                 asked = self._history.shares(declared.name)
-                count = sum(one.count for name, one in asked.items() if own in (None, name))
-                others = shares.items() if own is None else ()
-                people = [_person(name, share, asked.get(name)) for name, share in others]
-                said = {"declared": declared, "guarantee": whole.guarantee, "parts": _parts(whole)}
-                found.append({**said, "people": people, "count": count})
+                count = sum(share.count for name, share in asked.items() if own in (None, name))
+                analysts = shares.items() if own is None else ()
+                people = [_person(name, share, asked.get(name)) for name, share in analysts]
+                facts = {"declared": declared, "guarantee": whole.guarantee, "parts": _parts(whole)}
+                datasets.append({**facts, "people": people, "count": count})
         waiting = 0
         if self._approvals is not None and visit.session.caller.role == "curator":
             waiting = len(self._approvals.pending())
-        return visit.render("overview.html", datasets=found, waiting=waiting)
+        return visit.render("overview.html", datasets=datasets, waiting=waiting)
 
     def requests(self, visit: Visit) -> Response:
         chosen = {"analyst": _own(visit) or _queried(visit, "analyst"), "dataset": _queried(visit, "dataset")}
         before = _queried(visit, "before")
-        found = self._history.asked(**chosen, before=before, limit=_LENGTH + 1)
-        rows = found[:_LENGTH]
-        following = rows[-1].request if len(found) > _LENGTH else ""
+        requests = self._history.asked(**chosen, before=before, limit=_LENGTH + 1)
+        rows = requests[:_LENGTH]
+        following = rows[-1].request if len(requests) > _LENGTH else ""
         pages = {"before": before, "following": following}
         return visit.render("requests.html", rows=rows, count=self._history.count(**chosen), pages=pages, chosen=chosen)
 
@@ -99,13 +100,13 @@ class Views:
         self._ledger.verifying.start()
         self._ledger.verifying.wait(_PATIENCE)
         state = self._ledger.verifying.state
-        if state.is_broken:  # its entries cannot be shown
+        if state.is_broken:  # entries of a broken ledger cannot be read
             return visit.render("ledger.html", rows=[], count=0, pages={"before": None, "following": ""}, job=state)
         return self.entries(visit)
 
     def chart(self, visit: Visit) -> Response:
         own, name = _own(visit), visit.request.query_params.get("dataset", "")
-        declared = next((one for one in self._history.datasets() if one.name == name), None)
+        declared = next((dataset for dataset in self._history.datasets() if dataset.name == name), None)
         account = self._ledger.shares(name).get(own or WHOLE) if declared else None
         if declared is None or account is None:
             return visit.missing()
@@ -134,7 +135,9 @@ class Views:
         number, decision = visit.form.get("number", ""), visit.form.get("decision", "")
         try:
             if self._approvals is None or decision not in _DECISIONS:
-                raise ArgumentError(f"expected a number and one of {', '.join(_DECISIONS)}; got another form.")
+                raise ArgumentError(
+                    f"expected a decision ({', '.join(_DECISIONS)}) on a question, got {shown(decision)}."
+                )
             self._approvals.decide({whole_number(number): _DECISIONS[decision]}, by=visit.session.caller.name)
         except ArgumentError as error:
             return self.approvals(visit, 422, str(error))
@@ -146,13 +149,13 @@ class Views:
             content = self._ledger.stored(visit.session.caller.name, request)
         except LedgerError:
             return visit.missing()
-        found = part(Answer.read(content))
+        stored = part(Answer.read(content))
         headers = {"Content-Disposition": f'attachment; filename="{request}.{suffix}"'}
-        return Response(found, media_type=kind, headers=headers) if found else visit.missing()
+        return Response(stored, media_type=kind, headers=headers) if stored else visit.missing()
 
     def keys(self, visit: Visit, status: int = 200, **more: str) -> Response:
-        shown = {"made": "", "whose": "", "problem": "", **more}
-        return visit.render("keys.html", status, callers=self._keys.callers(), roles=ROLES, **shown)
+        values = {"made": "", "whose": "", "problem": "", **more}
+        return visit.render("keys.html", status, callers=self._keys.callers(), roles=ROLES, **values)
 
     def add_key(self, visit: Visit) -> Response:
         name, role = visit.form.get("name", "").strip(), cast("Any", visit.form.get("role", ""))
@@ -172,18 +175,18 @@ class Views:
 
 
 def _own(visit: Visit) -> str | None:
-    """Return the name of the analyst whose charges alone are shown; None for those who see all."""
+    """Return the analyst to whom a page is restricted, or None for auditors and curators."""
     caller = visit.session.caller
     return caller.name if caller.role == "analyst" else None
 
 
 def _queried(visit: Visit, name: str) -> str | None:
-    """Return a parameter of the query, or None; without NUL, which PostgreSQL refuses in texts."""
+    """Return a query parameter or None, without NUL, which PostgreSQL does not support."""
     return visit.request.query_params.get(name, "").replace("\0", "") or None
 
 
 def _parts(account: Account) -> list[SpentCap]:
-    """Return the caps of an account: those on ε, with δ, then that on ρ."""
+    """Return the caps of an account on ε, δ and ρ."""
     parts: list[SpentCap] = []
     if account.epsilon is not None:
         parts.append(SpentCap("epsilon", account.epsilon, account.spent, account.remaining))
@@ -199,12 +202,12 @@ def _person(name: str, share: Account, asked: Share | None) -> dict[str, Any]:
     return {"name": name, "parts": _parts(share), "count": count, "last": last}
 
 
-_LOCK = threading.Lock()  # matplotlib's caches of fonts are not for several threads
+_LOCK = threading.Lock()  # matplotlib's font caches are not thread-safe
 
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours that stand out from a page's ground: its texts by a contrast of 4.5 at least."""
+    """Colours with sufficient contrast to the background: at least 4.5 for text."""
 
     text: str
     line: str
@@ -218,14 +221,14 @@ LIGHT = Palette("#4d5753", "#1f6f54", "#9a3412", "#e3e6e2")
 DARK = Palette("#a9b4ae", "#6fcf9f", "#f0a36b", "#2c3431")
 
 
-SpendingPoints = tuple[tuple[datetime, float], ...]  # when something was charged, and what was spent by then, in order
+SpendingPoints = tuple[tuple[datetime, float], ...]  # times of charges with the amounts spent so far, in order
 
 
 @lru_cache(64)
 def draw(points: SpendingPoints, cap: float, label: str, palette: Palette, size: Size = WIDE) -> bytes:
-    """Return the picture of spending over time, as SVG."""
+    """Return the chart of spending over time as SVG."""
     with _LOCK, mpl.rc_context({"svg.hashsalt": "hedgerow", "font.size": 8, "font.family": "DejaVu Sans"}):
-        figure = Figure(figsize=size, layout="constrained", facecolor="none")  # the page's ground shows through
+        figure = Figure(figsize=size, layout="constrained", facecolor="none")  # transparent
         axes = figure.add_subplot(facecolor="none")
         _draw_steps(axes, points, palette.line)
         axes.axhline(cap, color=palette.cap, linewidth=1.2, linestyle=(0, (5, 3)))
@@ -239,9 +242,9 @@ def draw(points: SpendingPoints, cap: float, label: str, palette: Palette, size:
         axes.set_axisbelow(True)
         axes.spines[:].set_visible(False)
         axes.spines["bottom"].set(visible=True, color=palette.grid)
-        made = io.BytesIO()
-        FigureCanvasSVG(figure).print_svg(made, metadata={"Date": None, "Creator": None})
-    return made.getvalue()
+        buffer = io.BytesIO()
+        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
 
 
 def _draw_steps(axes: Axes, points: SpendingPoints, colour: str) -> None:
