@@ -276,7 +276,7 @@ def test_units_and_weights_go_together():
 
 
 def test_what_counts_rows_as_one_refuses_a_schema_with_weights():
-    with pytest.raises(ArgumentError, match="at epsilon times the usual weight over the largest"):
+    with pytest.raises(ArgumentError, match="multiply epsilon by the usual weight"):
         hr.plan(TINY, rows=1000, epsilon=1)
     oracle = hr.Oracle(TABLE[["a", "b"]], TABLE.y, hr.Budget(1), 1, classes=(False, True))
     with pytest.raises(ArgumentError, match="without a weight"):

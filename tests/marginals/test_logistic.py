@@ -179,7 +179,7 @@ BAD = {
     "smooth in words": ({"smooth": "very"}, SOURCE, ValueError, "smooth must be 'auto' or .*, got 'very'"),
     "bins": ({"bins": 1}, SOURCE, ValueError, "bins must be 'auto'"),
     "columns": ({}, SOURCE[["size"]], DomainError, "target's columns size, age, smoker, town, got size"),
-    "infinity": ({}, SOURCE.replace({"age": 30}, np.inf), DomainError, "column 'age': some numbers are infinite"),
+    "infinity": ({}, SOURCE.replace({"age": 30}, np.inf), DomainError, "column 'age': expected finite numbers"),
 }
 
 

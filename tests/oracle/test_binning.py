@@ -141,7 +141,7 @@ def test_every_row_has_exactly_one_bin_of_each_attribute(kind, source, rows, mos
         (np.array([[np.nan], [np.nan]]), "column 'x0': the source has fewer than two values"),
         (pd.DataFrame({"w": ["a", "a", None]}), "column 'w': the source has fewer than two values"),
         (pd.DataFrame({"f": [True, True]}), "column 'f': the source has fewer than two values"),
-        (np.array([[1.0], [np.inf]]), "column 'x0': some numbers are infinite"),
+        (np.array([[1.0], [np.inf]]), "column 'x0': expected finite numbers"),
     ],
 )
 def test_columns_that_cannot_be_cut_are_refused(source, match):

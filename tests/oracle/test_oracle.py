@@ -549,7 +549,7 @@ def test_labels_outside_the_classes_raise_and_are_not_quoted(labels, classes, ma
         ),
         (pl.DataFrame({"a": [[1], [2], [3]]}), "column 'a': expected booleans, numbers, dates or text"),
         (np.array([[None], [True], [None]]), "column 'x0': a column of dtype object must contain text"),
-        (np.array([[-np.inf], [1.0], [2.0]]), "column 'x0': some numbers are infinite"),
+        (np.array([[-np.inf], [1.0], [2.0]]), "column 'x0': expected finite numbers"),
     ],
 )
 def test_columns_that_could_fail_later_stop_the_curator(frame, match):

@@ -147,7 +147,7 @@ def test_rows_that_do_not_fit_are_refused_when_the_service_starts(written):
         wrong.assign(ill=labels).to_csv(written / "wrong.csv", index=False)
         with pytest.raises(DomainError):
             open_rows(f"{written}/wrong.csv", SCHEMA)
-    with pytest.raises(SchemaError, match="with a label"):
+    with pytest.raises(SchemaError, match="declares no label"):
         FrameRows.of(frame, labels, Schema(dict(SCHEMA.attributes)))
 
 

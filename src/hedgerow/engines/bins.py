@@ -55,7 +55,7 @@ def _of_another_type(number: Numeric, column: EngineColumn) -> int | None:
 
 
 def _interval(attribute: Numeric, column: EngineColumn, lookups: Lookups) -> Expression:
-    """Return the interval of each number that is not missing, or the code of a value without one."""
+    """Return the interval of each number that is not missing, or the code of a value without a bin."""
     clipped, whole = attribute.outside == "clip", attribute.whole
     if attribute.cell_type is CellType.DATE:
         x = EngineColumn(column.name, lookups.once(column.days), "integer")

@@ -1,7 +1,7 @@
 """Engines: a class for each Ibis backend that counts rows, with its particularities.
 
-`Engine` itself stands for any backend, of which only Ibis and standard SQL are assumed. The messages and log records of
-an engine can quote values and are dropped. `engines.sources` lists the engines.
+`Engine` itself stands for any backend and assumes only Ibis and standard SQL. The messages and log records of an engine
+can quote values and are dropped. `engines.sources` lists the engines.
 """
 
 import logging

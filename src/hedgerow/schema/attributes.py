@@ -238,7 +238,9 @@ class Attribute(ABC):
         """
         extent = self._extent(literal)
         if extent.is_trivial:
-            problem = f"the literal {literal.brief} is true on all bins or on no bin; use one that separates bins."
+            problem = (
+                f"the literal {literal.brief} is true on all bins or on no bin; use a literal that separates bins."
+            )
             raise SchemaError(problem, attribute=literal.attribute)
         return extent
 

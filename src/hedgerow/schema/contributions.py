@@ -58,7 +58,7 @@ def counted(table: Table, unit: Unit, key: bytes) -> Mask:
     many = np.flatnonzero(sizes[units] > unit.max_rows)
     keyed = zip(words[many].tolist(), places[many].tolist(), strict=True)
     texts = (f"{place}/{word}".encode("utf-8", "surrogatepass") for word, place in keyed)
-    # Without the key, these numbers are indistinguishable from random ones.
+    # Without the key, these numbers are indistinguishable from random numbers.
     ranks = [int.from_bytes(hashlib.blake2b(text, digest_size=8, key=key).digest(), "big") for text in texts]
     drawn = many[np.lexsort((np.array(ranks, dtype=np.uint64), units[many]))]
     firsts = np.searchsorted(units[drawn], units[drawn], side="left")
@@ -67,7 +67,7 @@ def counted(table: Table, unit: Unit, key: bytes) -> Mask:
 
 
 def draw_key(random_state: Any) -> bytes:
-    """Return a secret key; a reproducible one if the noise is seeded by a whole number, which voids the guarantee."""
+    """Return a secret key, or a reproducible key, which voids the guarantee, if the noise is seeded by a number."""
     if isinstance(random_state, Integral):
         return f"seed {int(random_state)}".encode()
     return secrets.token_bytes(32)

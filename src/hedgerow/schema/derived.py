@@ -27,7 +27,7 @@ from hedgerow.text.values import Value
 MOST_ITEMS = 100  # the most items of a sum
 LARGEST_ITEM = 10**6  # the largest item of a sum, in size: sums are exact in float64
 LARGEST, LEAST = 1e100, 1e-100
-"""Bounds on the size of a ratio's numbers; smaller ones count as 0. No quotient overflows or underflows."""
+"""Bounds on the size of a ratio's numbers, so that no quotient overflows or underflows; smaller numbers count as 0."""
 MOST_PREFIXES, LONGEST_PREFIX = 1000, 100  # the most prefixes of a mapping, and the most characters of a prefix
 WHOLE_BELOW = 10**15  # codes stored as floating point are read as text if they are whole and smaller than this in size
 
@@ -294,7 +294,7 @@ class Prefix(Derivation):
 
     @property
     def read_as(self) -> Categorical:
-        """Text or whole numbers, of which only the missing values are distinguished."""
+        """Text or whole numbers; only missing values are distinguished from other values."""
         known = (_unlike(self.missing_values),)
         return Categorical(known, missing="bin", outside="bin", missing_values=self.missing_values)
 

@@ -76,7 +76,7 @@ def default_cuts(low: float, high: float, *, whole: bool, version: int = SCHEMA_
 
 
 def _step(width: Decimal, *, whole: bool) -> Decimal:
-    """Return the smallest round step of which at most `MOST_WIDTHS` fit into a width."""
+    """Return the smallest round step that fits into a width at most `MOST_WIDTHS` times."""
     least = max(width / MOST_WIDTHS, Decimal(whole))
     steps = (digits.scaleb(least.adjusted()) for digits in _STEPS)
     return next(step for step in steps if step >= least and not (whole and step % 1))

@@ -29,7 +29,7 @@ ColumnKind = Literal["boolean", "categorical", "date", "integer", "ordered", "re
 class Limits:
     """The values that a column may have, by the conjunction (``&``) or disjunction (``|``) of declarations."""
 
-    # Bounds that all hold, each with a flag that tells whether the bound itself is allowed
+    # Bounds that all hold, each with whether the bound itself is allowed
     lows: tuple[tuple[float, bool], ...] = ()
     highs: tuple[tuple[float, bool], ...] = ()
     values: tuple[Any, ...] | None = None  # the allowed values; None if they are not listed

@@ -329,7 +329,7 @@ _DRAFTS: tuple[tuple[tuple[str, ...], Callable[[object], Draft]], ...] = (
     (("tableSchema", "tables"), csvw_draft),
     (("properties", "items", "$ref", "$schema"), json_schema_draft),
 )
-"""The formats in order of precedence, each with keys of which its files contain at least one."""
+"""The formats in order of precedence, each with the keys that identify its files."""
 
 
 def draft_of_json(data: object) -> Draft | None:
