@@ -535,7 +535,7 @@ def test_labels_outside_the_classes_raise_and_are_not_quoted(labels, classes, ma
 @pytest.mark.parametrize(
     ("frame", "match"),
     [
-        (pd.DataFrame({"a": [1.0, 2.0, np.inf]}), "column 'a': some numbers are infinite"),
+        (pd.DataFrame({"a": [1.0, 2.0, np.inf]}), "column 'a': expected finite numbers"),
         (pd.DataFrame({"a": pd.Series([1, 2, 10**400], dtype=object)}), "column 'a': expected"),
         (pd.DataFrame({"a": pd.Series([1, "zebra-fish", 3], dtype=object)}), "column 'a': the values must all be"),
         (

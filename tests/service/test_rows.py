@@ -107,7 +107,7 @@ def test_a_table_whose_columns_have_changed_since_the_start_is_not_counted(tmp_p
 
 def test_what_cannot_be_served_is_refused_with_what_to_do(written):
     for name, make, said in (
-        ("wards.ods", TextFormat(), "got another spreadsheet; save it as .xlsx, or its sheet as CSV"),
+        ("wards.ods", TextFormat(), "spreadsheets of type .ods are not supported"),
         ("wards.parquet", TextFormat(delimiter=";"), "delimiter, thousands, .* a single text file"),
         ("wards.parquet", TextFormat(skip_rows=1), "skip_rows and skip_footer apply to a single text file"),
     ):
