@@ -73,7 +73,7 @@ def test_a_receipt_of_another_key_or_of_another_kind_is_refused(made):
         with pytest.raises(ReceiptError, match="not signed with this key"):
             Receipt.verify(text, signer.public)
     for text in (jwt.encode(answer.statement, signer.key, algorithm="EdDSA"), signer.sign({"dataset": "wards"})):
-        with pytest.raises(ReceiptError, match="hedgerow receipt"):
+        with pytest.raises(ReceiptError, match=r"not a receipt of hedgerow|hedgerow receipt"):
             Receipt.verify(text, signer.public)
     with pytest.raises(ReceiptError, match="public Ed25519"):
         Receipt.verify(answers[0].receipt, "no key")
