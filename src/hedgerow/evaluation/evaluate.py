@@ -60,7 +60,7 @@ def evaluate(  # noqa: PLR0913 -- all but two are optional
     """Release noisy estimates of a model's accuracy, costs, AUROC, log-loss and calibration on private rows.
 
     All measures are computed from a noisy histogram. Groups do not increase ε, since each row belongs to exactly one
-    group. Each measure is compared with that of the best constant prediction.
+    group. Each measure is compared with the best constant prediction.
 
     **Privacy.** Neighbouring tables differ by one row, or by all rows of one unit. A row is in one cell of the
     histogram: its group, true class and score band, or for numbers its group and error bin. The sensitivity is

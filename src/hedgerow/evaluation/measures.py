@@ -266,7 +266,7 @@ class ErrorBins:
 
     A true number counts as the midpoint of its level. The bin around 0 is half as wide as a level; other bins grow in
     proportion to the error, and `growth` is the ratio of their ends. The last bin has all errors beyond half of the
-    number's range, where the squared loss of fits is clipped by default: few rows have such errors, and the noise is
+    number's range, at which the squared loss of fits is clipped by default: few rows have such errors, and the noise is
     half as large.
     """
 

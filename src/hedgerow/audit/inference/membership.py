@@ -48,7 +48,7 @@ def membership(
 
     Each repeat splits the rows at random into members and equally many non-members, and fits the target on all members.
     The attacker knows the membership of 70 % of the rows of both sets, and scores the remaining rows, from which the
-    ROC curve is computed. These are the splits of SSRL's Figure 5; the shares are those of its released code. An attack
+    ROC curve is computed. These are the splits of SSRL's Figure 5; the shares are taken from its released code. An attack
     that fails proves nothing, whereas differential privacy bounds all attacks.
 
     **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted for the

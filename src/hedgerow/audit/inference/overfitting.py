@@ -465,7 +465,7 @@ def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tupl
             raise DomainError(f"some labels are not among the model's classes ({allowed}).", column="y")
     used, both = np.unique(np.concatenate(codes), return_inverse=True)
     if len(used) < 2:
-        raise ArgumentError("y must contain at least two classes, got one.")
+        raise ArgumentError("y must contain at least two classes.")
     return tuple(known[k] for k in used), [both[: len(ours)], both[len(ours) :]]
 
 

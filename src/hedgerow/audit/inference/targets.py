@@ -22,7 +22,7 @@ _DIGITS = 9  # confidences are rounded, so that the order of sums does not matte
 
 @dataclass(frozen=True, repr=False, eq=False)
 class AttackTarget:
-    """Learner under attack, and the rows on parts of which it is fitted."""
+    """Learner under attack, and the rows from which its training sets are taken."""
 
     make: Callable[[], Any]  # returns an unfitted estimator
     rows: LabelledRows
@@ -35,7 +35,7 @@ class AttackTarget:
         check_own_budgets(make(), make())
         rows = LabelledRows.of(X, y).typed(getattr(make(), "schema", None))
         if len(np.unique(rows.values)) < 2:
-            raise ArgumentError("y must contain at least two classes or numbers, got one.")
+            raise ArgumentError("y must contain at least two different classes or numbers.")
         return cls(make, rows, seeded)
 
     @property

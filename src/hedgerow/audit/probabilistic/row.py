@@ -30,7 +30,7 @@ class ListedFactor:
     """Factor with listed combinations of bins, each with a probability."""
 
     attributes: tuple[int, ...]  # positions of the attributes in the domain
-    bins: tuple[tuple[int, ...], ...]  # the possible combinations of bins, each of which has one value
+    bins: tuple[tuple[int, ...], ...]  # the possible combinations of bins; each bin has a single value
     masses: tuple[int, ...]  # the probabilities of the combinations, times a whole number
     n_bins: tuple[int, ...]  # the number of bins of each attribute
 
@@ -235,7 +235,7 @@ def _factors(region: Region, places: tuple[int, ...], weights: PerBin, masses: P
         component = factor(indexes, [meeting[i] for i in sorted(boxes)])
         if len(joint) == 1 and not free and component.region == region:
             yield component
-        else:  # separated from the others, it may factorise further
+        else:  # on its own, the component may factorise further
             yield from _factors(component.region, component.attributes, component.weights, component.masses)
 
 
@@ -260,7 +260,7 @@ class RowDistribution:
 
     @classmethod
     def of(cls, known: Mapping[Any, Any], domains: Sequence[Values]) -> Self:
-        """Return the distribution from those of attributes and tuples of attributes; all others are uniform."""
+        """Return the product of distributions of attributes and tuples of attributes; the rest is uniform."""
         places = {values.name: place for place, values in enumerate(domains)}
         factors: list[ListedFactor] = []
         for key, values in known.items():

@@ -115,7 +115,7 @@ class UnnamedLeaves(NamedTuple):
 
 
 def unnamed_leaves(model: Any) -> UnnamedLeaves | None:
-    """Return the leaves that a fitted tree of scikit-learn stores, without the need of a schema; None for others.
+    """Return the leaves that a fitted tree of scikit-learn stores, without the need of a schema; None for other models.
 
     None also before scikit-learn 1.8, whose counts may be wrong if values are missing.
     """
@@ -224,7 +224,7 @@ def _thresholds(model: Any, schema: Schema, features: Features | None, *, strict
 
 
 def _by_shares(supports: tuple[int, ...], shares: tuple[float, ...]) -> tuple[tuple[int, ...] | None, ...]:
-    """Return class counts from the share of the second class; with weighted rows, only those of pure leaves."""
+    """Return class counts from the share of the second class; with weighted rows, only for pure leaves."""
     second = [share * rows for share, rows in zip(shares, supports, strict=True)]
     if any(abs(number - round(number)) > _WHOLE_TO for number in second):
         return tuple(_pure_counts((1 - share, share), n) for share, n in zip(shares, supports, strict=True))
