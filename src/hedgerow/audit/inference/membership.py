@@ -48,8 +48,8 @@ def membership(
 
     Each repeat splits the rows at random into members and equally many non-members, and fits the target on all members.
     The attacker knows the membership of 70 % of the rows of both sets, and scores the remaining rows, from which the
-    ROC curve is computed. These are the splits of SSRL's Figure 5; the shares are taken from its released code. An attack
-    that fails proves nothing, whereas differential privacy bounds all attacks.
+    ROC curve is computed. These are the splits of SSRL's Figure 5, with the shares of its released code. An attack that
+    fails proves nothing, whereas differential privacy bounds all attacks.
 
     **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted for the
     attack. They are not released, so a target that would charge several fits to the same `Budget` raises an error.

@@ -47,8 +47,8 @@ class Paths:
     Attributes
     ----------
     paths : tuple of Path
-        The decision path to each leaf: literals, with a flag whether each must hold or fail. A row belongs to the first path that
-        it satisfies.
+        The decision path to each leaf: literals, with a flag whether each must hold or fail. A row belongs to
+        the first path that it satisfies.
     supports, counts : tuple of int, tuple of tuple of int, optional
         The number of rows in each leaf, and the number of each class (or level of a number), as stored in the model. An
         entry is None if the model does not store it; `supports` and `counts` are None if it stores no counts at all.
