@@ -304,7 +304,7 @@ def test_the_replay_catches_class_shares_of_associations_that_are_not_released(m
 
 
 def test_the_replay_catches_residuals_of_three_classes_declared_as_those_of_two(monkeypatch):
-    monkeypatch.setattr(class_plan, "_moved_by_residuals", lambda _: 1)
+    monkeypatch.setattr(class_plan, "_residual_sensitivity", lambda _: 1)
     with pytest.raises(AssertionError, match="further than declared"):
         check(learner(SCORECARD, epsilon=1000), ROWS * 2, NEW, SEEDED, 1000)
 

@@ -1,4 +1,4 @@
-"""The plan and the fit of a private scorecard of classes: log-odds by bin."""
+"""The plan and the fit of a private scorecard for classification: log-odds by bin."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,26 +41,26 @@ from hedgerow.privacy.facts import Fact
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
-# These were chosen on COMPAS, German, HMDA, Adult and DoctorVisits; benchmarks/scorecards.py states the rest.
+# These constants were chosen on COMPAS, German, HMDA, Adult and DoctorVisits; benchmarks/scorecards.py has details.
 PASSES = {125: 1, 1500: 2, 4500: 4, 10_000: 8}
-"""Passes of residuals, by the rows times ε for an attribute, outside the most frequent class, from which they pay."""
-ENOUGH_PASSES = 4  # from which on probabilities need no calibration
+"""Passes of residuals, by the smallest number of rows outside the majority class times ε for an attribute."""
+ENOUGH_PASSES = 4  # from this number of passes on, probabilities need no calibration
 ENOUGH_TO_CALIBRATE = 32
 _NEWTON_STEPS, _LARGEST_NEWTON_STEP = 8, 1.0  # on the histogram of an attribute, in log-odds
-_NEWTON_PRECISION = 2.0  # of their prior, times that of a linear step, if no narrower priors are averaged over, too
-_UNITS = (0.15, 1.0)  # of the prior, where the values say how wide it is
-ENOUGH_FOR_WIDE, NARROWEST = 8, 0.5  # rows times ε for an attribute, below which the prior is narrower; times its width
-ENOUGH_TO_TRUST = 60  # rows times ε for an attribute, below which it may tell nothing
+_NEWTON_PRECISION = 2.0  # of the prior, relative to a linear step, unless narrower priors are averaged over
+_UNITS = (0.15, 1.0)  # the range of the prior's estimated unit
+ENOUGH_FOR_WIDE, NARROWEST = 8, 0.5  # with fewer rows times ε for an attribute, the prior is narrower; smallest factor
+ENOUGH_TO_TRUST = 60  # with fewer rows times ε for an attribute, it may be independent of the class
 ENOUGH_TO_WEIGH, ENOUGH_TO_WEIGH_WITH_DELTA = 100, 9
-MOST_ROWS_TO_WEIGH = 2**37  # a row adds up to 2^24 to a sum, and twice as many rows still fit in 64 bits
-_WEIGHT, _WEIGHTS = 0.5, (0.3, 2.0)  # the prior's standard deviation of a weight around 1, and the ends
+MOST_ROWS_TO_WEIGH = 2**37  # a row adds at most 2^24 to a sum, and twice this number of rows still fits in 64 bits
+_WEIGHT, _WEIGHTS = 0.5, (0.3, 2.0)  # the prior standard deviation of a weight around 1, and its range
 _LEAST_SPREAD, _LEAST_TOGETHER = 1e-3, 0.05
-_CUT_OFF = 0.45  # how much a row counts at most: times attributes, with δ their root
+_CUT_OFF = 0.45  # the largest contribution of a row: times the number of attributes, with δ its square root
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassPlan(ScorecardPlan):
-    """A scorecard of classes from noisy histograms."""
+    """Plan of a scorecard for classification."""
 
     @property
     def _first_release(self) -> PlannedRelease:
@@ -74,7 +74,7 @@ class ClassPlan(ScorecardPlan):
         return Branch(decisions, partial(self._releases_of, number, way))
 
     def _values_parts(self, number: int, decision: tuple[bool, int, bool]) -> Fraction:
-        """Return the parts of histograms and residuals together."""
+        """Return the thousandths of the budget for histograms and residuals together."""
         weighs, _, calibrates = decision
         return self._left(number) - (WEIGHTS if weighs else 0) - (CALIBRATION if calibrates else 0)
 
@@ -83,25 +83,25 @@ class ClassPlan(ScorecardPlan):
         return left * FIRST_SHARE if passes else left
 
     def _releases_of(self, number: int, way: Spending, decision: tuple[bool, int, bool]) -> PlannedReleases:
-        """Return the releases by whether attributes are weighed, passes of residuals, and whether it calibrates."""
+        """Return the releases for a decision: whether attributes are weighed, the passes, whether it calibrates."""
         weighs, passes, calibrates = decision
         counts, schema = way.continued.counts, self.schema
         left, first = self._values_parts(number, decision), self.histogram_parts(number, decision)
-        found = [*self._histograms(number, way, first)]
+        releases = [*self._histograms(number, way, first)]
         if weighs:
-            found.append(
+            releases.append(
                 PlannedRelease("attribute_residuals", counts(WEIGHTS, 1, most_by_features(way, number) * IN_PART))
             )
         if passes:
-            residuals = counts((left - first) / passes / number, _moved_by_residuals(schema), STEPS)
-            found.append(PlannedRelease(self.residuals, residuals, times=passes * number))
+            residuals = counts((left - first) / passes / number, _residual_sensitivity(schema), STEPS)
+            releases.append(PlannedRelease(self.residuals, residuals, times=passes * number))
         if calibrates:
-            found.append(PlannedRelease("calibration", counts(CALIBRATION, 1)))
-        return tuple(found)
+            releases.append(PlannedRelease("calibration", counts(CALIBRATION, 1)))
+        return tuple(releases)
 
     @property
     def refined_from(self) -> float:
-        return 2 * min(PASSES) * len(self.schema)  # if two classes are alike
+        return 2 * min(PASSES) * len(self.schema)  # if two classes are equally frequent
 
     @property
     def residuals(self) -> str:
@@ -113,12 +113,12 @@ class ClassPlan(ScorecardPlan):
 
 
 def passes_of(strength: float) -> int:
-    """Return the passes of residuals, given the rows outside the most frequent class times ε for an attribute."""
+    """Return the passes of residuals, given the rows outside the majority class times ε for an attribute."""
     return max((passes for least, passes in PASSES.items() if strength >= least), default=0)
 
 
 def reach(spending: Spending, number: int) -> float:
-    """Return how much a row counts at most where this number of attributes is weighed."""
+    """Return the largest contribution of a row if this number of attributes is weighed."""
     return _CUT_OFF * (number if spending.is_pure else sqrt(number))
 
 
@@ -126,13 +126,13 @@ def most_by_features(spending: Spending, number: int) -> int:
     return int(reach(spending, number) * STEPS * FEATURE**2)
 
 
-def _moved_by_residuals(schema: Schema) -> int:
-    """Return by how much a row moves its residuals in ℓ1, and in ℓ2², in steps: 1; of more than two classes, 2."""
+def _residual_sensitivity(schema: Schema) -> int:
+    """Return the ℓ1 and ℓ2² sensitivity of residuals in steps: 1 for two classes, otherwise 2."""
     return 1 if schema.target.n_levels == 2 else 2
 
 
 class ClassFit(Fit):
-    """One fit of classes: log-odds."""
+    """Fit of a scorecard for classification: log-odds by bin."""
 
     _expected_factor = EXPECTED
 
@@ -160,27 +160,25 @@ class ClassFit(Fit):
         return self._finish(parts, self._together(parts, base), calibrates=calibrates)
 
     def _passes_over(self, number: int) -> int:
-        """Return the passes of residuals over this number of attributes: none over one alone, which has no others."""
-        others = float(1 - self._shares.max())
-        return passes_of(self._strength(Fraction(PARTS), number) * others) if number > 1 else 0
+        """Return the passes of residuals; a single attribute needs none."""
+        minority = float(1 - self._shares.max())
+        return passes_of(self._strength(Fraction(PARTS), number) * minority) if number > 1 else 0
 
     def _together_by_residuals(self, parts: Sequence[Part], base: Floats, passes: int) -> None:
         """Fit the log-odds of all attributes together, by several passes of residuals."""
-        kept = Residuals(self._tally, base)
-        changes: Mapping[int, Integers] = {each.attribute: whole_log_odds(each.values) for each in parts}
+        residuals = Residuals(self._tally, base)
+        changes: Mapping[int, Integers] = {part.attribute: whole_log_odds(part.values) for part in parts}
         for done in range(passes):
-            if self._binary or not done:  # of more classes slopes are but bounds, looser the larger the log-odds are
+            if self._binary or not done:  # with more classes, slopes are bounds that are loose for large log-odds
                 self._unit = self._unit_of(parts, base)
-            changes = self._refine(parts, kept, changes)
+            changes = self._refine(parts, residuals, changes)
         self._expected_factor = 1.0 if passes > 1 else EXPECTED
 
     def _unit_of(self, parts: Sequence[Part], base: Floats) -> float:
-        """Return the prior's unit for which log-odds are as large as their prior expects (MacKay 1992).
-
-        For one attribute it is the root of vᵀQv over how many log-odds the rows determine. Attributes that say the same
-        determine fewer together: in all, as much as values are smaller together than those that each has alone. The
-        log-odds of K classes add up to 0: with one in K fewer to determine, each has as much more of the information.
-        """
+        """Return the unit of the prior that fits the size of the log-odds (MacKay 1992)."""
+        # For a single attribute, it is the root of vᵀQv divided by the number of log-odds that the rows determine.
+        # Attributes that overlap determine fewer log-odds together. Their number is scaled by the ratio of joint to
+        # separate values. The log-odds of K classes add up to 0, so K − 1 of K are free, and each has more information.
         size = determined = together = alone = 0.0
         free = 1.0 if self._binary else 1 - 1 / len(self._shares)
         for part in parts:
@@ -199,15 +197,15 @@ class ClassFit(Fit):
         return float(np.clip(np.sqrt(size / max(share * free * determined, 1.0)), *_UNITS))
 
     def _weigh(self, parts: Sequence[Part], base: Floats) -> None:
-        """Multiply the log-odds of each attribute by a weight, by how far others say the same."""
-        pure, k, most_of_row = self._spending.is_pure, len(parts), reach(self._spending, len(parts))
+        """Multiply the log-odds of each attribute by a weight that allows for overlap with other attributes."""
+        pure, k, largest = self._spending.is_pure, len(parts), reach(self._spending, len(parts))
         spreads = np.array([max(part.spread(), _LEAST_SPREAD) for part in parts])
         features = {part.attribute: in_features(part.values[:, 0], by) for part, by in zip(parts, spreads, strict=True)}
         most = most_by_features(self._spending, k)
-        values = {each.attribute: whole_log_odds(each.values) for each in parts}
+        values = {part.attribute: whole_log_odds(part.values) for part in parts}
         query = partial(Residuals(self._tally, base).by_feature, features, values, most, pure=pure)
-        found, variance = self._counts(query, Fact("attribute_residuals", attributes=k), most * IN_PART)
-        step = newton_step(found * most_of_row, variance * most_of_row**2, 1 / (_WEIGHT * spreads) ** 2)
+        sums, variance = self._counts(query, Fact("attribute_residuals", attributes=k), most * IN_PART)
+        step = newton_step(sums * largest, variance * largest**2, 1 / (_WEIGHT * spreads) ** 2)
         for part, weight in zip(parts, np.clip(1 + step / spreads, *_WEIGHTS), strict=True):
             part.weigh(weight)
 
@@ -215,7 +213,7 @@ class ClassFit(Fit):
         from scipy.special import expit, softmax  # takes long to import
 
         if not self._binary:
-            return softmax(base + part.values, axis=1)  # no less than the second derivative
+            return softmax(base + part.values, axis=1)  # an upper bound on the second derivative
         chances = expit(base + part.values)
         return chances * (1 - chances)
 
@@ -226,7 +224,7 @@ class ClassFit(Fit):
     def _by_histogram(
         self, share: float, own: Floats, released: Floats, variance: float, priors: Sequence[Floats], nothing: float
     ) -> tuple[SmoothedValues, Evidence]:
-        """Go on from the linear step with Newton's: log-odds of a class that is nearly alone are far from linear."""
+        """Improve the linear step by Newton steps, because log-odds of almost pure bins are far from linear."""
         linear, evidence = super()._by_histogram(share, own, released, variance, priors, nothing)
         if not self._binary:
             return linear, evidence
@@ -242,7 +240,7 @@ class ClassFit(Fit):
             evidence = Evidence.of(values, sums, slopes, noise)
             found = smoothed(sums + slopes * values, slopes, slopes, noise, narrow, nothing)
             values = values + np.clip(found.values - values, -_LARGEST_NEWTON_STEP, _LARGEST_NEWTON_STEP)
-        # The linear one stays where it is larger: where many attributes say the same, the other makes models worse.
+        # The larger of both values is kept: if many attributes overlap, smaller linear values make models worse.
         larger = np.abs(linear.values) > np.abs(values)
         return replace(found, values=np.where(larger, linear.values, values)), evidence
 
@@ -260,16 +258,16 @@ class ClassFit(Fit):
     ) -> tuple[list[Residual], float]:
         from scipy.special import softmax  # takes long to import
 
-        # Residuals add up to 0 in each bin: so does what is taken of the noise. How fast they grow with the log-odds is
-        # bounded by a bin's rows times the chances that its log-odds alone give: both were released.
-        what = Fact("class_residuals", attribute=self._schema.names[part.attribute])
+        # Residuals add up to 0 in each bin, so the mean of the noise is removed. The slope is bounded by a bin's rows
+        # times the probabilities from its own log-odds, both of which were released.
+        fact = Fact("class_residuals", attribute=self._schema.names[part.attribute])
         query = partial(kept.by_bin_and_class, part.attribute, changes)
-        found, variance = self._counts(query, what, STEPS)
-        errors = found.reshape(part.values.shape)
+        sums, variance = self._counts(query, fact, STEPS)
+        errors = sums.reshape(part.values.shape)
         errors -= errors.mean(axis=1, keepdims=True)
         chances = softmax(np.log(self._shares) + part.values, axis=1)
         slopes = (part.rows[:, None] * chances).T
-        # With the same spreads as slopes, passes without noise end where the penalised likelihood is largest.
+        # With spreads equal to slopes, passes without noise converge to the maximum of the penalised likelihood.
         return list(zip(errors.T, slopes, slopes, strict=True)), variance * (1 - 1 / len(self._shares))
 
     def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> BuildModel:

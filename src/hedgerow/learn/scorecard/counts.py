@@ -1,4 +1,4 @@
-"""Queries of the rows for a scorecard, in whole numbers of exact sensitivity (docs/mathematics.md, fact 5)."""
+"""Queries of a scorecard: integers with exact sensitivity (docs/mathematics.md, fact 5)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,37 +10,36 @@ from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
 from hedgerow.tally import Tally
 
-STEPS = 2**10  # in which a row's residuals and class shares are measured: public, the same for every table
-GRID = 2**40  # steps of one log-odds, in which log-odds are added up
-FEATURE, IN_PART, _FURTHEST = 2**3, 2**4, 8  # steps of a standard deviation, and of a row; standard deviations
+STEPS = 2**10  # the unit of residuals and class shares: public, the same for every table
+GRID = 2**40  # steps of a unit of log-odds
+FEATURE, IN_PART, _FURTHEST = 2**3, 2**4, 8  # steps of a standard deviation; steps of a row; standard deviations
 _LARGEST = 100.0
 _BLOCK, _ROWS = 128, 2**15  # columns, and patterns, at a time
 LogOdds = Mapping[int, Array]
 
 
 def histograms(tally: Tally, attributes: Sequence[int]) -> Integers:
-    """Return the rows of each class in the bins of some attributes, one after the other: ``(n_bins, n_classes)``."""
-    # One added row raises one count of each attribute, all of one class, by one: ℓ1 sensitivity ``len(attributes)``,
-    # ℓ2² the same; `SharedHistograms` measures it as 1.
+    """Return the rows of each class in the bins of some attributes, concatenated: ``(n_bins, n_classes)``."""
+    # An added row raises a single count of each attribute by 1, all for the same class: ℓ1 sensitivity
+    # ``len(attributes)``, and ℓ2² the same; in the norm of `SharedHistograms` the sensitivity is 1.
     bins, counts = tally.bins_and_counts()
     sizes = [attribute.n_bins for _, attribute in tally.schema.attributes]
     return np.concatenate([_by_bin(bins[:, i], counts, sizes[i]) for i in attributes])
 
 
 def in_steps(shares: Floats) -> Integers:
-    """Return class shares, along the last axis, in steps: whole numbers of at least 0 that add up to `STEPS`."""
-    # The sensitivities of `associations` and of residuals by class rest on both, so that the ends of the shares are
-    # rounded and not the shares.
+    """Return class shares, along the last axis, in steps: integers ≥ 0 that add up to `STEPS`."""
+    # The sensitivities of `associations` and of residuals by class need both properties. Cumulative shares are rounded
+    # instead of shares to ensure them.
     ends = np.cumsum(shares, axis=-1)
     return np.diff(np.rint(STEPS * (ends / ends[..., -1:])).astype(np.int64), axis=-1, prepend=0)
 
 
 def associations(tally: Tally, shares: Integers) -> Integers:
-    """Return for each attribute how far its bins are from the class shares of the table: ``Σ |STEPS·n_bc − s_c·n_b|``.
+    """Return the association of each attribute with the class: ``Σ |STEPS·n_bc − s_c·n_b|`` over bins b and classes c.
 
-    Sums over bins b and classes c; the shares s were released, and are in steps as `in_steps` has them. One added row
-    of class y is in one bin of each attribute and changes each sum, up or down, by at most ``Σ_c |STEPS·[c = y] − s_c|
-    = 2(STEPS − s_y) ≤ 2·STEPS``.
+    The shares s were released, and are in steps (`in_steps`). An added row of class y is in one bin of each attribute
+    and changes each sum, up or down, by at most ``Σ_c |STEPS·[c = y] − s_c| = 2(STEPS − s_y) ≤ 2·STEPS``.
     """
     bins, counts = tally.bins_and_counts()
     found: list[int] = []
@@ -53,8 +52,8 @@ def associations(tally: Tally, shares: Integers) -> Integers:
 class Residuals:
     """Residuals by bin, while log-odds change attribute by attribute.
 
-    The log-odds of each pattern are kept as whole numbers, to which changes are added: the sums are the same, to the
-    bit, as if all were added up anew, and a row's residual depends on its own bins and on what was released alone.
+    The log-odds of each pattern are integers, to which changes are added, so the order of additions does not matter. A
+    row's residual depends on its own bins and on released numbers only.
     """
 
     def __init__(self, tally: Tally, base: Floats) -> None:
@@ -62,12 +61,12 @@ class Residuals:
         self._log_odds = whole_log_odds(base)
 
     def by_bin(self, attribute: int, changes: LogOdds) -> Integers:
-        """Return for each bin of an attribute the sum of residuals, then of their variances, in steps: of two classes.
+        """Return for two classes the sums of residuals by bin of an attribute, then of their variances, in steps.
 
-        A row of class y has the residual ``STEPS·y − p`` and the variance ``⌊p(STEPS − p)/STEPS⌋``, where p is the
-        chance of the second class, between 0 and `STEPS`, by log-odds that were released: a function of the row's bins.
-        With ``u = |y − p/STEPS|`` one added row adds ``u`` and at most ``u(1 − u)``, in units of `STEPS`, to one bin:
-        ℓ1 sensitivity ``STEPS·u(2 − u) ≤ STEPS``, and ℓ2² ``STEPS²·u²(1 + (1 − u)²) ≤ STEPS²``.
+        A row of class y has the residual ``STEPS·y − p`` and the variance ``⌊p(STEPS − p)/STEPS⌋``. Here p is the
+        probability of the second class, between 0 and `STEPS`, by released log-odds; it is a function of the row's
+        bins. With ``u = |y − p/STEPS|`` an added row adds ``u`` and at most ``u(1 − u)``, in units of `STEPS`, to one
+        bin: ℓ1 sensitivity ``STEPS·u(2 − u) ≤ STEPS``, and ℓ2² ``STEPS²·u²(1 + (1 − u)²) ≤ STEPS²``.
         """
         bins, counts = self._tally.bins_and_counts()
         chances, variances = self._chances(bins, changes)
@@ -76,11 +75,12 @@ class Residuals:
         return self._summed(bins, attribute, np.column_stack([errors, variances * rows])).T.ravel()
 
     def by_feature(self, features: LogOdds, changes: LogOdds, most: int, *, pure: bool) -> Integers:
-        """Return residuals times features, then variances times two features, added up: of two classes.
+        """Return for two classes the sums of residuals times features, then of variances times pairs of features.
 
-        A row has a whole number z for each attribute, by its bin and what was released. It adds ``FEATURE·(STEPS·y −
-        p)·z_i`` to k sums and ``⌊p(STEPS − p)/STEPS⌋·z_i·z_j`` to one for each i ≤ j, all times a whole number up to
-        `IN_PART`, so small that their size, in ℓ1 (pure) or in ℓ2, is at most ``most·IN_PART``: the sensitivity.
+        A row has an integer feature z for each attribute, by its bin and released numbers. It adds ``FEATURE·(STEPS·y −
+        p)·z_i`` to k sums, and ``⌊p(STEPS − p)/STEPS⌋·z_i·z_j`` to a sum for each i ≤ j. All are multiplied by an
+        integer up to `IN_PART`, chosen so that their norm, ℓ1 (pure) or ℓ2, is at most ``most·IN_PART``: the
+        sensitivity.
         """
         bins, counts = self._tally.bins_and_counts()
         chances, variances = self._chances(bins, changes)
@@ -96,12 +96,12 @@ class Residuals:
         return np.concatenate([found[0], found[1:][np.triu_indices(k)]])
 
     def by_bin_and_class(self, attribute: int, changes: LogOdds) -> Integers:
-        """Return for each bin of an attribute the sums of the residuals of each of any number of classes, in steps.
+        """Return the sums of residuals by bin of an attribute and class, in steps.
 
-        A row of class y has the residuals ``STEPS·[c = y] − p_c``, where its chances p are not negative and add up to
-        `STEPS` (`in_steps`), by log-odds that were released: a function of the row's bins. One added row adds them to
-        one bin. They add up to 0, so that the ℓ1 sensitivity is ``2(STEPS − p_y) ≤ 2·STEPS`` and ℓ2² is ``(STEPS −
-        p_y)² + Σ_(c ≠ y) p_c² ≤ 2·STEPS²``.
+        A row of class y has the residuals ``STEPS·[c = y] − p_c``. Its probabilities p, by released log-odds, are not
+        negative and add up to `STEPS` (`in_steps`); they are a function of the row's bins. An added row adds its
+        residuals to one bin. They add up to 0, so the ℓ1 sensitivity is ``2(STEPS − p_y) ≤ 2·STEPS`` and ℓ2² is
+        ``(STEPS − p_y)² + Σ_(c ≠ y) p_c² ≤ 2·STEPS²``.
         """
         bins, counts = self._tally.bins_and_counts()
         odds = self._moved(bins, changes) / GRID
@@ -114,32 +114,32 @@ class Residuals:
 
     def _chances(self, bins: Whole, changes: LogOdds) -> tuple[Integers, Integers]:
         chances = np.rint(STEPS * logistic(self._moved(bins, changes)[:, 0] / GRID)).astype(np.int64)
-        chances = np.clip(chances, 0, STEPS)  # whatever was released: the sensitivity rests on it
+        chances = np.clip(chances, 0, STEPS)  # the sensitivity depends on these bounds
         return chances, chances * (STEPS - chances) // STEPS
 
     def _moved(self, bins: Whole, changes: LogOdds) -> Integers:
-        """Return the log-odds of each pattern after some changes, and keep them."""
+        """Apply changes to the log-odds of each pattern, and return them."""
         if changes:
             self._log_odds = self._log_odds + added(changes, bins)
         return self._log_odds
 
 
 class NumberResiduals(Residuals):
-    """Residuals of a number by bin: how far it is from what attributes add up to, in shares of the range.
+    """Residuals of a regression by bin, in shares of the target's range.
 
-    A row of level k of K has ``⌊STEPS·k/(K − 1)⌉``, and what is predicted of it is between 0 and `STEPS`, whatever was
-    released: a function of the row's bins. It is kept as log-odds are.
+    A row at level k of K has the value ``⌊STEPS·k/(K − 1)⌉``. Its prediction is clipped to [0, `STEPS`] and is a
+    function of the row's bins.
     """
 
     def sizes(self, changes: LogOdds) -> Integers:
-        """Return the sum of the sizes of all residuals, in steps: one added row adds at most `STEPS` to it."""
+        """Return the sum of absolute residuals, in steps; an added row adds at most `STEPS`."""
         bins, counts = self._tally.bins_and_counts()
         return np.array([(np.abs(self._away(bins, changes)) * counts).sum()], dtype=np.int64)
 
     def by_bin_within(self, attribute: int, changes: LogOdds, bound: int) -> Integers:
-        """Return for each bin of an attribute the sum of residuals, each cut off at `bound` steps up and down.
+        """Return the sums of residuals by bin of an attribute, each residual clipped to ±`bound` steps.
 
-        One added row adds its own to one bin: ℓ1 sensitivity `bound`, and ℓ2² ``bound²``.
+        An added row adds its residual to one bin: ℓ1 sensitivity `bound`, and ℓ2² ``bound²``.
         """
         bins, counts = self._tally.bins_and_counts()
         away = np.clip(self._away(bins, changes), -bound, bound)
@@ -149,25 +149,25 @@ class NumberResiduals(Residuals):
         """Return the residual of each pattern and level, shape ``(n_patterns, n_levels)``."""
         n_levels = self._tally.schema.target.n_levels
         values = np.rint(STEPS * np.arange(n_levels) / (n_levels - 1)).astype(np.int64)
-        said = np.rint(STEPS * (self._moved(bins, changes) / GRID)).astype(np.int64)
-        return values - np.clip(said, 0, STEPS)  # whatever was released: the sensitivity rests on it
+        predictions = np.rint(STEPS * (self._moved(bins, changes) / GRID)).astype(np.int64)
+        return values - np.clip(predictions, 0, STEPS)  # the sensitivity depends on these bounds
 
 
 def moments(tally: Tally) -> Integers:
     """Return the sums over rows of ``k²``, ``2k(K − 1 − k)`` and ``(K − 1 − k)²`` for levels k of K.
 
-    They say how many rows there are, and the mean and the variance of their levels. One added row adds to them three
-    numbers of at least 0 whose sum is ``(K − 1)²``: that is the ℓ1 sensitivity, and its square bounds ℓ2².
+    They give the number of rows, and the mean and variance of their levels. An added row adds three numbers ≥ 0 whose
+    sum is ``(K − 1)²``, which is the ℓ1 sensitivity; its square bounds ℓ2².
     """
     up, down = _ends(tally.schema)
     return tally.total() @ np.column_stack([up * up, 2 * up * down, down * down])
 
 
 def between_ends(tally: Tally) -> Tally:
-    """Return a tally of two classes, the lowest and the highest level: a row is in part in one, in part in the other.
+    """Return a tally with two classes, the lowest and the highest level of a number.
 
-    A row of level k of K counts ``K − 1 − k`` times in the first and k times in the second, that is as K − 1 rows of
-    one class at most, or a mixture: `histograms` and `associations` of it are K − 1 times as sensitive, in ℓ1 and ℓ2.
+    A row at level k of K counts ``K − 1 − k`` times in the first class and k times in the second, so as K − 1 rows in
+    total. `histograms` and `associations` of it are K − 1 times as sensitive, in ℓ1 and ℓ2.
     """
     bins, counts = tally.bins_and_counts()
     up, down = _ends(tally.schema)
@@ -176,13 +176,13 @@ def between_ends(tally: Tally) -> Tally:
 
 
 def _ends(schema: Schema) -> tuple[Integers, Integers]:
-    """Return how far each level is from the lowest, and from the highest."""
+    """Return the distance of each level from the lowest, and from the highest level."""
     up = np.arange(schema.target.n_levels, dtype=np.int64)
     return up, up[::-1]
 
 
 def whole_log_odds(values: Floats | float) -> Integers:
-    """Return log-odds in steps of 2⁻⁴⁰, cut off at ±100, 0 for NaN: sums of them are exact in any order."""
+    """Return log-odds in steps of 2⁻⁴⁰, clipped to ±100, 0 for NaN: integers, whose sums are exact in any order."""
     return np.rint(GRID * np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST)).astype(np.int64)
 
 
@@ -192,7 +192,7 @@ def in_features(values: Floats, spread: float) -> Integers:
 
 
 def _in_part(z: Integers, errors: Integers, variances: Integers, most: int, *, pure: bool) -> Integers:
-    """Return what part of a row counts, in steps, for each pattern and class."""
+    """Return the weight of a row, in steps, for each pattern and class."""
     ones, squares = np.abs(z).sum(axis=1)[:, None], (z**2).sum(axis=1)[:, None]
     if pure:
         sizes = FEATURE * np.abs(errors) * ones + variances * ((ones**2 + squares) // 2)
@@ -203,26 +203,26 @@ def _in_part(z: Integers, errors: Integers, variances: Integers, most: int, *, p
 
 
 def outcomes(tally: Tally, points: LogOdds, edges: Integers) -> Integers:
-    """Return the rows of each of two classes by total, ``(2·n_buckets,)``: one row changes one count by one."""
-    # A bucket ends with its edge.
+    """Return the rows of each of two classes by total, ``(2·n_buckets,)``; a row changes a single count by 1."""
+    # A bucket includes its upper edge.
     bins, counts = tally.bins_and_counts()
     return _by_bin(np.searchsorted(edges, added(points, bins)), counts, len(edges) + 1).ravel()
 
 
 def leads(tally: Tally, base: Integers, points: LogOdds, edges: Integers) -> Integers:
-    """Return the rows got wrong and right by the lead of the largest total: one row changes one count by one."""
-    # For `points` by bin and class, shape ``(n_bins, n_classes)``; of shape ``(2·n_buckets,)``, with `edges` as in
-    # `outcomes`.
+    """Return misclassified and correct rows by the lead of the largest total; a row changes a single count by 1."""
+    # `points` are by bin and class, shape ``(n_bins, n_classes)``; the result has shape ``(2·n_buckets,)``, with
+    # `edges` as in `outcomes`.
     bins, counts = tally.bins_and_counts()
     totals = base + added(points, bins)
     ordered = np.sort(totals, axis=1)
-    right = counts[np.arange(len(counts)), totals.argmax(axis=1)]
+    correct = counts[np.arange(len(counts)), totals.argmax(axis=1)]
     places = np.searchsorted(edges, ordered[:, -1] - ordered[:, -2])
-    return _by_bin(places, np.column_stack([counts.sum(axis=1) - right, right]), len(edges) + 1).ravel()
+    return _by_bin(places, np.column_stack([counts.sum(axis=1) - correct, correct]), len(edges) + 1).ravel()
 
 
 def added(by_bin: LogOdds, bins: Whole) -> Array:
-    """Return the sum for each pattern of what its bins have, shape ``(n_patterns, …)``."""
+    """Return the sum of the values of each pattern's bins, shape ``(n_patterns, …)``."""
     shape = next(iter(by_bin.values())).shape[1:] if by_bin else ()
     found = np.zeros((len(bins), *shape), dtype=np.int64)
     for attribute, values in by_bin.items():
@@ -231,7 +231,7 @@ def added(by_bin: LogOdds, bins: Whole) -> Array:
 
 
 def _columns(bins: Whole) -> Iterator[Whole]:
-    """Yield the columns, some at a time side by side in memory, which is twice as fast where there are thousands."""
+    """Yield the columns from contiguous blocks, which is twice as fast with thousands of columns."""
     for start in range(0, bins.shape[1], _BLOCK):
         yield from np.ascontiguousarray(bins[:, start : start + _BLOCK].T)
 

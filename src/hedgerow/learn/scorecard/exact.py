@@ -1,4 +1,4 @@
-"""Scorecards by logistic regression of the class on bins, rounded to whole points with little loss; not private."""
+"""Scorecards by logistic regression on bins, rounded to integer points with little loss; not private."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Direction, Part, Pr
 from hedgerow.models.points import MOST_POINTS
 from hedgerow.schema.schema import Schema
 
-PRIOR = Prior(ACROSS, EACH)  # the distribution of log-odds by bin where ``C`` is 1: as for private scorecards
+PRIOR = Prior(ACROSS, EACH)  # of log-odds by bin for ``C = 1``, as for private scorecards
 STRENGTHS = (1 / 16, 1 / 4, 1.0)  # values of ``C`` among which cross-validation chooses
 _FOLDS = 5
 _MOST_VALIDATED = 10_000
@@ -24,8 +24,8 @@ _MOST_STEPS = 10_000
 class LogOdds:
     """Log-odds of a regression."""
 
-    base: Floats  # those of every row: one number for two classes, those of the second; or one for each class
-    values: dict[int, Floats]  # those by bin of each attribute that is used
+    base: Floats  # intercepts: a single number for two classes (second class), else a number for each class
+    values: dict[int, Floats]  # by bin, for each attribute that is used
 
     def log_odds(self, bins: Whole) -> Floats:
         found = np.tile(self.base, (len(bins), 1))
@@ -35,37 +35,36 @@ class LogOdds:
 
 
 def log_loss(log_odds: Floats, counts: Integers) -> float:
-    """Return the log-loss of the rows of each class, summed, given their log-odds, one column of two classes."""
+    """Return the summed log-loss of rows by class, given their log-odds (a single column for two classes)."""
     if log_odds.shape[1] == 1:
         log_odds = np.column_stack([np.zeros(len(log_odds)), log_odds])
     return -float((counts * log_softmax(log_odds, axis=1)).sum())
 
 
 def chances_of(log_odds: Floats) -> Floats:
-    """Return the chance of each column's class: of two classes, that of the second only."""
+    """Return the probability of each column's class; for two classes, of the second class only."""
     return expit(log_odds) if log_odds.shape[1] == 1 else softmax(log_odds, axis=1)
 
 
 class Regression:
-    """Logistic regressions on a table: penalised as `Prior` has it, smooth along numbers."""
+    """Logistic regressions on a table, penalised by `Prior`, which smooths along numbers."""
 
     def __init__(self, schema: Schema, bins: Whole, counts: Integers) -> None:
-        order = np.lexsort(bins.T)  # so that the same rows make the same scorecard, in whichever order they come
+        order = np.lexsort(bins.T)  # so that the scorecard does not depend on the order of rows
         self.schema, self.bins, self.counts = schema, bins[order], counts[order]
         self._codes = [np.linalg.cholesky(np.linalg.inv(PRIOR.of(attribute))) for _, attribute in schema.attributes]
 
     def fit(self, attributes: Sequence[int], strength: float, counts: Integers | None = None) -> LogOdds:
-        """Return the regression on some attributes; a row in all, shared by the classes, is added to the counts."""
-        # Columns are the bins times a root of the prior's covariance, for which the prior's penalty is that of ridge
-        # regression.
+        """Return the regression on some attributes; a single average row, divided among the classes, is added."""
+        # Columns are the bins times a root of the prior's covariance, which turns the prior into a ridge penalty.
         counts = self.counts if counts is None else counts
         columns = [self._codes[i][self.bins[:, i]] for i in attributes]
         X = np.column_stack([np.zeros((len(counts), 0)), *columns])
         k, mean = counts.shape[1], counts.sum(axis=1) @ X / max(counts.sum(), 1)
-        held = [np.nonzero(counts[:, c])[0] for c in range(k)]
-        rows = np.vstack([X[np.concatenate(held)], np.tile(mean, (k, 1))])
-        labels = np.concatenate([*(np.full(len(each), c) for c, each in enumerate(held)), np.arange(k)])
-        weights = np.concatenate([*(counts[each, c] for c, each in enumerate(held)), np.full(k, 1 / k)])
+        patterns = [np.nonzero(counts[:, c])[0] for c in range(k)]
+        rows = np.vstack([X[np.concatenate(patterns)], np.tile(mean, (k, 1))])
+        labels = np.concatenate([*(np.full(len(places), c) for c, places in enumerate(patterns)), np.arange(k)])
+        weights = np.concatenate([*(counts[places, c] for c, places in enumerate(patterns)), np.full(k, 1 / k)])
         if not attributes:
             shares = np.bincount(labels, weights)
             return LogOdds(np.log(shares[1:] / shares[:1]) if k == 2 else np.log(shares), {})
@@ -79,8 +78,8 @@ class Regression:
         return LogOdds(model.intercept_, values)
 
     def choose(self, most: int) -> list[int]:
-        """Return attributes, each that whose bins raise the likelihood most by one Newton step, given those before."""
-        # After each, the regression is fitted anew, as in orthogonal matching pursuit.
+        """Return attributes by forward selection on the gain in likelihood of a Newton step."""
+        # The regression is refitted after each choice, as in orthogonal matching pursuit.
         chosen: list[int] = []
         while len(chosen) < min(most, len(self.schema)):
             chances = chances_of(self.fit(chosen, 1.0).log_odds(self.bins))
@@ -93,33 +92,33 @@ class Regression:
 
     def _gain(self, place: int, errors: Floats, spreads: Floats) -> float:
         attribute = self.schema.attributes[place][1]
-        precision, codes, found = PRIOR.of(attribute), self.bins[:, place], 0.0
+        precision, codes, gain = PRIOR.of(attribute), self.bins[:, place], 0.0
         for error, spread in zip(errors.T, spreads.T, strict=True):
-            slope, size = (np.bincount(codes, each, attribute.n_bins) for each in (error, spread))
-            found += slope @ np.linalg.solve(np.diag(size) + precision, slope)
-        return float(found)
+            slope, size = (np.bincount(codes, weights, attribute.n_bins) for weights in (error, spread))
+            gain += slope @ np.linalg.solve(np.diag(size) + precision, slope)
+        return float(gain)
 
     def validate(self, attributes: Sequence[int]) -> float:
-        """Return the strength with the least log-loss in cross-validation; 1 for more than 10,000 patterns."""
+        """Return the strength with the smallest log-loss in cross-validation; 1 for more than 10,000 patterns."""
         if len(self.counts) > _MOST_VALIDATED:
             return 1.0
         draws = np.random.default_rng(0).multinomial(self.counts.ravel(), [1 / _FOLDS] * _FOLDS)
         folds = draws.T.reshape(_FOLDS, *self.counts.shape)
         losses = [
-            sum(log_loss(self.fit(attributes, one, self.counts - fold).log_odds(self.bins), fold) for fold in folds)
-            for one in STRENGTHS
+            sum(log_loss(self.fit(attributes, C, self.counts - fold).log_odds(self.bins), fold) for fold in folds)
+            for C in STRENGTHS
         ]
         return STRENGTHS[int(np.argmin(losses))]
 
 
 def centred(fitted: LogOdds, regression: Regression, monotone: Mapping[str, Direction]) -> LogOdds:
-    """Return log-odds by bin that are 0 on average over the rows, monotone where they shall be."""
+    """Return log-odds by bin that are 0 on average over the rows, and monotone as declared."""
     base, values, schema = fitted.base, dict[int, Floats](), regression.schema
     rows = regression.counts.sum(axis=1)
-    for i, each in fitted.values.items():
+    for i, column in fitted.values.items():
         name, attribute = schema.attributes[i]
         in_bins = np.bincount(regression.bins[:, i], rows, attribute.n_bins).astype(np.float64)
-        part = Part(i, each.copy(), [], in_bins)
+        part = Part(i, column.copy(), [], in_bins)
         if name in monotone:
             part.make_monotone(monotone[name], attribute.n_known)
         base = base + part.centred()
@@ -130,10 +129,10 @@ def centred(fitted: LogOdds, regression: Regression, monotone: Mapping[str, Dire
 def rounded_card(
     fitted: LogOdds, regression: Regression, points: int, monotone: Mapping[str, Direction]
 ) -> tuple[Mapping[int, Integers], Floats, float]:
-    """Return the whole points, the base and the log-odds of a point, with the least log-loss of several such sizes."""
-    # For each, the points of a column and its base are rounded one after the other, by the second derivative of the
-    # log-loss where nothing is rounded yet.
-    sizes = [len(each) for each in fitted.values.values()]
+    """Return integer points, base and the log-odds of a point, with the smallest log-loss over sizes of a point."""
+    # For each size, the base and the points of a column are rounded in turn, by the second derivative of the log-loss
+    # at the unrounded values.
+    sizes = [len(column) for column in fitted.values.values()]
     values = np.vstack([fitted.base[None], *fitted.values.values()])
     limits = np.array([MOST_POINTS] + [points] * sum(sizes))
     forms, rising = _forms(fitted, regression), _rising(fitted, regression, monotone)
@@ -143,7 +142,7 @@ def rounded_card(
         columns = [one_by_one(v / unit, form, limits, rising) for v, form in zip(values.T, forms, strict=True)]
         base, *parts = np.split(np.column_stack(columns), np.cumsum([1, *sizes])[:-1])
         whole = dict(zip(fitted.values, parts, strict=True))
-        odds = LogOdds(base[0] * unit, {i: each * unit for i, each in whole.items()}).log_odds(regression.bins)
+        odds = LogOdds(base[0] * unit, {i: part * unit for i, part in whole.items()}).log_odds(regression.bins)
         loss = log_loss(odds, regression.counts)
         if loss < least:
             best, least = (whole, base[0], float(unit)), loss
@@ -151,26 +150,26 @@ def rounded_card(
 
 
 def _forms(fitted: LogOdds, regression: Regression) -> list[Floats]:
-    """Return for each column the second derivative of the log-loss by base and bins, with a quarter for each bin."""
+    """Return for each column the second derivative of the log-loss by base and bins, plus a quarter for each bin."""
     n, rows = len(regression.bins), regression.counts.sum(axis=1)
-    ones = [csr_array(np.ones((n, 1)))]
-    for i, each in fitted.values.items():
-        shape = (n, len(each))
-        ones.append(csr_array((np.ones(n), (np.arange(n), regression.bins[:, i].astype(np.intp))), shape=shape))
-    X, n_columns = csr_array(hstack(ones)), 1 + sum(map(len, fitted.values.values()))
+    indicators = [csr_array(np.ones((n, 1)))]
+    for i, values in fitted.values.items():
+        shape, codes = (n, len(values)), regression.bins[:, i].astype(np.intp)
+        indicators.append(csr_array((np.ones(n), (np.arange(n), codes)), shape=shape))
+    X, n_columns = csr_array(hstack(indicators)), 1 + sum(map(len, fitted.values.values()))
     chances = chances_of(fitted.log_odds(regression.bins))
     weights = rows[:, None] * chances * (1 - chances)
-    return [(X.T @ (X * each[:, None])).toarray() + np.eye(n_columns) / 4 for each in weights.T]
+    return [(X.T @ (X * column[:, None])).toarray() + np.eye(n_columns) / 4 for column in weights.T]
 
 
 def _rising(fitted: LogOdds, regression: Regression, monotone: Mapping[str, Direction]) -> Sequence[Index]:
-    """Return the places, the base being the first, along which points may only rise."""
-    found: list[Index] = []
+    """Return sequences of places along which points may only rise; place 0 is the base."""
+    sequences: list[Index] = []
     start = 1
-    for i, each in fitted.values.items():
+    for i, values in fitted.values.items():
         name, attribute = regression.schema.attributes[i]
         if name in monotone:
             places = np.arange(start, start + attribute.n_known)
-            found.append(places if monotone[name] == "increasing" else places[::-1])
-        start += len(each)
-    return found
+            sequences.append(places if monotone[name] == "increasing" else places[::-1])
+        start += len(values)
+    return sequences

@@ -1,4 +1,4 @@
-"""The fit of a private scorecard of classes or of a number: values by bin from released counts."""
+"""The fit of a private scorecard: values by bin from released counts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -37,19 +37,19 @@ from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.tally import Tally
 
 _LARGEST_STEP = 2.0
-Residual = tuple[Floats, Floats, Floats]  # by bin: sums, how fast they grow with the values, their variance by the rows
+Residual = tuple[Floats, Floats, Floats]  # by bin: sums, their slopes by the values, their sampling variance
 
 
 class Fit:
-    """One fit: the private table is asked by releases only; all else is made of what they returned.
+    """Fit of a scorecard: the private table is read by releases only; all else is post-processing.
 
-    Of classes, or of a number, whose two ends are as two classes: a row is in part in each.
+    In regression, the two ends of the target take the place of two classes, and a row belongs partly to each.
     """
 
-    redundancy: ClassVar[float] = 0.25  # values are times how many attributes tell something to the power of minus this
-    residual_prior_scale = 0.25  # of the prior's standard deviations: what the residuals may still change
+    redundancy: ClassVar[float] = 0.25  # values are scaled by the number of informative attributes to minus this power
+    residual_prior_scale = 0.25  # of the prior standard deviations, for changes by residuals
     least_share: ClassVar[float] = 0.01  # of a class
-    histograms_of: ClassVar[str] = "classes"  # what histograms are of, on the card
+    histograms_of: ClassVar[str] = "classes"  # a detail of the query
 
     def __init__(self, plan: ScorecardPlan, tally: Tally, runner: ReleaseRunner) -> None:
         self._plan, self._tally, self._runner = plan, tally, runner
@@ -58,23 +58,23 @@ class Fit:
         self._shares = np.zeros(0)
         self._rows = 0.0
         self._unit = 1.0  # of the prior's standard deviations
-        self._doubts = False  # whether an attribute may tell nothing
+        self._doubts = False  # whether an attribute may be independent of the class
 
     @cached_property
     def _by_class(self) -> Tally:
-        """The tally by class: private, read in queries only."""
+        """The tally by class. Private: read in queries only."""
         return self._tally
 
     def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:
-        """Return how fast a bin's sum grows with its value, and its variance by the rows."""
+        """Return the slope of a bin's sum by its value, and its sampling variance."""
         raise NotImplementedError
 
     def _weights(self, part: Part, base: Floats) -> Floats:
-        """Return how fast the slope of a row's loss grows with each value of a part, by bin and column."""
+        """Return the second derivative of a row's loss by each value of a part, by bin and column."""
         raise NotImplementedError
 
     def _residuals(self, kept: Any, part: Part, changes: Mapping[int, Integers]) -> tuple[list[Residual], float]:
-        """Release the residuals of an attribute, and return those of each column with the variance of their noise."""
+        """Release the residuals of an attribute; return them for each column, with the variance of their noise."""
         raise NotImplementedError
 
     def _prior(self, shrunk: float = 1.0) -> Prior:
@@ -87,14 +87,14 @@ class Fit:
         steps: int = 1,
         mechanism: CountsMechanism | None = None,
     ) -> tuple[Floats, float]:
-        """Release counts in steps, and return them as whole ones with the variance of their noise."""
+        """Release counts in steps, and return them in rows with the variance of their noise."""
         used: CountsMechanism = mechanism or self._runner.mechanism(query.code)
         starts = isinstance(used, GaussianCounts) and used.number == 1
-        found = self._runner.release(answer, query.having(series=True) if starts else query, used)
-        return np.array(found, dtype=np.float64) / steps, variance_of(used) / steps**2
+        counts = self._runner.release(answer, query.having(series=True) if starts else query, used)
+        return np.array(counts, dtype=np.float64) / steps, variance_of(used) / steps**2
 
     def _strength(self, parts: Fraction, changes: int) -> float:
-        """Return the rows over the noise of counts of this sensitivity, at this share: in pure ε, times ε."""
+        """Return the rows divided by the noise of counts with this sensitivity and share; with pure ε, rows times ε."""
         return self._rows * sqrt(2 / variance_of(self._spending.counts(parts, changes)))
 
     def _is_enough(self, parts: Fraction, changes: int, least: float) -> bool:
@@ -103,25 +103,25 @@ class Fit:
     def _count_rows(self, counts: Floats, variance: float) -> None:
         positive, k = np.maximum(counts, 1), len(counts)
         self._rows = float(positive.sum())
-        # The mean of all shares that are as likely beforehand, as if these and the noise were Gaussian.
+        # The posterior mean under a uniform prior on shares, with Gaussian approximations of prior and noise.
         trust = 1 / (1 + k * (k + 1) * variance / self._rows**2)
         shares = np.maximum(trust * positive / self._rows + (1 - trust) / k, self.least_share)
         self._shares = shares / shares.sum()
 
     def _choose(self) -> Sequence[int]:
-        """Return the attributes that are used: all, or those that tell most about the class."""
+        """Return the attributes to use: all, or a private choice of those most associated with the class."""
         choice = self._plan.choice(self._rows)
         self._runner.decide((choice.number, choice.spending))
         self._spending = choice.spending
         if choice.number == choice.all:
             return range(choice.all)
         shares = in_steps(self._shares)
-        moved = association_sensitivity(shares) * self._plan.row
+        sensitivity = association_sensitivity(shares) * self._plan.row
 
-        def ask() -> Integers:
+        def associations() -> Integers:
             return queries.associations(self._by_class, shares)
 
-        return choice.draw(ask, moved, self._runner)
+        return choice.draw(associations, sensitivity, self._runner)
 
     def _histograms(self, chosen: Sequence[int], parts: Fraction, known: Floats, known_variance: float) -> list[Part]:
         """Release the rows by bin and class of each attribute, and return values by bin."""
@@ -137,8 +137,8 @@ class Fit:
         agreed = weights @ np.array([total for total, _ in totals]) / weights.sum()
         self._count_rows(agreed, 1 / weights.sum())
         found = list[tuple[Part, float]]()
-        for i, table, variance in sorted(released, key=lambda one: one[0]):
-            # The noise on a histogram's own total, in equal parts in all bins, is replaced by that on the mean total.
+        for i, table, variance in sorted(released, key=lambda release: release[0]):
+            # The noise on a histogram's own total, equal in all bins, is replaced by the noise on the mean total.
             n_bins, k = table.shape
             noise = sqrt(k * ((1 - 1 / n_bins) * variance + 1 / weights.sum() / n_bins**2))
             found.append(self._part(i, table + (agreed - table.sum(axis=0)) / n_bins, variance, noise))
@@ -170,7 +170,7 @@ class Fit:
         return list(zip(attributes, tables, variances, strict=True)), totals
 
     def _part(self, place: int, table: Floats, variance: float, noise: float) -> tuple[Part, float]:
-        """Return values by bin, and how true ones enter them, between 0 and 1; the noise is that on a bin's rows."""
+        """Return values by bin, and the weight of the true values in them; `noise` is the noise on a bin's rows."""
         widths, nothing = (WIDTHS, NOTHING) if self._doubts else ((1.0,), 0.0)
         priors = [self._prior(width).of(self._schema.attributes[place][1]) for width in widths]
         shares = self._shares[1:] if self._binary else self._shares
@@ -190,7 +190,7 @@ class Fit:
     def _by_histogram(
         self, share: float, own: Floats, released: Floats, variance: float, priors: Sequence[Floats], nothing: float
     ) -> tuple[SmoothedValues, Evidence]:
-        """Return the values of one column, and the evidence on them, from released rows by bin of its class and all."""
+        """Return the values of a column and their evidence, from released rows by bin, of its class and in total."""
         noise = variance * ((1 - share) ** 2 + (len(self._shares) - 1) * share**2)
         slopes, spread = self._growth(share, np.maximum(released, 0))
         sums = own - share * released
@@ -219,7 +219,7 @@ class Fit:
         return changes
 
     def _together(self, parts: Sequence[Part], base: Floats) -> Floats:
-        """Make values monotone where they shall be and 0 on average, and return what every row starts with."""
+        """Make values monotone as declared and 0 on average, and return the base of every row."""
         for part in parts:
             name, attribute = self._schema.attributes[part.attribute]
             if name in self._plan.monotone:
@@ -228,14 +228,14 @@ class Fit:
         return base
 
     def _merge(self, parts: Sequence[Part], base: Floats) -> tuple[float, list[Floats]]:
-        """Merge bins; return the loss that rounding may cost, and how fast that grows with each value, by part."""
+        """Merge bins; return the loss that rounding may cost, and its second derivatives by each value, by part."""
         attributes = [self._schema.attributes[part.attribute][1] for part in parts]
         weights = [part.likely_rows()[:, None] * self._weights(part, base) for part in parts]
         return merge(parts, attributes, weights), weights
 
 
 def evidence_by_bin(parts: Sequence[Part], unit: float) -> dict[int, BinEvidence]:
-    """Return the evidence on the points of each attribute, of which one is worth `unit`."""
+    """Return the evidence on the points of each attribute, given the value of a point."""
     return {
         part.attribute: BinEvidence(part.errors() / unit, part.unsupported(), part.released, part.noise)
         for part in parts

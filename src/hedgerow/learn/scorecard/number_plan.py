@@ -1,4 +1,4 @@
-"""The plan of a private scorecard of a number: points that add up to it."""
+"""The plan and the fit of a private scorecard for regression."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,19 +23,19 @@ from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.facts import Fact
 from hedgerow.tally import Tally
 
-# benchmarks/outcomes.py says how these were chosen.
-SIZES = Fraction(20)  # parts of a thousand, for each pass of residuals
-ENOUGH = (120, 800, 4000, *3 * [10_000])  # rows times ε for an attribute, each for one more pass of residuals
-ACROSS, EACH = 2.5, 1.0  # the prior's standard deviations, in those of the number
-REACH = 2.5  # mean sizes of residuals beyond which one is cut off
-_MEAN_TO_SPREAD = 1.25  # the standard deviation of a normal distribution, in means of its size
-_LEAST, _MOST = 0.005, 0.5  # of a standard deviation and of a mean size, in ranges
-_LEAST_UNIT = 1e-4  # of a point, in ranges
+# benchmarks/outcomes.py explains these constants.
+SIZES = Fraction(20)  # thousandths of the budget for the mean absolute residual, for each pass
+ENOUGH = (120, 800, 4000, *3 * [10_000])  # rows times ε for an attribute that allow the next pass of residuals
+ACROSS, EACH = 2.5, 1.0  # the prior standard deviations, in standard deviations of the target
+REACH = 2.5  # the bound at which residuals are clipped, in mean absolute residuals
+_MEAN_TO_SPREAD = 1.25  # the standard deviation of a normal distribution, in mean absolute deviations
+_LEAST, _MOST = 0.005, 0.5  # the range of standard deviations and of mean absolute residuals, in target ranges
+_LEAST_UNIT = 1e-4  # the smallest value of a point, in target ranges
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberPlan(ScorecardPlan):
-    """A scorecard of a number from noisy sums: levels are shares of the range from the first to the last."""
+    """Plan of a scorecard for regression; levels of the target are shares of the range from first to last."""
 
     across: float = ACROSS
     each: float = EACH
@@ -46,7 +46,7 @@ class NumberPlan(ScorecardPlan):
 
     @property
     def row(self) -> int:
-        """How much a row counts in histograms."""
+        """The weight of a row in histograms."""
         return self.schema.target.n_levels - 1
 
     @property
@@ -61,7 +61,7 @@ class NumberPlan(ScorecardPlan):
         return left * FIRST_SHARE if decision else left
 
     def _releases_of(self, number: int, way: Spending, decision: int) -> PlannedReleases:
-        """Return the releases of a scorecard with this number of passes of residuals."""
+        """Return the releases for this number of passes of residuals."""
         counts, left = way.continued.counts, self._left(number) - decision * SIZES
         first = self.histogram_parts(number, decision)
         histograms = self._histograms(number, way, first)
@@ -76,7 +76,7 @@ class NumberPlan(ScorecardPlan):
 
 
 class NumberFit(Fit):
-    """One fit of a number: values are shares of its range."""
+    """Fit of a scorecard for regression; values are shares of the target's range."""
 
     redundancy: ClassVar[float] = 0.5
     residual_prior_scale = 0.35
@@ -94,24 +94,24 @@ class NumberFit(Fit):
         return between_ends(self._tally)
 
     def fit(self) -> BuildModel:
-        found, variance = self._counts(lambda: moments(self._tally), Fact("moments"), self._plan.row**2)
-        self._describe(found, variance)
+        sums, variance = self._counts(lambda: moments(self._tally), Fact("moments"), self._plan.row**2)
+        self._describe(sums, variance)
         chosen = self._choose()
         passes = sum(self._is_enough(Fraction(PARTS), len(chosen), least) for least in ENOUGH)
         self._runner.decide(passes)
-        ends = np.array([found[2] + found[1] / 2, found[0] + found[1] / 2])
+        ends = np.array([sums[2] + sums[1] / 2, sums[0] + sums[1] / 2])
         parts = self._histograms(chosen, self._plan.histogram_parts(len(chosen), passes), ends, 1.25 * variance)
         base = self._shares[1:]
         if passes:
-            kept = NumberResiduals(self._tally, base)
-            changes: Mapping[int, Integers] = {each.attribute: whole_log_odds(each.values) for each in parts}
+            residuals = NumberResiduals(self._tally, base)
+            changes: Mapping[int, Integers] = {part.attribute: whole_log_odds(part.values) for part in parts}
             for _ in range(passes):
-                self._measure(kept, changes)
-                changes = self._refine(parts, kept, {})
+                self._measure(residuals, changes)
+                changes = self._refine(parts, residuals, {})
         return self._finish(parts, self._together(parts, base))
 
-    def _describe(self, found: Floats, noise: float) -> None:
-        high, both, low = np.maximum(found, 1)
+    def _describe(self, sums: Floats, noise: float) -> None:
+        high, both, low = np.maximum(sums, 1)
         self._count_rows(np.array([low + both / 2, high + both / 2]), 1.25 * noise)
         variance = high / self._rows - self._shares[1] ** 2
         self._unit = self._spread = min(max(sqrt(max(variance, 0)), _LEAST), _MOST)
@@ -123,34 +123,34 @@ class NumberFit(Fit):
         return rows, rows * self._unit**2
 
     def _measure(self, kept: NumberResiduals, changes: Mapping[int, Integers]) -> None:
-        """Release how large residuals are on average, from which follow where they are cut off, and the prior."""
-        (found,), _ = self._counts(lambda: kept.sizes(changes), Fact("residual_sizes"), STEPS)
-        mean = min(max(found / self._rows, _LEAST), _MOST)
+        """Release the mean absolute residual, and set the clipping bound and the prior by it."""
+        (total,), _ = self._counts(lambda: kept.sizes(changes), Fact("residual_sizes"), STEPS)
+        mean = min(max(total / self._rows, _LEAST), _MOST)
         self._bound = min(int(np.ceil(STEPS * REACH * mean)), STEPS)
         self._unit = _MEAN_TO_SPREAD * mean
 
     def _residuals(
         self, kept: NumberResiduals, part: Part, changes: Mapping[int, Integers]
     ) -> tuple[list[Residual], float]:
-        what = Fact("bin_residuals", attribute=self._schema.names[part.attribute])
+        fact = Fact("bin_residuals", attribute=self._schema.names[part.attribute])
         query = partial(kept.by_bin_within, part.attribute, changes, self._bound)
         mechanism = narrowed(self._runner.mechanism("bin_residuals"), 1, self._bound)
-        found, variance = self._counts(query, what, self._bound, mechanism)
+        sums, variance = self._counts(query, fact, self._bound, mechanism)
         reach = self._bound / STEPS
-        return [(found * reach, *self._growth(0.0, part.rows))], variance * reach**2
+        return [(sums * reach, *self._growth(0.0, part.rows))], variance * reach**2
 
     def _finish(self, parts: Sequence[Part], base: Floats) -> BuildModel:
         number = self._schema.target.as_number
         assert number is not None  # checked before
         low, span = number.values[0], number.values[-1] - number.values[0]
-        for part in parts:  # a point is worth the range at most, beyond which a bound is predicted
+        for part in parts:  # a point is worth at most the range; predictions are clipped to the bounds
             part.values = np.clip(part.values, -self._plan.points, self._plan.points)
         allowance, weights = self._merge(parts, base)
         share = coarsest(parts, self._plan.points, partial(rounding_loss, parts, weights), allowance)
         unit = min(rounded_up(span * max(share, _LEAST_UNIT)), number.high - number.low)
         points = to_points(parts, unit / span)
-        off = sum(part.mean(part.values - unit / span * points[part.attribute]) for part in parts)
-        start = (low - number.low + span * (base + off)) / unit
+        error_by_rounding = sum(part.mean(part.values - unit / span * points[part.attribute]) for part in parts)
+        start = (low - number.low + span * (base + error_by_rounding)) / unit
         error = span * sqrt(sum(part.error() for part in parts))
         return scorecard_model(
             points, np.rint(start).astype(np.int64), unit, error, evidence_by_bin(parts, unit / span)
@@ -158,5 +158,5 @@ class NumberFit(Fit):
 
 
 def rounded_up(unit: float) -> float:
-    """Return a number to two digits, rounded up: what a point is worth can be said."""
+    """Return a number rounded up to two digits, so that the value of a point is easy to state."""
     return float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(unit)))

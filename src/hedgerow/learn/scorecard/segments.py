@@ -1,4 +1,4 @@
-"""Merging of bins after the release, so that a person can read a scorecard: post-processing of released numbers."""
+"""Merging of bins to make scorecards easier to read; post-processing of released numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.learn.scorecard.smoothing import Part
 from hedgerow.schema.attributes import Attribute
 
-# benchmarks/segments.py says how these were chosen.
-MERGING = 7e-4  # the largest loss for each row that merging may be expected to cost,
-OF_NOISE = 0.015  # and this share of the loss that the noise is expected to cost,
-OF_BINS = 0.01  # and this loss of all rows for each value, which has a sampling error,
-OF_GAIN = 0.005  # but at most this share of the loss that the values are expected to save, and less if they are noisy
-OF_SUPPORT = 0.03  # support for every segment may cost at most this share of the same loss
-ROUNDING = 0.5  # what rounding may cost, in allowances of merging
+# The allowance for merging is the sum of the first three terms, up to the fourth; benchmarks/segments.py explains them.
+MERGING = 7e-4  # expected loss for each row
+OF_NOISE = 0.015  # share of the expected loss by noise
+OF_BINS = 0.01  # loss for each value, which has a sampling error
+OF_GAIN = 0.005  # share of the loss that the values save, less if they are noisy
+OF_SUPPORT = 0.03  # the maximum cost of support for every segment, as a share of the same loss
+ROUNDING = 0.5  # the allowance of rounding, relative to the allowance of merging
 _STEPS = 16  # of the bisection
-_LEAST_WEIGHT = 1e-6  # of a bin, in mean weights: it is merged at almost no cost
+_LEAST_WEIGHT = 1e-6  # of a bin, in mean weights: such a bin is merged at almost no cost
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """The bins of an attribute in an order in which neighbours may be merged."""
+    """Bins of an attribute in an order in which neighbours may be merged."""
 
     part: Part
     order: Index  # the bins
-    weights: Floats  # how fast the slope of the loss grows with each value of a bin of the part, by column
+    weights: Floats  # the second derivative of the loss by each value, by bin and column
 
     @cached_property
     def _sums(self) -> Floats:
@@ -37,27 +37,27 @@ class Chain:
         return np.concatenate([np.zeros((3, 1, weights.shape[1])), sums], axis=1)
 
     def _costs(self, stop: int) -> Floats:
-        """Return the loss by giving all bins from each place up to one the same values: half the weighted variance."""
+        """Return the loss if the bins from each place up to `stop` have equal values: half the weighted variance."""
         weights, values, squares = self._sums[:, stop, None] - self._sums[:, :stop]
         return np.maximum(squares - values**2 / weights, 0.0).sum(axis=1) / 2
 
     @cached_property
     def _support(self) -> Floats:
-        """Released rows up to each bin, and how many bins have more of them than noise, shape ``(2, bins + 1)``."""
+        """Released rows up to each bin, and the number of bins with more rows than noise, shape ``(2, bins + 1)``."""
         released = self.part.released[self.order]
         return np.cumsum([[0.0, *released], [0.0, *(released >= self.part.least_rows)]], axis=1)
 
     def _allowed(self, stop: int) -> Array:
-        """Return from which places up to one the bins may be a segment: one that is supported, or all bins."""
+        """Return the places from which the bins up to `stop` may be a segment: with support, or all bins."""
         rows, supported = self._support[:, stop, None] - self._support[:, :stop]
         found = (supported > 0) | (rows >= self.part.least_rows * np.sqrt(np.arange(stop, 0, -1)))
         found[0] |= stop == len(self.order)
         return found
 
     def segments(self, price: float) -> tuple[list[Index], float]:
-        """Return the segments whose loss and price, for each segment, are least together; and their loss.
+        """Return the segments that minimise the loss plus a price for each segment, and their loss.
 
-        Each of them is supported: has more released rows than noise. If there is no such segment, it is all bins.
+        Every segment has support, that is, more released rows than noise, unless it consists of all bins.
         """
         n = len(self.order)
         least, start = np.zeros(n + 1), np.zeros(n + 1, dtype=np.int64)
@@ -75,7 +75,7 @@ class Chain:
         return found[::-1], float(loss[n])
 
     def clear(self) -> None:
-        """Give 0 to missing and outside values, and to all known ones together, whose rows are within noise of none."""
+        """Set to 0 the values of missing and outside bins, and of all known bins together, that lack support."""
         special = np.setdiff1d(np.arange(len(self.part.values)), self.order)
         for places in [self.order, *special[:, None]]:
             if not self.part.is_supported(places):
@@ -83,20 +83,17 @@ class Chain:
 
     @property
     def gain(self) -> float:
-        """The loss that the values save, compared with none."""
+        """The loss that the values save, compared with values of 0."""
         return float((self.weights * self.part.values**2).sum()) / 2
 
     @property
     def noise(self) -> float:
-        """The loss by the noise on the values."""
+        """The expected loss by the noise on the values."""
         return float((self.weights * self.part.variances()).sum()) / 2
 
 
 def chain_of(part: Part, attribute: Attribute, weights: Floats) -> Chain:
-    """Return the bins of an attribute that may be merged: those of known values, categories by their values.
-
-    Bins of missing and outside values stand alone.
-    """
+    """Return the bins of known values, which may be merged; categories are ordered by their values."""
     places = np.arange(attribute.n_known)
     if not attribute.n_ordered:
         values = part.values[places] - part.values[places].mean(axis=0)
@@ -115,7 +112,7 @@ def merge(parts: Sequence[Part], attributes: Sequence[Attribute], weights: Seque
     if sum(chain.segments(0.0)[1] for chain in chains) > OF_SUPPORT * sum(chain.gain for chain in chains):
         for part in parts:  # noise leaves so few bins that support for each would cost much of what was learned
             part.needs_support = False
-        chains = [chain_of(*one) for one in zip(parts, attributes, weights, strict=True)]
+        chains = [chain_of(*arguments) for arguments in zip(parts, attributes, weights, strict=True)]
     allowance = allowed(chains, max(float(part.released.sum()) for part in parts))
     for chain, segments in zip(chains, cheapest(chains, allowance), strict=True):
         chain.part.average(segments, chain.weights)
@@ -125,25 +122,22 @@ def merge(parts: Sequence[Part], attributes: Sequence[Attribute], weights: Seque
 
 
 def allowed(chains: Sequence[Chain], rows: float) -> float:
-    """Return the loss of all rows that merging may cost."""
-    gain, noise = sum(one.gain for one in chains), sum(one.noise for one in chains)
-    bins = sum(one.weights.size for one in chains)
-    by_gain = OF_GAIN * gain * gain / max(gain + noise, 1e-9)  # values that are mostly noise hide what they would save
+    """Return the loss, summed over rows, that merging may cost."""
+    gain, noise = sum(chain.gain for chain in chains), sum(chain.noise for chain in chains)
+    bins = sum(chain.weights.size for chain in chains)
+    by_gain = OF_GAIN * gain * gain / max(gain + noise, 1e-9)  # the gain of mostly noisy values is overestimated
     return min(MERGING * max(rows, 1.0) + OF_NOISE * noise + OF_BINS * bins, by_gain)
 
 
 def cheapest(chains: Sequence[Chain], allowance: float) -> list[list[Index]]:
-    """Return the segments at the largest price of a segment at which all of them cost at most this loss.
-
-    If support for each segment costs more, they are those that cost least.
-    """
-    low, high = -30.0, np.log2(max(sum(one.gain for one in chains), 1e-6)) + 1  # the price's logarithm
-    found = [one.segments(2**low)[0] for one in chains]
+    """Return the segments at the largest price whose total loss is at most the allowance, else the cheapest ones."""
+    low, high = -30.0, np.log2(max(sum(chain.gain for chain in chains), 1e-6)) + 1  # logarithms of the price
+    best = [chain.segments(2**low)[0] for chain in chains]
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        segments, losses = zip(*(one.segments(2**middle) for one in chains), strict=True)
+        segments, losses = zip(*(chain.segments(2**middle) for chain in chains), strict=True)
         if sum(losses) <= allowance:
-            low, found = middle, list(segments)
+            low, best = middle, list(segments)
         else:
             high = middle
-    return found
+    return best

@@ -10,23 +10,23 @@ from hedgerow.models.count_noise import CountNoise
 from hedgerow.schema.attributes import Attribute, Direction
 
 ACROSS = 4.0
-"""The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
-EACH = 2.0  # the same of other bins, and of a number's mean
+"""The default prior standard deviation of the log-odds from one end of a number to the other."""
+EACH = 2.0  # the prior standard deviation of other bins, and of a number's mean
 _SUPPORTS, _PASSES = 50, 60  # sizes of bins that are tried, and passes over them
 _LEAST_ERROR = 1e-30  # the variance of a value without noise
-LEAST_SLOPE = 1e-9  # rows: of a bin without any
-WIDTHS, NOTHING = (1.0, 0.5), 0.1  # times both: averaged over; and with this weight that all log-odds are 0
+LEAST_SLOPE = 1e-9  # rows, of an empty bin
+WIDTHS, NOTHING = (1.0, 0.5), 0.1  # factors of both deviations to average over, and the weight of log-odds of 0
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Distribution of log-odds by bin before any row is seen: public.
+    """Public prior distribution of log-odds by bin.
 
-    Along a number they are a random walk; those of other bins, and a number's mean, are independent.
+    Along a number, log-odds are a random walk. Other bins, and a number's mean, are independent.
     """
 
     across: float  # the standard deviation from the first bin of a number to its last
-    each: float  # that of a category, of a number's mean, and of missing values and those outside the domain
+    each: float  # the standard deviation of a category, a number's mean, and missing and outside bins
 
     def precision(self, n_bins: int, n_ordered: int) -> Floats:
         """Return the inverse of the covariance, ``(n_bins, n_bins)``; the first `n_ordered` bins are a number's."""
@@ -47,15 +47,15 @@ class SmoothedValues:
 
     values: Floats  # the log-odds
     covariance: Floats  # their covariance by the noise of the release
-    trust: Floats  # how the true log-odds of each bin enter these
-    gap: Floats  # the covariance of their difference from the log-odds that the same rows give without noise
+    trust: Floats  # the weights of the true log-odds in these
+    gap: Floats  # the covariance of their difference from the log-odds of the same rows without noise
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Released evidence on the log-odds of each bin of one attribute, to which no prior was applied.
+    """Released evidence on the log-odds of each bin of one attribute, without the prior.
 
-    All releases are about the same rows, so their sampling error is counted once, when the log-odds are smoothed.
+    All releases are about the same rows, so the sampling error is added only once, when the log-odds are smoothed.
     """
 
     means: Floats  # the log-odds
@@ -63,7 +63,7 @@ class Evidence:
 
     @classmethod
     def of(cls, start: Floats, sums: Floats, slopes: Floats, noise: Floats | float) -> "Evidence":
-        """Return the evidence of noisy sums that grow with the log-odds at these slopes, and are 0 at their start."""
+        """Return the evidence of noisy sums that are 0 at the start and have these slopes by the log-odds."""
         slopes = np.maximum(slopes, LEAST_SLOPE)
         return cls(start + sums / slopes, slopes**2 / noise)
 
@@ -71,17 +71,17 @@ class Evidence:
         return Evidence(self.means * weight, self.information / weight**2)
 
     def moved(self, variances: Floats) -> "Evidence":
-        """Return the evidence on log-odds that have changed since, by as much as these variances."""
+        """Return the evidence on log-odds that have changed since, with these variances."""
         return Evidence(self.means, self.information / (1 + self.information * variances))
 
     def joined(self, other: "Evidence") -> "Evidence":
-        """Return both together: means weighted by their information."""
+        """Return the combined evidence: means weighted by information."""
         information = self.information + other.information
         means = self.information * self.means + other.information * other.means
         return Evidence(means / information, information)
 
     def smoothed(self, sampling: Floats, prior: Floats) -> SmoothedValues:
-        """Return the posterior mean of the log-odds, given the variances of their sampling error and a precision."""
+        """Return the posterior mean of the log-odds, given the sampling variances and the precision of the prior."""
         precision = 1 / (1 / self.information + sampling)
         posterior = np.linalg.inv(np.diag(precision) + prior)
         gain = posterior * precision
@@ -90,11 +90,9 @@ class Evidence:
 
 
 def without_noise(precision: Floats, prior: Floats) -> Floats:
-    """Return the posterior covariance of the log-odds, given the precision of rows without noise, and the prior's.
-
-    The posterior mean without noise is the expected value of the true log-odds given more than was released. By the law
-    of total variance its own covariance, given what was released, is the posterior covariance less this.
-    """
+    """Return the posterior covariance of the log-odds without noise, given the precisions of rows and prior."""
+    # The posterior mean without noise is an expectation given more than the released numbers. By the law of total
+    # variance, its covariance given the released numbers is the posterior covariance minus this.
     inverse = np.linalg.inv(precision[:, None] * np.eye(len(precision)) + prior)
     return np.asarray(inverse, dtype=np.float64)
 
@@ -107,9 +105,9 @@ def smoothed(
     priors: Sequence[Floats],
     nothing: float = 0.0,
 ) -> SmoothedValues:
-    # A bin's sum is about its slope times its log-odds, with the variance of the rows and that of the noise: weighted
-    # least squares, with the prior. Several priors, and with weight `nothing` that all log-odds are 0, are averaged by
-    # how likely they make the sums.
+    # A bin's sum is approximately its slope times its log-odds, with the variances of sampling and noise: weighted
+    # least squares with a prior. Several priors, and with weight `nothing` the prior that all log-odds are 0, are
+    # averaged by their marginal likelihoods.
     by_slope = slopes / (noise + spreads)
     inverses = np.linalg.inv(np.diag(slopes * by_slope) + np.array(priors))
     fits = np.einsum("i,sij,j->s", by_slope * sums, inverses, by_slope * sums)
@@ -125,22 +123,20 @@ def smoothed(
 
 
 def newton_step(found: Floats, noise: float, prior: Floats) -> Array:
-    """Return a step by noisy slopes and second derivatives, the upper triangle; `prior` has precisions."""
+    """Return a Newton step from noisy slopes and second derivatives (upper triangle), and the prior's precisions."""
     k = len(prior)
     curvature = np.zeros((k, k))
     curvature[np.triu_indices(k)] = found[k:]
     sizes, axes = np.linalg.eigh(curvature, UPLO="U")
     sizes = np.maximum(sizes, max(sizes[-1] / 1000, 1.0))
-    axes = axes * np.sqrt(sizes / (sizes + noise))  # along an axis a slope has the variance of rows and of noise
+    axes = axes * np.sqrt(sizes / (sizes + noise))  # along an axis, a slope has the variances of sampling and noise
     return np.linalg.solve((axes * sizes) @ axes.T + np.diag(prior), axes @ axes.T @ found[:k])
 
 
 def likely_rows(released: Floats, noise: float) -> Floats:
-    """Return the expected rows of each bin: empirical Bayes with the distribution of sizes that fits all bins best.
-
-    If the noise is small, these are the released numbers. The larger it is, the more bins of the same size they are,
-    and the less weight have bins that are empty but for the noise (Robbins 1956; Kiefer and Wolfowitz 1956).
-    """
+    """Return the expected rows of each bin by empirical Bayes (Robbins 1956; Kiefer and Wolfowitz 1956)."""
+    # With little noise these are the released numbers. With more noise, sizes shrink towards each other, and bins that
+    # are probably empty lose weight.
     if noise < 0.5 or len(released) < 2:
         return np.maximum(released, 0)
     largest = max(float(released.max()), 1.0)
@@ -155,8 +151,8 @@ def likely_rows(released: Floats, noise: float) -> Floats:
 
 
 def _posterior(likelihoods: Floats, shares: Floats) -> Floats:
-    found = likelihoods * shares
-    return found / found.sum(axis=1, keepdims=True)
+    joint = likelihoods * shares
+    return joint / joint.sum(axis=1, keepdims=True)
 
 
 @dataclass
@@ -164,28 +160,25 @@ class Part:
     """Log-odds by bin of one attribute."""
 
     attribute: int  # the attribute's place in the schema
-    values: Floats  # log-odds: one column for two classes, those of the second; or one for each class
-    covariances: list[Floats]  # their covariance by the noise of the releases, for each column
-    released: Floats  # the released rows of each bin, which noise may make negative
+    values: Floats  # log-odds: a single column for two classes (second class), else a column for each class
+    covariances: list[Floats]  # by the noise of the releases, for each column
+    released: Floats  # the released rows of each bin, which may be negative
     noise: float = 0.0  # the standard deviation of the noise on these rows
-    segments: list[Index] = field(default_factory=list[Index])  # bins that were merged
-    evidence: list[Evidence] = field(default_factory=list[Evidence])  # what was released of them, for each column
-    alone: list[Evidence] = field(default_factory=list[Evidence])  # the same before other attributes were considered
+    segments: list[Index] = field(default_factory=list[Index])  # merged bins
+    evidence: list[Evidence] = field(default_factory=list[Evidence])  # for each column
+    alone: list[Evidence] = field(default_factory=list[Evidence])  # evidence without other attributes, for each column
     gaps: list[Floats] = field(default_factory=list[Floats])  # covariances of differences from values without noise
-    needs_support: bool = True  # whether bins with fewer rows than noise take the values of others, or those of no rows
+    needs_support: bool = True  # whether bins with fewer rows than noise are merged or set to 0
 
     @property
     def least_rows(self) -> float:
-        """The released rows that a bin needs to have support: more than the noise, by the rule of models, or else any.
-
-        Several bins together need as many times the root of their number.
-        """
+        """The released rows that a bin needs for support; n bins together need √n times this number."""
         least = CountNoise.of_deviation(self.noise).spread(1) + 0.5  # models show whole rows
         return least if self.needs_support else min(least, 1.0)
 
     @property
     def rows(self) -> Floats:
-        """About how many rows each bin has; at least 0."""
+        """The released rows of each bin, at least 0."""
         return np.maximum(self.released, 0)
 
     def likely_rows(self) -> Floats:
@@ -195,7 +188,7 @@ class Part:
         return self.rows @ values / max(self.rows.sum(), 1e-9)
 
     def centred(self) -> Floats:
-        """Take the mean over rows off the log-odds, and return it."""
+        """Subtract the mean over rows from the log-odds, and return it."""
         mean = self.mean(self.values)
         self.values -= mean
         return mean
@@ -210,7 +203,7 @@ class Part:
         return float(np.sqrt(self.mean(self.values**2).mean()))
 
     def error(self) -> float:
-        """Return the mean square over rows of the values' difference from those without noise."""
+        """Return the mean square, over rows, of the difference from the values without noise."""
         return float(np.mean([self.mean(np.maximum(np.diag(gap), 0)) for gap in self.gaps]))
 
     def variances(self) -> Floats:
@@ -218,24 +211,21 @@ class Part:
         return np.column_stack([np.diag(covariance) for covariance in self.covariances])
 
     def errors(self) -> Floats:
-        """Return the standard deviation of each value's difference from that without noise."""
+        """Return the standard deviation of the difference from each value without noise."""
         return np.sqrt(np.maximum(np.column_stack([np.diag(gap) for gap in self.gaps]), 0))
 
     def is_supported(self, places: Index) -> bool:
-        """Return whether one of these bins, or all together, have at least as many released rows as noise."""
+        """Return whether any of these bins, or all together, have enough released rows."""
         released, least = self.released[places], self.least_rows
         return bool(released.max() >= least or released.sum() >= least * np.sqrt(len(places)))
 
     def unsupported(self) -> list[int]:
-        """Return the bins whose released rows are within noise of none, and whose values are those of other bins, or 0.
-
-        Bins that were merged are left out if each of them is within noise of none, but not all of them together.
-        """
-        found = self.released < self.least_rows
+        """Return the bins without support, except bins of segments that have support only together."""
+        lacks_support = self.released < self.least_rows
         for places in self.segments:
-            if found[places].all() and self.is_supported(places):
-                found[places] = False
-        return np.flatnonzero(found).tolist()
+            if lacks_support[places].all() and self.is_supported(places):
+                lacks_support[places] = False
+        return np.flatnonzero(lacks_support).tolist()
 
     def average(self, segments: Sequence[Index], weights: Floats) -> None:
         """Replace the values of the bins of each segment by their weighted mean."""
@@ -249,7 +239,7 @@ class Part:
                 covariances[column] = _of_means(means, covariances[column])
 
     def make_monotone(self, direction: Direction, n_ordered: int) -> None:
-        """Replace the log-odds along a number by the nearest that only rise, or only fall (isotonic regression)."""
+        """Replace the log-odds along a number by the nearest monotone ones (isotonic regression)."""
         from sklearn.isotonic import IsotonicRegression  # takes long to import
 
         rows = np.maximum(self.rows[:n_ordered], 1)
@@ -259,10 +249,8 @@ class Part:
 
 
 def _of_means(means: Floats, covariance: Floats) -> Floats:
-    """Return the covariance of means of bins, whose noise also decides which bins are merged.
-
-    A mean is therefore taken to be no more certain than its bins are.
-    """
+    """Return the covariance of means of bins, which are taken to be no more certain than their bins."""
+    # The noise of the bins also decides which bins are merged.
     averaged = means @ covariance @ means.T
     variances = np.maximum(means @ np.diag(covariance), 0)  # which rounding may make negative
     growth = np.sqrt(variances / np.maximum(np.diag(averaged), _LEAST_ERROR))
