@@ -208,7 +208,7 @@ CLASSES = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
         ({"class_weight": {2: 2}}, "expected classes among 0, 1, got 2"),
         ({"class_weight": {0: -1}}, "must be a finite number > 0, got -1"),
         ({"costs": {0: {1: 1}}}, "costs must include every error"),
-        ({"costs": {0: {1: -1}, 1: {0: 1}}}, "expected costs of at least 0"),
+        ({"costs": {0: {1: -1}, 1: {0: 1}}}, "costs must be at least 0"),
         ({"costs": {0: {1: 10**400}, 1: {0: 1}}}, "costs must be finite numbers"),
         ({"objective": "absolute"}, "objective='absolute' needs ordered classes"),
         ({"search": "greedy", "lookahead": 2}, "lookahead must be None with search='greedy'"),

@@ -26,10 +26,9 @@ from tests.learn.scorecard.watch import watch_rows
 
 CLASSES = {2: hr.Label("y", (0, 1)), 3: hr.Label("y", ("a", "b", "c"))}
 NAMES = [f"x{i}" for i in range(40)]
-TOTALS, RESIDUALS = "rows of each class", "residuals by bin"
-HISTOGRAMS, BY_TOTAL, BY_LEAD = "rows by bin and class", "rows by total and class", "rows got wrong and right by lead"
-WEIGHED = "and their variances by two"
-CHOICE, SCORES = "choice of attribute", "associations of all attributes"
+TOTALS, RESIDUALS, CLASS_RESIDUALS = "class_totals", "bin_residuals", "class_residuals"
+HISTOGRAMS, BY_TOTAL, BY_LEAD = "histograms", "calibration", "calibration by lead"
+WEIGHED, CHOICE = "attribute_residuals", "attribute_choice"
 # rows, classes, epsilon, max_attributes; the kinds of release, and how many there are of each
 WAYS = {
     "eight passes": (6000, 2, 20, None, [(TOTALS, 1), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 32)]),
@@ -46,7 +45,7 @@ WAYS = {
         [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 2), (BY_TOTAL, 1)],
     ),
     "few attributes": (800, 2, 1, 1, [(TOTALS, 1), (CHOICE, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
-    "three classes": (6000, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_LEAD, 1)]),
+    "three classes": (6000, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (CLASS_RESIDUALS, 4), (BY_LEAD, 1)]),
     "three classes, enough to calibrate": (800, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_LEAD, 1)]),
     "three classes, few rows": (150, 3, 1, None, [(TOTALS, 1), (CHOICE, 4), (HISTOGRAMS, 1)]),
     "three classes, few attributes": (
@@ -54,7 +53,7 @@ WAYS = {
         3,
         1,
         2,
-        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_LEAD, 1)],
+        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (CLASS_RESIDUALS, 4), (BY_LEAD, 1)],
     ),
     "no rows": (0, 2, 1, None, [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1)]),
 }
@@ -75,16 +74,16 @@ def fit(way, **parameters):
     return hr.PrivateScorecardClassifier(**given_).fit_tally(table(n, classes))
 
 
-def asked(purposes):
-    """Return the kinds of release, one after the other, and how many there are of each."""
-    kinds = (TOTALS, CHOICE, SCORES, HISTOGRAMS, WEIGHED, RESIDUALS, BY_TOTAL, BY_LEAD)
-    found = [next(kind for kind in kinds if kind in purpose) for purpose in purposes]
-    return [(kind, len(list(same))) for kind, same in groupby(found)]
+def kinds(charges):
+    """Return the kinds of release in order, with the number of consecutive releases of each kind."""
+    queries = [charge.query for charge in charges]
+    codes = [f"{query.code} by lead" if query.get("by") == "lead" else query.code for query in queries]
+    return [(code, len(list(same))) for code, same in groupby(codes)]
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_asks_for_what_it_should(way):
-    assert asked(charge.purpose for charge in fit(way).privacy_.charges) == WAYS[way][-1]
+    assert kinds(fit(way).privacy_.charges) == WAYS[way][-1]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -235,7 +234,7 @@ def test_weights_are_asked_for_where_their_sums_fit_in_64_bits(rows):
 
 
 def test_a_scorecard_of_one_attribute_has_no_residuals_of_others_to_ask_for():
-    assert (RESIDUALS, 1) not in asked(charge.purpose for charge in fit("few attributes", epsilon=100).privacy_.charges)
+    assert (RESIDUALS, 1) not in kinds(fit("few attributes", epsilon=100).privacy_.charges)
 
 
 def test_eight_passes_find_the_log_odds_of_attributes_that_say_nearly_the_same():

@@ -208,9 +208,7 @@ def test_a_draw_refuses_from_two_to_the_42_rows_on(monkeypatch):
     most = Table(TWO, (((0, 0), 0, 2**41), ((1, 1), 1, 2**41 - 1)))
     draw(most, plan, Fraction(1), SecureNoise())
     monkeypatch.setattr(hr.Tally, "patterns", lambda *_: pytest.fail("rows were looked at"))
-    with pytest.raises(
-        OverflowError, match=r"fewer than 4,398,046,511,104 rows for this draw \(search='greedy' takes 2\^43\)"
-    ):
+    with pytest.raises(OverflowError, match="fewer than 4,398,046,511,104 rows"):
         draw(most.plus((0, 0), 1), plan, Fraction(1), SecureNoise())
 
 
@@ -286,7 +284,7 @@ def test_rows_of_a_frame_are_counted_before_the_charge_if_they_may_be_too_many(w
 
 def test_the_exact_audit_of_a_draw_still_takes_fewer_than_two_to_the_32_rows():
     table, plan = Table(TWO, (((0, 0), 0, 2**32),)), Draw(Space.of_trees(TWO), 1, constant(0.5))
-    with pytest.raises(OverflowError, match="fewer than 4,294,967,296 rows for exact chances of a draw"):
+    with pytest.raises(OverflowError, match="exact probabilities of a draw takes fewer than 4,294,967,296 rows"):
         ModelSampler(table.tally, plan, exhaustive_levels(plan.space, 1), quiet).chances(1.0)
 
 

@@ -96,6 +96,6 @@ def test_these_cases_depend_on_the_prior_of_every_depth():
 
 
 def test_a_size_is_not_drawn_if_the_prior_depends_on_the_depth():
-    with pytest.raises(ValueError, match="Expected a constant prior if the size is drawn"):
+    with pytest.raises(ValueError, match="draws_size needs a prior"):
         Draw(Space.of_trees(TWO), 2, PRIOR, draws_size=True)
     assert Draw(Space.of_trees(TWO), 2, StopPrior(-1.0), draws_size=True).sizes == range(3)

@@ -1,14 +1,14 @@
 """Dynamic programming over all rule lists, or all trees, of a size.
 
-The rows that remain depend on the set of choices only, not on their order. A state is a set of sides (`Space`) and
-the rows on all of them. It may stop and be a leaf, or take one of its open options, which divides its rows into those
-caught and those left, each a leaf or a state of the next level:
+The remaining rows depend on the set of choices only, not on their order. A state is a set of sides (`Space`) and the
+rows on all of them. A state may stop and be a leaf, or take an open option. The option divides its rows into caught and
+left rows; each part is a leaf or a state of the next level:
 
     value(state) = stop ⊗ leaf(rows)  ⊕  ⊕ over options of  go ⊗ value(caught) ⊗ value(left)
 
-`Semiring` says what ⊕ and ⊗ are: (min, +) makes the value the least loss of any model, (Σ, ×) in logarithms the
-normaliser of the exponential mechanism over all of them. `sweep` values every state of the given levels once, the
-deepest first; `walk` then builds one model from the root down. The caller provides the states.
+`Semiring` defines ⊕ and ⊗. With (min, +) the value is the smallest loss of a model; with (Σ, ×) in logarithms it is the
+normaliser of the exponential mechanism over all models. `sweep` computes the value of every state once, the deepest
+level first; `walk` then builds a model from the root down. The caller provides the states.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from hedgerow.tally import Tally
 
 Choose = Callable[[Floats], int]
 _BLOCK_BYTES = 2**24  # of the largest matrix of a block of states: fits in the cache
-EXACT_IN_FLOAT32 = 2**24  # whole numbers below it, and their sums below it, are exact in single precision
+EXACT_IN_FLOAT32 = 2**24  # integers, and sums of integers, below this are exact in single precision
 
 
 class PatternMatrix:
-    """The patterns of a tally as matrices: exact, private."""
+    """Patterns of a tally as matrices. Exact, private."""
 
     def __init__(self, tally: Tally, space: Space, loss: Loss | None = None) -> None:
         satisfied, counts = tally.patterns(space.candidates)
@@ -67,19 +67,19 @@ class PatternMatrix:
         return self._caught > 0
 
     def caught(self, options: int | Index) -> Mask:
-        """Return which patterns an option catches, shape ``(n_patterns,)``, or each of some, one a row."""
+        """Return which patterns an option catches, shape ``(n_patterns,)``; for several options, a row for each."""
         return self._caught.T[options] > 0
 
     def counts(self, rows: Mask) -> tuple[Floats, Floats]:
         """Return the rows of each class that each option catches, and all rows of each class."""
         # Shapes ``(n_classes, n_states, n_options)`` and ``(n_classes, n_states)``.
         weighted = [self._weighted(rows, weights) for weights in self._counts]
-        return np.stack([one for one, _ in weighted]), np.stack([one for _, one in weighted])
+        return np.stack([caught for caught, _ in weighted]), np.stack([total for _, total in weighted])
 
     def differences(self, rows: Mask) -> Floats:
-        """Return, of two classes, how many more rows of the first each option catches, ``(n_states, n_options)``."""
-        one, other = self._counts
-        return product(rows * (one - other), self._caught).astype(np.float64)
+        """Return the caught rows of the first of two classes minus the second, shape ``(n_states, n_options)``."""
+        first, second = self._counts
+        return product(rows * (first - second), self._caught).astype(np.float64)
 
     @property
     def side_sizes(self) -> Floats:
@@ -89,18 +89,18 @@ class PatternMatrix:
     def by_class(
         self, rows: Mask, options: Index, flipped: Mask
     ) -> list[tuple[NDArray[np.floating], NDArray[np.floating]]]:
-        """Return, of each class, the patterns that some state holds: which options, or complements, catch them."""
-        # Shapes ``(n, n_options)``, the options in an order, some as their complements, and ``(n, n_states)``.
-        found, held = [], rows.any(axis=0)
+        """Return for each class which options catch the patterns of some states, and their rows."""
+        # Shapes ``(n, n_options)``, with `options` in this order and complements of the flipped, and ``(n, n_states)``.
+        tables, in_any_state = [], rows.any(axis=0)
         for weights in self._counts:
-            here = np.flatnonzero(held & (weights > 0))
+            here = np.flatnonzero(in_any_state & (weights > 0))
             caught = (self._caught[np.ix_(here, options)] != flipped).astype(self._caught.dtype)
-            found.append((caught, np.multiply(rows[:, here].T, weights[here, None], order="C")))
-        return found
+            tables.append((caught, np.multiply(rows[:, here].T, weights[here, None], order="C")))
+        return tables
 
     def floors(self, rows: Mask) -> tuple[Floats, Floats]:
-        """Return the loss in rows that no model avoids: rows of a pattern are in one leaf (equivalent points)."""
-        # Of the rows that each option catches, shape ``(n_states, n_options)``, and of all, shape ``(n_states,)``.
+        """Return a lower bound on the loss of every model, because equal rows are in the same leaf."""
+        # For the caught rows, shape ``(n_states, n_options)``, and for all rows, shape ``(n_states,)``.
         return self._weighted(rows, self._floor)
 
     def totals(self, rows: Mask) -> Floats:
@@ -113,29 +113,29 @@ class PatternMatrix:
 
 
 class Level(Protocol):
-    """The states that are a number of choices below the root, as sides: shape ``(n_states, n_choices)``."""
+    """States after a number of choices, as sets of sides, shape ``(n_states, n_choices)``."""
 
     @property
     def states(self) -> Whole: ...
 
     def children(self, chosen: Index, branch: int) -> Whole | None:
-        """Return where in the next level the branch of each option is, for the chosen states of this level.
+        """Return the index in the next level of each option's branch, shape ``(n_chosen, n_options)``.
 
-        Shape ``(n_chosen, n_options)``; -1 for a branch that is not searched further; None if none of them is.
+        -1 if a branch is not searched further; None if no branch is.
         """
         ...
 
 
 @dataclass(frozen=True)
 class LeafNode:
-    """A leaf: the index of its value in the loss, such as its class; None if the label is decided later."""
+    """Leaf with the index of its value in the loss, such as its class; None if it is not known yet."""
 
     value: int | None
 
 
 @dataclass(frozen=True)
 class InnerNode:
-    """An inner node: the index of its option, and both subtrees."""
+    """Inner node with the index of its option, and both subtrees."""
 
     option: int
     caught: Node
@@ -153,12 +153,12 @@ def value_of(part: Node) -> int:
 
 @dataclass(frozen=True)
 class Search:
-    """The recursion over the rows of a table in one semiring."""
+    """Recursion over the rows of a table in a semiring."""
 
-    rows: PatternMatrix  # the table
+    rows: PatternMatrix
     levels: Sequence[Level]  # the states that may take an option, the root's level first
-    semiring: Semiring  # the semiring of the values
-    min_rows: float = 0.0  # rows that an option must catch, in a tree also leave. Always 0 where the search is private.
+    semiring: Semiring
+    min_rows: float = 0.0  # rows that an option must catch and, in a tree, leave; always 0 in a private search
 
     def weigh(self, depth: int, chosen: Index, rows: Mask, following: Floats | None) -> tuple[Floats, Floats]:
         """Return the weights of stopping, shape ``(n,)``, and of each option, shape ``(n, n_options)``."""
@@ -180,8 +180,8 @@ class Search:
         return semiring.leaf(total) + semiring.stop(n_open, depth), options
 
     def sweep(self, last: Floats | None = None, progress: Callable[[int], object] = lambda _: None) -> list[Floats]:
-        """Return the values of the states of every level, each computed once, the deepest first."""
-        # States without rows are left out: in both semirings their value is 0.
+        """Return the values of the states of every level."""
+        # States without rows are skipped, because their value is 0 in both semirings.
         last = self._last_values(progress) if last is None else last
         values: list[Floats] = [] if last is None else [last]
         for depth in reversed(range(len(self.levels) - len(values))):
@@ -197,8 +197,8 @@ class Search:
         return values
 
     def _last_values(self, progress: Callable[[int], object]) -> Floats | None:
-        """Return the values of all sets of sides with one choice left, by differences; None where they do not do."""
-        # What an option leaves of the rows of a set is what it does not catch of them: one product serves both sides.
+        """Return the values of states with one remaining choice from differences of counts, or None if unsuitable."""
+        # The rows that an option leaves follow from the rows that it catches, so a single product serves both sides.
         total = self.rows.totals(np.ones((1, len(self.rows)), dtype=bool))[:, 0]
         last = LastChoice.of(self.semiring, total, len(self.levels) - 1)
         level, space = self.levels[-1] if len(self.levels) > 1 else None, self.rows.space
@@ -231,7 +231,7 @@ class Search:
         return values
 
     def _last_of(self, last: LastChoice, states: Whole, totals: Floats, more: Floats) -> Floats:
-        """Return the values of sets of sides from their rows, and how many more of one class each option catches."""
+        """Return the values of sets of sides from their rows and the differences of caught rows."""
         is_open = self.rows.space.open(states)
         differences = np.abs(2 * more - (totals[0] - totals[1])[:, None])
         differences[~is_open] = CLOSED
@@ -245,10 +245,10 @@ class Search:
         rows: Mask | None = None,
         last: Callable[[int, Mask], Node] | None = None,
     ) -> Node:
-        """Build one model from the root down."""
-        # `choose_option` gets the weights of stopping and of the open options and returns the index of one of them;
-        # `choose_value` gets the rows of each class in a leaf and returns the index of its value. `rows` are those of
-        # the root, shape ``(1, n_patterns)``, all if None; `last` makes the model below a state of the last level.
+        """Build a model from the root down."""
+        # `choose_option` takes the weights of stopping and of the open options, and returns an index. `choose_value`
+        # takes the rows of each class in a leaf, and returns the index of its value. `rows` are the rows of the root,
+        # shape ``(1, n_patterns)``, by default all. `last` builds the model below a state of the last level.
 
         def below(depth: int, index: int, rows: Mask) -> Node:
             if depth == len(self.levels) or index < 0:
@@ -273,39 +273,39 @@ class Search:
 
 
 def enough(min_rows: float, caught: Floats, left: Floats, space: Space) -> Mask:
-    """Return which options catch, and in a tree also leave, that many rows; from counts by class."""
+    """Return which options catch and, in a tree, leave at least `min_rows` rows; from counts by class."""
     allowed = caught.sum(axis=0) >= min_rows
     return allowed & (left.sum(axis=0) >= min_rows) if CAUGHT in space.branches else allowed
 
 
 class Masks:
-    """The values of all sets of sides over one table, by the size of the search: exact, private."""
+    """Values of all sets of sides over a table, by the size of the search. Exact, private."""
 
     def __init__(
         self, search: Search, sizes: Iterable[int], progress: Callable[[int], object] = lambda _: None
     ) -> None:
-        self.searches = {left: replace(search, levels=search.levels[:left]) for left in sizes}
-        self.values = {left: one.sweep(progress=progress) for left, one in self.searches.items()}
+        self.searches = {size: replace(search, levels=search.levels[:size]) for size in sizes}
+        self.values = {size: part.sweep(progress=progress) for size, part in self.searches.items()}
 
-    def total(self, left: int) -> float:
-        if values := self.values[left]:
+    def total(self, size: int) -> float:
+        if values := self.values[size]:
             return values[0][0].item()
-        search = self.searches[left]
+        search = self.searches[size]
         return search.semiring.leaf(search.rows.totals(np.ones((1, len(search.rows)), dtype=bool)))[0].item()
 
-    def walk(self, left: int, choose_option: Choose, choose_value: Choose) -> Node:
-        return self.searches[left].walk(self.values[left], choose_option, choose_value)
+    def walk(self, size: int, choose_option: Choose, choose_value: Choose) -> Node:
+        return self.searches[size].walk(self.values[size], choose_option, choose_value)
 
 
 @dataclass(frozen=True, eq=False)
 class ExhaustiveLevel:
-    """All states that are a number of choices below the root."""
+    """All states after a number of choices."""
 
-    space: Space  # the options
-    states: Whole  # all sets of that many sides, each increasing, in colexicographic order
+    space: Space
+    states: Whole  # all sets of sides of this size, each increasing, in colexicographic order
 
     def children(self, chosen: Index, branch: int) -> Integers | None:
-        """Return the index of each state with one more side; where the side is in it already, any index."""
+        """Return the index of each state with one more side; any index if it already contains the side."""
         if branch not in self.space.branches:
             return None
         side = self.space.sides(branch)
@@ -321,7 +321,7 @@ class ExhaustiveLevel:
         return place + binomials[side, before + 1]
 
     def places(self, chosen: Index, side: Index) -> Index:
-        """Return the index of sets of this level from that of each without its highest side, and that side."""
+        """Return the index of sets of this level, given each set without its highest side, and this side."""
         size = self.states.shape[1]
         return chosen + np.array([comb(n, size) for n in range(self.space.n_sides)], dtype=np.intp)[side]
 

@@ -1,4 +1,4 @@
-"""Exact private draws: one model of all rule lists, or trees, by the exponential mechanism on its loss."""
+"""Exact private draws of a model from all rule lists or trees, by the exponential mechanism on its loss."""
 
 from __future__ import annotations
 
@@ -41,46 +41,45 @@ from hedgerow.tally import Tally
 
 Progress = Callable[[int], object]
 States = Boxes | Pairs | Sequence[ExhaustiveLevel]
-"""The states of a search that counts by contingency tables, of boxes or of pairs of rules, or by masks."""
+"""The states of a search: boxes or pairs of rules, counted by contingency tables, or sets of sides, by masks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """A released model that competes with all models of a draw: its prior weight is ``exp(-handicap)`` of theirs."""
+    """Released model that competes with all models of a draw; its prior weight is ``exp(-handicap)`` times theirs."""
 
-    values: Callable[[Tally], Integers]  # the value, such as the class, that it predicts for each pattern of a table
+    values: Callable[[Tally], Integers]  # the predicted value, such as the class, for each pattern of a table
     handicap: int
 
     def loss(self, tally: Tally, loss: Loss) -> float:
-        """Return its loss on a table, in steps. **Private**: exact, without noise."""
+        """Return the loss of the model on a table, in steps. **Private**: exact, without noise."""
         _, counts = tally.bins_and_counts()
         return float((counts * loss.by_value[self.values(tally)]).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """The search space and prior of one exact draw: public, made before any row is read."""
+    """Search space and prior of an exact draw: public, made before any row is read."""
 
-    space: Space  # the options
-    depth: int  # how many may be taken one after the other
+    space: Space
+    depth: int  # the maximum number of consecutive choices
     prior: StopPrior  # the probability of stopping at a position
-    # Whether the size is drawn, too: the prior gives every depth from 0 to `depth` the same chance, then each
-    # model of up to that depth its own. Otherwise the depth is `depth`.
+    # Whether the size is drawn too, with a uniform prior on the depths from 0 to `depth`.
     draws_size: bool = False
-    objective: Objective = "errors"  # the loss of a row
-    siblings: int = 1  # the most tables of different rows that are drawn from for the same charge
-    row_loss: Loss | None = None  # the loss of a row, where it is not that of the objective
-    alternative: Alternative | None = None  # a released model that may be drawn in place of one of the space
+    objective: Objective = "errors"
+    siblings: int = 1  # the maximum number of disjoint tables that share the charge
+    row_loss: Loss | None = None  # the loss of a row, if it differs from the objective's
+    alternative: Alternative | None = None  # a released model that may be drawn instead
 
     def __post_init__(self) -> None:
         if self.draws_size and self.alternative is not None:
-            # The choice between both takes the place of the size in the bound on rounding.
-            raise ArgumentError("Expected a fixed size if a released model competes with the draw, got a drawn size.")
+            # The bound on rounding covers a choice of the size or an alternative, not both.
+            raise ArgumentError("draws_size must be False if a released model competes with the draw.")
         if self.draws_size and not self.prior.is_constant:
-            # Boxes are valued by the choices that are left, which do not give the depth if the size is drawn too.
-            raise ArgumentError("Expected a constant prior if the size is drawn, got one that depends on the depth.")
-        most = min(self.depth, self.space.n_options)  # on one path each option is taken once at most
-        object.__setattr__(self, "depth", most)
+            # Boxes are valued by the remaining choices, which do not determine the depth if the size is drawn too.
+            raise ArgumentError("draws_size needs a prior that does not depend on the depth.")
+        depth = min(self.depth, self.space.n_options)  # a path takes each option at most once
+        object.__setattr__(self, "depth", depth)
 
     @cached_property
     def cost(self) -> Cost:
@@ -95,13 +94,13 @@ class Draw:
         return range(0 if self.draws_size else self.depth, self.depth + 1)
 
     def states(self) -> States:
-        """Return what is visited: the same for every table."""
+        """Return the states of the search, which do not depend on the table."""
         kinds = {"cubes": Boxes.of, "pairs": Pairs.of}
         states = kinds[self.cost.method](self.space, self.depth) if self.cost.method in kinds else None
         return exhaustive_levels(self.space, self.depth) if states is None else states
 
     def valued_states(self) -> Boxes | Sequence[ExhaustiveLevel]:
-        """Return states whose values are all kept, which pairs of rules do not: those are counted by masks here."""
+        """Return states whose values are all stored; pairs of rules are replaced by sets of sides."""
         if self.cost.method != "pairs":
             states = self.states()
             assert not isinstance(states, Pairs)
@@ -113,14 +112,14 @@ class Draw:
         return exhaustive_levels(self.space, self.depth)
 
     def _check_outside(self, boxes: Boxes) -> None:
-        """Refuse to hold more chances at once, of values by box and bin, than a search may hold numbers."""
+        """Raise SearchTooLargeError if exact probabilities need too much memory."""
         width = sum(axis.n_bins for axis in boxes.axes)
-        most = max(prod(group.shape) for group in boxes.groups(boxes.depth - 1))
-        numbers = len(self.loss.values) * most * width
+        largest = max(prod(group.shape) for group in boxes.groups(boxes.depth - 1))
+        numbers = len(self.loss.values) * largest * width
         if numbers > MOST_NUMBERS:
             raise SearchTooLargeError(
-                f"Expected a draw of which at most {MOST_NUMBERS:,} chances are held at once, got {numbers:,}. Use "
-                "fewer cut points or levels, a smaller size, or of classes objective='errors', to audit it exactly.",
+                f"Exact probabilities of this draw need {numbers:,} numbers in memory, at most {MOST_NUMBERS:,} are "
+                "supported. Use fewer cut points or levels, a smaller size, or objective='errors' for classes.",
                 states=self.cost.states,
                 evaluations=self.cost.evaluations,
             )
@@ -132,17 +131,17 @@ class Draw:
         return Rounding(self.depth, leaves, self.space.n_options, values, self.prior, *sizes)
 
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
-        """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
+        """Return the mechanism that costs `epsilon`; raise ValueError below the supported minimum."""
         loss = self.objective.loss if isinstance(self.objective, LossTable) else Fact(self.objective)
         handicap = None if self.alternative is None else self.alternative.handicap
         return ModelDraw(epsilon, self.rounding.weight(epsilon), loss, handicap=handicap)
 
 
 class ModelSampler:
-    """All models of a plan over one private table."""
+    """Sampler of the models of a plan over a private table."""
 
     def __init__(self, tally: Tally, plan: Draw, states: States, progress: Progress, rows: int | None = None) -> None:
-        self._rows = int(tally.total().sum()) if rows is None else rows  # with those that are drawn for the same charge
+        self._rows = int(tally.total().sum()) if rows is None else rows  # of all tables that share the charge
         self._tally, self._plan, self._states = tally, plan, states
         if isinstance(states, Boxes):
             total = sum(states.sizes.count(choices) for choices in range(plan.depth))
@@ -153,11 +152,8 @@ class ModelSampler:
         self._progress = _in_public_steps(total, progress)
 
     def sample(self, weight: float, choose: Choose) -> Node | None:
-        """Draw a model with probability proportional to ``prior·exp(−weight·loss)``: rules and leaves' values.
-
-        None stands for the alternative of the plan.
-        """
-        # All states are visited, independent of the labels; those without rows have the weight 1 by the prior.
+        """Draw a model with probability proportional to ``prior·exp(−weight·loss)``; None for the alternative."""
+        # All states are visited, whatever the labels; states without rows have weight 1 by the prior.
         plan, loss = self._plan, self._plan.loss
         check_rows(self._rows, plan.rounding.max_rows(weight), "this draw (search='greedy' takes 2^43)")
         option = choice_of_many_rows(choose, weight, loss.steps) if self._has_many_rows else choose
@@ -168,16 +164,16 @@ class ModelSampler:
 
         models, size = self._models(weight), plan.depth
         if plan.draws_size:
-            size = option(np.array([models.total(each) for each in plan.sizes]))
-        if (other := plan.alternative) is not None:
-            prior = -other.handicap * (1j if self._has_many_rows else 1)
-            if option(np.array([models.total(size), step * other.loss(self._tally, loss) + prior])):
+            size = option(np.array([models.total(size) for size in plan.sizes]))
+        if (alternative := plan.alternative) is not None:
+            prior = -alternative.handicap * (1j if self._has_many_rows else 1)
+            if option(np.array([models.total(size), step * alternative.loss(self._tally, loss) + prior])):
                 return None
         return models.walk(size, option, value)
 
     def chances(self, weight: float) -> DrawChances:
-        """Return how likely the draw is to give each value to each pattern. **Private**: exact, without noise."""
-        check_rows(self._rows, MOST_ROWS, "exact chances of a draw")
+        """Return the probability of each value for each pattern. **Private**: exact, without noise."""
+        check_rows(self._rows, MOST_ROWS, "exact probabilities of a draw")
         plan, models, shares = self._plan, self._models(weight), LeafShares(self._plan.loss, weight)
         if isinstance(models, Cubes):
             return OutsideBoxes(models, plan.sizes, shares).chances
@@ -202,24 +198,24 @@ class ModelSampler:
         return self._rows >= MOST_ROWS
 
     def distance(self, other: ModelSampler) -> float:
-        """Return by how many rows the tables differ; infinite if rows were both added and removed."""
+        """Return the number of rows by which the tables differ; infinite if rows were both added and removed."""
         return self._tally.distance(other._tally)
 
 
-def check_rows(rows: int, most: int, of: str) -> None:
-    if rows >= most:
-        raise TooManyRowsError(f"Expected fewer than {most:,} rows for {of}, got as many or more.")
+def check_rows(rows: int, limit: int, purpose: str) -> None:
+    if rows >= limit:
+        raise TooManyRowsError(f"The table is too large: {purpose} takes fewer than {limit:,} rows.")
 
 
-_SURE = 200.0  # the log-ratio, beside a weight, by which what is conditioned on outweighs all else
+_SURE = 200.0  # the log-ratio, in addition to the weight, by which conditioned values outweigh all others
 
 
 def conditioned(tally: Tally, plan: Draw, weight: Fraction, values: Mapping[int, Mask]) -> tuple[Tally, Draw]:
-    """Return a table and a plan whose draws are those of `plan` given that leaves of some patterns have some values.
+    """Return a table and a plan whose draw is the draw of `plan`, conditioned on values of some patterns' leaves.
 
-    To within ``e^−100``, if that has a chance of ``e^(−w − 100)`` or more under a draw with this weight w.
+    It is exact to within ``e^−100`` if the condition has a probability of at least ``e^(−w − 100)`` for weight w.
     """
-    # A made-up level for each pattern costs 1 under all other values, and so many rows of it are added.
+    # An artificial level for each pattern costs 1 under all other values; many rows of it are added.
     target, free = tally.schema.target, np.array(list(values.values()), dtype=bool).reshape(len(values), -1)
     levels, steps = target.n_levels + len(values), plan.loss.steps
     schema = replace(tally.schema, label=Label(target.name, tuple(range(levels))))
@@ -234,7 +230,7 @@ def conditioned(tally: Tally, plan: Draw, weight: Fraction, values: Mapping[int,
 
 
 def _in_public_steps(total: int, progress: Progress) -> Progress:
-    """Return a callback that reports `total` in hundredths, independent of the sizes of the steps it is called with."""
+    """Return a callback that reports `total` in hundredths, whatever the sizes of the steps."""
     done = shown = 0
 
     def report(more: int) -> None:
@@ -250,8 +246,8 @@ def _in_public_steps(total: int, progress: Progress) -> Progress:
 
 
 def draw_model(tally: Tally, plan: Draw, runner: ReleaseRunner, query: Fact, progress: Progress) -> Any:
-    """Draw one model of a plan for one charge: its options and the values of its leaves; None for the alternative."""
-    # Neighbouring tables differ by one row; the loss of every model then differs by 0 to 1, all in one direction.
+    """Draw a model of a plan for a single charge; None for the alternative."""
+    # Between neighbouring tables, the loss of every model differs by 0 to 1, in the same direction.
     states = plan.states()
     mechanism = plan.mechanism(runner.mechanism(query.code).epsilon)
     return runner.release(lambda: ModelSampler(tally, plan, states, progress), query, mechanism)
@@ -260,18 +256,18 @@ def draw_model(tally: Tally, plan: Draw, runner: ReleaseRunner, query: Fact, pro
 def draw_models(
     parts: Sequence[tuple[Tally, Draw]], runner: ReleaseRunner, query: Fact, progress: Progress
 ) -> list[Node]:
-    """Draw one model for each of several tables of different rows, for one charge (parallel composition)."""
-    # A row is in one table at most, so that one added row changes the loss of the models of one table only. The
-    # described mechanism is that of a draw as large as any of these, with as many siblings.
-    each = [(tally, plan, plan.states()) for tally, plan in parts]
+    """Draw a model for each of several disjoint tables, for a single charge (parallel composition)."""
+    # A row is in at most one table, so an added row changes the losses for one table only. The planned mechanism is for
+    # a draw at least as large as each of these, with at least as many siblings.
+    draws = [(tally, plan, plan.states()) for tally, plan in parts]
     rows = sum(int(tally.total().sum()) for tally, _ in parts)
     return runner.release(
-        lambda: [ModelSampler(tally, plan, states, progress, rows) for tally, plan, states in each], query
+        lambda: [ModelSampler(tally, plan, states, progress, rows) for tally, plan, states in draws], query
     )
 
 
 class _OneThread:
-    """Runs BLAS on one thread while a long search does: its products are small, and threads that wait would spin."""
+    """Context manager that limits BLAS to one thread: products of a search are small, and waiting threads spin."""
 
     _lock, _searches, _limits = Lock(), 0, ExitStack()
 

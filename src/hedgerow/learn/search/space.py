@@ -1,4 +1,4 @@
-"""Search spaces: the rules or tests that can be taken at a position; public, like the schema."""
+"""Search spaces: the rules or tests that are available at a position. They depend on the schema only."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ CAUGHT, LEFT = 0, 1  # the two branches of an option: the rows that satisfy it a
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """All rule lists over some candidates, or all trees over some tests.
+    """Space of all rule lists over some candidates, or of all trees over some tests.
 
-    A *side* is one branch of an option that may be searched further: what each rule leaves, or both branches of each
-    test. A state of the search is a set of sides and stands for the rows on all of them. Where options have one literal
-    each, a side is a *box*, some bins of one attribute and all bins of the others; and so is a state.
+    A *side* is a branch of an option that may be searched further: for a rule, the rows that do not satisfy it; for a
+    test, both branches. A state of the search is a set of sides, and represents the rows on all of them. If all options
+    are single literals, sides and states are *boxes*: products of sets of bins.
     """
 
-    candidates: Candidates  # where the options come from
-    options: Index  # which of the candidates are options
+    candidates: Candidates
+    options: Index  # the indices of the candidates that are options
     branches: tuple[int, ...]  # the branches that are searched further: `LEFT` for lists, `CAUGHT` and `LEFT` for trees
-    root: Mask  # the box where the search begins
+    root: Mask  # the box at which the search begins
 
     @classmethod
     def of_lists(cls, candidates: Candidates, chosen: Sequence[Antecedent] = ()) -> Self:
         """Return the space of the rule lists that may follow the rules in `chosen`."""
-        # Candidates of one literal are options if they divide what the chosen rules leave. Of several, a candidate that
-        # implies a chosen one can catch nothing more: it is closed.
+        # Single literals are options if they divide the rest of the domain. With several literals, candidates that
+        # imply a chosen rule hold no remaining rows and are closed.
         position = {antecedent: index for index, antecedent in enumerate(candidates)} if chosen else {}
         taken = np.array([position[antecedent] for antecedent in chosen], dtype=np.intp)
-        everything = np.ones(sum(one.n_bins for _, one in candidates.schema.attributes), dtype=bool)
+        everything = np.ones(sum(attribute.n_bins for _, attribute in candidates.schema.attributes), dtype=bool)
         if len(candidates.members) > 1:
             closed = np.zeros(len(candidates), dtype=bool)
             for index in taken:
@@ -50,18 +50,19 @@ class Space:
 
     @classmethod
     def of_trees(cls, schema: Schema) -> Self:
-        """Return the space of the trees over a schema's tests ``x``, ``x = v``, ``x <= c``, each division once."""
+        """Return the space of the trees over a schema's tests ``x``, ``x = v``, ``x <= c``, without duplicates."""
         candidates = Candidates.of(schema, 1, negations=False)
         shapes = literal_shapes(schema).items()
         divisions = {form: np.array([*shape.divisions], dtype=np.intp) for form, shape in shapes}
         sizes = Counter(literal.attribute for literal in candidates.literals)
         starts = np.cumsum([sizes[name] for name in schema]) - [sizes[name] for name in schema]
-        each = [divisions[one.form] + start for (_, one), start in zip(schema.attributes, starts, strict=True)]
-        everything = np.ones(sum(one.n_bins for _, one in schema.attributes), dtype=bool)
-        return cls(candidates, np.concatenate(each), (CAUGHT, LEFT), everything)
+        attributes = [attribute for _, attribute in schema.attributes]
+        options = [divisions[attribute.form] + start for attribute, start in zip(attributes, starts, strict=True)]
+        everything = np.ones(sum(attribute.n_bins for attribute in attributes), dtype=bool)
+        return cls(candidates, np.concatenate(options), (CAUGHT, LEFT), everything)
 
     def below(self, root: Mask) -> Self:
-        """Return the space that begins at a box: the options that divide it; none if it is empty."""
+        """Return the space that begins at a box, with the options that divide it."""
         sizes = [len(attribute.bins) for _, attribute in self.candidates.schema.attributes]
         has_rows = np.logical_or.reduceat(root, np.cumsum([0, *sizes[:-1]])).all()
         options = self.options[self.divided(root[None])[0] & has_rows]
@@ -81,8 +82,8 @@ class Space:
 
     @cached_property
     def closed(self) -> Mask | None:
-        """The options of several literals that by the schema catch nothing on a side, ``(n_sides, n_options)``."""
-        # Sides go by branch, then by option. None where states are boxes.
+        """The options that by the schema hold no rows on a side, shape ``(n_sides, n_options)``; None for boxes."""
+        # Sides are ordered by branch, then by option.
         return None if self.has_boxes else self.candidates.implications[np.ix_(self.options, self.options)].T
 
     @cached_property
@@ -91,19 +92,19 @@ class Space:
 
     @cached_property
     def caught(self) -> Mask:
-        """The bins of its attribute that each option catches, where states are boxes; shape ``(n_options, n_bins)``."""
+        """The bins of its attribute that each option catches, if states are boxes; shape ``(n_options, n_bins)``."""
         return self.candidates.truth[self.options]
 
     @cached_property
     def left(self) -> Mask:
-        """The bins of its attribute that each option leaves, where states are boxes; shape ``(n_options, n_bins)``."""
+        """The bins of its attribute that each option leaves, if states are boxes; shape ``(n_options, n_bins)``."""
         return self.candidates.own_bins[self.options] & ~self.caught
 
     @cached_property
     def side_bins(self) -> Mask:
-        """The bins of each side, all of the other attributes, where states are boxes; shape ``(n_sides, n_bins)``."""
-        others = ~self.candidates.own_bins[self.options]
-        return np.vstack([{CAUGHT: self.caught, LEFT: self.left}[branch] | others for branch in self.branches])
+        """The bins of each side, including other attributes, if states are boxes; shape ``(n_sides, n_bins)``."""
+        other_bins = ~self.candidates.own_bins[self.options]
+        return np.vstack([{CAUGHT: self.caught, LEFT: self.left}[branch] | other_bins for branch in self.branches])
 
     def sides(self, branch: int) -> Index:
         """Return the side of each option's branch, shape ``(n_options,)``."""
@@ -126,12 +127,12 @@ class Space:
         return ~closed
 
 
-def product(one: Array, other: Array) -> Array:
-    """Return a product of matrices, which may raise the flag of invalid numbers for lanes that it does not use."""
+def product(left: Array, right: Array) -> Array:
+    """Return a matrix product, ignoring the flag of invalid numbers that unused SIMD lanes may raise."""
     with np.errstate(invalid="ignore"):
-        return one @ other
+        return left @ right
 
 
 def meet(sets: Mask, parts: Mask) -> Mask:
-    """Return which sets have bins in common with each of some others."""
+    """Return which sets share a bin with each part, shape ``(n_sets, n_parts)``."""
     return product(sets.astype(np.float32), parts.T.astype(np.float32)) > 0
