@@ -186,7 +186,7 @@ def test_a_twin_that_cannot_be_made_writes_nothing(fitted, run):
     twins = ("--acro", "results.json", "--registry", "record.yaml")
     code, _, err = run("report", "model.json", "--form", "form.yaml", *twins, "-o", "report.html")
     assert code == 2
-    assert "expected a form with title, purpose" in err
+    assert "needs title, purpose" in err
     assert not (fitted / "results.json").exists()
     assert not (fitted / "report.html").exists()
     (fitted / "away").mkdir()

@@ -59,7 +59,7 @@ def test_columns_outside_the_schema_are_groups_too_and_others_are_refused():
 def test_an_array_has_the_groups_of_the_schema_alone():
     tree, _ = overfitted()
     values = np.arange(86).reshape(-1, 1)
-    with pytest.raises(ValueError, match=r"expected one of the attributes .*, got another name"):
+    with pytest.raises(ValueError, match="one of the attributes"):
         measure(Subject(tree), (values, values[:, 0] % 2), "training", "0", ["code"])
 
 
@@ -79,7 +79,7 @@ def test_the_commonest_class_is_that_of_the_training_rows():
     assert accuracy.commonest(subject, pd.Series(["yes", "no"])) == "no"
 
 
-def test_a_model_no_better_than_the_commonest_class_and_groups_served_worse_need_a_look():
+def test_no_gain_and_worse_groups_need_review():
     X, y = a_table()
     subject = Subject(a_tree())
     good = measure(subject, (X, y), "held_out", "no", ["age"])
@@ -104,7 +104,7 @@ def test_training_rows_alone_support_no_model():
         assert ("measure it on held-out rows" in found.sentence) == (status == "not_run")
 
 
-def test_the_section_says_what_was_not_measured():
+def test_the_section_states_what_was_not_measured():
     assert accuracy.measured_accuracy([]).answer.startswith("Not measured")
     X, y = a_table()
     one = measure(Subject(a_tree()), (X, y), "training", "no", [])
@@ -117,7 +117,7 @@ def test_the_section_says_what_was_not_measured():
 COSTS = {"no": {"yes": 1}, "yes": {"no": 5}}
 
 
-def test_costs_are_added_up_row_by_row_beside_those_of_the_cheapest_class():
+def test_costs_are_compared_with_the_cheapest_class():
     X, y = a_table()
     report = Report.of(a_tree(), train=(X, y), test=(X[20:80], y[20:80]), costs=COSTS, by=["smoker"])
     of = {("no", "yes"): 1, ("yes", "no"): 5}
@@ -141,7 +141,7 @@ def test_costs_are_added_up_row_by_row_beside_those_of_the_cheapest_class():
     assert (about.status, about.value) == ("pass", pytest.approx(slow[3] - slow[2]))
 
 
-def test_a_model_that_costs_more_than_one_class_needs_a_look_though_it_is_right_more_often():
+def test_a_costly_model_needs_review_even_if_accurate():
     X, y = a_table()
     half = y.where(~X["smoker"] | (X["age"] > 60), "yes")  # smokers that the tree misses
     found = {
@@ -185,7 +185,7 @@ def test_ordered_classes_are_missed_by_places():
     assert "cost" not in str(facts)
 
 
-def test_rows_with_weights_are_said_to_count_alike():
+def test_weighted_rows_are_stated_to_count_once():
     table = pd.DataFrame({"a": [True, False] * 50, "w": [1.0, 3.0] * 50})
     for label, fit, y in (
         (hr.Label("y", (0, 1)), hr.OptimalTreeClassifier, [0, 1] * 50),

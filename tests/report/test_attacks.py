@@ -137,7 +137,7 @@ def test_models_of_other_libraries_are_bound_by_class_and_parameters():
             Report.of(forest, attacks=wrong)
 
 
-def test_an_attack_on_a_private_learner_says_nothing_of_a_model_without_a_guarantee():
+def test_attacks_on_private_learners_do_not_match_other_models():
     record = a_record("exact-membership", privacy_loss=0.5)
     with pytest.raises(ValueError, match="epsilon = 1; this model has epsilon = none"):
         attached(record, Subject(without_privacy()), None, None)
@@ -145,7 +145,7 @@ def test_an_attack_on_a_private_learner_says_nothing_of_a_model_without_a_guaran
     assert attached(replace(record, subject=PLAIN), Subject(a_tree(no_guarantee_reason())), None, None)
 
 
-def test_numbers_of_a_model_whose_noise_is_known_are_held_against_no_epsilon():
+def test_known_noise_is_not_compared_with_epsilon():
     subject, one = (
         Subject(a_tree(no_guarantee_reason())),
         Attached(a_record("exact-membership", privacy_loss=2.0), "made"),
@@ -203,7 +203,7 @@ def test_what_attacks_reached_stands_beside_what_epsilon_permits():
     assert "not compared with the rows" in {row[4].text for row in section.grids[0].rows}
 
 
-def test_the_limit_of_splits_of_a_fixed_size_is_the_one_for_replacing_a_row():
+def test_splits_of_fixed_size_have_the_limit_for_replacing_a_row():
     """0.2.0 printed the limit for adding or removing a row, which a private learner can exceed."""
     subject = replace(PRIVATE, rows=40)
     record = AttackRecord("membership", "m", subject, 1, (AttackMeasure("tpr", 0.2, at=0.1), AttackMeasure("auc", 0.6)))
@@ -280,7 +280,7 @@ def test_several_tests_share_the_false_alarms_of_attacks():
     assert checks(without_privacy(), found, one)["attack-membership"].status == "not_run"
 
 
-def test_an_attack_beyond_the_claimed_epsilon_is_a_fault_of_the_software_and_no_criterion():
+def test_a_refuted_claim_is_reported_as_a_software_error():
     report = Report.of(MODEL, attacks=replace(shadowed(5).record, subject=AttackSubject.of(learner(), None)), on=ON)
     (check,) = [one for one in report.board.checks if one.key == "attack-refutation"]
     assert (check.status, check.informative) == ("fail", True)

@@ -109,7 +109,7 @@ def test_a_file_that_the_record_does_not_have_is_found_by_its_digest():
     assert found(without_privacy(), named) == []
 
 
-def test_charges_for_rows_and_for_persons_add_up_for_a_person_whose_rows_are_stated():
+def test_charges_for_rows_and_persons_add_up_for_a_person():
     unit = Unit("who", 3)
     of_unit = [replace(charge, unit=unit) for charge in CARD.charges]
     card, of_rows = replace(CARD, charges=tuple(of_unit)), Charge("counts", Fraction(1, 4))
@@ -160,7 +160,7 @@ def test_a_guarantee_is_judged_by_the_rows_that_one_person_can_have(epsilon, row
         ),
     ],
 )
-def test_a_guarantee_for_rows_supports_no_release_if_the_rows_of_a_person_are_unknown(form, words):
+def test_an_unknown_number_of_rows_per_person_supports_no_release(form, words):
     (found,) = [one for one in Report.of(a_tree(), form=form).public.checks if one.key == "rows-per-person"]
     assert (found.status, found.essential) == ("not_run", True)
     assert words in found.sentence

@@ -86,7 +86,7 @@ def test_no_finding_of_a_report_is_left_out():
     assert 'href="#statements"' not in page  # a question that is not on the page
 
 
-def test_the_public_sheet_depends_on_no_row_and_on_nothing_that_a_model_without_a_guarantee_stores():
+def test_the_public_sheet_depends_on_no_row():
     def public(counts, train=None):
         one = Report.of(without_privacy(counts), train=train, on=ON)
         return Comparison.of({"a": Report.of(a_tree(), train=train, on=ON), "b": one}).to_json()

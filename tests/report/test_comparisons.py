@@ -64,7 +64,7 @@ def test_six_of_595_rows_are_no_support():
         ((34, 100), "review", "worse by more"),
     ],
 )
-def test_three_outcomes_are_told_apart(smokers, status, said):
+def test_three_outcomes_are_distinguished(smokers, status, said):
     ill, healthy = smokers
     found = accuracy_of((ill, True, "yes"), (healthy, True, "no"), (50, False, "yes"), (400, False, "no"))
     assert found.status == status
@@ -74,7 +74,7 @@ def test_three_outcomes_are_told_apart(smokers, status, said):
 
 
 @pytest.mark.parametrize("case", [(40, 34, 595), (60, 30, 595), (12, 2, 90), (9, 0, 1000)])
-def test_the_interval_for_right_and_wrong_is_never_shorter_than_mcnemars_exact_test_asks(case):
+def test_the_interval_is_not_shorter_than_mcnemars_exact_test(case):
     """If the exact binomial test of the discordant rows does not reject at 2.5 % on one side, neither does the gain."""
     only_model, only_constant, rows = case
     gain = Gain.of(right_and_wrong(*case), ROWS, ENDS)

@@ -42,7 +42,7 @@ def test_other_rows_than_those_of_exact_counts_fail():
         assert (found.status, report.board.status) == ("fail", "fail")
 
 
-def test_other_rows_do_not_decide_on_a_private_model_but_head_the_boards_sheet():
+def test_other_rows_are_stated_first_on_the_boards_sheet():
     model = a_tree(COUNTED, counts=COUNTS)
     right, found = counts_check(model, rows_of(COUNTS))
     assert (found.status, found.informative) == ("pass", True)
@@ -134,7 +134,7 @@ def test_the_file_of_an_exporter_of_pmml_is_compared_by_rows_and_classes():
     assert counts_check(model, (frame[1:], kinds[1:]))[1].status == "fail"
 
 
-def test_a_file_of_a_private_model_in_another_format_does_not_state_its_noise(tmp_path):
+def test_other_formats_do_not_state_the_noise(tmp_path):
     for card in (COUNTED, replace(COUNTED, no_guarantee="seeded noise")):
         (tmp_path / "tree.pmml").write_text(a_tree(card, counts=COUNTS).to_pmml())
         model = read_model(tmp_path / "tree.pmml")
@@ -155,7 +155,7 @@ def test_a_tree_of_scikit_learn_with_its_rows_and_with_others():
     assert counts_check(tree, (X[::2], 1 - y[::2]), schema=schema)[1].status == "fail"
 
 
-def test_reconstruction_is_that_of_the_stored_counts_if_the_rows_are_others():
+def test_reconstruction_uses_stored_counts_if_rows_are_others():
     X, y = a_table()
     model = without_privacy(((30, 0), (10, 10), (20, 20)))
     report, found = counts_check(model, (X, y))

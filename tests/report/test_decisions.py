@@ -31,7 +31,7 @@ def decision(report):
 
 
 @pytest.mark.parametrize("dropped", [0, 29, 60, 89])
-def test_the_decision_on_a_private_model_is_the_same_on_neighbouring_tables(dropped):
+def test_neighbouring_tables_lead_to_the_same_decision(dropped):
     X, y = a_table()
     kept = np.arange(90) != dropped
     reports = [

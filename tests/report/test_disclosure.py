@@ -58,7 +58,7 @@ def test_a_scorecard_is_not_told_to_release_counts(tmp_path):
     )
 
 
-def test_a_page_has_the_ten_worst_leaves_of_another_librarys_tree_and_what_they_predict():
+def test_a_page_lists_the_ten_worst_leaves_with_predictions():
     tree, schema = overfitted()
     subject = Subject(tree, schema=schema)
     assert disclosure.model(subject).grids == ()

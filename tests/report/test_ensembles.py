@@ -90,7 +90,7 @@ def test_an_overfitted_ensemble_is_rejected_whatever_is_given(kind, rows, schema
 @pytest.mark.parametrize("schema", [None, SCHEMA], ids=["no schema", "schema"])
 @pytest.mark.parametrize("rows", [{}, {"train": TRAIN}, {"train": TRAIN, "test": TEST}], ids=["none", "train", "both"])
 @pytest.mark.parametrize("first", [(), (SimpleImputer(strategy="most_frequent").set_output(transform="pandas"),)])
-def test_an_overfitted_pipeline_is_rejected_whether_its_steps_can_be_read_or_not(first, rows, schema):
+def test_an_overfitted_pipeline_fails_with_any_steps(first, rows, schema):
     model = steps(DecisionTreeClassifier(random_state=0), *first).fit(*TRAIN)
     report = Report.of(model, schema=schema, on=ON, **rows)
     found = statuses(report.board)
@@ -100,7 +100,7 @@ def test_an_overfitted_pipeline_is_rejected_whether_its_steps_can_be_read_or_not
         assert "SimpleImputer" in report.board.section("reconstruction").answer
 
 
-def test_the_leaves_of_a_forest_are_told_by_tree_and_together():
+def test_leaves_of_a_forest_are_counted_by_tree_and_together():
     model = RandomForestClassifier(12, random_state=0).fit(*_numbers(TRAIN))
     board = Report.of(model, train=_numbers(TRAIN), on=ON).board
     section = board.section("leaves")
@@ -132,7 +132,7 @@ def test_the_worst_leaves_have_their_conditions_with_a_schema():
     assert member.columns[0].key == "leaf"
 
 
-def test_a_forest_of_large_mixed_leaves_has_nothing_against_it_but_combinations():
+def test_a_forest_of_large_leaves_fails_only_by_combinations():
     rows = pd.DataFrame({"age": np.arange(6000) % 60})
     labels = np.where((np.arange(6000) // 60) % 3 == 0, "yes", "no")
     model = RandomForestClassifier(10, max_depth=3, min_samples_leaf=300, random_state=0).fit(rows, labels)

@@ -25,7 +25,7 @@ def test_text_has_the_digest_of_its_file(tmp_path):
     assert sha256_of(text) == sha256_of(text.encode()) == FileDigest.of("form", path).sha256
 
 
-def test_other_bytes_of_the_same_model_have_another_digest_and_the_same_content(tmp_path):
+def test_reformatting_a_file_keeps_its_content_digest(tmp_path):
     (tmp_path / "own.json").write_text(a_tree().to_json(), encoding="utf-8")
     (tmp_path / "short.json").write_text(json.dumps(a_tree().to_dict()), encoding="utf-8")
     own, short = (FileDigest.of("model", tmp_path / name) for name in ("own.json", "short.json"))

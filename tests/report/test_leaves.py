@@ -154,7 +154,7 @@ def test_small_leaves_pass_for_safe_ones_in_at_most_5_percent(draws):
     assert safe(40) > 0.95 * draws
 
 
-def test_a_threshold_of_ones_own_is_not_that_of_others_and_one_row_is_never_safe():
+def test_own_thresholds_have_their_own_source_and_one_row_is_unsafe():
     (_, _, ten), (_, _, own) = (
         of(without_privacy(), appetite=Appetite(fewest_rows=threshold)) for threshold in (10, 3)
     )
@@ -291,7 +291,7 @@ def test_twelve_rows_of_one_household_are_no_ten_units():
     assert found["units"].sentence == f"{several} A leaf of 10 rows may have fewer units."
 
 
-def test_a_tree_of_another_library_is_counted_in_units_where_rows_are_given():
+def test_trees_of_other_libraries_are_counted_in_units():
     tree, schema = overfitted()
     frame = pd.DataFrame({"code": np.arange(86), "hh": 0})
     _, values, _ = of(tree, (frame, pd.Series(np.arange(86) % 2)), schema=replace(schema, unit=Unit("hh", 3)))

@@ -55,7 +55,7 @@ def test_a_model_without_a_guarantee_that_nobody_attacked_is_not_examined():
     assert (check.status, check.essential) == ("not_run", True)
 
 
-def test_an_attack_with_too_few_rows_to_show_or_exclude_success_examined_nothing():
+def test_an_inconclusive_attack_is_not_run():
     rng = np.random.default_rng(0)
     X = rng.random((6000, 2))
     y = np.where((X[:, 0] > 0.5) ^ (rng.random(6000) < 0.25), "yes", "no")

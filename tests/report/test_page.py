@@ -98,7 +98,7 @@ def test_every_link_leads_to_a_place_of_the_page(private):
     assert {value[1:] for name, value in found.attributes if name == "href" and value != "data:,"} <= set(ids)
 
 
-def test_every_section_for_the_board_is_marked_and_none_of_the_public_sheet():
+def test_sections_of_the_boards_sheet_are_marked_private():
     X, y = a_table()
     report = Report.of(a_tree(), train=(X, y), on=ON)
     private, public = report.to_html(private=True), report.to_html()

@@ -27,7 +27,7 @@ def texts(section):
     return {fact.key: fact.text for fact in section.facts}
 
 
-def test_the_guarantee_is_said_in_odds_before_any_number():
+def test_the_guarantee_is_stated_before_any_number():
     found = promises.guarantee(Subject(a_tree()))
     assert "Anyone who is 50 % sure that" in found.answer
     assert "at most 73.2 % sure" in found.answer  # e / (1 + e) = .73106, rounded up
@@ -36,7 +36,7 @@ def test_the_guarantee_is_said_in_odds_before_any_number():
     assert "twice epsilon" in found.notes[1]
 
 
-def test_a_delta_is_said_to_be_an_exception():
+def test_delta_is_stated_as_an_exception():
     card = replace(CARD, charges=(Charge("draw", Fraction(1), Fraction(1, 1000)),))
     assert (
         "discloses everything with probability 0.001 and otherwise" in promises.guarantee(Subject(a_tree(card))).answer
@@ -50,7 +50,7 @@ def test_without_a_guarantee_nothing_is_promised():
         assert found.grids == ()
 
 
-def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
+def test_the_schema_states_the_source_of_its_cut_points():
     found = promises.unprotected(Subject(a_tree()), "public")
     assert texts(found)["schema_digest"].endswith(SCHEMA.digest)
     assert texts(found)["card_notes"] == "columns are public"
@@ -67,7 +67,7 @@ def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
     ]
 
 
-def test_thresholds_of_other_libraries_are_said_once_to_be_functions_of_the_rows():
+def test_thresholds_of_other_libraries_need_review():
     tree, schema = overfitted()
     frame = pd.DataFrame({"code": np.arange(86)})
     rules = replace(without_privacy(), privacy=PrivacyCard.none("read from PMML", software="unknown"))
@@ -86,7 +86,7 @@ def test_thresholds_of_other_libraries_are_said_once_to_be_functions_of_the_rows
     assert statuses == {"not_applicable"}
 
 
-def test_what_people_state_is_on_the_public_sheet_and_limits_and_risk_on_both():
+def test_form_entries_are_on_the_public_sheet():
     subject = Subject(a_tree(), Form(unit="a visit", limits="not for triage"))
     found = promises.stated(subject, "public")
     assert (texts(found)["unit"], texts(found)["limits"]) == ("a visit", "not for triage")
@@ -147,7 +147,7 @@ def test_earlier_releases_add_up_and_are_not_measured_without_a_record():
     assert [row[1].text for row in found.grids[0].rows] == ["2026-01-02 03:04:05", "not recorded"]
 
 
-def test_losses_of_different_units_are_told_apart():
+def test_losses_of_different_units_are_listed_separately():
     persons = Charge("counts", Fraction(2), unit=Unit("who", 1))
     record = Releases((*map(PastRelease, (*CARD.charges, persons)),), None)
     found = promises.earlier(Subject(a_tree()), record)

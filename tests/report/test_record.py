@@ -183,7 +183,7 @@ def test_hashes_of_what_depends_on_rows_are_for_the_board(name):
         assert digest not in json.dumps(public)
 
 
-def test_the_head_of_a_ledger_is_public_only_if_all_its_releases_have_a_guarantee():
+def test_a_ledger_head_is_public_only_with_a_guarantee():
     seeded = PastRelease(Charge("seeded", Fraction(0), no_guarantee="seeded"))
     for releases, head in ((RECORD, "a" * 64), (replace(RECORD, releases=(*RECORD.releases, seeded)), None)):
         (record,) = records(Report.of(a_tree(), releases=releases))
@@ -240,7 +240,7 @@ def test_thresholds_of_a_risk_appetite_are_in_the_record():
     assert records(REPORTS["private"])[0]["appetite"]["differences"] == []
 
 
-def test_every_statement_of_satre_on_outputs_is_mapped_onto_parts_of_the_record():
+def test_every_satre_statement_is_mapped_to_the_record():
     assert STATEMENTS["version"] == SATRE_VERSION
     assert list(SATRE) == [one["statement"] for one in STATEMENTS["statements"]]
     record = airlock_record(REPORTS["private"])

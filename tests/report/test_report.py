@@ -70,7 +70,7 @@ def test_a_digest_and_a_schema_of_rows_are_for_the_board():
     assert a_tree().to_dict()["digest"] in Report.of(a_tree(), on=ON).to_json()
 
 
-def test_an_overfitted_tree_of_another_library_comes_out_red():
+def test_an_overfitted_tree_of_another_library_fails():
     tree, schema = overfitted()
     report = Report.of(tree, schema=schema, on=ON)
     assert report.board.status == "fail"
@@ -106,7 +106,7 @@ def test_a_pipeline_of_another_library_is_reported_on_whole():
 
 
 @pytest.mark.parametrize("model", [without_privacy(), a_tree(no_guarantee_reason()), overfitted()[0]])
-def test_a_public_sheet_without_a_guarantee_supports_nothing_and_is_not_signed(model):
+def test_without_a_guarantee_the_public_sheet_is_not_signed(model):
     record = Releases((), None)  # supports the release of a private model
     sheet = Report.of(model, releases=record, form=Form(purpose="x", curator="x", unit="x", tuning="x"), on=ON).public
     data = json.loads(json.dumps(sheet.to_dict()))
@@ -135,7 +135,7 @@ def test_all_leaves_are_in_a_file_beside_the_sheet_that_may_have_them(tmp_path, 
         Report.of(tree, schema=schema, on=ON).save(tmp_path / "report.html" if ending == "json" else written[0])
 
 
-def test_leaves_of_a_private_model_are_public_by_the_released_counts_and_private_by_those_of_rows(tmp_path):
+def test_released_counts_are_public_and_counts_of_rows_private(tmp_path):
     names = [f"b{i}" for i in range(4)]
     root = Leaf((20, -3))
     for name in names[::-1]:
@@ -150,7 +150,7 @@ def test_leaves_of_a_private_model_are_public_by_the_released_counts_and_private
     assert pd.read_csv(released)["rows"].tolist() == [17] * 16
 
 
-def test_leaves_without_rows_are_counted_with_the_models_counts_and_with_those_of_rows():
+def test_leaves_without_rows_are_counted():
     X, y = a_table()
     young = X.age < 60
     for model in (a_tree(), without_privacy(counts=((0, 0), (40, 12), (25, 0)))):
@@ -247,7 +247,7 @@ def test_the_date_is_that_of_the_day():
     assert SCHEMA.digest in Report.of(a_tree()).to_json()
 
 
-def test_groups_of_rows_that_the_model_was_not_learned_from_are_not_reported_on():
+def test_groups_of_other_rows_are_not_reported():
     """The counts of the model are not those of the rows, so that nothing is known of the groups of its own rows."""
     board = Report.of(without_privacy(), train=a_table(), by=["smoker"]).board
     assert [one.status for one in board.checks if one.key == "counts"] == ["fail"]

@@ -109,7 +109,7 @@ def test_the_sheet_has_the_scores_of_scikit_learn_in_units_of_the_target():
     assert "accuracy" not in section.answer
 
 
-def test_a_model_no_better_than_a_constant_and_groups_served_worse_need_a_look():
+def test_regressors_without_gain_and_worse_groups_need_review():
     X, y = a_table()
     useless = Report.of(a_tree(said=(14.0, 14.0)), train=(X, y), test=a_table(seed=1)).board
     assert [one.status for one in useless.checks if one.key == "accuracy"] == ["review"]
@@ -148,7 +148,7 @@ def test_the_public_sheet_is_the_same_with_rows_and_without():
 EXACT = np.array(((0, 0, 0, 3000, 6000, 3000, 1000, 0), (4000, 9000, 3000, 0, 0, 0, 0, 0)))
 
 
-def test_errors_by_released_counts_are_those_of_rows_in_the_middle_of_their_level():
+def test_errors_by_counts_place_rows_in_the_middle_of_a_level():
     tree = a_tree(counts=tuple(map(tuple, EXACT)), card=PrivacyCard.none("example"))
     truth = np.concatenate([np.repeat(NUMBER.values, leaf) for leaf in EXACT])
     said = np.repeat([22.0, 6.0], EXACT.sum(axis=1))
@@ -185,7 +185,7 @@ def test_errors_by_counts_of_unknown_noise_are_unknown(charge):
     assert "R² is" not in Report.of(a_tree(counts=tuple(map(tuple, EXACT)), card=card)).to_html()
 
 
-def test_what_noise_hides_is_not_said():
+def test_errors_hidden_by_noise_are_not_stated():
     few = a_tree(counts=((0, 0, 0, 3, 6, 3, 1, 0), (4, 9, 3, 0, 0, 0, 0, 0)))
     assert "noise on the released counts is too large" in residuals.released_error(Subject(few)).answer
     none = a_tree(counts=((-1,) * 8, (0,) * 8))
@@ -215,7 +215,7 @@ def test_numbers_without_variance_or_a_side_of_the_median_are_reported_too():
     assert "right_guesses" not in {fact.key for fact in board.section("membership").facts}
 
 
-def test_rows_are_told_apart_by_the_side_of_the_median():
+def test_rows_are_compared_by_the_side_of_the_median():
     train, test = a_table(), a_table(100, seed=1)
     report = Report.of(a_tree(), train=train, test=test)
     assert "side of the median of the training rows" in report.board.section("membership").answer
@@ -227,7 +227,7 @@ def test_rows_are_told_apart_by_the_side_of_the_median():
     assert shown["right_guesses"] == pytest.approx(0.5 + distance / 2)
 
 
-def test_numbers_beyond_a_bound_are_taken_as_they_are_and_what_is_refused_is_an_error():
+def test_values_beyond_a_bound_are_not_clipped():
     X, y = a_table()
     board = Report.of(a_tree(), train=(X, y + 100), test=(X, y)).board
     assert {fact.key: fact.value for fact in board.section("accuracy").facts}["rmse_training"] == pytest.approx(

@@ -56,7 +56,7 @@ def test_a_person_with_three_rows_has_three_times_epsilon():
     assert "for every row of the table" in unknown.section("conclusion").answer
 
 
-def test_delta_is_said_where_the_bounds_may_fail():
+def test_delta_is_stated_with_the_bounds():
     assert "delta is above 0" in Statement.of(Report.of(charged(1, 1e-6))).section("parameters").answer
     assert "delta is above 0" not in Statement.of(Report.of(charged(1))).section("parameters").answer
 
@@ -75,7 +75,7 @@ def test_no_statement_concludes_that_a_model_is_anonymous(model, private):
     assert data["decision"]["controller"] == {"name": None, "date": None}
 
 
-def test_weak_bounds_and_no_bounds_are_said_to_show_nothing():
+def test_weak_bounds_are_stated_not_to_suffice():
     def conclusion(model, **given):
         return Statement.of(Report.of(model, **given)).section("conclusion").answer
 
@@ -88,7 +88,7 @@ def test_weak_bounds_and_no_bounds_are_said_to_show_nothing():
     assert "these bounds alone do not show" in conclusion(charged(1), form=many)  # four times epsilon
 
 
-def test_the_public_statement_of_a_model_with_a_guarantee_is_the_same_with_rows_and_without():
+def test_the_public_statement_does_not_depend_on_rows():
     X, y = a_table()
     rows = Report.of(a_tree(), train=(X, y), test=(X[::2], y[::2]), form=FILLED_IN)
     public = Statement.of(Report.of(a_tree(), form=FILLED_IN)).to_json()
@@ -96,7 +96,7 @@ def test_the_public_statement_of_a_model_with_a_guarantee_is_the_same_with_rows_
     assert Statement.of(rows, private=True).to_json() != public
 
 
-def test_no_number_of_rows_is_on_the_public_statement_of_a_model_without_a_guarantee():
+def test_the_public_statement_has_no_number_of_rows():
     few = Report.of(without_privacy(((3, 30), (40, 12), (25, 0))), train=a_table())
     many = Report.of(without_privacy(((300, 30), (40, 12), (25, 99))), train=a_table())
     assert Statement.of(few).to_dict() == Statement.of(many).to_dict()

@@ -46,14 +46,14 @@ def test_rows_in_the_file_are_a_finding_against_release():
     assert (report.deciding, report.board.status) == (report.board, "fail")
 
 
-def test_the_public_sheet_does_not_say_what_a_file_without_a_guarantee_stores_or_where():
+def test_the_public_sheet_hides_the_contents_of_a_file():
     """It named the line of rows behind the tree, and thus how many lines the tree has."""
     files = the_file(), the_file().replace("<Node", "\n<Node"), the_file().replace(VERIFICATION, "")
     public = {the_report(text).to_json() for text in files}
     assert len(public) == 1
 
 
-def test_no_sheet_quotes_a_value_of_the_rows_and_the_public_one_has_no_bounds_of_them():
+def test_no_sheet_quotes_a_value_of_the_rows():
     report = the_report()
     assert "97" not in json.dumps([one.sentence for sheet in (report.public, report.board) for one in sheet.checks])
     assert "97" not in report.to_json()

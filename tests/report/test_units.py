@@ -147,7 +147,7 @@ def test_visits_on_record_are_other_units_than_the_persons_of_the_schema():
 
 
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, RandomForestClassifier])
-def test_leaves_are_judged_by_the_rows_of_a_person_if_no_column_identifies_persons(kind):
+def test_leaves_are_judged_by_the_stated_rows_per_person(kind):
     rng = np.random.default_rng(0)
     X = rng.random((400, 2))
     y = np.where((X[:, 0] > 0.5) ^ (rng.random(400) < 0.3), "yes", "no")

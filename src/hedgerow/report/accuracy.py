@@ -139,7 +139,9 @@ def measured_accuracy(
     values: dict[str, Any] = {"costs_missing": costs_missing, "of": "", "penalties": ()}
     for last in measured[-1:]:
         means = zip(penalties, last.overall.means[1:], strict=True)
-        shown = [{"is_cost": one.is_cost, "own": _short(own), "base": _short(base)} for one, (own, base) in means]
+        shown = [
+            {"is_cost": penalty.is_cost, "own": _short(own), "base": _short(base)} for penalty, (own, base) in means
+        ]
         values |= {"of": last.rows, "penalties": shown, "gain": last.overall.gains[0].text(_POINTS)}
         share, base = accuracies(last.overall)
         values |= {"share": percent(share, 1), "base": percent(base, 1)}
@@ -262,8 +264,8 @@ def _mean_by_counts(own: Integers, values: Floats, noise: CountNoise) -> _Mean:
     return mean, (min(low, mean), max(high, mean))
 
 
-def _released_text(found: _Mean, form: Literal["g", "%"]) -> str:
-    mean, (low, high) = found
+def _released_text(estimate: _Mean, form: Literal["g", "%"]) -> str:
+    mean, (low, high) = estimate
     if form == "g":
         return _("{mean} ({low} to {high})", mean=_short(mean), low=_short(low), high=_short(high))
     low_text = decimal(100 * low, 1)

@@ -181,33 +181,33 @@ def reconstruction_section(subject: Subject, reconstruction: Reconstruction | st
     return section("reconstruction", facts, **values)
 
 
-def _entropy_facts(found: Reconstruction) -> Iterator[SheetLine]:
-    mean, least, domain = found.entropy_bits / found.n_rows, found.curve()[0][0], found.domain
-    lost, known = found.loss_of_most_exposed(), _known(found)
-    worst = min((i for i, n in enumerate(found.supports) if n), key=lambda i: found.bits[i])
-    which = f"{worst + 1}. {shortened(found.conditions[worst])}"
+def _entropy_facts(result: Reconstruction) -> Iterator[SheetLine]:
+    mean, least, domain = result.entropy_bits / result.n_rows, result.curve()[0][0], result.domain
+    lost, known = result.loss_of_most_exposed(), _known(result)
+    worst = min((i for i, n in enumerate(result.supports) if n), key=lambda i: result.bits[i])
+    which = f"{worst + 1}. {shortened(result.conditions[worst])}"
     yield SheetLine(
         "bits_without_model", _("bits of uncertainty without the model"), decimal(domain.bits, 1), domain.bits
     )
     yield SheetLine("bits_left", _("bits that remain, on average over rows"), decimal(mean, 1), mean)
-    yield SheetLine("dist_g", "Dist_G", decimal(found.uncertainty, 3), found.uncertainty)
+    yield SheetLine("dist_g", "Dist_G", decimal(result.uncertainty, 3), result.uncertainty)
     yield SheetLine("least_share_left", _("smallest share of bits that remains"), decimal(least, 3), float(least))
     name = _("share of bits lost by each of the most exposed 5 % of rows, at least")
     yield SheetLine("bits_lost_by_most_exposed", name, percent(lost), lost)
-    text = _("{leaf} ({bits} bits remain)", leaf=which, bits=decimal(found.bits[worst], 1))
+    text = _("{leaf} ({bits} bits remain)", leaf=which, bits=decimal(result.bits[worst], 1))
     yield SheetLine("most_exposed_leaf", _("most exposed leaf"), text, worst + 1)
     yield SheetLine("known_rows", _("rows that are disclosed completely"), number(known), known)
 
 
-def _known(found: Reconstruction) -> int:
-    return sum(n for n, possible in zip(found.supports, found.possible_rows, strict=True) if possible == 1)
+def _known(result: Reconstruction) -> int:
+    return sum(n for n, possible in zip(result.supports, result.possible_rows, strict=True) if possible == 1)
 
 
-def groups(found: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ...]:
+def groups(result: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ...]:
     """Return the residual entropy of each group, and the group with the lowest. **Private**."""
-    if isinstance(found, str) or found.view != "data" or not by:
+    if isinstance(result, str) or result.view != "data" or not by:
         return ()
-    tables = [(name, found.by_group(name)) for name in by]
+    tables = [(name, result.by_group(name)) for name in by]
     name, worst = min(((name, groups[0]) for name, groups in tables), key=lambda entry: entry[1]["uncertainty"])
     columns = (
         Column("rows", _("rows")),
@@ -223,9 +223,9 @@ def groups(found: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ...
     return (section("groups", grids=grids, name=name, group=shown_text(worst["group"]), mean=mean, least=least),)
 
 
-def reconstruction_checks(subject: Subject, found: Reconstruction | str) -> Iterator[Check]:
+def reconstruction_checks(subject: Subject, result: Reconstruction | str) -> Iterator[Check]:
     """Yield whether rows are disclosed completely: a mean supports no release."""
-    known = 0 if isinstance(found, str) else _known(found)
+    known = 0 if isinstance(result, str) else _known(result)
     if not known:
         return
     if subject.is_ensemble:  # the model does not show which combinations have rows

@@ -48,15 +48,17 @@ def examined(subject: Subject, train: tuple[Any, Any] | None) -> EnsembleRisk | 
 
 
 def leaves(subject: Subject, risk: EnsembleRisk | str) -> Section:
-    asked = _("Does a leaf of any tree describe few people, or only people of one class?")
+    question = _("Does a leaf of any tree describe few people, or only people of one class?")
     if subject.number is not None:
-        asked = _("Does a leaf of any tree describe few people, or only people of one level of the predicted number?")
+        question = _(
+            "Does a leaf of any tree describe few people, or only people of one level of the predicted number?"
+        )
     if isinstance(risk, str):
-        return section("leaves", template="ensemble", problem=risk, how_asked=asked)
+        return section("leaves", template="ensemble", problem=risk, title=question)
     values: dict[str, Any] = {"risk": risk, "small": _small(risk), "pure": _pure(subject, risk), "alone": _alone(risk)}
     values["smallest"] = rows_text(risk.fewest, counted_column(risk))
     grids = (_trees(subject, risk), _worst(subject, risk))
-    return section("leaves", _facts(subject, risk), grids, template="ensemble", problem="", how_asked=asked, **values)
+    return section("leaves", _facts(subject, risk), grids, template="ensemble", problem="", title=question, **values)
 
 
 def _small(risk: EnsembleRisk) -> str:
@@ -183,8 +185,8 @@ def _worst(subject: Subject, risk: EnsembleRisk) -> Grid:
     member, rows, has_classes = risk.members[risk.worst], noun_of(counted_column(risk)), subject.number is None
     pure = np.zeros(len(member.nodes), dtype=bool) if member.pure is None else member.pure
     few = member.few(risk.threshold) if has_classes else None
-    one = _("only one class") if has_classes else _("only one level")
-    flags = [("few_rows", _("few {rows}", rows=rows), member.small(risk.threshold)), ("pure", one, pure)]
+    single = _("only one class") if has_classes else _("only one level")
+    flags = [("few_rows", _("few {rows}", rows=rows), member.small(risk.threshold)), ("pure", single, pure)]
     flags += [] if few is None else [("few_of_class", _("few rows of a class"), few)]
     rank = np.lexsort((member.nodes, ~pure, member.rows))[:MOST_SHOWN].tolist()
     names = _conditions(subject, risk.worst, member.nodes[rank].tolist())

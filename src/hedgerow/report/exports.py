@@ -1,7 +1,7 @@
 """Reports for other programs: a Five Safes RO-Crate of the public sheet, ACRO's results.json, a registry's record.
 
-Crates follow version 0.4 of the profile (https://w3id.org/5s-crate/0.4), in a bag that is zipped. The disclosure check
-is in one as what it is when a report is made: pending.
+Crates follow version 0.4 of the profile (https://w3id.org/5s-crate/0.4), as a zipped bag. Their disclosure check is
+pending, because the board decides after the report is made.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from hedgerow.text.values import listed
 CRATE, PROFILE = "https://w3id.org/ro/crate/1.2-DRAFT", "https://w3id.org/5s-crate/0.4"
 """The versions of RO-Crate and of the profile that crates conform to."""
 CRATE_FIELDS = ("title", "workflow", "project", "person", "author")
-"""The entries of a form that the profile cannot do without: whose run it was, of which workflow, for which project."""
+"""The entries of a form that the profile requires: who ran which workflow, and for which project."""
 _DONE, _PENDING = (f"http://schema.org/{word}ActionStatus" for word in ("Completed", "Potential"))
 _KINDS = {"html": "text/html", "json": "application/json"}
 
@@ -43,7 +43,7 @@ def crate_zip(report: Report) -> bytes:
     _check_stated(subject.form, CRATE_FIELDS, "a crate")
     for name in ("workflow", "person"):
         if not getattr(subject.form, name).startswith(("https://", "http://")):
-            raise ArgumentError(f"expected an address as {name} in the form for a crate (https://…), got another.")
+            raise ArgumentError(f"A crate needs a web address (https://…) as {name} in the form.")
     parts = {
         "outputs/report.html": report.to_html(),
         "outputs/report.json": report.to_json(),
@@ -62,7 +62,7 @@ def _check_stated(form: Form, names: Sequence[str], target: str) -> None:
     missing = [name for name in names if not getattr(form, name)]
     if missing:
         lacking = listed(missing, 20)
-        raise ArgumentError(f"expected a form with {listed(names, 20)} for {target}, got one without {lacking}.")
+        raise ArgumentError(f"The form lacks {lacking}; {target} needs {listed(names, 20)}.")
 
 
 def _metadata(report: Report, names: tuple[str, ...]) -> dict[str, Any]:
@@ -127,10 +127,10 @@ def _manifest(files: Mapping[str, bytes]) -> bytes:
 
 
 def _zipped(folder: str, files: Mapping[str, bytes]) -> bytes:
-    with zipfile.ZipFile(found := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(result := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(f"{folder}/{name}", content)
-    return found.getvalue()
+    return result.getvalue()
 
 
 def acro_results(report: Report, name: str) -> dict[str, Any]:
@@ -150,11 +150,11 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
     checks, worst = sheet.checks, report.deciding.status
     status, appetite = ACRO_STATUS[worst], sheet.appetite
     columns = ("key", "version", "status", "informative", "sentence", "threshold", "source", "value", "limit")
-    outcome = {column: {str(i): getattr(one, column) for i, one in enumerate(checks)} for column in columns}
+    outcome = {column: {str(i): getattr(check, column) for i, check in enumerate(checks)} for column in columns}
     for end, column in enumerate(("low", "high")):
-        outcome[column] = {str(i): one.interval and one.interval[end] for i, one in enumerate(checks)}
+        outcome[column] = {str(i): check.interval and check.interval[end] for i, check in enumerate(checks)}
     with in_language(report.language):
-        comments = [f"Threshold of the risk appetite: {one}" for one in appetite.differences]
+        comments = [f"Threshold of the risk appetite: {difference}" for difference in appetite.differences]
     entry = {
         "uid": "output_0",
         "status": status,
@@ -163,7 +163,7 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
         "files": [{"name": name, "sdc": {"summary": {"suppressed": False}, "cells": {}}}],
         "outcome": outcome,  # column by column, as pandas writes a frame
         "command": "hedgerow report",
-        "summary": "; ".join([status, *(one.sentence.rstrip(".") for one in report.deciding.by_status(worst))]),
+        "summary": "; ".join([status, *(check.sentence.rstrip(".") for check in report.deciding.by_status(worst))]),
         "timestamp": f"{report.public.date.isoformat()}T00:00:00",
         "comments": [report.public.title, *comments],
         "exception": "",
@@ -173,7 +173,7 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
 
 REGISTRY_FIELDS = ("title", "purpose", "population", "curator", "curator_type", "unit", "region")
 REGISTRY_FIELDS += ("publication_date", "author")
-"""The entries of a form that a record cannot do without."""
+"""The entries of a form that a record requires."""
 _DETAILED = ("cut_points", "preprocessing", "tuning")  # without these a record is of tier 2
 _LONGEST_SLUG = 80
 
@@ -183,9 +183,9 @@ def registry_record(report: Report) -> dict[str, Any]:
     subject = report.subject
     card, form, schema = subject.card, subject.form, subject.schema
     if not card.is_private:
-        raise ArgumentError("expected a model with a guarantee of privacy for the registry, got one without.")
+        raise ArgumentError("The registry takes models with a guarantee only; this model has none.")
     if report.language != "en":
-        raise ArgumentError(f"expected a report in English (en) for the registry, got one in {report.language}.")
+        raise ArgumentError(f"The registry takes reports in English (en) only; this report is in {report.language!r}.")
     _check_stated(form, REGISTRY_FIELDS, "the registry")
     digest = "none" if schema is None else schema.digest
     deployment = {

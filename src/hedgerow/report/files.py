@@ -21,16 +21,16 @@ PRIVATE_ROLES: frozenset[FileRole] = frozenset(("training_rows", "held_out_rows"
 
 @dataclass(frozen=True)
 class FileDigest:
-    """The SHA-256 of a file's bytes, and what the file is for a report.
+    """The SHA-256 of a file's bytes, and the role of the file in a report.
 
     Attributes
     ----------
     role : str
-        What the file is: the model, rows, or what else was given.
+        The role of the file: the model, rows, or another input.
     name : str
         The name of the file without its folder.
     bytes : int
-        The number of bytes.
+        The size of the file.
     sha256 : str
         The digest in hexadecimal digits.
     content : str, optional

@@ -35,15 +35,15 @@ def noun_of(column: str | None) -> str:
 def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
     without = None if subject.has_leaves else subject.released
     grids = _leaf_rows(subject, risk)
-    asked = _("Does a leaf describe few people, or only people of one class?")
+    question = _("Does a leaf describe few people, or only people of one class?")
     if subject.number is not None:
-        asked = _("Does a leaf describe few people, or only people of one level of the predicted number?")
+        question = _("Does a leaf describe few people, or only people of one level of the predicted number?")
     if risk is None:
         facts = (_sensitive(subject, None),) if without is None else _bin_facts(subject)
         values: dict[str, Any] = {"risk": None, "without": without, "has_bins": without is not None and bool(facts)}
         if without is not None:
             values["no_leaves"] = _("This model ({kind}) has no leaves.", kind=subject.kind)
-        return section("leaves", facts, grids, how_asked=asked, **values)
+        return section("leaves", facts, grids, title=question, **values)
     facts = (*_sizes(risk), *_classes(subject, risk), _sensitive(subject, risk))
     fewest = min(risk.known_rows.values())
     smallest = _("The smallest leaf has {rows}.", rows=rows_text(fewest, counted_column(risk)))
@@ -60,7 +60,7 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
         "is_stored": risk.view == "exact" and risk is subject.stored_leaves and _states_no_noise(subject),
         "is_sensitive": _predicts_sensitive(subject) and bool(risk.pure),
     }
-    return section("leaves", facts, grids, how_asked=asked, **values)
+    return section("leaves", facts, grids, title=question, **values)
 
 
 def _states_no_noise(subject: Subject) -> bool:
@@ -432,18 +432,18 @@ def _most_rows(subject: Subject, risk: LeafRisk) -> int | None:
 
 def _exact_leaves(subject: Subject, risk: LeafRisk) -> Iterator[Check]:
     grave: Status = "review" if subject.is_private else "fail"
-    small, ones, least = len(risk.small), _ones(risk), rows_text(risk.threshold, counted_column(risk))
+    small, items, least = len(risk.small), _ones(risk), rows_text(risk.threshold, counted_column(risk))
     rule = "small-leaves" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own"
     alone = ngettext(
         "{count} leaf has only {rows}.",
         "{count} leaves have only {rows}.",
-        ones,
+        items,
         rows=rows_text(1, counted_column(risk)),
     )
     open_ = _not_examined(risk, risk.not_examined, _NO_ROWS)
     safe: Status = "not_run" if risk.not_examined else "pass" if risk.has_safe_rows else "review"
-    sentence = _sentences(_small(risk), alone if ones else "", open_)
-    yield check(rule, grave if small or ones else safe, sentence, small, limit=0, least=least)
+    sentence = _sentences(_small(risk), alone if items else "", open_)
+    yield check(rule, grave if small or items else safe, sentence, small, limit=0, least=least)
     if risk.counts is None:
         return
     open_, pure = _classes_not_examined(subject, risk), len(risk.pure)

@@ -75,7 +75,8 @@ def airlock_record(report: Report, *, private: bool = False) -> dict[str, Any]:
         "checks": checks,
         "attacks": [attack.to_dict() for attack in report.attacks] if private else [],
         "not_examined": [
-            {"check": one.key, "essential": one.essential, "needs": list(CATALOGUE[one.key].needs)} for one in not_run
+            {"check": check.key, "essential": check.essential, "needs": list(CATALOGUE[check.key].needs)}
+            for check in not_run
         ],
         "decision": {"decision": None, "reasons": None, "checkers": [{"name": None, "date": None}] * 2},
         "sheets": _sheets(report, private=private),
@@ -96,9 +97,9 @@ def _request(form: Form) -> dict[str, Any]:
 
 
 def _object(report: Report, *, is_shown: bool) -> dict[str, Any]:
-    """Return what is released. Without a guarantee a digest confirms guesses at rows: it is for the board."""
+    """Return the released object. Without a guarantee a digest confirms guesses at rows: it is for the board."""
     released = report.subject.released
-    file = next((one for one in report.files if one.role == "model"), None)
+    file = next((file for file in report.files if file.role == "model"), None)
     content = None if released is None or not is_shown else released.to_dict()["digest"]
     return {
         "kind": report.subject.kind,
@@ -112,7 +113,7 @@ def _object(report: Report, *, is_shown: bool) -> dict[str, Any]:
 def _inputs(report: Report, *, private: bool) -> list[dict[str, Any]]:
     """Return the files that the report was made of; those of rows only for the board."""
     hidden = {"model"} if private else {"model", *PRIVATE_ROLES, *(() if _is_public(report) else ("ledger",))}
-    return [one.to_dict() for one in report.files if one.role not in hidden]
+    return [file.to_dict() for file in report.files if file.role not in hidden]
 
 
 def _is_public(report: Report) -> bool:
@@ -145,11 +146,11 @@ def _guarantee(subject: Subject, *, private: bool) -> dict[str, Any]:
 
 def _loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> dict[str, Any]:
     amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
-    found = dict[str, Any]()
+    result = dict[str, Any]()
     for name, amount in amounts.items():
-        found[name] = None if amount is None else float(amount)
-        found[f"{name}_exact"] = None if amount is None else str(amount)
-    return found
+        result[name] = None if amount is None else float(amount)
+        result[f"{name}_exact"] = None if amount is None else str(amount)
+    return result
 
 
 def _unit(unit: Unit | None) -> dict[str, Any] | None:
@@ -165,7 +166,7 @@ def _ledger(releases: Releases, *, is_shown: bool) -> dict[str, Any]:
         "head": releases.head or None if is_shown else None,
         "releases": len(releases.releases),
         "cap": None if releases.cap is None else float(releases.cap),
-        "totals": [{"unit": _unit(unit), "loss": _loss(one.epsilon, one.delta, one.rho)} for unit, one in by_unit],
+        "totals": [{"unit": _unit(unit), "loss": _loss(own.epsilon, own.delta, own.rho)} for unit, own in by_unit],
     }
 
 
@@ -191,11 +192,11 @@ def _check(check: Check, appetite: Appetite) -> dict[str, Any]:
 
 def _sheets(report: Report, *, private: bool) -> list[dict[str, Any]]:
     """Return the hashes of the sheets as they are written: of the public one, and for the board of both."""
-    found = list[dict[str, Any]]()
+    result = list[dict[str, Any]]()
     for is_board in (False, True) if private else (False,):
         texts = {"text/html": report.to_html(private=is_board), "application/json": report.to_json(private=is_board)}
         for kind, text in texts.items():
             content = text.encode()
             name = "board" if is_board else "public"
-            found.append({"sheet": name, "media_type": kind, "bytes": len(content), "sha256": sha256_of(content)})
-    return found
+            result.append({"sheet": name, "media_type": kind, "bytes": len(content), "sha256": sha256_of(content)})
+    return result

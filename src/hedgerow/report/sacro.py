@@ -64,9 +64,9 @@ def sacro_target(model: Any, train: Pair, test: Pair, *, name: str = "") -> "Tar
     """
     released = released_model(model)
     if released is None:
-        raise ArgumentTypeError(f"expected a model of hedgerow or a fitted estimator, got {type(model).__name__}.")
+        raise ArgumentTypeError(f"model must be a hedgerow model or a fitted estimator, got {type(model).__name__}.")
     if released.schema.target.as_number is not None:
-        raise ArgumentTypeError("SACRO-ML attacks models of classes; got a model that predicts a number.")
+        raise ArgumentTypeError("SACRO-ML attacks classifiers only; this model predicts a number.")
     from sacroml.attacks.target import Target  # pyright: ignore[reportMissingImports]  # it loads PyTorch
 
     schema, pairs = released.schema, {"train": train, "test": test}
@@ -87,24 +87,26 @@ def sacro_target(model: Any, train: Pair, test: Pair, *, name: str = "") -> "Tar
 
 
 def _learner(model: Any) -> Any:
-    """Return what learns models like this one, and charges no budget; None for a model without its estimator."""
+    """Return an estimator like the model's, without a budget; None for a model without its estimator."""
     if is_model(model):
         return None
     learner: Any = clone(model)
     if "budget" not in learner.get_params():
         return learner
     if learner.budget is not None and learner.budget.remaining_rho is not None:  # choices are made by other noise then
-        problem = "expected an estimator without a budget, or with a budget in epsilon, got a budget in rho"
-        raise ArgumentError(f"{problem}; pass the fitted model, on which attacks without shadow models run.")
+        raise ArgumentError(
+            "Shadow models cannot be learned with a budget in rho; pass the fitted model, for attacks without shadow "
+            "models, or an estimator with a budget in epsilon."
+        )
     return learner.set_params(budget=None)
 
 
 def _frame(table: Table, schema: Schema) -> pd.DataFrame:
-    """Return the columns that a schema reads, those of attributes first, then those of units and weights."""
+    """Return the columns that a schema reads: attributes first, then units and weights."""
     names = schema.columns()
     if table.names is None:
         if table.width != len(names):
-            raise ArgumentError(f"expected an array of {len(names)} columns, as the schema, got {table.width}.")
+            raise ArgumentError(f"The array must have the {len(names)} columns of the schema, got {table.width}.")
         return pd.DataFrame(table.data, columns=pd.Index(names)).infer_objects()
     table.require(names)
     beside = [name for name in schema.extra_columns if name in table.names and name != schema.target.name]
@@ -116,13 +118,13 @@ def _class_places(rows: LabelledRows, schema: Schema) -> Whole:
     places = {label: place for place, label in enumerate(schema.classes)}
     labels = rows.typed(schema).values.tolist()
     if not places.keys() >= set(labels):
-        raise ArgumentError("expected labels that are classes of the model; some are not.")
+        raise ArgumentError("Some labels are not classes of the model.")
     return np.array([places[label] for label in labels], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnCoding:
-    """Columns as numbers: values of other types by their place among `values`, and missing ones by −1.
+    """Columns as numbers: other values by their place among `values`, and missing values as −1.
 
     `values` is None for a column of numbers; `whole` states whether these are whole numbers.
     """
@@ -150,7 +152,7 @@ class ColumnCoding:
         return np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
 
     def decode(self, X: Floats) -> pd.DataFrame:
-        """Return the frame that an array encodes; numbers between whole ones are rounded."""
+        """Return the frame that an array encodes; numbers of whole columns are rounded."""
         columns = dict[str, Any]()
         for name, values, whole, codes in zip(self.names, self.values, self.whole, X.T, strict=True):
             if values is not None:
@@ -166,11 +168,11 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     learner : estimator or None
-        What learns shadow models; None for a model without its estimator.
+        The estimator for shadow models; None for a model without its estimator.
     coding : ColumnCoding
         The meaning of the columns.
     epsilon, delta : float or None
-        The guarantee of the model that is attacked; None without one. Shadow models have none.
+        The guarantee of the attacked model; None without a guarantee. Shadow models have no guarantee.
     random_state : int, optional
         The seed of a shadow model.
 
@@ -199,7 +201,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; if `deep`, those that a YAML file can hold, since `Target.save` writes these.
 
-        The parameter ε of the learner is left out: it is what was asked for, which is no guarantee if a seed was given.
+        The parameter ε of the learner is left out: it is not a guarantee if a seed was given.
         """
         params = super().get_params(deep)
         if not deep:
@@ -215,7 +217,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Floats, y: Whole) -> Self:
         """Learn a shadow model, which is never released; ValueError without an estimator."""
         if self.learner is None:
-            raise ArgumentError("expected a fitted estimator to learn shadow models, got a model; pass the estimator.")
+            raise ArgumentError("Shadow models need the fitted estimator, not only its model; pass the estimator.")
         learner: Any = clone(self.learner)
         if "random_state" in learner.get_params():
             learner.set_params(random_state=self.random_state)
