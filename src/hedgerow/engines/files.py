@@ -129,21 +129,21 @@ def _named_files(address: str) -> tuple[Path, list[Path]]:
     """Return the files that an address names, and the folder below which ``key=value`` folders count."""
     path = Path(address)
     if path.is_file():
-        root, found = path.parent, [path]
+        root, paths = path.parent, [path]
     elif path.is_dir():
-        root, found = path, [file for file in _found(path, ("**", "*")) if file.suffix.lower() == ".parquet"]
-        if not found:
+        root, paths = path, [file for file in _matching_paths(path, ("**", "*")) if file.suffix.lower() == ".parquet"]
+        if not paths:
             raise ArgumentError(f"{shown(address)}: the folder contains no Parquet files.")
     else:
         wild = next((i for i, part in enumerate(path.parts) if has_glob(part)), len(path.parts))
         root = Path(*path.parts[:wild])
-        found = list(_found(root, path.parts[wild:])) if path.parts[wild:] and root.is_dir() else []
+        paths = list(_matching_paths(root, path.parts[wild:])) if path.parts[wild:] and root.is_dir() else []
     kind = Path(address).suffix.lower() if not path.is_dir() else ".parquet"
     if kind not in _SUFFIXES:
         raise ArgumentError(f"{shown(address)}: {EXPECTED}.")
-    if not found:
+    if not paths:
         raise MissingFileError(errno.ENOENT, os.strerror(errno.ENOENT), shown(address))
-    return root, found
+    return root, paths
 
 
 def check_names(columns: Sequence[str], keys: Sequence[str]) -> None:
@@ -155,20 +155,20 @@ def check_names(columns: Sequence[str], keys: Sequence[str]) -> None:
             raise DomainError(f"{problem}; rename a column or a folder.", column=name)
 
 
-def _found(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
+def _matching_paths(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
     """Yield the files below a folder that match a pattern, part by part; ``**`` stands for any number of folders."""
     first, rest = pattern[0], pattern[1:]
     if first == "**" and rest:
-        yield from _found(folder, rest)
+        yield from _matching_paths(folder, rest)
     for name in _names(folder):
         path = folder / name
         if first == "**":
             if path.is_dir() and path.is_symlink():
                 raise DomainError(f"{_shown_path(path)}: expected files and folders, found a link to a folder.")
             if path.is_dir():
-                yield from _found(path, pattern)
+                yield from _matching_paths(path, pattern)
         elif fnmatchcase(name, first) and rest and path.is_dir():
-            yield from _found(path, rest)
+            yield from _matching_paths(path, rest)
         elif fnmatchcase(name, first) and not rest and path.is_file():
             yield path
 

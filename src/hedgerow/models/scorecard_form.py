@@ -32,7 +32,7 @@ def card_text(totals: PointTotals) -> str:
     notes = [] if totals.has_one_total else totals.notes
     if totals.has_one_total:
         below += aligned(risk_lines(totals), 0, _WIDEST)
-        notes = ["", *found] if (found := table.notes(has_interval=totals.has_intervals)) else []
+        notes = ["", *table_notes] if (table_notes := table.notes(has_interval=totals.has_intervals)) else []
     return "\n".join([*aligned(rows, 2, _WIDEST), "", *below, *notes])
 
 

@@ -421,5 +421,5 @@ def _scaled_errors(part: AttributePoints, ratio: float) -> tuple[PointErrors, ..
     return None if part.errors is None else tuple((ratio * error,) for (error,) in part.errors)
 
 
-def _is_same(one: Value, other: Value) -> bool:
-    return type(one) is type(other) and one == other
+def _is_same(first: Value, second: Value) -> bool:
+    return type(first) is type(second) and first == second
