@@ -13,6 +13,19 @@ from tests.cli.table import FIT, a_scorecard, a_tree
 from tests.models.large_models import tree
 
 
+def test_pages_forms_and_plots_are_in_the_language_that_is_given(folder, run):
+    a_scorecard().save("card.json")
+    for language in ("de", "fr"):
+        code, _, err = run("show", "card.json", "--language", language, "-o", f"{language}.html")
+        assert (code, f'<html lang="{language}">' in (folder / f"{language}.html").read_text("utf-8")) == (0, True), err
+        pictures = ("--paper", f"{language}.pdf", "--plot", f"{language}.svg")
+        assert run("show", "card.json", "--language", language, *pictures)[0] == 0
+    for form in ("text", "json", "sql", "python"):
+        code, out, err = run("show", "card.json", "--language", "de", "--format", form)
+        assert (code, out, "--language requires" in err) == (2, "", True)
+    assert "fr" in run("show", "card.json", "--language", "es", "--format", "html")[2]
+
+
 def test_show_exports_every_form(folder, run):
     run(*FIT)
     sql = run("show", "model.json", "--format", "sql")[1]

@@ -21,7 +21,7 @@ LIST = RuleList(SCHEMA, (Rule((YOUNG,), (90, 10)), Rule((), (40, 60))), NONE)
 TREE = Tree(SCHEMA, Split(YOUNG, Leaf((90, 10)), Leaf((40, 60))), NONE)
 MODELS = {"rule list": LIST, "tree": TREE, "scorecard": TWO, "scorecard of three classes": THREE}
 OWN = {"html", "head", "meta", "link", "title", "style", "body", "header", "h1", "h2", "h3", "p", "section", "div"}
-OWN |= {"table", "caption", "thead", "tbody", "tr", "th", "td", "b", "footer", "dl", "dt", "dd"}
+OWN |= {"table", "caption", "thead", "tbody", "tr", "th", "td", "b", "main", "footer", "dl", "dt", "dd"}
 
 
 @cache

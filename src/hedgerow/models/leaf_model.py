@@ -413,7 +413,7 @@ class LeafModel(Model):
     def _parts_html(self) -> str:
         groups = self._shown_groups(is_full=False)
         notes_alone = [""] * (len(self._titles) == 2 and any(group.size > 1 for group in groups))
-        head = element("tr", *(element("th", name) for name in ["", *self._titles, *notes_alone]))
+        head = element("tr", *(element("th" if name else "td", name) for name in ["", *self._titles, *notes_alone]))
         table = element("table", element("thead", head), element("tbody", *map(self._html_row, groups)))
         notes = [element("p", text) for text in self._remarks(groups)]
         return "".join([table, *notes])

@@ -472,7 +472,8 @@ def _default_grid(fact: FactLike) -> str:
 
 
 def _exact_search(fact: FactLike) -> str:
-    values = {"size": fact["size"], "parts": fact["parts"]}
+    parts = {"levels": pgettext("search", "levels"), "rules": pgettext("search", "rules")}
+    values = {"size": fact["size"], "parts": parts.get(fact["parts"], fact["parts"])}
     if fact.get("jointly") is not None:
         return _(
             "search chosen by its public cost: exact, up to {size} {parts}, {jointly} of them jointly at a time",

@@ -20,6 +20,7 @@ from hedgerow.schema.numbers import MOST_ENDS
 from hedgerow.schema.spellings import KEY, Spellings, check_spellings, domain_text, spelled, split
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import as_day
+from hedgerow.text.language import _
 from hedgerow.text.messages import repeated, shown
 from hedgerow.text.values import Value, listed, plain_word
 
@@ -101,7 +102,7 @@ class Boolean(Attribute):
     @property
     def domain(self) -> str:
         if not self.true_values:
-            return "true or false, 0 or 1"
+            return _("true or false, 0 or 1")
         return f"true ({listed(self.true_values)}) or false ({listed(self.false_values)})"
 
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
@@ -381,7 +382,7 @@ class Ordered(Categorical):
     def run_name(self, start: int, stop: int) -> str:
         if start >= self.n_known or stop - start == 1:
             return super().run_name(start, stop)
-        return f"{self.values[start]} to {self.values[stop - 1]}"
+        return _("{low} to {high}", low=str(self.values[start]), high=str(self.values[stop - 1]))
 
     def run_literal(self, name: str, start: int, stop: int) -> Literal:
         literals = self._own_literals_on(name, Extent(self.n_known, start, stop))

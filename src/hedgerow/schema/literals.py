@@ -11,20 +11,21 @@ import numpy as np
 from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.text.days import as_day, as_plain
+from hedgerow.text.language import N_, _
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import LONGEST_TEXT, Value, printable, quoted_text
 
 _TEMPLATES = {
-    "true": "{a}",
-    "false": "not {a}",
-    "=": "{a} = {0}",
-    "!=": "{a} != {0}",
-    "<=": "{a} <= {0}",
-    ">": "{a} > {0}",
-    "between": "{0} < {a} <= {1}",
-    "missing": "{a} is missing",
-    "known": "{a} is not missing",
-    "outside": "{a} is outside its domain",
+    "true": "{attribute}",
+    "false": N_("not {attribute}"),
+    "=": "{attribute} = {first}",
+    "!=": "{attribute} != {first}",
+    "<=": "{attribute} <= {first}",
+    ">": "{attribute} > {first}",
+    "between": "{first} < {attribute} <= {second}",
+    "missing": N_("{attribute} is missing"),
+    "known": N_("{attribute} is not missing"),
+    "outside": N_("{attribute} is outside its domain"),
 }
 _LONGEST_BRIEF = 120
 _ORDERED = ("<=", ">", "between")
@@ -76,7 +77,8 @@ class Literal:
                 raise ArgumentError(f"operands must be text, booleans or finite numbers, got {shown(value)}.")
 
     def __str__(self) -> str:
-        return _TEMPLATES[self.operator].format(*map(quoted_text, self.operands), a=printable(self.attribute))
+        operands = dict(zip(("first", "second"), map(quoted_text, self.operands), strict=False))
+        return _(_TEMPLATES[self.operator], attribute=printable(self.attribute), **operands)
 
     @property
     def brief(self) -> str:

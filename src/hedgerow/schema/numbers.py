@@ -20,6 +20,7 @@ from hedgerow.schema.grid import SCHEMA_VERSION, check_bounds, check_numbers, de
 from hedgerow.schema.literals import Extent, Literal
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import Day
+from hedgerow.text.language import _
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, spelled_number, value_text
 
@@ -122,7 +123,7 @@ class Numeric(Attribute):
 
     @property
     def domain(self) -> str:
-        return f"{value_text(self.low)} to {value_text(self.high)}"
+        return _("{low} to {high}", low=value_text(self.low), high=value_text(self.high))
 
     @property
     def details(self) -> str:
@@ -146,8 +147,8 @@ class Numeric(Attribute):
             return super().run_words(start, stop)
         low, high = value_text(self.edges[start]), value_text(self.edges[stop])
         if start == 0:
-            return f"{low} to {high}" if stop == self.n_known else f"up to {high}"
-        return f"over {low}" if stop == self.n_known else f"over {low}, up to {high}"
+            return _("{low} to {high}", low=low, high=high) if stop == self.n_known else _("up to {high}", high=high)
+        return _("over {low}", low=low) if stop == self.n_known else _("over {low}, up to {high}", low=low, high=high)
 
     def run_literal(self, name: str, start: int, stop: int) -> Literal:
         if stop < self.n_known:
@@ -266,10 +267,10 @@ class WholeNumber(Numeric):
         first = value_text(self.scalar(edge + (start > 0)))
         is_open = self.outside == "clip" and stop - start < self.n_known
         if is_open and start == 0 and not first == last == "0":  # a count has nothing below 0
-            return f"up to {last}"
+            return _("up to {high}", high=last)
         if is_open and stop == self.n_known:
-            return f"{first} and more"
-        return first if first == last else f"{first} to {last}"
+            return _("{low} and more", low=first)
+        return first if first == last else _("{low} to {high}", low=first, high=last)
 
     def normalised(self, literal: Literal) -> Literal:
         """Return the literal with whole numbers, such as ``age <= 30`` for 30.5."""

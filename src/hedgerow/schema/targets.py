@@ -16,6 +16,7 @@ from hedgerow.schema.literals import name_problem, values_problem
 from hedgerow.schema.numbers import Real
 from hedgerow.schema.spellings import KEY, Spellings, check_spellings, domain_text, spelled, split
 from hedgerow.tables.columns import Column
+from hedgerow.text.language import N_, _
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, listed, plain_word, value_text
 
@@ -352,8 +353,12 @@ class Number(Target):
 
     @property
     def domain(self) -> str:
-        clipped = ", outside: clip" if self.outside == "clip" else ""
-        return f"{value_text(self.low)} to {value_text(self.high)} in {self.levels} levels{clipped}"
+        message = (
+            N_("{low} to {high} in {levels} levels, outside: clip")
+            if self.outside == "clip"
+            else N_("{low} to {high} in {levels} levels")
+        )
+        return _(message, low=value_text(self.low), high=value_text(self.high), levels=self.levels)
 
     def predicted(self, shares: Floats) -> tuple[float, ...]:
         return tuple(map(float, shares @ np.array(self.values)))
