@@ -14,7 +14,7 @@ from tests.models.large_models import tree
 
 
 def test_pages_forms_and_plots_are_in_the_language_that_is_given(folder, run):
-    a_scorecard().save("card.json")
+    a_scorecard(folder)
     for language in ("de", "fr"):
         code, _, err = run("show", "card.json", "--language", language, "-o", f"{language}.html")
         assert (code, f'<html lang="{language}">' in (folder / f"{language}.html").read_text("utf-8")) == (0, True), err
