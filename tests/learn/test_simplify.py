@@ -181,7 +181,7 @@ def test_trees_that_nobody_can_read_take_little_time(depth, monkeypatch):
 
     tree = below(depth)
     short = simplified(tree, space)
-    assert len(tried) <= simplify._MOST_NODES + 50
+    assert len(tried) <= simplify._MAX_BOXES + 50
     assert len(list(leaves_of(short))) < len(list(leaves_of(tree)))
     boxes = rng.integers(0, 5, (200, 8))
     truths = [(place // 4, place % 4) for place in range(32)]
@@ -312,7 +312,7 @@ def test_long_lists_over_many_attributes_take_little_time(size):
 
 def test_of_lists_that_nobody_can_read_some_rules_may_stay(monkeypatch):
     """To tell which rules rows reach is hard in general: the work is bounded, and what is not known stays."""
-    monkeypatch.setattr(simplify, "_MOST_LOOKS", 20_000)
+    monkeypatch.setattr(simplify, "_MAX_STEPS", 20_000)
     schema, rng = schema_of(*[Boolean()] * 40), np.random.default_rng(1)
     names = schema.names
     rules = [

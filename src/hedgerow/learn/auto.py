@@ -185,7 +185,7 @@ class CountedPlan(Plan):
     """Plan that decides by a noisy count of the rows, for a hundredth of ε."""
 
     plans: tuple[Plan, ...]  # for the remaining ε
-    choices: tuple[Fact, ...]  # one for each plan
+    choices: tuple[Fact, ...]  # the reason for each plan
     min_rows: tuple[int, ...]  # the smallest number of rows for each plan
     model = "tree or scorecard"
 

@@ -1,7 +1,7 @@
-"""The callers of a fit: the line for a warning, and what scikit-learn learns from rows without a charge.
+"""The callers of a fit: the line for a warning, and scikit-learn utilities that use rows without a charge.
 
-scikit-learn has no hook that tells a search from a user: tags, clones and metadata routing are the same. Its functions
-and classes are recognised on the stack by their public names, and classes derived from them by their bases.
+scikit-learn has no hook that distinguishes a search from a direct call: tags, clones and metadata routing are the same.
+Its functions and classes are recognised on the stack by their public names, and derived classes by their bases.
 """
 
 import inspect
@@ -14,8 +14,8 @@ from typing import Any
 
 _SOURCE = str(Path(__file__).parents[1])
 _PREPARED = (
-    "an earlier step of the pipeline is fitted on these rows. The guarantee does not cover what a scaler, imputer or "
-    "discretiser learns from them. Remove such steps, and declare bounds, cuts and `missing` in the schema."
+    "an earlier step of the pipeline is fitted on these rows. The guarantee does not cover the parameters that a scaler, "
+    "imputer or discretiser learns. Remove such steps, and declare bounds, cuts and `missing` in the schema."
 )
 _SEARCHED = (
     "a search selects by exact scores on these rows, which the guarantee does not cover. Search on public rows, or "

@@ -49,25 +49,25 @@ class AttributeChoice:
 
     @classmethod
     def of(
-        cls, ways: Sequence[Spending], schema: Schema, rows: float, most: int | None, *, refined_from: float
+        cls, options: Sequence[Spending], schema: Schema, rows: float, most: int | None, *, refined_from: float
     ) -> "AttributeChoice":
         """Return the choice of `most` attributes, or of the number that the rows and the noise allow.
 
-        `ways` are the possible kinds of noise for the rest of the budget, of which the smallest is used: pure ε, with
-        δ, or both. `rows` were released, or belong to a plan. `refined_from` is the number of rows times ε from which
-        on values are refined by residuals.
+        `options` are the possible kinds of noise for the remaining budget (pure ε, with δ, or both); the smallest noise
+        is used. `rows` is a released number, or the number that a plan assumes. `refined_from` is the number of
+        rows times ε from which on values are refined by residuals.
         """
-        n, first = len(schema), ways[0]
+        n, first = len(schema), options[0]
         refines = rows * sqrt(2 / variance_of(first.counts(Fraction(PARTS), 1))) >= refined_from
-        whole = least_noise(ways, schema, n, refines=refines)
-        k, fewer = (_number(first, way, schema, rows, most) for way in (whole, first))
-        # More attributes with more noise each would be worse than the fewer attributes of a fit without δ.
+        whole = least_noise(options, schema, n, refines=refines)
+        k, fewer = (_number(first, option, schema, rows, most) for option in (whole, first))
+        # Using δ must not add attributes if that makes the noise of each attribute larger than without δ.
         if fewer < k and _noise_with(whole, schema, k) > _noise_with(first, schema, fewer):
             k = fewer
         if k >= n:
             return cls(n, n, whole)
-        few = least_noise(ways, schema, k, refines=refines)
-        if len(ways) > 1 and _draw_scale(few, n, k) > _PERMUTE_AND_FLIP * _draw_scale(first, n, k):
+        few = least_noise(options, schema, k, refines=refines)
+        if len(options) > 1 and _draw_scale(few, n, k) > _PERMUTE_AND_FLIP * _draw_scale(first, n, k):
             few = first
         return cls(n, k, few, default_parts(n))
 
@@ -83,7 +83,7 @@ class AttributeChoice:
 def draw_attributes(
     associations_of: Callable[[], Integers], n: int, number: int, sensitivity: int, runner: ReleaseRunner
 ) -> Sequence[int]:
-    """Draw `number` of n attributes by associations, each of which an added row changes by at most `sensitivity`."""
+    """Draw `number` of n attributes by their associations, if an added row changes each by at most `sensitivity`."""
     scores, places, chosen = cache(lambda: -np.asarray(associations_of())), list(range(n)), list[int]()
     for position in range(1, number + 1):
         query = Fact("attribute_choice", number=position, of=number)
@@ -112,16 +112,16 @@ def _noise_with(way: Spending, schema: Schema, number: int) -> float:
     return _histogram_variance(way, schema, number, Fraction(PARTS) - (default_parts(n) if number < n else 0))
 
 
-def least_noise(ways: Sequence[Spending], schema: Schema, number: int, *, refines: bool) -> Spending:
+def least_noise(options: Sequence[Spending], schema: Schema, number: int, *, refines: bool) -> Spending:
     """Return the kind of noise with the smallest variance of the releases about this number of attributes."""
     # If values are refined, most of the budget is for residuals, which share no noise.
     parts = Fraction(PARTS) * (FIRST_SHARE if refines else 1)
 
-    def information(way: Spending) -> float:
-        precision = 1 / _histogram_variance(way, schema, number, parts)
-        return precision + (1 / variance_of(way.counts((PARTS - parts) / number, 1)) if refines else 0)
+    def information(option: Spending) -> float:
+        precision = 1 / _histogram_variance(option, schema, number, parts)
+        return precision + (1 / variance_of(option.counts((PARTS - parts) / number, 1)) if refines else 0)
 
-    return max(ways, key=information)
+    return max(options, key=information)
 
 
 def _histogram_variance(way: Spending, schema: Schema, number: int, parts: Fraction) -> float:

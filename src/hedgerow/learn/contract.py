@@ -249,7 +249,7 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If `tally` is not a `Tally`. Other exceptions are those of `fit`.
+            If `tally` is not a `Tally`. See `fit` for other exceptions.
         """
         specification, before = specification_of(self), dict(vars(self))
         try:

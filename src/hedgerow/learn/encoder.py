@@ -16,7 +16,7 @@ from hedgerow.tables.frames import Table
 
 
 class SchemaEncoder(TransformerMixin, BaseEstimator):
-    """Encoder of rows as binary columns, one for each test of a declared schema.
+    """Encoder of rows as binary columns: a column for each test of a declared schema.
 
     Tests are, for example, ``age <= 30``, ``ward = surgery`` and ``dose is missing``. The encoding of a row depends on
     the schema and on this row only. Neighbouring tables therefore stay neighbouring, and a private estimator later in

@@ -60,7 +60,7 @@ class Plan:
 
     @property
     def no_guarantee(self) -> tuple[Fact, ...]:
-        """Reasons why the model has no guarantee; empty if it has one."""
+        """Reasons why the model has no guarantee; empty if it has a guarantee."""
         return ()
 
     def prepare(self, noise: NoiseSource) -> None:

@@ -78,7 +78,7 @@ class PrivateSpecification(Specification):
         return self.exact_epsilon / (rows_of(schema.unit) * schema.steps)
 
     def noise(self) -> NoiseSource:
-        """Return the source of noise, by default the secure one."""
+        """Return the source of noise, by default the secure source."""
         seed = self.random_state
         if isinstance(seed, (int, np.integer)) and 0 <= seed < 2**32:  # as in scikit-learn's estimators
             return noise_source(np.random.RandomState(int(seed)))
@@ -197,7 +197,7 @@ def _loss(plan: Plan, schema: Schema) -> Loss:
 
 
 def unit_notes(unit: Unit | None) -> tuple[Fact, ...]:
-    """Return the notes of a card about what the guarantee does not cover."""
+    """Return the notes of a card on the limits of the guarantee."""
     unit_facts = [Fact("row_is_unit")]
     if unit is not None:
         unit_facts = [Fact("rows_used", rows=unit.max_rows), Fact("unit_is_person", column=unit.column)]

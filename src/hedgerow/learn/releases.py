@@ -18,7 +18,7 @@ from hedgerow.privacy.zcdp import pure_rho
 
 @dataclass(frozen=True)
 class PlannedRelease:
-    """One release, or several consecutive ones of the same kind."""
+    """One release, or several consecutive releases of the same kind."""
 
     kind: str  # the code of the query
     mechanism: Mechanism  # at the largest sensitivity
@@ -107,7 +107,7 @@ def extremes(releases: PlannedReleases) -> Iterator[PlannedRelease]:
 class ReleaseRunner:
     """Runner of the planned releases of a fit.
 
-    Before anything is charged, it raises StateError for a release that is not the next planned one or costs more.
+    It raises StateError, before the charge, if a release is not the next planned release or costs more than planned.
     """
 
     def __init__(self, releases: PlannedReleases, gate: Gate) -> None:
@@ -179,7 +179,7 @@ _NARROWED = "sensitivity", "changes", "weight"  # fields that earlier answers ma
 
 
 def _costs_no_more(mechanism: Any, planned: Any) -> bool:
-    """Return whether a mechanism is the planned one, except for a smaller sensitivity or a larger weight of a draw."""
+    """Return whether a mechanism equals the plan, except for a smaller sensitivity or a larger weight of a draw."""
     if type(mechanism) is not type(planned):
         return False
     declared = {field.name: getattr(planned, field.name) for field in fields(planned) if field.name in _NARROWED}

@@ -1,4 +1,4 @@
-"""Scorecard estimators: private ones from noisy counts, and a non-private one by logistic regression."""
+"""Private scorecard estimators from noisy counts, and a non-private scorecard estimator by logistic regression."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -251,8 +251,8 @@ class ScorecardClassifier(Classifier):
     Notes
     -----
     The log-odds by bin have the same prior as in `PrivateScorecardClassifier`, which smooths them along numeric
-    attributes. `fit` tries several sizes of a point. For each it rounds the log-odds in turn, and later roundings
-    compensate for the errors of earlier ones. It takes the points with the smallest log-loss. The memory needed is one
+    attributes. `fit` tries several sizes of a point. For each size it rounds the log-odds one by one, and later
+    roundings compensate for earlier errors. It uses the points with the smallest log-loss. The memory needed is one
     number for each bin of each distinct row.
 
     References

@@ -92,8 +92,8 @@ class SearchSpecification(PrivateSpecification):
     stop_probability: float | Literal["auto"] = STOP_PROBABILITY
     verbose: bool = False
     model: ClassVar[str]  # the kind of model: "rule list" or "tree"
-    parts: ClassVar[str]  # what a size counts: "rules" or "levels"
-    size_name: ClassVar[str]  # the parameter that limits it
+    parts: ClassVar[str]  # the unit of a size: "rules" or "levels"
+    size_name: ClassVar[str]  # the parameter that limits the size
     too_large: ClassVar[str]  # what to change if an exact search is too large
 
     def __post_init__(self) -> None:
@@ -162,7 +162,7 @@ class SearchSpecification(PrivateSpecification):
         Raises
         ------
         SearchTooLargeError
-            If the search exceeds the limits; the message says what to change.
+            If the search exceeds the limits; the message suggests what to change.
         ValueError
             If a parameter is out of range.
         """

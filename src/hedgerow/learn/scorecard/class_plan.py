@@ -49,13 +49,13 @@ ENOUGH_TO_CALIBRATE = 32
 _NEWTON_STEPS, _LARGEST_NEWTON_STEP = 8, 1.0  # on the histogram of an attribute, in log-odds
 _NEWTON_PRECISION = 2.0  # of the prior, relative to a linear step, unless narrower priors are averaged over
 _UNITS = (0.15, 1.0)  # the range of the prior's estimated unit
-ENOUGH_FOR_WIDE, NARROWEST = 8, 0.5  # with fewer rows times ε for an attribute, the prior is narrower; smallest factor
-ENOUGH_TO_TRUST = 60  # with fewer rows times ε for an attribute, it may be independent of the class
+ENOUGH_FOR_WIDE, NARROWEST = 8, 0.5  # rows times ε for an attribute below which the prior is narrower; smallest factor
+ENOUGH_TO_TRUST = 60  # with fewer rows times ε for an attribute, the prior allows for independence of the class
 ENOUGH_TO_WEIGH, ENOUGH_TO_WEIGH_WITH_DELTA = 100, 9
-MOST_ROWS_TO_WEIGH = 2**37  # a row adds at most 2^24 to a sum, and twice this number of rows still fits in 64 bits
+MOST_ROWS_TO_WEIGH = 2**37  # a row adds at most 2^24 to a sum, so the sums of twice as many rows fit in 64 bits
 _WEIGHT, _WEIGHTS = 0.5, (0.3, 2.0)  # the prior standard deviation of a weight around 1, and its range
 _LEAST_SPREAD, _LEAST_TOGETHER = 1e-3, 0.05
-_CUT_OFF = 0.45  # the largest contribution of a row: times the number of attributes, with δ its square root
+_CUT_OFF = 0.45  # bound on a row's contribution, times the number of attributes (pure ε) or its square root (with δ)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class ClassPlan(ScorecardPlan):
         return left * FIRST_SHARE if passes else left
 
     def _releases_of(self, number: int, way: Spending, decision: tuple[bool, int, bool]) -> PlannedReleases:
-        """Return the releases for a decision: whether attributes are weighed, the passes, whether it calibrates."""
+        """Return the releases for a decision: whether to weigh attributes, how many passes, whether to calibrate."""
         weighs, passes, calibrates = decision
         counts, schema = way.continued.counts, self.schema
         left, first = self._values_parts(number, decision), self.histogram_parts(number, decision)
@@ -101,7 +101,7 @@ class ClassPlan(ScorecardPlan):
 
     @property
     def refined_from(self) -> float:
-        return 2 * min(PASSES) * len(self.schema)  # if two classes are equally frequent
+        return 2 * min(PASSES) * len(self.schema)  # for two balanced classes
 
     @property
     def residuals(self) -> str:
@@ -113,7 +113,7 @@ class ClassPlan(ScorecardPlan):
 
 
 def passes_of(strength: float) -> int:
-    """Return the passes of residuals, given the rows outside the majority class times ε for an attribute."""
+    """Return the number of passes, given the number of rows outside the majority class times ε for an attribute."""
     return max((passes for least, passes in PASSES.items() if strength >= least), default=0)
 
 
@@ -142,7 +142,7 @@ class ClassFit(Fit):
         n = len(self._schema)
         strength = self._strength(Fraction(PARTS), n)
         self._unit = min(max(strength / ENOUGH_FOR_WIDE, NARROWEST), 1.0)
-        self._doubts = strength < ENOUGH_TO_TRUST
+        self._may_be_irrelevant = strength < ENOUGH_TO_TRUST
         chosen = self._choose()
         least = ENOUGH_TO_WEIGH if self._spending.is_pure else ENOUGH_TO_WEIGH_WITH_DELTA
         fits = 1 < len(chosen) <= MOST_TO_WEIGH and self._rows < MOST_ROWS_TO_WEIGH
@@ -160,25 +160,26 @@ class ClassFit(Fit):
         return self._finish(parts, self._together(parts, base), calibrates=calibrates)
 
     def _passes_over(self, number: int) -> int:
-        """Return the passes of residuals; a single attribute needs none."""
+        """Return the number of passes of residuals; a single attribute needs no pass."""
         minority = float(1 - self._shares.max())
         return passes_of(self._strength(Fraction(PARTS), number) * minority) if number > 1 else 0
 
     def _together_by_residuals(self, parts: Sequence[Part], base: Floats, passes: int) -> None:
-        """Fit the log-odds of all attributes together, by several passes of residuals."""
+        """Fit the log-odds of all attributes jointly, by passes of residuals."""
         residuals = Residuals(self._tally, base)
         changes: Mapping[int, Integers] = {part.attribute: whole_log_odds(part.values) for part in parts}
-        for done in range(passes):
-            if self._binary or not done:  # with more classes, slopes are bounds that are loose for large log-odds
+        for completed in range(passes):
+            # With more than two classes, slopes are upper bounds, which are loose for large log-odds.
+            if self._binary or not completed:
                 self._unit = self._unit_of(parts, base)
             changes = self._refine(parts, residuals, changes)
         self._expected_factor = 1.0 if passes > 1 else EXPECTED
 
     def _unit_of(self, parts: Sequence[Part], base: Floats) -> float:
         """Return the unit of the prior that fits the size of the log-odds (MacKay 1992)."""
-        # For a single attribute, it is the root of vᵀQv divided by the number of log-odds that the rows determine.
-        # Attributes that overlap determine fewer log-odds together. Their number is scaled by the ratio of joint to
-        # separate values. The log-odds of K classes add up to 0, so K − 1 of K are free, and each has more information.
+        # For a single attribute, it is the root of vᵀQv divided by the effective number of parameters. Correlated
+        # attributes determine fewer parameters jointly, so their number is scaled by the ratio of joint to separate
+        # values. The log-odds of K classes add up to 0, so K − 1 of K are free, and each has more information.
         size = determined = together = alone = 0.0
         free = 1.0 if self._binary else 1 - 1 / len(self._shares)
         for part in parts:
@@ -187,17 +188,17 @@ class ClassFit(Fit):
             information = weights if self._binary else weights * (1 - weights) / free
             growth = np.maximum(part.rows[:, None] * information, LEAST_SLOPE)
             columns = zip(part.values.T, growth.T, part.evidence, part.alone, strict=True)
-            for values, slopes, evidence, of_one in columns:
-                own = of_one.smoothed(1 / slopes, prior / self._unit**2).values
+            for values, slopes, evidence, separate in columns:
+                own_values = separate.smoothed(1 / slopes, prior / self._unit**2).values
                 size += values @ prior @ values
                 determined += np.trace(evidence.smoothed(1 / slopes, prior / self._unit**2).trust)
-                together += slopes @ (own * values)
-                alone += slopes @ own**2
+                together += slopes @ (own_values * values)
+                alone += slopes @ own_values**2
         share = min(max(together / max(alone, LEAST_SLOPE), _LEAST_TOGETHER), 1.0)
         return float(np.clip(np.sqrt(size / max(share * free * determined, 1.0)), *_UNITS))
 
     def _weigh(self, parts: Sequence[Part], base: Floats) -> None:
-        """Multiply the log-odds of each attribute by a weight that allows for overlap with other attributes."""
+        """Multiply the log-odds of each attribute by a weight that allows for its correlation with other attributes."""
         pure, k, largest = self._spending.is_pure, len(parts), reach(self._spending, len(parts))
         spreads = np.array([max(part.spread(), _LEAST_SPREAD) for part in parts])
         features = {part.attribute: in_features(part.values[:, 0], by) for part, by in zip(parts, spreads, strict=True)}
@@ -224,44 +225,45 @@ class ClassFit(Fit):
     def _by_histogram(
         self, share: float, own: Floats, released: Floats, variance: float, priors: Sequence[Floats], nothing: float
     ) -> tuple[SmoothedValues, Evidence]:
-        """Improve the linear step by Newton steps, because log-odds of almost pure bins are far from linear."""
+        """Improve the linear step by Newton steps, because it is a poor approximation in almost pure bins."""
         linear, evidence = super()._by_histogram(share, own, released, variance, priors, nothing)
         if not self._binary:
             return linear, evidence
         from scipy.special import expit, logit  # takes long to import
 
-        found, rows = linear, np.maximum(released, 0)
-        narrow = priors if self._doubts else [prior * _NEWTON_PRECISION for prior in priors]
+        posterior, rows = linear, np.maximum(released, 0)
+        narrow = priors if self._may_be_irrelevant else [prior * _NEWTON_PRECISION for prior in priors]
         values = np.clip(linear.values, -_LARGEST_NEWTON_STEP, _LARGEST_NEWTON_STEP)
         for _ in range(_NEWTON_STEPS):
             chances = expit(logit(share) + values)
             slopes, sums = rows * chances * (1 - chances), own - chances * released
             noise = variance * ((1 - chances) ** 2 + chances**2)
             evidence = Evidence.of(values, sums, slopes, noise)
-            found = smoothed(sums + slopes * values, slopes, slopes, noise, narrow, nothing)
-            values = values + np.clip(found.values - values, -_LARGEST_NEWTON_STEP, _LARGEST_NEWTON_STEP)
-        # The larger of both values is kept: if many attributes overlap, smaller linear values make models worse.
+            posterior = smoothed(sums + slopes * values, slopes, slopes, noise, narrow, nothing)
+            values = values + np.clip(posterior.values - values, -_LARGEST_NEWTON_STEP, _LARGEST_NEWTON_STEP)
+        # The value of larger size is used, because smaller linear values make models worse if many attributes are
+        # correlated.
         larger = np.abs(linear.values) > np.abs(values)
-        return replace(found, values=np.where(larger, linear.values, values)), evidence
+        return replace(posterior, values=np.where(larger, linear.values, values)), evidence
 
-    def _residuals(self, kept: Residuals, part: Part, changes: Mapping[int, Integers]) -> tuple[list[Residual], float]:
+    def _residuals(self, state: Residuals, part: Part, changes: Mapping[int, Integers]) -> tuple[list[Residual], float]:
         if not self._binary:
-            return self._residuals_by_class(kept, part, changes)
+            return self._residuals_by_class(state, part, changes)
         query = Fact("bin_residuals", attribute=self._schema.names[part.attribute])  # with their variances
-        found, variance = self._counts(partial(kept.by_bin, part.attribute, changes), query, STEPS)
-        errors, spreads = found.reshape(2, -1)
+        sums, variance = self._counts(partial(state.by_bin, part.attribute, changes), query, STEPS)
+        errors, spreads = sums.reshape(2, -1)
         slopes = np.maximum(spreads, 0)
         return [(errors, slopes, slopes)], variance
 
     def _residuals_by_class(
-        self, kept: Residuals, part: Part, changes: Mapping[int, Integers]
+        self, state: Residuals, part: Part, changes: Mapping[int, Integers]
     ) -> tuple[list[Residual], float]:
         from scipy.special import softmax  # takes long to import
 
-        # Residuals add up to 0 in each bin, so the mean of the noise is removed. The slope is bounded by a bin's rows
-        # times the probabilities from its own log-odds, both of which were released.
+        # Residuals add up to 0 in each bin, so the mean of the noise is removed. The slope is at most a bin's rows
+        # times the probabilities from its own log-odds; both were released.
         fact = Fact("class_residuals", attribute=self._schema.names[part.attribute])
-        query = partial(kept.by_bin_and_class, part.attribute, changes)
+        query = partial(state.by_bin_and_class, part.attribute, changes)
         sums, variance = self._counts(query, fact, STEPS)
         errors = sums.reshape(part.values.shape)
         errors -= errors.mean(axis=1, keepdims=True)
@@ -271,7 +273,7 @@ class ClassFit(Fit):
         return list(zip(errors.T, slopes, slopes, strict=True)), variance * (1 - 1 / len(self._shares))
 
     def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> BuildModel:
-        """Merge bins, round to whole points, fit the map from totals to probabilities, and return the scorecard."""
+        """Merge bins, round to integer points, calibrate if requested, and return the scorecard."""
         allowance, weights = self._merge(parts, base)
         unit = coarsest(parts, self._plan.points, partial(rounding_loss, parts, weights), allowance)
         points = to_points(parts, unit)
@@ -289,12 +291,12 @@ class ClassFit(Fit):
     ) -> tuple[float, float]:
         edges = np.rint(np.array(EDGES) * spread / unit).astype(np.int64)
         if self._binary:
-            of_one = {attribute: each[:, 0] for attribute, each in points.items()}
-            query, what = partial(queries.outcomes, self._tally, of_one, edges), Fact("calibration", by="total")
+            by_attribute = {attribute: by_class[:, 0] for attribute, by_class in points.items()}
+            query, fact = partial(queries.outcomes, self._tally, by_attribute, edges), Fact("calibration", by="total")
         else:
             start = np.rint(base / unit).astype(np.int64)
-            query, what = partial(queries.leads, self._tally, start, points, edges), Fact("calibration", by="lead")
-        counts, variance = self._counts(query, what)
+            query, fact = partial(queries.leads, self._tally, start, points, edges), Fact("calibration", by="lead")
+        counts, variance = self._counts(query, fact)
         misses, hits = counts.reshape(-1, 2).T
         start, expected = (float(base[0]) if self._binary else 0.0), self._expected_factor
         totals = midpoints(spread)

@@ -12,14 +12,15 @@ from hedgerow.tally import Tally
 
 STEPS = 2**10  # the unit of residuals and class shares: public, the same for every table
 GRID = 2**40  # steps of a unit of log-odds
-FEATURE, IN_PART, _FURTHEST = 2**3, 2**4, 8  # steps of a standard deviation; steps of a row; standard deviations
+FEATURE, IN_PART = 2**3, 2**4  # steps of a standard deviation, and of a row's weight
+_FURTHEST = 8  # the bound of features, in standard deviations
 _LARGEST = 100.0
 _BLOCK, _ROWS = 128, 2**15  # columns, and patterns, at a time
 LogOdds = Mapping[int, Array]
 
 
 def histograms(tally: Tally, attributes: Sequence[int]) -> Integers:
-    """Return the rows of each class in the bins of some attributes, concatenated: ``(n_bins, n_classes)``."""
+    """Return the class counts in the bins of these attributes, concatenated, shape ``(n_bins, n_classes)``."""
     # An added row raises a single count of each attribute by 1, all for the same class: ℓ1 sensitivity
     # ``len(attributes)``, and ℓ2² the same; in the norm of `SharedHistograms` the sensitivity is 1.
     bins, counts = tally.bins_and_counts()
@@ -29,8 +30,8 @@ def histograms(tally: Tally, attributes: Sequence[int]) -> Integers:
 
 def in_steps(shares: Floats) -> Integers:
     """Return class shares, along the last axis, in steps: integers ≥ 0 that add up to `STEPS`."""
-    # The sensitivities of `associations` and of residuals by class need both properties. Cumulative shares are rounded
-    # instead of shares to ensure them.
+    # The sensitivity proofs of `associations` and of residuals by class need both properties. Rounding the cumulative
+    # shares ensures them.
     ends = np.cumsum(shares, axis=-1)
     return np.diff(np.rint(STEPS * (ends / ends[..., -1:])).astype(np.int64), axis=-1, prepend=0)
 
@@ -38,22 +39,22 @@ def in_steps(shares: Floats) -> Integers:
 def associations(tally: Tally, shares: Integers) -> Integers:
     """Return the association of each attribute with the class: ``Σ |STEPS·n_bc − s_c·n_b|`` over bins b and classes c.
 
-    The shares s were released, and are in steps (`in_steps`). An added row of class y is in one bin of each attribute
+    The shares s were released, in steps (`in_steps`). An added row of class y is in one bin of each attribute
     and changes each sum, up or down, by at most ``Σ_c |STEPS·[c = y] − s_c| = 2(STEPS − s_y) ≤ 2·STEPS``.
     """
     bins, counts = tally.bins_and_counts()
-    found: list[int] = []
+    scores: list[int] = []
     for column, (_, attribute) in zip(_columns(bins), tally.schema.attributes, strict=True):
         rows = _by_bin(column, counts, attribute.n_bins)
-        found.append(int(np.abs(STEPS * rows - rows.sum(axis=1, keepdims=True) * shares).sum()))
-    return np.array(found, dtype=np.int64)
+        scores.append(int(np.abs(STEPS * rows - rows.sum(axis=1, keepdims=True) * shares).sum()))
+    return np.array(scores, dtype=np.int64)
 
 
 class Residuals:
     """Residuals by bin, while log-odds change attribute by attribute.
 
-    The log-odds of each pattern are integers, to which changes are added, so the order of additions does not matter. A
-    row's residual depends on its own bins and on released numbers only.
+    The log-odds of each pattern are sums of integers, so they do not depend on the order of additions. A row's residual
+    depends only on this row and on released numbers.
     """
 
     def __init__(self, tally: Tally, base: Floats) -> None:
@@ -61,12 +62,12 @@ class Residuals:
         self._log_odds = whole_log_odds(base)
 
     def by_bin(self, attribute: int, changes: LogOdds) -> Integers:
-        """Return for two classes the sums of residuals by bin of an attribute, then of their variances, in steps.
+        """Return the sums of residuals by bin of an attribute, then of their variances, in steps, for two classes.
 
         A row of class y has the residual ``STEPS·y − p`` and the variance ``⌊p(STEPS − p)/STEPS⌋``. Here p is the
-        probability of the second class, between 0 and `STEPS`, by released log-odds; it is a function of the row's
-        bins. With ``u = |y − p/STEPS|`` an added row adds ``u`` and at most ``u(1 − u)``, in units of `STEPS`, to one
-        bin: ℓ1 sensitivity ``STEPS·u(2 − u) ≤ STEPS``, and ℓ2² ``STEPS²·u²(1 + (1 − u)²) ≤ STEPS²``.
+        probability of the second class from released log-odds, between 0 and `STEPS`, a function of the row's bins.
+        With ``u = |y − p/STEPS|`` an added row adds ``u`` and at most ``u(1 − u)``, in units of `STEPS`, to one bin:
+        ℓ1 sensitivity ``STEPS·u(2 − u) ≤ STEPS``, and ℓ2² ``STEPS²·u²(1 + (1 − u)²) ≤ STEPS²``.
         """
         bins, counts = self._tally.bins_and_counts()
         chances, variances = self._chances(bins, changes)
@@ -75,30 +76,30 @@ class Residuals:
         return self._summed(bins, attribute, np.column_stack([errors, variances * rows])).T.ravel()
 
     def by_feature(self, features: LogOdds, changes: LogOdds, most: int, *, pure: bool) -> Integers:
-        """Return for two classes the sums of residuals times features, then of variances times pairs of features.
+        """Return the sums of residuals times features, then of variances times pairs of features, for two classes.
 
-        A row has an integer feature z for each attribute, by its bin and released numbers. It adds ``FEATURE·(STEPS·y −
-        p)·z_i`` to k sums, and ``⌊p(STEPS − p)/STEPS⌋·z_i·z_j`` to a sum for each i ≤ j. All are multiplied by an
-        integer up to `IN_PART`, chosen so that their norm, ℓ1 (pure) or ℓ2, is at most ``most·IN_PART``: the
-        sensitivity.
+        A row has an integer feature z for each attribute, which depends on its bin and on released numbers. It adds
+        ``FEATURE·(STEPS·y − p)·z_i`` to k sums, and ``⌊p(STEPS − p)/STEPS⌋·z_i·z_j`` to a sum for each i ≤ j. These
+        terms are multiplied by an integer from 0 to `IN_PART`, so that their norm, ℓ1 (pure) or ℓ2, is at most the
+        sensitivity ``most·IN_PART``.
         """
         bins, counts = self._tally.bins_and_counts()
         chances, variances = self._chances(bins, changes)
         k = len(features)
-        found = np.zeros((1 + k, k), dtype=np.int64)
+        sums = np.zeros((1 + k, k), dtype=np.int64)
         for start in range(0, len(bins), _ROWS):
-            some = slice(start, start + _ROWS)
-            z = np.column_stack([values[bins[some, i]] for i, values in features.items()])
-            errors, spread = STEPS * np.arange(2) - chances[some, None], variances[some, None]
-            parts = counts[some] * _in_part(z, errors, spread, most, pure=pure)
-            of_rows = [FEATURE * (errors * parts).sum(axis=1), spread * parts.sum(axis=1, keepdims=True) * z]
-            found += np.column_stack(of_rows).T @ z
-        return np.concatenate([found[0], found[1:][np.triu_indices(k)]])
+            block = slice(start, start + _ROWS)
+            z = np.column_stack([values[bins[block, i]] for i, values in features.items()])
+            errors, spread = STEPS * np.arange(2) - chances[block, None], variances[block, None]
+            parts = counts[block] * _in_part(z, errors, spread, most, pure=pure)
+            contributions = [FEATURE * (errors * parts).sum(axis=1), spread * parts.sum(axis=1, keepdims=True) * z]
+            sums += np.column_stack(contributions).T @ z
+        return np.concatenate([sums[0], sums[1:][np.triu_indices(k)]])
 
     def by_bin_and_class(self, attribute: int, changes: LogOdds) -> Integers:
         """Return the sums of residuals by bin of an attribute and class, in steps.
 
-        A row of class y has the residuals ``STEPS·[c = y] − p_c``. Its probabilities p, by released log-odds, are not
+        A row of class y has the residuals ``STEPS·[c = y] − p_c``. Its probabilities p, from released log-odds, are not
         negative and add up to `STEPS` (`in_steps`); they are a function of the row's bins. An added row adds its
         residuals to one bin. They add up to 0, so the ℓ1 sensitivity is ``2(STEPS − p_y) ≤ 2·STEPS`` and ℓ2² is
         ``(STEPS − p_y)² + Σ_(c ≠ y) p_c² ≤ 2·STEPS²``.
@@ -166,8 +167,8 @@ def moments(tally: Tally) -> Integers:
 def between_ends(tally: Tally) -> Tally:
     """Return a tally with two classes, the lowest and the highest level of a number.
 
-    A row at level k of K counts ``K − 1 − k`` times in the first class and k times in the second, so as K − 1 rows in
-    total. `histograms` and `associations` of it are K − 1 times as sensitive, in ℓ1 and ℓ2.
+    A row at level k of K counts ``K − 1 − k`` times in the first class and k times in the second, K − 1 times in
+    total. The sensitivities of `histograms` and `associations` are therefore K − 1 times as large, in ℓ1 and ℓ2.
     """
     bins, counts = tally.bins_and_counts()
     up, down = _ends(tally.schema)
@@ -182,35 +183,35 @@ def _ends(schema: Schema) -> tuple[Integers, Integers]:
 
 
 def whole_log_odds(values: Floats | float) -> Integers:
-    """Return log-odds in steps of 2⁻⁴⁰, clipped to ±100, 0 for NaN: integers, whose sums are exact in any order."""
+    """Return log-odds as integers in steps of 2⁻⁴⁰, clipped to ±100; NaN becomes 0. Sums of integers are exact."""
     return np.rint(GRID * np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST)).astype(np.int64)
 
 
 def in_features(values: Floats, spread: float) -> Integers:
-    found = np.clip(np.nan_to_num(values / spread), -_FURTHEST, _FURTHEST)
-    return np.rint(FEATURE * found).astype(np.int64)
+    clipped = np.clip(np.nan_to_num(values / spread), -_FURTHEST, _FURTHEST)
+    return np.rint(FEATURE * clipped).astype(np.int64)
 
 
 def _in_part(z: Integers, errors: Integers, variances: Integers, most: int, *, pure: bool) -> Integers:
     """Return the weight of a row, in steps, for each pattern and class."""
-    ones, squares = np.abs(z).sum(axis=1)[:, None], (z**2).sum(axis=1)[:, None]
+    absolutes, squares = np.abs(z).sum(axis=1)[:, None], (z**2).sum(axis=1)[:, None]
     if pure:
-        sizes = FEATURE * np.abs(errors) * ones + variances * ((ones**2 + squares) // 2)
+        sizes = FEATURE * np.abs(errors) * absolutes + variances * ((absolutes**2 + squares) // 2)
     else:
         pairs = (squares**2 + (z**4).sum(axis=1)[:, None]) // 2
-        sizes = np.sqrt((FEATURE * errors) ** 2 * squares + variances**2 * pairs).astype(np.int64) + 1  # no less
+        sizes = np.sqrt((FEATURE * errors) ** 2 * squares + variances**2 * pairs).astype(np.int64) + 1  # rounded up
     return np.minimum(most * IN_PART // np.maximum(sizes, 1), IN_PART)
 
 
 def outcomes(tally: Tally, points: LogOdds, edges: Integers) -> Integers:
-    """Return the rows of each of two classes by total, ``(2·n_buckets,)``; a row changes a single count by 1."""
+    """Return the counts of two classes by bucket of the total, ``(2·n_buckets,)``; a row changes one count by 1."""
     # A bucket includes its upper edge.
     bins, counts = tally.bins_and_counts()
     return _by_bin(np.searchsorted(edges, added(points, bins)), counts, len(edges) + 1).ravel()
 
 
 def leads(tally: Tally, base: Integers, points: LogOdds, edges: Integers) -> Integers:
-    """Return misclassified and correct rows by the lead of the largest total; a row changes a single count by 1."""
+    """Return counts of misclassified and correct rows by margin of the largest total; a row changes one count by 1."""
     # `points` are by bin and class, shape ``(n_bins, n_classes)``; the result has shape ``(2·n_buckets,)``, with
     # `edges` as in `outcomes`.
     bins, counts = tally.bins_and_counts()
@@ -224,10 +225,10 @@ def leads(tally: Tally, base: Integers, points: LogOdds, edges: Integers) -> Int
 def added(by_bin: LogOdds, bins: Whole) -> Array:
     """Return the sum of the values of each pattern's bins, shape ``(n_patterns, …)``."""
     shape = next(iter(by_bin.values())).shape[1:] if by_bin else ()
-    found = np.zeros((len(bins), *shape), dtype=np.int64)
+    totals = np.zeros((len(bins), *shape), dtype=np.int64)
     for attribute, values in by_bin.items():
-        found += values[bins[:, attribute]]
-    return found
+        totals += values[bins[:, attribute]]
+    return totals
 
 
 def _columns(bins: Whole) -> Iterator[Whole]:
@@ -238,7 +239,7 @@ def _columns(bins: Whole) -> Iterator[Whole]:
 
 def _by_bin(bins: Whole, counts: Integers, size: int) -> Integers:
     """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``."""
-    found = np.zeros((counts.shape[1], size), dtype=np.int64)
-    for of_class, rows in zip(found, counts.T, strict=True):  # faster than all classes at once
-        np.add.at(of_class, bins, rows)
-    return found.T
+    by_class = np.zeros((counts.shape[1], size), dtype=np.int64)
+    for column, rows in zip(by_class, counts.T, strict=True):  # faster than all classes at once
+        np.add.at(column, bins, rows)
+    return by_class.T

@@ -1,4 +1,4 @@
-"""Scorecards by logistic regression on bins, rounded to integer points with little loss; not private."""
+"""Non-private scorecards: logistic regression on bins, with coefficients rounded to integer points."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,18 +24,18 @@ _MOST_STEPS = 10_000
 class LogOdds:
     """Log-odds of a regression."""
 
-    base: Floats  # intercepts: a single number for two classes (second class), else a number for each class
+    base: Floats  # intercepts: of the second class for two classes, else of each class
     values: dict[int, Floats]  # by bin, for each attribute that is used
 
     def log_odds(self, bins: Whole) -> Floats:
-        found = np.tile(self.base, (len(bins), 1))
+        totals = np.tile(self.base, (len(bins), 1))
         for attribute, values in self.values.items():
-            found += values[bins[:, attribute]]
-        return found
+            totals += values[bins[:, attribute]]
+        return totals
 
 
 def log_loss(log_odds: Floats, counts: Integers) -> float:
-    """Return the summed log-loss of rows by class, given their log-odds (a single column for two classes)."""
+    """Return the total log-loss of class counts, given their log-odds (a single column for two classes)."""
     if log_odds.shape[1] == 1:
         log_odds = np.column_stack([np.zeros(len(log_odds)), log_odds])
     return -float((counts * log_softmax(log_odds, axis=1)).sum())
@@ -47,7 +47,7 @@ def chances_of(log_odds: Floats) -> Floats:
 
 
 class Regression:
-    """Logistic regressions on a table, penalised by `Prior`, which smooths along numbers."""
+    """Logistic regressions on a table, with `Prior` as penalty, which smooths along numeric attributes."""
 
     def __init__(self, schema: Schema, bins: Whole, counts: Integers) -> None:
         order = np.lexsort(bins.T)  # so that the scorecard does not depend on the order of rows
@@ -55,8 +55,8 @@ class Regression:
         self._codes = [np.linalg.cholesky(np.linalg.inv(PRIOR.of(attribute))) for _, attribute in schema.attributes]
 
     def fit(self, attributes: Sequence[int], strength: float, counts: Integers | None = None) -> LogOdds:
-        """Return the regression on some attributes; a single average row, divided among the classes, is added."""
-        # Columns are the bins times a root of the prior's covariance, which turns the prior into a ridge penalty.
+        """Return the regression on these attributes. One average row, divided among the classes, is added."""
+        # Multiplying indicators of bins by a root of the prior's covariance turns the prior into a ridge penalty.
         counts = self.counts if counts is None else counts
         columns = [self._codes[i][self.bins[:, i]] for i in attributes]
         X = np.column_stack([np.zeros((len(counts), 0)), *columns])
@@ -78,7 +78,7 @@ class Regression:
         return LogOdds(model.intercept_, values)
 
     def choose(self, most: int) -> list[int]:
-        """Return attributes by forward selection on the gain in likelihood of a Newton step."""
+        """Return attributes by forward selection on the gain in log-likelihood from a Newton step."""
         # The regression is refitted after each choice, as in orthogonal matching pursuit.
         chosen: list[int] = []
         while len(chosen) < min(most, len(self.schema)):
@@ -99,7 +99,7 @@ class Regression:
         return float(gain)
 
     def validate(self, attributes: Sequence[int]) -> float:
-        """Return the strength with the smallest log-loss in cross-validation; 1 for more than 10,000 patterns."""
+        """Return the `C` with the smallest log-loss in cross-validation, or 1 for more than 10,000 patterns."""
         if len(self.counts) > _MOST_VALIDATED:
             return 1.0
         draws = np.random.default_rng(0).multinomial(self.counts.ravel(), [1 / _FOLDS] * _FOLDS)
@@ -112,7 +112,7 @@ class Regression:
 
 
 def centred(fitted: LogOdds, regression: Regression, monotone: Mapping[str, Direction]) -> LogOdds:
-    """Return log-odds by bin that are 0 on average over the rows, and monotone as declared."""
+    """Return log-odds by bin that are monotone as declared, with mean 0 over the rows for each attribute."""
     base, values, schema = fitted.base, dict[int, Floats](), regression.schema
     rows = regression.counts.sum(axis=1)
     for i, column in fitted.values.items():
@@ -129,9 +129,9 @@ def centred(fitted: LogOdds, regression: Regression, monotone: Mapping[str, Dire
 def rounded_card(
     fitted: LogOdds, regression: Regression, points: int, monotone: Mapping[str, Direction]
 ) -> tuple[Mapping[int, Integers], Floats, float]:
-    """Return integer points, base and the log-odds of a point, with the smallest log-loss over sizes of a point."""
-    # For each size, the base and the points of a column are rounded in turn, by the second derivative of the log-loss
-    # at the unrounded values.
+    """Return the integer points, the base and the log-odds of a point that have the smallest log-loss."""
+    # For each size of a point, the base and the points of a column are rounded one by one, so that the second-order
+    # approximation of the log-loss at the unrounded values stays small.
     sizes = [len(column) for column in fitted.values.values()]
     values = np.vstack([fitted.base[None], *fitted.values.values()])
     limits = np.array([MOST_POINTS] + [points] * sum(sizes))
@@ -150,7 +150,7 @@ def rounded_card(
 
 
 def _forms(fitted: LogOdds, regression: Regression) -> list[Floats]:
-    """Return for each column the second derivative of the log-loss by base and bins, plus a quarter for each bin."""
+    """Return the Hessian of the log-loss by base and bins for each column, plus a quarter on its diagonal."""
     n, rows = len(regression.bins), regression.counts.sum(axis=1)
     indicators = [csr_array(np.ones((n, 1)))]
     for i, values in fitted.values.items():
@@ -163,7 +163,7 @@ def _forms(fitted: LogOdds, regression: Regression) -> list[Floats]:
 
 
 def _rising(fitted: LogOdds, regression: Regression, monotone: Mapping[str, Direction]) -> Sequence[Index]:
-    """Return sequences of places along which points may only rise; place 0 is the base."""
+    """Return sequences of places along which points must not decrease; place 0 is the base."""
     sequences: list[Index] = []
     start = 1
     for i, values in fitted.values.items():

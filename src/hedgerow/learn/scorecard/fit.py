@@ -41,15 +41,15 @@ Residual = tuple[Floats, Floats, Floats]  # by bin: sums, their slopes by the va
 
 
 class Fit:
-    """Fit of a scorecard: the private table is read by releases only; all else is post-processing.
+    """Fit of a scorecard. Only releases read the private table; all other steps are post-processing.
 
-    In regression, the two ends of the target take the place of two classes, and a row belongs partly to each.
+    In regression, the two ends of the target's range take the place of two classes, and a row belongs partly to each.
     """
 
-    redundancy: ClassVar[float] = 0.25  # values are scaled by the number of informative attributes to minus this power
-    residual_prior_scale = 0.25  # of the prior standard deviations, for changes by residuals
-    least_share: ClassVar[float] = 0.01  # of a class
-    histograms_of: ClassVar[str] = "classes"  # a detail of the query
+    redundancy: ClassVar[float] = 0.25  # values are divided by the number of informative attributes to this power
+    residual_prior_scale = 0.25  # assumed change of values in a pass, in prior standard deviations
+    least_share: ClassVar[float] = 0.01  # lower bound on the share of a class
+    histograms_of: ClassVar[str] = "classes"  # recorded with the query
 
     def __init__(self, plan: ScorecardPlan, tally: Tally, runner: ReleaseRunner) -> None:
         self._plan, self._tally, self._runner = plan, tally, runner
@@ -58,23 +58,23 @@ class Fit:
         self._shares = np.zeros(0)
         self._rows = 0.0
         self._unit = 1.0  # of the prior's standard deviations
-        self._doubts = False  # whether an attribute may be independent of the class
+        self._may_be_irrelevant = False  # whether the prior allows for attributes independent of the class
 
     @cached_property
     def _by_class(self) -> Tally:
-        """The tally by class. Private: read in queries only."""
+        """The private tally by class. Only queries may read it."""
         return self._tally
 
     def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:
-        """Return the slope of a bin's sum by its value, and its sampling variance."""
+        """Return the derivative of each bin's sum by its value, and the sum's sampling variance."""
         raise NotImplementedError
 
     def _weights(self, part: Part, base: Floats) -> Floats:
-        """Return the second derivative of a row's loss by each value of a part, by bin and column."""
+        """Return the second derivative of a row's loss by its value, for each bin and column of a part."""
         raise NotImplementedError
 
-    def _residuals(self, kept: Any, part: Part, changes: Mapping[int, Integers]) -> tuple[list[Residual], float]:
-        """Release the residuals of an attribute; return them for each column, with the variance of their noise."""
+    def _residuals(self, state: Any, part: Part, changes: Mapping[int, Integers]) -> tuple[list[Residual], float]:
+        """Release the residuals of an attribute, and return them for each column with the variance of their noise."""
         raise NotImplementedError
 
     def _prior(self, shrunk: float = 1.0) -> Prior:
@@ -87,14 +87,14 @@ class Fit:
         steps: int = 1,
         mechanism: CountsMechanism | None = None,
     ) -> tuple[Floats, float]:
-        """Release counts in steps, and return them in rows with the variance of their noise."""
+        """Release counts in steps. Return them in rows, with the variance of their noise."""
         used: CountsMechanism = mechanism or self._runner.mechanism(query.code)
         starts = isinstance(used, GaussianCounts) and used.number == 1
         counts = self._runner.release(answer, query.having(series=True) if starts else query, used)
         return np.array(counts, dtype=np.float64) / steps, variance_of(used) / steps**2
 
     def _strength(self, parts: Fraction, changes: int) -> float:
-        """Return the rows divided by the noise of counts with this sensitivity and share; with pure ε, rows times ε."""
+        """Return √2 times the ratio of rows to the noise of counts with this share; with pure ε, it is rows times ε."""
         return self._rows * sqrt(2 / variance_of(self._spending.counts(parts, changes)))
 
     def _is_enough(self, parts: Fraction, changes: int, least: float) -> bool:
@@ -103,13 +103,13 @@ class Fit:
     def _count_rows(self, counts: Floats, variance: float) -> None:
         positive, k = np.maximum(counts, 1), len(counts)
         self._rows = float(positive.sum())
-        # The posterior mean under a uniform prior on shares, with Gaussian approximations of prior and noise.
+        # Shares are posterior means under a uniform prior, with Gaussian approximations of prior and noise.
         trust = 1 / (1 + k * (k + 1) * variance / self._rows**2)
         shares = np.maximum(trust * positive / self._rows + (1 - trust) / k, self.least_share)
         self._shares = shares / shares.sum()
 
     def _choose(self) -> Sequence[int]:
-        """Return the attributes to use: all, or a private choice of those most associated with the class."""
+        """Return the attributes to use: all, or those privately chosen by their association with the class."""
         choice = self._plan.choice(self._rows)
         self._runner.decide((choice.number, choice.spending))
         self._spending = choice.spending
@@ -124,41 +124,41 @@ class Fit:
         return choice.draw(associations, sensitivity, self._runner)
 
     def _histograms(self, chosen: Sequence[int], parts: Fraction, known: Floats, known_variance: float) -> list[Part]:
-        """Release the rows by bin and class of each attribute, and return values by bin."""
+        """Release counts by bin and class for each attribute, and return values by bin."""
         released, totals = list[tuple[int, Floats, float]](), [(known, known_variance)]
         sizes = [self._schema.attributes[i][1].n_bins for i in chosen]
         if self._spending.shares_noise and len(chosen) < len(self._schema):
             self._runner.nest(self._plan.histograms(self._spending, parts, sizes))
         for places, _ in self._spending.histograms(parts, sizes):
-            some, own_totals = self._release_histograms([chosen[place] for place in places])
-            released += some
+            group, own_totals = self._release_histograms([chosen[place] for place in places])
+            released += group
             totals += own_totals
         weights = np.array([1 / variance for _, variance in totals])
         agreed = weights @ np.array([total for total, _ in totals]) / weights.sum()
         self._count_rows(agreed, 1 / weights.sum())
-        found = list[tuple[Part, float]]()
+        fitted = list[tuple[Part, float]]()
         for i, table, variance in sorted(released, key=lambda release: release[0]):
-            # The noise on a histogram's own total, equal in all bins, is replaced by the noise on the mean total.
+            # Every histogram is shifted to the weighted mean of all released totals, which has less noise.
             n_bins, k = table.shape
             noise = sqrt(k * ((1 - 1 / n_bins) * variance + 1 / weights.sum() / n_bins**2))
-            found.append(self._part(i, table + (agreed - table.sum(axis=0)) / n_bins, variance, noise))
-        for part, _ in found:  # what noise has made small says too little to say the same
-            part.weigh(max(sum(trust for _, trust in found), 1.0) ** -self.redundancy)
-        return [part for part, _ in found]
+            fitted.append(self._part(i, table + (agreed - table.sum(axis=0)) / n_bins, variance, noise))
+        for part, _ in fitted:  # an attribute that noise has shrunk adds little to the redundancy
+            part.weigh(max(sum(trust for _, trust in fitted), 1.0) ** -self.redundancy)
+        return [part for part, _ in fitted]
 
     def _release_histograms(
         self, attributes: Sequence[int]
     ) -> tuple[list[tuple[int, Floats, float]], list[tuple[Floats, float]]]:
-        """Release the histograms of attributes whose noise is drawn together.
+        """Release the histograms of attributes that share a mechanism.
 
-        Return the counts of each with the variance of their noise, and the class totals that they have with theirs.
+        Return the counts of each attribute, and the class totals, each with the variance of their noise.
         """
         query = Fact("histograms", of=self.histograms_of, attributes=len(attributes))
         sizes, k = [self._schema.attributes[i][1].n_bins for i in attributes], len(self._shares)
         mechanism, row = self._runner.mechanism(query.code), self._plan.row
         if isinstance(mechanism, SharedHistograms):
-            found = self._runner.release(lambda: queries.histograms(self._by_class, attributes).T, query)
-            counts = np.array(found, dtype=np.float64).T / row
+            released = self._runner.release(lambda: queries.histograms(self._by_class, attributes).T, query)
+            counts = np.array(released, dtype=np.float64).T / row
             variances = [variance / row**2 for variance in histogram_variances(mechanism, sizes)]
             tables = np.split(counts, np.cumsum(sizes)[:-1])
             totals = [(tables[0].sum(axis=0), mechanism.total_variance / row**2)]
@@ -170,56 +170,56 @@ class Fit:
         return list(zip(attributes, tables, variances, strict=True)), totals
 
     def _part(self, place: int, table: Floats, variance: float, noise: float) -> tuple[Part, float]:
-        """Return values by bin, and the weight of the true values in them; `noise` is the noise on a bin's rows."""
-        widths, nothing = (WIDTHS, NOTHING) if self._doubts else ((1.0,), 0.0)
+        """Return values by bin and their mean shrinkage factor; `noise` is the deviation of a bin's row count."""
+        widths, nothing = (WIDTHS, NOTHING) if self._may_be_irrelevant else ((1.0,), 0.0)
         priors = [self._prior(width).of(self._schema.attributes[place][1]) for width in widths]
         shares = self._shares[1:] if self._binary else self._shares
         own = table[:, 1:] if self._binary else table
-        found: list[SmoothedValues] = []
+        fits: list[SmoothedValues] = []
         evidence: list[Evidence] = []
         for share, column in zip(shares, own.T, strict=True):
-            one, said = self._by_histogram(share, column, table.sum(axis=1), variance, priors, nothing)
-            found.append(one)
-            evidence.append(said)
-        values = np.column_stack([one.values for one in found])
-        covariances, gaps = [one.covariance for one in found], [one.gap for one in found]
+            fit, column_evidence = self._by_histogram(share, column, table.sum(axis=1), variance, priors, nothing)
+            fits.append(fit)
+            evidence.append(column_evidence)
+        values = np.column_stack([fit.values for fit in fits])
+        covariances, gaps = [fit.covariance for fit in fits], [fit.gap for fit in fits]
         part = Part(place, values, covariances, table.sum(axis=1), noise, evidence=evidence, alone=evidence, gaps=gaps)
         part.centred()
-        return part, float(np.mean([part.mean(np.diag(one.trust)) for one in found]))
+        return part, float(np.mean([part.mean(np.diag(fit.trust)) for fit in fits]))
 
     def _by_histogram(
         self, share: float, own: Floats, released: Floats, variance: float, priors: Sequence[Floats], nothing: float
     ) -> tuple[SmoothedValues, Evidence]:
-        """Return the values of a column and their evidence, from released rows by bin, of its class and in total."""
+        """Return the values of a column and their evidence, from a class's and all rows released by bin."""
         noise = variance * ((1 - share) ** 2 + (len(self._shares) - 1) * share**2)
         slopes, spread = self._growth(share, np.maximum(released, 0))
         sums = own - share * released
-        found = smoothed(sums, slopes, spread, noise, priors, nothing)
-        return found, Evidence.of(np.zeros(len(sums)), sums, slopes, noise)
+        posterior = smoothed(sums, slopes, spread, noise, priors, nothing)
+        return posterior, Evidence.of(np.zeros(len(sums)), sums, slopes, noise)
 
-    def _refine(self, parts: Sequence[Part], kept: Any, changes: Mapping[int, Integers]) -> Mapping[int, Integers]:
-        """Correct the values attribute by attribute, by the residuals that the other attributes leave.
+    def _refine(self, parts: Sequence[Part], state: Any, changes: Mapping[int, Integers]) -> Mapping[int, Integers]:
+        """Update the values of one attribute after another by the residuals of the current model (backfitting).
 
-        `changes` of values are not yet in `kept` when the call begins or ends. Evidence of earlier releases counts the
-        less, the more the log-odds of a bin may have changed with other attributes (`residual_prior_scale`).
+        `changes` and the returned changes of values are not applied to `state` yet. Earlier evidence is discounted by
+        how far the log-odds of a bin may have moved since, because other attributes changed (`residual_prior_scale`).
         """
         for part in parts:
             before = whole_log_odds(part.values)
             prior = self._prior().of(self._schema.attributes[part.attribute][1])
             changed: Floats = self.residual_prior_scale**2 * np.diag(np.linalg.inv(prior)).astype(np.float64)
-            residuals, noise = self._residuals(kept, part, changes)
+            residuals, noise = self._residuals(state, part, changes)
             for column, (sums, slopes, spreads) in enumerate(residuals):
                 values = part.values[:, column]
                 evidence = part.evidence[column].moved(changed).joined(Evidence.of(values, sums, slopes, noise))
-                found = evidence.smoothed(spreads / np.maximum(slopes, LEAST_SLOPE) ** 2, prior)
-                part.values[:, column] = values + np.clip(found.values - values, -_LARGEST_STEP, _LARGEST_STEP)
+                posterior = evidence.smoothed(spreads / np.maximum(slopes, LEAST_SLOPE) ** 2, prior)
+                part.values[:, column] = values + np.clip(posterior.values - values, -_LARGEST_STEP, _LARGEST_STEP)
                 part.evidence[column] = evidence
-                part.covariances[column], part.gaps[column] = found.covariance, found.gap
+                part.covariances[column], part.gaps[column] = posterior.covariance, posterior.gap
             changes = {part.attribute: whole_log_odds(part.values) - before}
         return changes
 
     def _together(self, parts: Sequence[Part], base: Floats) -> Floats:
-        """Make values monotone as declared and 0 on average, and return the base of every row."""
+        """Make values monotone as declared, centre them at 0, and return the base with the removed means."""
         for part in parts:
             name, attribute = self._schema.attributes[part.attribute]
             if name in self._plan.monotone:
@@ -228,7 +228,7 @@ class Fit:
         return base
 
     def _merge(self, parts: Sequence[Part], base: Floats) -> tuple[float, list[Floats]]:
-        """Merge bins; return the loss that rounding may cost, and its second derivatives by each value, by part."""
+        """Merge bins. Return the loss allowed for rounding, and its second derivatives by value, for each part."""
         attributes = [self._schema.attributes[part.attribute][1] for part in parts]
         weights = [part.likely_rows()[:, None] * self._weights(part, base) for part in parts]
         return merge(parts, attributes, weights), weights

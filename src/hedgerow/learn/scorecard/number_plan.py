@@ -25,7 +25,7 @@ from hedgerow.tally import Tally
 
 # benchmarks/outcomes.py explains these constants.
 SIZES = Fraction(20)  # thousandths of the budget for the mean absolute residual, for each pass
-ENOUGH = (120, 800, 4000, *3 * [10_000])  # rows times ε for an attribute that allow the next pass of residuals
+ENOUGH = (120, 800, 4000, *3 * [10_000])  # rows times ε for an attribute that the next pass of residuals requires
 ACROSS, EACH = 2.5, 1.0  # the prior standard deviations, in standard deviations of the target
 REACH = 2.5  # the bound at which residuals are clipped, in mean absolute residuals
 _MEAN_TO_SPREAD = 1.25  # the standard deviation of a normal distribution, in mean absolute deviations
@@ -35,7 +35,7 @@ _LEAST_UNIT = 1e-4  # the smallest value of a point, in target ranges
 
 @dataclass(frozen=True, kw_only=True)
 class NumberPlan(ScorecardPlan):
-    """Plan of a scorecard for regression; levels of the target are shares of the range from first to last."""
+    """Plan of a scorecard for regression. Levels of the target are scaled from 0 (lowest) to 1 (highest)."""
 
     across: float = ACROSS
     each: float = EACH
@@ -76,7 +76,7 @@ class NumberPlan(ScorecardPlan):
 
 
 class NumberFit(Fit):
-    """Fit of a scorecard for regression; values are shares of the target's range."""
+    """Fit of a scorecard for regression. Values are shares of the target's range."""
 
     redundancy: ClassVar[float] = 0.5
     residual_prior_scale = 0.35
@@ -122,18 +122,18 @@ class NumberFit(Fit):
     def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 -- of classes
         return rows, rows * self._unit**2
 
-    def _measure(self, kept: NumberResiduals, changes: Mapping[int, Integers]) -> None:
-        """Release the mean absolute residual, and set the clipping bound and the prior by it."""
-        (total,), _ = self._counts(lambda: kept.sizes(changes), Fact("residual_sizes"), STEPS)
+    def _measure(self, residuals: NumberResiduals, changes: Mapping[int, Integers]) -> None:
+        """Release the mean absolute residual, and derive the clipping bound and the prior from it."""
+        (total,), _ = self._counts(lambda: residuals.sizes(changes), Fact("residual_sizes"), STEPS)
         mean = min(max(total / self._rows, _LEAST), _MOST)
         self._bound = min(int(np.ceil(STEPS * REACH * mean)), STEPS)
         self._unit = _MEAN_TO_SPREAD * mean
 
     def _residuals(
-        self, kept: NumberResiduals, part: Part, changes: Mapping[int, Integers]
+        self, state: NumberResiduals, part: Part, changes: Mapping[int, Integers]
     ) -> tuple[list[Residual], float]:
         fact = Fact("bin_residuals", attribute=self._schema.names[part.attribute])
-        query = partial(kept.by_bin_within, part.attribute, changes, self._bound)
+        query = partial(state.by_bin_within, part.attribute, changes, self._bound)
         mechanism = narrowed(self._runner.mechanism("bin_residuals"), 1, self._bound)
         sums, variance = self._counts(query, fact, self._bound, mechanism)
         reach = self._bound / STEPS
@@ -158,5 +158,5 @@ class NumberFit(Fit):
 
 
 def rounded_up(unit: float) -> float:
-    """Return a number rounded up to two digits, so that the value of a point is easy to state."""
+    """Return a number rounded up to two significant digits, so that the value of a point is easy to state."""
     return float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(unit)))

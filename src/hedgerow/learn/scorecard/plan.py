@@ -51,8 +51,8 @@ class ScorecardPlan(Plan):
         most = min(self.most or n, n)
         least = min(LEAST, most)
         numbers = range(least, most + 1)
-        # With fewer attributes each has a larger share. The share is smallest with all but one attribute, if they are
-        # chosen, or with the largest number that is weighed, because weights take a share of their own.
+        # With fewer attributes, each has a larger share. The share is smallest if n − 1 attributes are chosen, or with
+        # the largest number that can be weighed, because weights have a share of their own.
         worst = sorted({least, max(most - 1, least), most} | {MOST_TO_WEIGH}.intersection(numbers))
         return Branch([*product(numbers, ways)], self._releases_with, [*product(worst, ways)])
 
@@ -60,14 +60,14 @@ class ScorecardPlan(Plan):
     def rho(self) -> Fraction | None:
         if len(self.ways) == 1 or self.rows == 1:
             return super().rho
-        # For a unit of several rows, Gaussian noise is calibrated to the unit, releases without δ to one row.
+        # For a unit of several rows, Gaussian noise is calibrated to the unit, and noise without δ to a single row.
         pure, gaussian = (self._rest([way]).rho for way in self.ways)
         rounded = self.rows**2 * (1 + Fraction(1, 2**40))
         return rho_of(self._first_release.mechanism) * rounded + max(pure * rounded, gaussian)
 
     @property
     def _first_release(self) -> PlannedRelease:
-        """The first release, which gives the number of rows."""
+        """The first release, from which the number of rows is estimated."""
         raise NotImplementedError
 
     def _releases_with(self, decision: tuple[int, Spending]) -> PlannedReleases:
@@ -113,7 +113,7 @@ class ScorecardPlan(Plan):
 
     @cached_property
     def ways(self) -> tuple[Spending, ...]:
-        """The kinds of noise for later releases; with δ, the noise without δ or a series of Gaussian answers."""
+        """The options for the noise of later releases: with δ, noise without δ or a series of Gaussian answers."""
         first = self.spending.continued
         if self.delta and first.is_pure:
             return first, first.after(TOTALS, self.delta, self.rows)
@@ -125,18 +125,18 @@ class ScorecardPlan(Plan):
         raise NotImplementedError
 
     def choice(self, rows: float) -> AttributeChoice:
-        """Return the number of attributes and the noise of their choice and of later releases, by the rows."""
+        """Return the number of attributes, and the noise of their choice and of later releases, for this many rows."""
         return AttributeChoice.of(self.ways, self.schema, rows, self.most, refined_from=self.refined_from)
 
     @property
     def may_use_delta(self) -> bool:
-        """Whether noise with δ may be smaller than without, for some number of rows."""
+        """Whether noise with δ may be smaller than noise without δ, for some number of rows."""
         number = min(self.most or len(self.schema), len(self.schema))
         noises = (least_noise(self.ways, self.schema, number, refines=refines) for refines in (False, True))
         return any(not noise.is_pure for noise in noises)
 
     def histograms(self, way: Spending, parts: Fraction, sizes: Sequence[int]) -> PlannedReleases:
-        """Return the releases of the histograms of attributes with these numbers of bins."""
+        """Return the releases of histograms with these numbers of bins."""
         mechanisms = way.histograms(parts, sizes, self.row)
         return tuple(PlannedRelease("histograms", mechanism) for _, mechanism in mechanisms)
 
@@ -147,8 +147,8 @@ class ScorecardPlan(Plan):
             return self.histograms(way, parts, [attribute.n_bins for _, attribute in self.schema.attributes])
         if not way.shares_noise:
             return self.histograms(way, parts, sizes[:number])
-        # The groups depend on the chosen attributes. The ρ of a group is at most the ρ of pure ε, which is largest if
-        # all attributes are in one group. A single attribute has the smallest ε.
+        # The groups depend on the chosen attributes. The ρ of a group is at most the ρ of its pure ε, which is largest
+        # if all attributes are in one group. A single attribute has the smallest ε.
         bound = pure_rho(way.epsilon * parts / way.of)
         single = PlannedRelease("histograms", way.counts(parts / number, 1, self.row))
         extremes = sizes[:number], sizes[-number:]

@@ -14,7 +14,7 @@ _UNITS = np.geomspace(0.5, 2, 17)
 
 
 def rounded(parts: Sequence[Part], points: int) -> tuple[dict[int, Integers], float]:
-    """Return integer points by attribute, of absolute size up to `points`, and the log-odds of a point."""
+    """Return integer points by attribute, at most `points` in size, and the log-odds of a point."""
     # A point is at least 0.005 log-odds, so that all points are 0 if the log-odds are negligible.
     largest = max((float(np.abs(part.values).max()) for part in parts), default=0.0)
     unit = max(largest / points, _LEAST_UNIT)
@@ -22,9 +22,9 @@ def rounded(parts: Sequence[Part], points: int) -> tuple[dict[int, Integers], fl
 
 
 def coarsest(parts: Sequence[Part], points: int, loss: Callable[[float], float], allowance: float) -> float:
-    """Return the largest value of a point whose rounding is expected to cost at most this loss.
+    """Return the largest value of a point for which the expected loss of rounding is within the allowance.
 
-    Points are at most `points` in size even if that costs more.
+    No point is larger than `points`, even if the loss then exceeds the allowance.
     """
     largest = max((float(np.abs(part.values).max()) for part in parts), default=0.0)
     sizes = np.maximum(largest / np.unique(np.rint(np.geomspace(1, points, _SIZES))), _LEAST_UNIT)
@@ -53,10 +53,10 @@ def units(values: Floats, most: int) -> Floats:
 
 
 def one_by_one(values: Floats, form: Floats, limits: Floats, rising: Sequence[Index] = ()) -> Integers:
-    """Round numbers down or up in turn, so that the quadratic form of the rounding errors stays small.
+    """Round numbers down or up one by one, so that the quadratic form of the rounding errors stays small.
 
-    Each step takes the number and the direction with the smallest form, given earlier steps, so later numbers
-    compensate for earlier errors. Numbers in `rising` places stay in order (Liu, Zhong, Li, Seltzer and Rudin,
+    Each step rounds the number and direction with the smallest form, given earlier steps, so later numbers compensate
+    for earlier errors. Numbers in `rising` places stay in order (Liu, Zhong, Li, Seltzer and Rudin,
     *FasterRisk*, NeurIPS 2022, Section 3.3, with this form instead of a weight for each row).
     """
     low, high = (np.clip(end(values), -limits, limits) for end in (np.floor, np.ceil))

@@ -1,4 +1,4 @@
-"""Merging of bins to make scorecards easier to read; post-processing of released numbers."""
+"""Merging of bins with similar values, which makes scorecards easier to read; post-processing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.learn.scorecard.smoothing import Part
 from hedgerow.schema.attributes import Attribute
 
-# The allowance for merging is the sum of the first three terms, up to the fourth; benchmarks/segments.py explains them.
+# The allowance for merging is the sum of the first three terms, at most the fourth; benchmarks/segments.py has details.
 MERGING = 7e-4  # expected loss for each row
-OF_NOISE = 0.015  # share of the expected loss by noise
+OF_NOISE = 0.015  # share of the expected loss from noise
 OF_BINS = 0.01  # loss for each value, which has a sampling error
 OF_GAIN = 0.005  # share of the loss that the values save, less if they are noisy
-OF_SUPPORT = 0.03  # the maximum cost of support for every segment, as a share of the same loss
+OF_SUPPORT = 0.03  # the maximum loss from requiring support for every segment, as a share of the same loss
 ROUNDING = 0.5  # the allowance of rounding, relative to the allowance of merging
 _STEPS = 16  # of the bisection
-_LEAST_WEIGHT = 1e-6  # of a bin, in mean weights: such a bin is merged at almost no cost
+_LEAST_WEIGHT = 1e-6  # the smallest weight of a bin, relative to the mean weight
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Bins of an attribute in an order in which neighbours may be merged."""
+    """Ordered bins of an attribute. Neighbours may be merged."""
 
     part: Part
     order: Index  # the bins
@@ -37,7 +37,7 @@ class Chain:
         return np.concatenate([np.zeros((3, 1, weights.shape[1])), sums], axis=1)
 
     def _costs(self, stop: int) -> Floats:
-        """Return the loss if the bins from each place up to `stop` have equal values: half the weighted variance."""
+        """Return the loss of merging the bins from each place to `stop`: half their weighted squared deviations."""
         weights, values, squares = self._sums[:, stop, None] - self._sums[:, :stop]
         return np.maximum(squares - values**2 / weights, 0.0).sum(axis=1) / 2
 
@@ -48,16 +48,16 @@ class Chain:
         return np.cumsum([[0.0, *released], [0.0, *(released >= self.part.least_rows)]], axis=1)
 
     def _allowed(self, stop: int) -> Array:
-        """Return the places from which the bins up to `stop` may be a segment: with support, or all bins."""
+        """Return at which places a segment up to `stop` may start: if it has support, or consists of all bins."""
         rows, supported = self._support[:, stop, None] - self._support[:, :stop]
-        found = (supported > 0) | (rows >= self.part.least_rows * np.sqrt(np.arange(stop, 0, -1)))
-        found[0] |= stop == len(self.order)
-        return found
+        allowed_starts = (supported > 0) | (rows >= self.part.least_rows * np.sqrt(np.arange(stop, 0, -1)))
+        allowed_starts[0] |= stop == len(self.order)
+        return allowed_starts
 
     def segments(self, price: float) -> tuple[list[Index], float]:
-        """Return the segments that minimise the loss plus a price for each segment, and their loss.
+        """Return the segments that minimise the loss plus a penalty for each segment, and their loss.
 
-        Every segment has support, that is, more released rows than noise, unless it consists of all bins.
+        Every segment has support (more released rows than noise), unless it consists of all bins.
         """
         n = len(self.order)
         least, start = np.zeros(n + 1), np.zeros(n + 1, dtype=np.int64)
@@ -67,15 +67,15 @@ class Chain:
             start[stop] = np.argmin(least[:stop] + costs)
             least[stop] = least[start[stop]] + costs[start[stop]] + price
             loss[stop] = loss[start[stop]] + costs[start[stop]]
-        found: list[Index] = []
+        segments_from_end: list[Index] = []
         stop = n
         while stop:
-            found.append(self.order[start[stop] : stop])
+            segments_from_end.append(self.order[start[stop] : stop])
             stop = int(start[stop])
-        return found[::-1], float(loss[n])
+        return segments_from_end[::-1], float(loss[n])
 
     def clear(self) -> None:
-        """Set to 0 the values of missing and outside bins, and of all known bins together, that lack support."""
+        """Set values without support to 0: of all known bins together, and of each missing or outside bin."""
         special = np.setdiff1d(np.arange(len(self.part.values)), self.order)
         for places in [self.order, *special[:, None]]:
             if not self.part.is_supported(places):
@@ -83,17 +83,17 @@ class Chain:
 
     @property
     def gain(self) -> float:
-        """The loss that the values save, compared with values of 0."""
+        """The reduction of the loss by the values, compared with values of 0."""
         return float((self.weights * self.part.values**2).sum()) / 2
 
     @property
     def noise(self) -> float:
-        """The expected loss by the noise on the values."""
+        """The expected loss from the noise in the values."""
         return float((self.weights * self.part.variances()).sum()) / 2
 
 
 def chain_of(part: Part, attribute: Attribute, weights: Floats) -> Chain:
-    """Return the bins of known values, which may be merged; categories are ordered by their values."""
+    """Return the chain of the bins of known values. Categories are ordered by their fitted values."""
     places = np.arange(attribute.n_known)
     if not attribute.n_ordered:
         values = part.values[places] - part.values[places].mean(axis=0)
@@ -103,14 +103,14 @@ def chain_of(part: Part, attribute: Attribute, weights: Floats) -> Chain:
 
 
 def merge(parts: Sequence[Part], attributes: Sequence[Attribute], weights: Sequence[Floats]) -> float:
-    """Merge the bins of all parts, at one price for a segment of any attribute, and return what rounding may cost.
+    """Merge the bins of all parts, and return the loss allowed for rounding.
 
-    The price is the largest at which the expected loss is within the allowance. `weights` are how fast the slope of the
-    loss grows with each value, by bin and column.
+    The penalty for a segment is the same for all attributes, and the largest for which the expected loss is within the
+    allowance. `weights` are the second derivatives of the loss by each value, by bin and column.
     """
-    chains = [chain_of(*one) for one in zip(parts, attributes, weights, strict=True)]
+    chains = [chain_of(*arguments) for arguments in zip(parts, attributes, weights, strict=True)]
     if sum(chain.segments(0.0)[1] for chain in chains) > OF_SUPPORT * sum(chain.gain for chain in chains):
-        for part in parts:  # noise leaves so few bins that support for each would cost much of what was learned
+        for part in parts:  # with large noise, requiring support would lose much of the gain
             part.needs_support = False
         chains = [chain_of(*arguments) for arguments in zip(parts, attributes, weights, strict=True)]
     allowance = allowed(chains, max(float(part.released.sum()) for part in parts))
@@ -122,7 +122,7 @@ def merge(parts: Sequence[Part], attributes: Sequence[Attribute], weights: Seque
 
 
 def allowed(chains: Sequence[Chain], rows: float) -> float:
-    """Return the loss, summed over rows, that merging may cost."""
+    """Return the allowed loss of merging, summed over rows."""
     gain, noise = sum(chain.gain for chain in chains), sum(chain.noise for chain in chains)
     bins = sum(chain.weights.size for chain in chains)
     by_gain = OF_GAIN * gain * gain / max(gain + noise, 1e-9)  # the gain of mostly noisy values is overestimated
@@ -130,8 +130,8 @@ def allowed(chains: Sequence[Chain], rows: float) -> float:
 
 
 def cheapest(chains: Sequence[Chain], allowance: float) -> list[list[Index]]:
-    """Return the segments at the largest price whose total loss is at most the allowance, else the cheapest ones."""
-    low, high = -30.0, np.log2(max(sum(chain.gain for chain in chains), 1e-6)) + 1  # logarithms of the price
+    """Return the segments at the largest penalty with a loss within the allowance, else at the smallest penalty."""
+    low, high = -30.0, np.log2(max(sum(chain.gain for chain in chains), 1e-6)) + 1  # logarithms of the penalty
     best = [chain.segments(2**low)[0] for chain in chains]
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""Division of a scorecard's budget: shares of ε, or of a series of Gaussian answers within (ε, δ)."""
+"""Division of a scorecard's privacy budget: shares of ε, or of a series of Gaussian answers within (ε, δ)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ HistogramsMechanism = CountsMechanism | SharedHistograms
 
 @dataclass(frozen=True)
 class Spending:
-    """Noise of counts for each share of a budget: Laplace noise, or with δ a series of Gaussian answers."""
+    """Noise of counts for each share of a budget: Laplace noise, or a series of Gaussian answers if δ > 0."""
 
     epsilon: Fraction  # of all shares together
     delta: Fraction  # of all shares together
@@ -45,10 +45,10 @@ class Spending:
     def histograms(
         self, parts: Fraction, sizes: Sequence[int], row: int = 1
     ) -> tuple[tuple[tuple[int, ...], HistogramsMechanism], ...]:
-        """Return the mechanisms for the histograms of attributes with these numbers of bins, with their attributes.
+        """Return groups of attributes, each with the mechanism for their histograms.
 
-        A mechanism has a share of ε in proportion to its attributes. The groups depend on the public sizes only. A row
-        counts as up to `row` rows.
+        `sizes` are the numbers of bins; they are public, and the groups depend only on them. The ε of a mechanism is
+        proportional to its number of attributes. A row counts as up to `row` rows.
         """
         groups = attribute_groups(tuple(sizes)) if self.shares_noise else ()
         shared = [group for group in groups if len(group) > 1]
@@ -61,7 +61,7 @@ class Spending:
         return (*mechanisms, *([(single, self.counts(share * len(single), len(single), row))] if single else []))
 
     def histogram_variance(self, parts: Fraction, sizes: Sequence[int]) -> float:
-        """Return the equivalent variance of independent noise on every count: a geometric mean over attributes."""
+        """Return the geometric mean over attributes of the equivalent variance of independent noise on their counts."""
         variances = [
             variance
             for places, mechanism in self.histograms(parts, sizes)
@@ -75,26 +75,26 @@ class Spending:
         return replace(self, begun=True)
 
     def after(self, parts: Fraction, delta: Fraction, rows: int) -> Self:
-        """Return a series of Gaussian answers with this δ for the rest of a pure budget after these parts.
+        """Return a series of Gaussian answers with this δ and the pure budget that remains after these parts.
 
-        `rows` is the maximum number of rows of a protected unit; its ε is `rows` times the ε of this budget.
+        `rows` is the maximum number of rows of a protected unit. The unit's ε is `rows` times the ε of this budget.
         """
         remaining = self.of - int(parts)
         return type(self)(self.epsilon * rows * remaining / self.of, delta, rows, of=remaining)
 
     def counts(self, parts: Fraction, changes: int, steps: int = 1) -> CountsMechanism:
-        """Return the mechanism for counts, of which a row changes at most `changes`, each by at most `steps`.
+        """Return the mechanism for counts if a row changes at most `changes` counts, each by at most `steps`.
 
         If `changes` is 2 or more, a row may also change more counts, by at most ``changes·steps`` in total.
         """
         # The ℓ1 sensitivity is ``changes·steps``, ℓ2² is ``changes·steps²``.
         if self.is_pure:
-            each = steps if changes > 1 else None
-            return DiscreteLaplace(self.epsilon * parts / self.of, changes * steps, each)
+            per_count = steps if changes > 1 else None
+            return DiscreteLaplace(self.epsilon * parts / self.of, changes * steps, per_count)
         return GaussianCounts(*self._series, changes * steps**2, parts, self.rows, self.adds_up_rho)
 
     def peeling(self, parts: Fraction, draws: int, sensitivity: int) -> GumbelPeeling:
-        """Return the mechanism that chooses `draws` scores, each of which a row changes by at most `sensitivity`."""
+        """Return the mechanism that chooses `draws` scores if a row changes each score by at most `sensitivity`."""
         return GumbelPeeling(*self._series, sensitivity**2, parts, self.rows, self.adds_up_rho, draws)
 
     @property
@@ -103,7 +103,7 @@ class Spending:
 
 
 def narrowed(mechanism: CountsMechanism, changes: int, steps: int) -> CountsMechanism:
-    """Return the mechanism for counts, of which a row changes `changes`, each by at most `steps`."""
+    """Return the mechanism for counts if a row changes at most `changes` counts, each by at most `steps`."""
     if isinstance(mechanism, GaussianCounts):
         return replace(mechanism, changes=changes * steps**2)
     return replace(mechanism, sensitivity=changes * steps)
@@ -116,9 +116,9 @@ def typical_sizes(sizes: Sequence[int], number: int) -> list[int]:
 
 
 def histogram_variances(mechanism: HistogramsMechanism, sizes: Sequence[int]) -> list[float]:
-    """Return for each attribute the variance of independent noise on counts with the same variance of differences."""
-    # Shared noise is described by the variance of a count given the total of its class. Given their total, independent
-    # noise on b counts has 1 − 1/b of its variance, with the same correlations.
+    """Return for each attribute the variance of independent noise that gives differences the same variance."""
+    # `SharedHistograms` gives the variance of a count given the total of its class. Independent noise on b counts has,
+    # given their total, 1 − 1/b of its variance, with the same correlations.
     if isinstance(mechanism, SharedHistograms):
         given_total = zip(mechanism.count_variances, sizes, strict=True)
         return [max(variance * size / max(size - 1, 1), _LEAST_VARIANCE) for variance, size in given_total]
