@@ -14,8 +14,8 @@ from typing import Any
 
 _SOURCE = str(Path(__file__).parents[1])
 _PREPARED = (
-    "an earlier step of the pipeline is fitted on these rows. The guarantee does not cover the parameters that a scaler, "
-    "imputer or discretiser learns. Remove such steps, and declare bounds, cuts and `missing` in the schema."
+    "an earlier step of the pipeline is fitted on these rows. The guarantee does not cover the parameters that a "
+    "scaler, imputer or discretiser learns. Remove such steps, and declare bounds, cuts and `missing` in the schema."
 )
 _SEARCHED = (
     "a search selects by exact scores on these rows, which the guarantee does not cover. Search on public rows, or "
