@@ -70,7 +70,7 @@ def enumerated(found, values, handicap, table, weight):
 
 @pytest.mark.parametrize("objective", KINDS_OF_LOSS)
 @pytest.mark.parametrize("examples", SIZES)
-def test_every_tree_and_the_scorecard_are_drawn_with_their_exact_probabilities(examples, objective):
+def test_trees_and_the_scorecard_have_exact_draw_probabilities(examples, objective):
     @settings(max_examples=examples)
     @given(competitions(objective), st.data(), st.sampled_from(EPSILONS))
     def same(competition, data, epsilon):

@@ -273,7 +273,7 @@ def test_a_tree_drawn_in_blocks_has_the_composed_probability_on_any_rows(example
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("draws", [800, pytest.param(6_000, marks=SLOW)])
-def test_trees_in_blocks_are_drawn_as_often_as_their_composed_probability_says(monkeypatch, draws):
+def test_trees_in_blocks_are_drawn_with_their_composed_probabilities(monkeypatch, draws):
     """Seeded; rejects a weight 30 % too small or too large, and blocks of another size."""
     plan, epsilon = TREES["of numbers"], Fraction(2)
     table = Table(plan.space.candidates.schema, (((0,), 0, 4), ((0,), 1, 1), ((1,), 1, 4), ((2,), 0, 3), ((2,), 1, 2)))
@@ -317,7 +317,7 @@ def test_lists_are_drawn_as_often_as_their_composed_probability_says(monkeypatch
             assert compared(plan) < ALARM
 
 
-def test_a_list_ends_before_the_rules_that_say_the_same_as_the_default_rule():
+def test_a_list_ends_before_rules_that_predict_as_the_default_rule():
     """Two rules with labels 1 and 0 and default 0: the second rule is left out, the first is not."""
     candidates = Candidates.of(schema_of(Boolean(), Boolean()), 1, negations=False)
     script = iter([1, 1, 1, 0, 0])  # take x0, label 1; take x1, label 0; default 0
@@ -411,7 +411,7 @@ def check_blocks(plan, one, other, epsilon):
 
 @pytest.mark.parametrize("plan", [PLANS["one and one"], PLANS["three classes"]], ids=["one and one", "three classes"])
 @pytest.mark.claim("if no rows are left, the prior's total of 1 stands")
-def test_one_row_where_no_row_was_changes_no_list_in_blocks_by_more_than_epsilon(plan):
+def test_the_first_row_changes_lists_in_blocks_by_at_most_epsilon(plan):
     table = some_rows(plan.candidates.schema)
     check_blocks(plan, table, table.plus(all_worlds(table.schema)[-1], 1), Fraction(1, 2))
 
@@ -423,7 +423,7 @@ def test_one_row_where_no_row_was_changes_no_list_in_blocks_by_more_than_epsilon
         *(pytest.param(name, marks=SLOW) for name in TREES if name != "of numbers"),
     ],
 )
-def test_one_row_where_no_row_was_changes_no_tree_in_blocks_by_more_than_epsilon(name):
+def test_the_first_row_changes_trees_in_blocks_by_at_most_epsilon(name):
     plan = TREES[name]
     table = some_rows(plan.space.candidates.schema)
     check_blocks(plan, table, table.plus(all_worlds(table.schema)[-1], 1), Fraction(1, 2))
@@ -491,7 +491,7 @@ def learners(epsilon, budget, **given):
 
 
 @pytest.mark.parametrize("release_counts", [False, True])
-def test_an_epsilon_too_small_leaves_a_shared_budget_unspent_and_the_rows_uncounted(untouched, release_counts):
+def test_a_too_small_epsilon_spends_no_budget_and_reads_no_rows(untouched, release_counts):
     budget = hr.Budget(1)
     for learner in learners(1e-13, budget, release_counts=release_counts):
         with pytest.raises(ValueError, match=r"epsilon for one (draw|release) must be >"):
@@ -499,7 +499,7 @@ def test_an_epsilon_too_small_leaves_a_shared_budget_unspent_and_the_rows_uncoun
     assert budget.charges == ()
 
 
-def test_a_search_too_large_leaves_a_shared_budget_unspent_and_the_rows_uncounted(untouched, monkeypatch):
+def test_a_too_large_search_spends_no_budget_and_reads_no_rows(untouched, monkeypatch):
     monkeypatch.setattr(cost, "MOST_STATES", 10)
     budget = hr.Budget(1)
     for learner in learners(0.5, budget):

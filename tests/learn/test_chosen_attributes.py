@@ -68,7 +68,7 @@ def tally(rows, n, target=CLASSES):
         (10**9, 3000, 3000),
     ],
 )
-def test_under_rho_the_default_number_grows_with_the_cube_root_of_rows_times_epsilon(rows, n, number):
+def test_under_rho_the_default_number_grows_with_the_cube_root(rows, n, number):
     """Of Laplace noise, which no histograms share."""
     assert choice(n, rows, budget=hr.Budget(rho=10**9)).number == number
     assert choice(n, 10 * rows, Fraction(1, 10), budget=hr.Budget(rho=10**9)).number == number
@@ -150,9 +150,7 @@ def test_for_the_same_epsilon_no_noise_is_larger_with_a_delta(attributes, epsilo
 
 @settings(max_examples=60)
 @given(st.integers(2, 2000), st.integers(1, 60), st.fractions(Fraction(1, 100), 20), st.sampled_from([1e-5, 1e-9]))
-def test_under_rho_a_choice_costs_what_gaussian_noise_on_one_score_costs_times_the_root_of_its_number(
-    n, number, epsilon, delta
-):
+def test_under_rho_the_scale_of_a_choice_grows_with_the_root_of_its_number(n, number, epsilon, delta):
     plan = PrivateScorecardClassification(epsilon, delta=delta, budget=hr.Budget(rho=100)).plan(booleans(n))
     (way,) = plan.ways
     one = way.counts(Fraction(200), 1, 2 * STEPS).scale
@@ -359,7 +357,7 @@ def test_default_choices_do_the_same_on_neighbouring_tables(kind, examples):
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_the_replay_catches_an_association_that_moves_further_than_by_the_rarest_class(kind, monkeypatch):
+def test_the_replay_detects_an_association_with_a_larger_sensitivity(kind, monkeypatch):
     monkeypatch.setattr(
         "hedgerow.learn.scorecard.fit.association_sensitivity", lambda shares: 2 * (STEPS - int(shares.max()))
     )
@@ -486,7 +484,7 @@ def test_trees_and_lists_of_wide_tables_do_the_same_on_neighbouring_tables(kind,
 
 @pytest.mark.parametrize("kind", SEARCHED)
 @pytest.mark.usefixtures("quick_searches")
-def test_the_replay_catches_an_association_that_moves_further_before_a_tree_or_list(kind, monkeypatch):
+def test_the_replay_detects_larger_associations_before_a_tree_or_list(kind, monkeypatch):
     monkeypatch.setattr(
         "hedgerow.learn.chosen_attributes.association_sensitivity", lambda shares: 2 * (STEPS - int(shares.max()))
     )
@@ -501,7 +499,7 @@ def test_the_replay_catches_an_association_that_moves_further_before_a_tree_or_l
 
 
 @pytest.mark.parametrize("counts", [False, "auto"])
-def test_the_rho_of_a_wide_table_covers_what_is_kept_for_rounding_after_any_choice(counts):
+def test_the_rho_of_a_wide_table_covers_rounding_after_any_choice(counts):
     """12 attributes are searched in two blocks here, and 3 in one, whose prior rises with all of ε."""
     numbers = {f"z{i}": hr.Integer(0, 9, tuple(range(1, 8))) for i in range(12)}
     schema = hr.Schema(numbers | dict(booleans(28).attributes), CLASSES)
@@ -552,13 +550,13 @@ def test_one_attribute_that_matters_is_found_and_the_model_says_so(kind):
 @pytest.mark.parametrize(
     "given", [{"search": "exact", "max_depth": 2}, {"lookahead": 1, "max_depth": 2}, {"max_depth": 1}]
 )
-def test_nothing_is_chosen_where_all_attributes_can_be_searched_or_shall_be(given):
+def test_no_attributes_are_chosen_if_all_can_or_must_be_searched(given):
     schema = booleans(60)
     table = hr.Tally(schema, np.zeros((1, 60), dtype=np.int8), np.array([[2000, 3000]]))
     assert not chosen(hr.PrivateTreeClassifier(1, **given).fit_tally(table))
 
 
-def test_what_is_told_of_the_search_is_of_the_number_of_attributes_whose_search_takes_longest():
+def test_the_search_cost_is_that_of_the_slowest_number_of_attributes():
     """Fewer than the most are searched more deeply: of nine booleans lists of four rules, of twelve of three."""
     clf = hr.PrivateRuleListClassifier(1, max_literals=2)
     fewer = [clf.search_cost(booleans(number)) for number in range(FEWEST_CHOSEN, 13)]
@@ -570,7 +568,7 @@ def test_what_is_told_of_the_search_is_of_the_number_of_attributes_whose_search_
 
 @pytest.mark.parametrize("cuts", [(2, 5), tuple(range(1, 81))])
 @pytest.mark.parametrize("clf", [hr.PrivateTreeClassifier(1), hr.PrivateRuleListClassifier(1, max_literals=2)])
-def test_what_is_told_of_the_search_is_three_quarters_of_what_booleans_and_numbers_of_one_kind_take(clf, cuts):
+def test_the_search_cost_is_at_least_three_quarters_of_any_mixed_choice(clf, cuts):
     def mixed(few, many):
         numbers = {f"n{i}": hr.Integer(0, 99, cuts=cuts) for i in range(many)}
         return hr.Schema(dict(booleans(few).attributes if few else ()) | numbers, CLASSES)
@@ -582,7 +580,7 @@ def test_what_is_told_of_the_search_is_three_quarters_of_what_booleans_and_numbe
 
 @pytest.mark.usefixtures("quick_searches")
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
-def test_an_epsilon_too_small_for_the_choice_of_a_tree_is_refused_before_the_charge():
+def test_an_epsilon_too_small_for_a_tree_is_refused_before_the_charge():
     """A choice of 12 for 210 thousandths is refused first: it has the smallest share by sensitivity."""
     X = np.arange(4000).reshape(100, 40) % 7 % 2 == 0
     assert 0 < refused(hr.PrivateTreeClassifier, X, range(6, 22, 2), Fraction(1, 2**38)) < 8

@@ -260,7 +260,7 @@ def test_features_and_classes_are_those_of_the_schema(estimator):
     assert clf.privacy_ is model_of(clf).privacy
 
 
-def test_probabilities_are_those_of_the_model_and_the_prediction_is_the_likeliest(estimator):
+def test_the_prediction_is_the_most_probable_class_of_the_model(estimator):
     clf, data = fitted(estimator), people()
     shares = clf.predict_proba(data)
     assert shares.shape == (400, 3)
@@ -303,7 +303,7 @@ def test_a_domain_taken_from_the_data_voids_the_guarantee_wherever_it_goes(estim
         assert fit.predict(data.drop(columns="risk")).shape == (400,)
 
 
-def test_a_declared_schema_is_used_by_an_estimator_made_to_take_it_from_the_data(estimator):
+def test_a_declared_schema_overrides_the_schema_from_the_data(estimator):
     tally = hr.Tally.count(people(), "risk", SCHEMA)
     clf = clone(estimator).set_params(schema="from-data").fit_tally(tally)
     assert clf.privacy_.is_private == ("random_state" in clf.get_params())
@@ -591,7 +591,7 @@ def test_a_ragged_list_of_labels_is_refused_without_its_length(estimator):
     assert "1235" not in repr((error.value, error.value.__context__))
 
 
-def test_a_fit_whose_noise_exceeds_any_usual_table_says_so_before_it_charges(private):
+def test_a_fit_with_huge_noise_warns_before_the_charge(private):
     X, y = conjunction()
     budget = hr.Budget("1e-9")
     with (

@@ -105,7 +105,7 @@ def test_without_a_fit_an_estimator_has_no_caveats_whatever_its_parameters(estim
     assert not hasattr(estimator(schema=3), "caveats")
 
 
-def test_caveats_are_of_the_fitted_model_whatever_its_parameters_are_by_now():
+def test_caveats_describe_the_fitted_model_after_set_params():
     X = np.array([[0, 1], [1, 0]] * 100)
     found = hr.PrivateTreeClassifier(1, max_depth=1, search="greedy", random_state=0).fit(X, X[:, 0])
     assert found.set_params(epsilon=None).caveats == ()

@@ -105,7 +105,7 @@ def test_shares_are_those_of_the_rows_if_these_are_many_for_the_noise():
     assert [own[0] for own in shares] == pytest.approx([0.9, 0.25, 0.6], abs=0.005)
 
 
-def test_a_leaf_within_noise_has_about_the_share_of_other_leaves_of_its_label():
+def test_a_noisy_leaf_gets_about_the_share_of_leaves_with_its_label():
     many = np.array([[9000, 1000], [9100, 900], [8900, 1100], [9050, 950], [10, 30]])
     *_, few = leaf_shares(many, [0] * 5, 200.0)
     (alone,) = leaf_shares(many[-1:], [0], 200.0)
@@ -143,7 +143,7 @@ def released(clf, schema=SCHEMA):
 
 
 @pytest.mark.parametrize("make", [LISTS, TREES])
-def test_a_default_model_spends_a_twentieth_on_counts_from_a_tenth_of_epsilon_on(make):
+def test_counts_get_a_twentieth_by_default_from_epsilon_a_tenth_on(make):
     assert released(make(Fraction(1, 10))) == COUNTS_FOR_SHARES
     assert released(make("0.0999")) is None
     assert released(make(1, release_counts=False)) is None
@@ -176,7 +176,7 @@ def test_weighted_rows_release_no_counts():
     assert released(TREES(1), weighted) is None
 
 
-def test_many_classes_release_no_counts_by_default_and_have_the_shares_of_their_counts_if_asked():
+def test_counts_of_many_classes_are_released_only_on_request():
     def named(n):
         return hr.Schema({"x": hr.Boolean()}, hr.Label("y", tuple(range(n))))
 

@@ -70,7 +70,7 @@ def test_values_of_errors_are_labels_alone():
         (Integer(0, 9, (3,)), Literal("x", ">", (3,))),
     ],
 )
-def test_the_branch_with_fewer_leaves_comes_first_if_its_condition_is_a_literal(attribute, literal):
+def test_the_smaller_branch_comes_first_if_its_condition_is_a_literal(attribute, literal):
     """Counts are in the order of the drawn tree, in which the rows that satisfy the test come first."""
     schema = Schema({"x": attribute, "b": Boolean()}, Label("y", ("no", "yes")))
     space = Space.of_trees(schema)
@@ -84,7 +84,7 @@ def test_the_branch_with_fewer_leaves_comes_first_if_its_condition_is_a_literal(
     assert root == (Split(test, below, single) if literal is None else Split(literal, single, below))
 
 
-def test_a_scorecard_has_attributes_in_the_schemas_order_without_those_whose_points_are_all_0():
+def test_a_scorecard_lists_attributes_in_schema_order_without_zero_points():
     points = {1: np.array([[-3], [5]]), 0: np.array([[1], [0]])}
     model = scorecard_model(points, np.array([-7]), 0.25, 0.5)(SCHEMA, CARD)
     assert model.parts == (AttributePoints("a", ((1,), (0,))), AttributePoints("b", ((-3,), (5,))))
@@ -94,7 +94,7 @@ def test_a_scorecard_has_attributes_in_the_schemas_order_without_those_whose_poi
     assert [part.attribute for part in fewer.parts] == ["b"]
 
 
-def test_a_scorecard_has_the_evidence_of_its_bins_in_whole_rows_and_three_digits():
+def test_a_scorecard_rounds_the_evidence_of_its_bins():
     points = {0: np.array([[1], [0]]), 1: np.array([[3], [3]])}
     evidence = {
         0: BinEvidence(np.array([[0.12345], [2]]), [], np.array([12.6, -3.4]), 4.56789),

@@ -268,7 +268,7 @@ def test_regularization_leaves_out_what_is_not_worth_it(kind):
 
 
 @pytest.mark.parametrize("objective", ["brier", "mixed"])
-def test_the_best_tree_of_compas_by_a_proper_loss_is_that_of_trying_every_tree(objective):
+def test_the_best_tree_of_compas_equals_exhaustive_search(objective):
     """Depth 2, leaves of 73 rows or more: every tree, by matrices of counts, with the losses of the formula."""
     data, loss = hr.datasets.load("compas_binary"), Loss.of(objective, 2, FINE_STEPS)
     X = data.frame[list(data.schema)].to_numpy().astype(bool)
@@ -294,7 +294,7 @@ def test_the_best_tree_of_compas_by_a_proper_loss_is_that_of_trying_every_tree(o
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective", ["brier", "mixed"])
-def test_probabilities_are_of_the_grid_and_what_is_shown_are_the_shares_of_rows(kind, objective):
+def test_probabilities_are_on_the_grid_and_shown_shares_are_empirical(kind, objective):
     """Of 100 rows with x0, 73 are of class 1, 0.75 on the grid; of the 100 others, 4, which gives 0.05."""
     X = np.repeat([[1], [0]], 100, axis=0)
     y = np.r_[np.arange(100) < 73, np.arange(100) < 4].astype(int)

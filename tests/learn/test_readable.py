@@ -146,7 +146,7 @@ def test_hostile_names_are_escaped_below_the_diagram():
 
 
 @pytest.mark.parametrize("name", LEAVES | POINTS)
-def test_weights_of_rows_are_refused_with_the_reason_and_nothing_is_charged(name):
+def test_sample_weights_are_refused_before_any_charge(name):
     clf, budget = clone((LEAVES | POINTS)[name]), hr.Budget(1)
     if "budget" in clf.get_params():
         clf.set_params(budget=budget)

@@ -64,7 +64,7 @@ def test_what_is_learned_is_near_the_numbers(regressor):
     assert model.score(X, Y) > 0.85
 
 
-def test_the_best_tree_of_numbers_predicts_the_middle_of_the_level_of_the_mean():
+def test_the_best_regression_tree_predicts_the_level_of_the_mean():
     """Eight rows in one leaf: levels of width 2, values 1, 3, …; the mean of 1, 1, 1, 5 is 2, between 1 and 3."""
     schema = Schema({"a": Boolean()}, Number("y", 0, 32, 16))
     rows = np.array([[0]] * 5)
@@ -256,7 +256,7 @@ def test_where_no_exact_search_is_quick_auto_grows_greedily(regressor, monkeypat
     assert "greedy: no exact search is within the limits and eight seconds" in str(model.privacy_)
 
 
-def test_a_greedy_classifier_predicts_the_class_of_least_cost_by_its_counts():
+def test_a_greedy_classifier_predicts_the_class_of_least_cost():
     """23 in 100 are positive, 46 in one half of the rows: at 3 to 1 it is dearer to miss them there, not elsewhere."""
     rows, labels = np.repeat([[0], [1]], 1000, axis=0), np.array([0] * 1000 + [1] * 460 + [0] * 540)
     schema = Schema({"a": Boolean()}, Label("y", (0, 1)))

@@ -130,7 +130,7 @@ def test_every_run_is_a_way_through_the_description(examples, name):
 
 @pytest.mark.parametrize("mechanism", PUBLISHED)
 @pytest.mark.parametrize("rows", [0, 40, 4000])
-def test_every_run_of_a_published_mechanism_is_a_way_through_the_description(monkeypatch, mechanism, rows):
+def test_every_run_of_a_mechanism_follows_the_planned_releases(monkeypatch, mechanism, rows):
     rng = np.random.default_rng(rows)
     X, delta = rng.random((rows, 3)) < 0.5, 1e-9 if PUBLISHED[mechanism].spends_delta else None
     schema, recorder = hr.Schema(dict.fromkeys("abc", hr.Boolean()), hr.Label("y", (False, True))), source(rows)
@@ -141,7 +141,7 @@ def test_every_run_of_a_published_mechanism_is_a_way_through_the_description(mon
 
 @pytest.mark.parametrize("rows", [0, 60, 3000, 60_000])
 @pytest.mark.parametrize("delta", [None, 1e-6])
-def test_every_run_of_a_scorecard_of_a_number_is_a_way_through_the_description(monkeypatch, rows, delta):
+def test_every_run_of_a_regression_scorecard_follows_the_planned_releases(monkeypatch, rows, delta):
     rng, recorder = np.random.default_rng(rows), source(rows)
     schema = hr.Schema({name: hr.Boolean() for name in "abcdefgh"}, NUMBER.target)
     bins = rng.integers(0, 2, (rows, 8))
@@ -211,7 +211,7 @@ def weighed(delta):
 @given(scorecard_plans())
 @example(weighed(Fraction(0)))
 @pytest.mark.claim("is charged the largest ρ of all ways through the description of its releases")
-def test_the_rho_of_a_scorecard_is_that_of_one_way_and_no_other_way_costs_more(plan):
+def test_the_rho_of_a_scorecard_is_the_largest_of_all_paths(plan):
     assert plan.rho == max(costs(plan.releases))
 
 
@@ -229,7 +229,7 @@ def releases_of_chosen(plan, number):
 @pytest.mark.parametrize("target", [hr.Label("y", (0, 1)), hr.Label("y", (0, 1, 2)), NUMBER.target])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 20, 1000])
 @pytest.mark.claim("is charged the largest ρ of all ways through the description of its releases")
-def test_whatever_attributes_are_chosen_their_histograms_cost_no_more_than_described(target, epsilon):
+def test_histograms_of_any_chosen_attributes_cost_at_most_the_plan(target, epsilon):
     kinds = [hr.Boolean()] * 3 + [hr.Categorical(tuple("abcde"))] * 2 + [hr.Integer(0, 99, cuts=range(1, 80))] * 2
     schema = hr.Schema({f"x{i}": kind for i, kind in enumerate(kinds)}, target)
     kind = ClassPlan if target.as_number is None else NumberPlan
@@ -294,7 +294,7 @@ def test_what_is_checked_beforehand_has_the_least_epsilon_of_all_ways(plan):
             assert scales[0] == scales[1]
 
 
-def test_a_repetition_costs_as_much_as_all_of_it_and_a_nested_description_its_bound():
+def test_a_repetition_costs_its_sum_and_a_nested_plan_its_bound():
     choice, counts = (
         PlannedRelease("rule_choice", GumbelChoice(Fraction(1, 4), 1)),
         PlannedRelease("leaf_counts", laplace(1)),
@@ -354,7 +354,7 @@ def test_releases_are_made_in_their_order_and_no_more_than_described():
 
 
 @pytest.mark.parametrize("made", range(5))
-def test_a_repetition_may_end_at_any_release_but_has_no_more_than_described(made):
+def test_a_repetition_may_end_early_but_not_exceed_the_plan(made):
     runner, trace = runner_of(Repeated((COUNTS, CHOICE), 2), PlannedRelease("class_totals", laplace(1)))
     for release in islice(cycle((COUNTS, CHOICE)), made):
         answer(runner, release)
@@ -453,7 +453,7 @@ def fitted(name):
 
 @pytest.mark.parametrize("name", LEARNED)
 @pytest.mark.parametrize("kind", QUERIES)
-def test_a_release_that_is_added_to_a_fit_and_not_to_its_description_is_not_made(monkeypatch, name, kind):
+def test_an_unplanned_release_is_refused(monkeypatch, name, kind):
     cls, learner = LEARNED[name]
     learn, made = cls.run, []
 

@@ -167,7 +167,7 @@ def test_the_replay_catches_candidates_filtered_by_their_support(estimator, monk
 
 
 @pytest.mark.parametrize("estimator", [EXACT_LIST, EXACT_TREE], ids=["lists", "trees"])
-def test_the_replay_catches_options_of_an_exact_draw_filtered_by_their_support(estimator, monkeypatch):
+def test_the_replay_detects_options_of_a_draw_filtered_by_support(estimator, monkeypatch):
     def filtered(tally, plan, gate, *more, draw=exact.draw_model):
         space = plan.space
         kept = tally.class_counts(space.candidates)[space.options].sum(axis=1) > 0
@@ -180,7 +180,7 @@ def test_the_replay_catches_options_of_an_exact_draw_filtered_by_their_support(e
 
 
 @pytest.mark.parametrize("estimator", [EXACT_LIST, EXACT_TREE], ids=["lists", "trees"])
-def test_the_replay_catches_states_of_an_exact_draw_that_depend_on_the_rows(estimator, monkeypatch):
+def test_the_replay_detects_states_of_a_draw_that_depend_on_the_rows(estimator, monkeypatch):
     def pruned(self, tally, plan, levels, progress, make=ModelSampler.__init__):
         make(self, tally, plan, levels[: tally.total().sum() - 19], progress)
 
@@ -287,13 +287,13 @@ def test_the_replay_catches_residuals_of_chances_that_depend_on_the_rows(monkeyp
         check(learner(SCORECARD, schema=TWO, epsilon=1000), ROWS, {**NEW, "risk": "low"}, SEEDED, 1000)
 
 
-def test_the_replay_catches_rows_that_count_in_full_however_large_their_features_are(monkeypatch):
+def test_the_replay_detects_rows_with_unclipped_features(monkeypatch):
     monkeypatch.setattr(counts, "_in_part", lambda *_, **__: 100 * counts.IN_PART)
     with pytest.raises(AssertionError, match="further than declared"):
         check(learner(SCORECARD, schema=TWO, epsilon=1000), ROWS, {**NEW, "risk": "low"}, SEEDED, 1000)
 
 
-def test_the_replay_catches_class_shares_of_associations_that_are_not_released(monkeypatch):
+def test_the_replay_detects_associations_by_exact_class_shares(monkeypatch):
     def associations(tally, _, ask=counts.associations):
         exact = tally.total() + 1
         return ask(tally, counts.in_steps(exact / exact.sum()))
@@ -303,14 +303,14 @@ def test_the_replay_catches_class_shares_of_associations_that_are_not_released(m
         check(learner(SCORECARD, max_attributes=1, epsilon=1000), ROWS, NEW, SEEDED, 1000)
 
 
-def test_the_replay_catches_residuals_of_three_classes_declared_as_those_of_two(monkeypatch):
+def test_the_replay_detects_a_sensitivity_of_two_classes_used_for_three(monkeypatch):
     monkeypatch.setattr(class_plan, "_residual_sensitivity", lambda _: 1)
     with pytest.raises(AssertionError, match="further than declared"):
         check(learner(SCORECARD, epsilon=1000), ROWS * 2, NEW, SEEDED, 1000)
 
 
 @pytest.mark.claim("The releases and their shares depend only on released values")
-def test_the_replay_catches_a_scorecard_that_asks_by_how_many_rows_there_are(monkeypatch):
+def test_the_replay_detects_releases_that_depend_on_the_number_of_rows(monkeypatch):
     def enough(self, *_):
         return self._tally.total().sum() > 20
 

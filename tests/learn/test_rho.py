@@ -30,7 +30,7 @@ def in_rho(made, y, rho=100):
 
 
 @pytest.mark.parametrize("label", [*CLASSES, NUMBER], ids=["two classes", "three", "a number"])
-def test_no_way_that_a_scorecard_may_take_costs_more_than_its_plan_or_is_left_out(label, monkeypatch):
+def test_the_plan_of_a_scorecard_covers_every_path_and_is_reached(label, monkeypatch):
     """All numbers of attributes, and whatever counts it has enough rows for: the worst way is what is charged."""
     kind = hr.PrivateScorecardRegressor if label is NUMBER else hr.PrivateScorecardClassifier
     schema = hr.Schema(COLUMNS, label=label)
@@ -57,7 +57,7 @@ def test_no_way_that_a_scorecard_may_take_costs_more_than_its_plan_or_is_left_ou
 
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
 @pytest.mark.parametrize("lookahead", [None, 1])
-def test_the_card_of_a_list_bounds_all_lists_that_its_blocks_may_have_drawn(lookahead):
+def test_the_card_of_a_list_bounds_all_lists_of_its_blocks(lookahead):
     """The rules that earlier blocks leave decide how much of a further block's ε is kept for rounding: most at 1e-8."""
     schema = hr.Schema(COLUMNS, label=CLASSES[0])
     y = np.random.default_rng(1).integers(0, 2, len(X))
@@ -72,7 +72,7 @@ def test_the_card_of_a_list_bounds_all_lists_that_its_blocks_may_have_drawn(look
 
 @pytest.mark.parametrize("kind", [hr.PrivateRuleListClassifier, hr.PrivateTreeClassifier])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), 4])
-def test_greedy_growth_is_charged_choice_by_choice_where_a_budget_adds_up_rho(kind, epsilon):
+def test_greedy_growth_is_charged_choice_by_choice_under_rho(kind, epsilon):
     schema = hr.Schema(COLUMNS, label=CLASSES[0])
     size = {"max_rules": 5} if kind is hr.PrivateRuleListClassifier else {"max_depth": 4}
     each = epsilon * Fraction(4, 5) / 4
@@ -106,7 +106,7 @@ class Stops:
 
 @pytest.mark.parametrize("after", range(6))
 @pytest.mark.parametrize("unit", [None, hr.schema.Unit("who", 3)])
-def test_a_list_that_stops_early_under_rho_spends_no_more_and_its_counts_get_what_is_left(unit, after):
+def test_a_list_that_stops_early_under_rho_spends_the_rest_on_counts(unit, after):
     schema = hr.Schema(COLUMNS, label=CLASSES[0], unit=unit)
     rows, budget = X if unit is None else X.assign(who=np.arange(len(X)) // 2), hr.Budget(rho=10)
     made = hr.PrivateRuleListClassifier(3, schema=schema, max_rules=6, search="greedy", budget=budget)
@@ -140,7 +140,7 @@ def test_counts_of_several_attributes_declare_what_a_row_changes_of_each():
 
 @pytest.mark.parametrize("kind", [hr.PrivateRuleListClassifier, hr.PrivateTreeClassifier, hr.PrivateTreeRegressor])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), 4])
-def test_no_number_of_attributes_that_are_chosen_first_costs_more_than_is_charged(kind, epsilon, monkeypatch):
+def test_no_number_of_chosen_attributes_costs_more_than_the_charge(kind, epsilon, monkeypatch):
     """All of 40, or each number from the fewest on: in blocks, or as a whole."""
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_SECONDS", 0.05)
     label = NUMBER if kind is hr.PrivateTreeRegressor else CLASSES[0]

@@ -97,7 +97,7 @@ BLOCKS = {  # rules at most, at a time: how many each draw may add
 
 @pytest.mark.parametrize(("size", "blocks"), BLOCKS.items())
 @pytest.mark.parametrize("release_counts", [False, True])
-def test_every_block_of_rules_gets_an_equal_share_and_all_together_are_epsilon(size, blocks, release_counts):
+def test_blocks_of_rules_get_equal_shares_that_add_up_to_epsilon(size, blocks, release_counts):
     max_rules, lookahead = size
     X, y = conjunction(300)
     clf = exact_list(Fraction(1, 3), max_rules=max_rules, lookahead=lookahead, release_counts=release_counts)
@@ -127,7 +127,7 @@ def wrong(clf, problem):
 
 
 @given(problems("list"), st.integers(1, 4))
-def test_with_much_budget_a_list_that_is_drawn_has_the_fewest_errors_of_all(problem, max_rules):
+def test_with_large_epsilon_a_drawn_list_has_the_fewest_errors(problem, max_rules):
     max_rules -= dict(problem.candidates)["max_literals"] - 1
     clf = exact_list(1e4, max_rules=max(max_rules, 1), **dict(problem.candidates)).fit_tally(problem.tally)
     assert wrong(clf, problem) == problem.least(max(max_rules, 1) - 1)
@@ -160,7 +160,7 @@ def blockwise(problem, sizes):
 
 
 @given(problems("list", most_rows=8), st.sampled_from([(1, 1), (1, 1, 1), (2, 1)]))
-def test_with_much_budget_each_block_is_the_best_on_what_the_blocks_before_left(problem, sizes):
+def test_with_large_epsilon_each_block_is_optimal_on_its_remaining_rows(problem, sizes):
     problem = Problem(problem.schema, problem.rows, Space.of_lists(Candidates.of(problem.schema, 1)))
     clf = exact_list(1e4, max_rules=sum(sizes) + 1, lookahead=sizes[0]).fit_tally(problem.tally)
     assert wrong(clf, problem) in blockwise(problem, sizes)
@@ -174,7 +174,7 @@ def test_with_much_budget_each_block_is_the_best_on_what_the_blocks_before_left(
     SEEDS,
     st.sampled_from([0.001, 0.3, 3.0]),
 )
-def test_the_last_rule_of_a_list_that_is_drawn_says_something_else_than_the_default(
+def test_the_last_drawn_rule_and_the_default_rule_predict_differently(
     problem, max_rules, lookahead, release_counts, seed, epsilon
 ):
     clf = exact_list(
@@ -211,9 +211,7 @@ def test_without_counts_the_label_of_a_rule_is_certain():
 
 
 @given(problems("list"), st.integers(1, 3), SEEDS, st.sampled_from(["brier", "mixed"]), st.booleans())
-def test_rules_have_a_probability_of_the_grid_and_the_last_one_another_than_the_default(
-    problem, max_rules, seed, objective, release_counts
-):
+def test_rules_have_grid_probabilities_and_the_last_two_differ(problem, max_rules, seed, objective, release_counts):
     clf = exact_list(
         0.3, max_rules=max_rules, objective=objective, release_counts=release_counts, random_state=seed
     ).fit_tally(problem.tally)
@@ -235,7 +233,7 @@ def test_the_card_says_by_which_loss_and_that_probabilities_were_drawn(objective
     assert re.search(rf"weight exp\(-0\.9\d* {objective} loss\), sensitivity 1", charge.mechanism.words)
 
 
-def test_with_much_budget_the_drawn_probability_is_that_of_the_grid_nearest_to_the_share_of_the_rows():
+def test_with_large_epsilon_the_drawn_probability_is_nearest_to_the_share():
     data = people(3000)
     tally = hr.Tally.count(data, "risk", SCHEMA)
     clf = exact_list(1000.0, max_rules=4, objective="brier", schema=SCHEMA, random_state=0).fit_tally(tally)
@@ -259,7 +257,7 @@ def test_a_search_by_another_loss_than_errors_takes_longer_and_says_so():
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("fits", [20, pytest.param(40, marks=pytest.mark.slow)])
-def test_the_stop_probability_decides_how_long_a_list_is_where_the_data_say_nothing(fits):
+def test_the_stop_probability_decides_the_length_without_any_signal(fits):
     X = np.zeros((4, 8), dtype=bool)
     lengths = []
     for stop in (0.95, 0.5, 0.05):
@@ -324,7 +322,7 @@ def booleans(n):
         (64, {"max_rules": 5, "max_literals": 2}, 2),
     ],
 )
-def test_a_search_that_is_too_large_is_refused_with_a_lookahead_that_is_accepted(n, parameters, lookahead, monkeypatch):
+def test_a_too_large_search_is_refused_with_a_valid_lookahead(n, parameters, lookahead, monkeypatch):
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     schema, budget = booleans(n), hr.Budget(1)
     clf = exact_list(schema=schema, budget=budget, **parameters)
@@ -342,7 +340,7 @@ def test_a_search_that_is_too_large_is_refused_with_a_lookahead_that_is_accepted
         clf.set_params(lookahead=proposed + 1).search_cost(schema)
 
 
-def test_a_search_that_no_lookahead_makes_small_enough_is_refused_without_proposing_one(monkeypatch):
+def test_no_lookahead_is_suggested_if_none_makes_the_search_small_enough(monkeypatch):
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     schema, budget = booleans(160), hr.Budget(1)
     clf = exact_list(schema=schema, budget=budget, max_literals=2, max_rules=4)  # 51,200 candidates
@@ -355,7 +353,7 @@ def test_a_search_that_no_lookahead_makes_small_enough_is_refused_without_propos
     assert budget.spent == 0
 
 
-def test_a_search_that_is_too_large_is_refused_before_its_candidates_are_built(monkeypatch):
+def test_a_too_large_search_is_refused_before_building_candidates(monkeypatch):
     monkeypatch.setattr(Candidates, "of", lambda *_, **__: pytest.fail("built"))
     X = np.zeros((10, 300))
     with pytest.raises(SearchTooLargeError, match="exact search is too large"):
@@ -384,7 +382,7 @@ def test_accuracy_on_real_data_reaches_the_goal(name, epsilon, goal, seeds):
     assert np.mean(scores) > goal
 
 
-def test_a_number_of_rules_that_is_drawn_is_small_where_a_short_list_will_do():
+def test_a_drawn_number_of_rules_is_small_if_a_short_list_suffices():
     X, y = conjunction(2000)
     clf = hr.PrivateRuleListClassifier(1.0, max_rules=None, search="exact", random_state=0).fit(X, y)
     assert clf.score(X, y) == 1
@@ -393,7 +391,7 @@ def test_a_number_of_rules_that_is_drawn_is_small_where_a_short_list_will_do():
     assert re.fullmatch(r"draw of up to [2-9] rules with their number and their labels", draw.purpose)
 
 
-def test_a_number_of_rules_is_drawn_by_an_exact_search_of_all_rules_jointly():
+def test_a_number_of_rules_is_drawn_jointly_with_an_exact_search():
     for search in ("auto", "exact"):
         with pytest.raises(ValueError, match="lookahead needs max_rules"):
             hr.PrivateRuleListClassifier(1.0, search=search, lookahead=2).fit(*conjunction())
@@ -412,7 +410,7 @@ def test_an_option_that_greedy_search_does_not_use_is_refused(parameters, messag
         hr.PrivateRuleListClassifier(1.0, search="greedy", **parameters).fit(*conjunction())
 
 
-def test_the_counts_of_a_rule_of_a_greedy_list_have_the_noise_of_one_release(monkeypatch):
+def test_rule_counts_of_a_greedy_list_have_the_noise_of_one_release(monkeypatch):
     """Counts that were added up, of last rules of one class, would have more noise than intervals allow for."""
     released = []
 

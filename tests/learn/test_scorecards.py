@@ -80,7 +80,7 @@ def log_loss(model, rows):
 
 
 @pytest.mark.parametrize("n_seeds", [2, pytest.param(20, marks=pytest.mark.statistics)])
-def test_with_much_epsilon_it_loses_next_to_nothing_to_the_scorecard_that_is_not_private(n_seeds):
+def test_with_large_epsilon_it_is_about_as_good_as_without_privacy(n_seeds):
     """One pass of residuals leaves .0027 on average, none .026; the standard deviation of a difference is .001."""
     differences = []
     for seed in range(n_seeds):
@@ -104,7 +104,7 @@ def test_less_epsilon_has_a_larger_error():
     assert errors == sorted(errors)
 
 
-def test_bins_have_standard_errors_that_grow_with_the_noise_and_empty_bins_are_unsupported():
+def test_standard_errors_grow_with_noise_and_empty_bins_lack_support():
     moved = np.random.default_rng(0).random(len(patients())) < 0.1
     data = patients().assign(ward=lambda rows: np.where(rows["ill"].astype(bool) ^ moved, "a", "b"))
     schema = Schema((*PATIENTS.attributes, ("ward", Categorical(("a", "b", "nobody")))), PATIENTS.target)
@@ -189,7 +189,7 @@ def excess_of_labels_alone():
 
 
 @pytest.mark.statistics
-def test_where_attributes_tell_nothing_a_scorecard_of_few_rows_is_hardly_worse_than_the_class_shares(monkeypatch):
+def test_a_scorecard_of_uninformative_attributes_is_near_the_class_shares(monkeypatch):
     """One fit in five has more than .06, and one in six has less with the prior alone: either fails once in 10⁸."""
     assert excess_of_labels_alone() < 0.06
     monkeypatch.setattr("hedgerow.learn.scorecard.fit.WIDTHS", (1.0,))
@@ -292,7 +292,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("parameters", "message"), BAD)
-def test_bad_parameters_are_refused_in_words_before_the_charge_and_before_a_table_is_counted(parameters, message):
+def test_invalid_parameters_are_refused_before_the_charge_and_counting(parameters, message):
     data, budget = patients(100), hr.Budget(10, Fraction(1, 2))
     clf = hr.PrivateScorecardClassifier(1.0, schema=PATIENTS, budget=budget).set_params(**parameters)
     tally = hr.Tally(clf.schema, np.zeros((0, len(clf.schema)), dtype=int), np.zeros((0, len(clf.schema.classes))))

@@ -60,7 +60,7 @@ def test_a_size_that_nobody_chose_is_drawn_as_far_as_that_is_quick(search):
     assert chosen(search, None, quick=20) == SearchPlan((9,), True, QUICK)
 
 
-def test_where_not_even_one_choice_is_quick_auto_is_greedy_and_exact_is_what_was_asked_for():
+def test_without_a_quick_choice_auto_is_greedy_and_exact_stays_exact():
     assert chosen("auto", None, quick=0) == SearchPlan()
     assert chosen("exact", None, quick=0) == SearchPlan((1,), True, SLOW)
     with pytest.raises(SearchTooLargeError, match=r"got 10 options.*Use fewer\."):

@@ -232,7 +232,7 @@ def first_place(schema, rules, world):
 
 
 @given(any_lists())
-def test_a_simplified_list_has_the_rules_that_some_row_of_the_domain_meets_first(found):
+def test_a_simplified_list_has_only_rules_that_some_row_matches_first(found):
     schema, rules, _ = found
     short, places = simplified_list(schema, rules)
     firsts = {world: first_place(schema, rules, world) for world in all_worlds(schema)}
@@ -242,7 +242,7 @@ def test_a_simplified_list_has_the_rules_that_some_row_of_the_domain_meets_first
 
 
 @given(any_lists())
-def test_a_simplified_list_predicts_the_same_with_no_literal_or_rule_too_many(found):
+def test_a_simplified_list_predicts_the_same_without_redundancy(found):
     schema, rules, values = found
     short, places = simplified_list(schema, rules, values)
     kept, worlds = [values[place] for place in places], all_worlds(schema)

@@ -65,7 +65,7 @@ def test_all_charges_of_a_tree_together_are_epsilon(max_depth, search, counts):
         assert charges == ([Fraction(4, 15), Fraction(1, 15)] if counts else [Fraction(1, 3)])
 
 
-def test_a_tree_that_stops_at_all_nodes_of_a_level_spends_what_is_left_on_its_counts():
+def test_a_tree_that_stops_early_spends_the_rest_on_its_counts():
     X = np.zeros((50, 2), dtype=bool)  # no test splits anything: stopping is as good as any
     fits = [
         hr.PrivateTreeClassifier(1.0, max_depth=2, search="greedy", random_state=seed).fit(X, X[:, 0])
@@ -80,7 +80,7 @@ def test_a_tree_that_stops_at_all_nodes_of_a_level_spends_what_is_left_on_its_co
 
 
 @given(problems("tree", most_rows=40), st.integers(1, 3))
-def test_with_much_budget_every_test_of_a_greedy_tree_is_one_of_least_impurity(problem, most):
+def test_with_large_epsilon_a_greedy_tree_has_tests_of_least_impurity(problem, most):
     """Node by node, row by row; of equally good ones the noise takes any. Scores differ by whole steps."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plans, "simplified", lambda tree, _: tree)  # which may take another test first
@@ -109,7 +109,7 @@ def test_with_much_budget_every_test_of_a_greedy_tree_is_one_of_least_impurity(p
 
 
 @given(problems("tree"), st.integers(0, 3))
-def test_with_much_budget_a_tree_that_is_drawn_has_the_fewest_errors_of_all(problem, most):
+def test_with_large_epsilon_a_drawn_tree_has_the_fewest_errors(problem, most):
     clf = hr.PrivateTreeClassifier(1e4, max_depth=most).fit_tally(problem.tally)
     optimal = hr.OptimalTreeClassifier(max_depth=most, min_support=0).fit_tally(problem.tally)
     frame = [[row[name] for name in problem.schema] for row in problem.rows]
@@ -157,7 +157,7 @@ def test_without_counts_the_label_of_a_leaf_is_certain():
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("fits", [25, pytest.param(60, marks=pytest.mark.slow)])
-def test_the_stop_probability_decides_how_large_a_tree_is_where_the_data_say_nothing(fits):
+def test_the_stop_probability_decides_the_tree_size_without_any_signal(fits):
     X = np.zeros((4, 6), dtype=bool)
     depths = []
     for stop in (0.95, 0.5, 0.05):
@@ -198,7 +198,7 @@ def test_what_a_search_costs_is_told_on_stderr_and_only_if_asked_for(capsys):
 WIDE = Schema({f"x{i}": Boolean() for i in range(300)}, Label("y", (0, 1)))
 
 
-def test_a_search_that_is_too_large_is_refused_before_anything_is_charged_or_counted(monkeypatch):
+def test_a_too_large_search_is_refused_before_charging_and_counting(monkeypatch):
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     budget, X = hr.Budget(1), np.zeros((10, 300))
     clf = hr.PrivateTreeClassifier(1.0, search="exact", max_depth=5, schema=WIDE, budget=budget)
@@ -215,7 +215,7 @@ def test_a_search_that_is_too_large_is_refused_before_anything_is_charged_or_cou
 
 
 @pytest.mark.parametrize("search", ["auto", "greedy"])
-def test_a_greedy_tree_of_many_levels_is_refused_before_anything_is_charged_or_counted(monkeypatch, search):
+def test_a_too_deep_greedy_tree_is_refused_before_charging_and_counting(monkeypatch, search):
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     budget, X = hr.Budget(1), np.zeros((10, 300))
     clf = hr.PrivateTreeClassifier(1.0, search=search, max_depth=13, schema=WIDE, budget=budget)

@@ -101,7 +101,7 @@ def log_chances(rows, weight):
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_log_probabilities_of_tables_that_differ_by_a_unit_are_within_epsilon(most):
+def test_log_probabilities_differ_by_at_most_epsilon_between_units(most):
     """Exactly, for all rows that the counted ones of a person can be; at ε for a row it would be `most` times that."""
     schema = hr.Schema({"x": hr.Boolean()}, hr.Label("y", (0, 1)), unit=Unit("who", most))
     estimator = hr.PrivateTreeClassifier(epsilon=1, max_depth=1, schema=schema)

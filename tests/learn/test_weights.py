@@ -50,7 +50,7 @@ def test_the_draw_is_the_one_of_weighted_losses(tables, depth):
 
 @pytest.mark.parametrize("examples", [15, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.claim("This is the loss of each row times its share k/S ≤ 1")
-def test_a_row_of_weight_w_changes_no_log_probability_by_more_than_its_share_of_epsilon(examples):
+def test_a_weighted_row_changes_log_probabilities_by_its_share_of_epsilon(examples):
     """By definition, and exactly: so at most by ε, which a row of the largest weight nearly takes."""
     furthest = []
 

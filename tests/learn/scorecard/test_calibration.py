@@ -45,7 +45,7 @@ def test_where_noise_is_all_the_prior_stays():
     np.testing.assert_allclose(calibrated(odds, misses, hits, 1e12, shift=True, start=0.0), (0, 2 / 3), atol=0.02)
 
 
-def test_a_histogram_of_little_but_noise_leaves_the_start_to_the_released_class_shares():
+def test_a_mostly_noisy_histogram_hardly_shifts_the_class_shares():
     """At a standard deviation of 100 rows it would move the start by more than half."""
     odds, rng = midpoints(0.5), np.random.default_rng(0)
     for _ in range(20):
@@ -53,7 +53,7 @@ def test_a_histogram_of_little_but_noise_leaves_the_start_to_the_released_class_
         assert abs(calibrated(odds, misses, hits, 100.0**2, shift=True, start=0.0)[0]) < 0.15
 
 
-def test_the_factor_of_values_that_were_fitted_together_is_expected_to_be_1():
+def test_jointly_fitted_values_have_an_expected_factor_of_1():
     odds = midpoints(2.0)
     noisy = calibrated(odds, *histogram(odds, 0, 3.0, rows=1), 1e12, shift=True, start=0.0, expected=1.0)
     np.testing.assert_allclose(noisy, (0, 1), atol=0.02)

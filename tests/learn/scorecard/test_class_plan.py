@@ -101,7 +101,7 @@ def test_charges_add_up_to_epsilon_exactly_whatever_is_released(way, epsilon, se
 @settings(max_examples=settings().max_examples // 3)
 @given(epsilon=st.fractions(Fraction(1, 1000), 100), seed=st.integers(0, 2**31))
 @pytest.mark.claim("that add up to ε exactly on every path through a fit")
-def test_parts_of_a_gaussian_budget_add_up_to_all_of_it_whatever_is_released(way, epsilon, seed):
+def test_shares_of_a_gaussian_budget_add_up_on_every_path(way, epsilon, seed):
     recorder, delta = Recorder(SeededNoise(np.random.default_rng(seed))), Fraction(1, 10**6)
     budget = hr.Budget(epsilon, delta, accounting="zcdp")
     clf = fit(way, epsilon=epsilon, delta=delta, random_state=recorder, budget=budget)
@@ -233,11 +233,11 @@ def test_weights_are_asked_for_where_their_sums_fit_in_64_bits(rows):
     assert 2 * max(most) * class_plan.MOST_ROWS_TO_WEIGH < 2**63
 
 
-def test_a_scorecard_of_one_attribute_has_no_residuals_of_others_to_ask_for():
+def test_a_scorecard_with_a_single_attribute_releases_no_residuals():
     assert (RESIDUALS, 1) not in kinds(fit("few attributes", epsilon=100).privacy_.charges)
 
 
-def test_eight_passes_find_the_log_odds_of_attributes_that_say_nearly_the_same():
+def test_eight_passes_estimate_log_odds_of_highly_correlated_attributes():
     """Each alone would seem to be worth about three times as much, since it stands for the others."""
     rng = np.random.default_rng(0)
     schema = hr.Schema({name: hr.Boolean() for name in "abcd"}, CLASSES[2])
@@ -262,7 +262,7 @@ KINDS = hr.Schema({name: hr.Categorical(tuple("12345")) for name in "abc"}, CLAS
         (9.0, 9.0, 1.0),
     ],
 )
-def test_the_unit_of_the_prior_is_the_size_of_log_odds_by_how_many_are_determined(size, alone, unit):
+def test_the_prior_unit_follows_from_log_odds_and_effective_parameters(size, alone, unit):
     signs = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
     rows, information = np.full(5, 1e9), np.full(5, 1e12)  # of so many rows, all log-odds are
     parts = [
@@ -317,7 +317,7 @@ def of_three_classes(n, schema, spread, first=0.0, seed=0):
     return hr.Tally(schema, bins, np.eye(3, dtype=int)[labels])
 
 
-def test_passes_with_hardly_any_noise_find_the_penalised_log_odds_of_three_classes(monkeypatch):
+def test_passes_without_noise_reach_the_penalised_optimum_of_three_classes(monkeypatch):
     """The prior counts as much for a class that nearly all rows of a bin have as for others."""
     monkeypatch.setattr(class_plan, "_UNITS", (0.15, 0.15))
     schema = hr.Schema({name: hr.Categorical(tuple("012345")) for name in "abc"}, CLASSES[3])
@@ -356,7 +356,7 @@ def test_the_width_of_known_log_odds_of_three_classes_is_theirs(monkeypatch):
     assert units == [pytest.approx(0.5, rel=0.05)]
 
 
-def test_three_attributes_that_say_the_same_weigh_less_than_one_that_is_alone(monkeypatch):
+def test_three_identical_attributes_weigh_less_than_an_independent_one(monkeypatch):
     monkeypatch.setattr(class_plan, "PASSES", {np.inf: 1})
     rng = np.random.default_rng(0)
     schema = hr.Schema({name: hr.Boolean() for name in "abcd"}, CLASSES[2])

@@ -91,7 +91,7 @@ def test_associations_are_the_distances_of_bins_from_the_shares(rows, shares):
 
 
 @given(ROWS, ROW, SHARES)
-def test_one_row_more_moves_an_association_either_way_by_at_most_its_sensitivity(rows, row, shares):
+def test_a_row_changes_an_association_by_at_most_its_sensitivity(rows, row, shares):
     change = both(rows, row, lambda table: associations(table, shares))
     assert np.abs(change).max() <= 2 * (STEPS - shares[SCHEMA.classes.index(row["risk"])]) <= 2 * STEPS
 
@@ -106,7 +106,7 @@ def test_associations_reach_their_sensitivity_and_move_either_way():
 
 @given(st.lists(st.floats(1e-6, 1), min_size=2, max_size=60) | st.integers(2, 3000).map(np.ones))
 @pytest.mark.claim("are not negative and add up to m")
-def test_shares_in_steps_are_not_negative_and_add_up_however_many_classes_there_are(shares):
+def test_shares_in_steps_are_nonnegative_and_add_up_for_many_classes(shares):
     """Rounded one by one, 400 equal shares add up to 1200 steps: what is too much cannot come off one of them."""
     found = in_steps(np.array(shares))
     assert found.min() >= 0
@@ -146,7 +146,7 @@ def test_residuals_are_the_rows_one_by_one(rows, attribute, base, data):
 
 @given(PATIENTS, PATIENT, st.integers(0, 3), FLOATS, st.data())
 @pytest.mark.claim("so infinity and NaN cannot occur")
-def test_one_row_more_moves_residuals_by_at_most_their_sensitivity_whatever_the_log_odds(rows, row, i, base, data):
+def test_a_row_changes_residuals_by_at_most_their_sensitivity(rows, row, i, base, data):
     log_odds = values(data.draw)
     change = both(rows, row, lambda table: residuals(table, i, base, log_odds), TWO)
     assert np.abs(change).sum() <= STEPS
@@ -191,7 +191,7 @@ def test_residuals_by_feature_are_the_rows_one_by_one_in_whole_numbers(rows, bas
 
 @given(PATIENTS, PATIENT, FLOATS, MOST, st.booleans(), st.data())
 @pytest.mark.claim("however large its features are")
-def test_one_row_more_moves_residuals_by_feature_by_at_most_their_sensitivity(rows, row, base, most, pure, data):
+def test_a_row_changes_residuals_by_feature_by_at_most_the_sensitivity(rows, row, base, most, pure, data):
     log_odds, features = values(data.draw), values(data.draw)
     change = both(rows, row, lambda table: by_feature(table, base, log_odds, features, most, pure), TWO)
     size = np.abs(change).sum() if pure else (change.astype(object) ** 2).sum()
@@ -210,7 +210,7 @@ def test_residuals_by_feature_come_near_their_sensitivity(pure):
 
 
 @given(PATIENTS, FLOATS, st.data())
-def test_running_log_odds_answer_to_the_bit_what_adding_them_all_up_anew_does(rows, base, data):
+def test_incremental_log_odds_equal_recomputed_log_odds_exactly(rows, base, data):
     table, held = tally(rows, TWO), {i: np.zeros(size) for i, size in enumerate(SIZES)}
     with np.errstate(all="ignore"):
         kept = Residuals(table, np.array([base]))
@@ -223,7 +223,7 @@ def test_running_log_odds_answer_to_the_bit_what_adding_them_all_up_anew_does(ro
 
 
 @given(PATIENTS, PATIENT, st.data())
-def test_one_row_more_moves_every_later_answer_by_at_most_its_sensitivity_too(rows, row, data):
+def test_a_row_changes_every_later_answer_by_at_most_its_sensitivity(rows, row, data):
     steps = [(data.draw(st.integers(0, 3)), values(data.draw, 1)) for _ in range(3)]
     with np.errstate(all="ignore"):
         kept = [Residuals(tally(each, TWO), np.zeros(1)) for each in (rows, [*rows, row], [row])]
@@ -256,7 +256,7 @@ def test_every_chance_there_is_keeps_to_the_sensitivity_of_residuals():
         assert (found**2 + variances**2).max() == STEPS**2
 
 
-def test_the_residual_of_a_row_does_not_depend_on_how_many_others_there_are():
+def test_the_residual_of_a_row_does_not_depend_on_the_number_of_rows():
     """Were a chance computed otherwise in a vector, one row more could move all others by a step."""
     rng = np.random.default_rng(0)
     schema = hr.Schema({"a": hr.Integer(0, 999, cuts=tuple(range(999)))}, hr.Label("y", (0, 1)))
@@ -302,7 +302,7 @@ def test_residuals_by_class_are_the_rows_one_by_one(rows, attribute, base, data)
 
 @given(ROWS, ROW, st.integers(0, 3), BASES, st.data())
 @pytest.mark.claim("are not negative and add up to m")
-def test_one_row_more_moves_residuals_by_class_by_at_most_their_sensitivity(rows, row, i, base, data):
+def test_a_row_changes_residuals_by_class_by_at_most_their_sensitivity(rows, row, i, base, data):
     log_odds = values(data.draw, 3)
     change = both(rows, row, lambda table: residuals_by_class(table, i, base, log_odds))
     alone = both([], row, lambda table: residuals_by_class(table, i, base, log_odds))
@@ -313,7 +313,7 @@ def test_one_row_more_moves_residuals_by_class_by_at_most_their_sensitivity(rows
 
 
 @given(ROWS, ROW, st.data())
-def test_one_row_more_moves_every_later_answer_by_class_by_what_it_is_alone(rows, row, data):
+def test_a_row_adds_its_own_residuals_to_every_later_answer_by_class(rows, row, data):
     steps = [(data.draw(st.integers(0, 3)), values(data.draw, 3)) for _ in range(3)]
     with np.errstate(all="ignore"):
         kept = [Residuals(tally(each), np.zeros(3)) for each in (rows, [*rows, row], [row])]
@@ -332,7 +332,7 @@ def test_residuals_by_class_reach_their_sensitivity():
 
 
 @pytest.mark.parametrize("classes", [3, 7, 400])
-def test_residuals_of_many_classes_do_not_depend_on_how_many_other_rows_there_are(classes):
+def test_residuals_of_many_classes_do_not_depend_on_the_number_of_rows(classes):
     """All patterns at once and each alone: chances near the middle of two steps, and up to hundreds of classes."""
     rng = np.random.default_rng(0)
     label = hr.Label("y", tuple(range(classes)))
@@ -405,7 +405,7 @@ def test_no_rows_have_as_many_counts_as_one():
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, TWO], ids=["three classes", "two classes"])
-def test_no_residual_rests_on_an_exponential_that_may_differ_at_an_arrays_end(schema, monkeypatch):
+def test_residuals_do_not_use_numpy_or_scipy_exponentials(schema, monkeypatch):
     """NumPy's vectorised and scalar loops need not agree: a row more could change the residuals of others."""
     table = people(50)[lambda rows: rows["risk"].isin(schema.classes)]
     counted = hr.Tally.count(table, "risk", schema)

@@ -84,7 +84,7 @@ def test_a_row_changes_each_histogram_by_the_declared_sensitivity(kind, most):
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_counts_are_those_of_the_released_histograms_with_the_agreed_class_totals(kind, monkeypatch):
+def test_counts_are_released_histograms_shifted_to_the_mean_class_totals(kind, monkeypatch):
     """Reference: each release taken apart attribute by attribute, and each class total weighed by its variance."""
     found, part = {}, Fit._part
     monkeypatch.setattr(
@@ -138,7 +138,7 @@ def test_noise_is_not_shared_with_a_delta_or_where_a_budget_adds_up_rho(kind):
     assert (places, type(gaussian)) == ((0, 1, 2), GaussianCounts)
 
 
-def test_the_card_lists_a_charge_for_each_group_and_says_that_rho_is_the_largest():
+def test_the_card_lists_a_charge_for_each_group_and_the_largest_rho():
     charges = [
         one
         for one in fitted("two classes", table("two classes"))[0].privacy_.charges
@@ -164,7 +164,7 @@ def test_a_unit_of_many_rows_gets_noise_for_each_of_them(target):
 
 
 @pytest.mark.statistics
-def test_variances_are_those_of_independent_noise_with_the_same_differences():
+def test_variances_equal_independent_noise_with_the_same_differences():
     """Reference: independent noise of this variance, less the mean of each attribute."""
     sizes, rng = (2, 3, 5), np.random.default_rng(0)
     mechanism = SharedHistograms(Fraction(1, 3), sizes)
@@ -191,7 +191,7 @@ def test_typical_sizes_are_spread_over_those_of_all_attributes():
 
 
 @pytest.mark.parametrize("variance", [1e-9, 10.0])
-def test_log_odds_of_a_histogram_are_those_that_rows_and_prior_make_likeliest(variance):
+def test_log_odds_of_a_histogram_are_the_posterior_mode(variance):
     schema = hr.Schema({"a": hr.Categorical(("u", "v", "w"))}, hr.Label("y", (0, 1)))
     of_plan = ClassPlan(schema=schema, epsilon=1, delta=0, monotone={})
     fit = ClassFit(of_plan, None, None)  # type: ignore[arg-type]

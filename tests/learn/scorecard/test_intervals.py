@@ -72,7 +72,7 @@ def test_intervals_cover_the_points_without_noise(table: str, epsilon: float) ->
     assert np.mean(ratios <= 1.96 * 0.25) < 0.7  # and intervals that are much too long: as for a normal, 0.38
 
 
-def test_intervals_cover_the_points_without_noise_of_a_table_of_two_attributes() -> None:
+def test_intervals_cover_the_noiseless_points_of_two_attributes() -> None:
     """The reduced form: 2,000 rows, and 8 draws."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.integers(0, 8, 2000), "b": rng.integers(0, 2, 2000)})
@@ -84,7 +84,7 @@ def test_intervals_cover_the_points_without_noise_of_a_table_of_two_attributes()
     assert np.mean(ratios <= 1.96 * 0.3) < 0.85
 
 
-def test_the_covariance_of_the_difference_from_values_without_noise_is_exact() -> None:
+def test_the_covariance_of_differences_from_noiseless_values_is_exact() -> None:
     """By the gains with and without noise, for true log-odds from the prior: another form of what is computed."""
     rng = np.random.default_rng(1)
     root = rng.normal(size=(4, 4))

@@ -147,9 +147,7 @@ def test_residuals_are_the_rows_one_by_one(rows, attribute, base, values, bound)
 
 @settings(max_examples=3 * settings.default.max_examples)
 @given(ROWS, ROW, st.floats(-2, 2), by_bin(), by_bin(), st.integers(1, STEPS), st.integers(0, 2))
-def test_one_row_more_moves_residuals_by_what_it_is_alone_and_at_most_the_bound(
-    rows, row, base, first, then, bound, attribute
-):
+def test_a_row_changes_residuals_by_its_own_residual_within_the_bound(rows, row, base, first, then, bound, attribute):
     with np.errstate(all="ignore"):
         kept = [NumberResiduals(tally(each), np.array([base])) for each in (rows, [*rows, row], [row])]
         changes = {i: whole_log_odds(each) for i, each in first.items()}

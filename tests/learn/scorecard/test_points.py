@@ -67,7 +67,7 @@ def test_monotone_log_odds_are_the_nearest_ones_and_other_bins_stay(part, data):
 
 
 @given(st.lists(parts(), min_size=1, max_size=4), st.integers(1, 1000))
-def test_points_are_whole_the_largest_is_as_asked_and_each_is_within_half_a_unit(found, most):
+def test_points_are_integers_within_half_a_unit_and_reach_the_maximum(found, most):
     points, unit = rounded(found, most)
     for part in found[::-1]:  # of two with one number the last counts
         if part is {one.attribute: one for one in found}[part.attribute]:

@@ -71,7 +71,7 @@ def test_attributes_are_chosen_by_what_they_add_and_not_by_what_they_have():
     assert regression.choose(9) == [0, 1, 2, 3, 4]
 
 
-def test_cross_validation_penalises_most_where_there_is_nothing_to_learn_and_least_where_all_is():
+def test_cross_validation_penalises_pure_noise_most_and_no_noise_least():
     data = patients(300)
     labels = [np.random.default_rng(seed).integers(0, 2, 300) for seed in range(7)]
     nothing = [of(data.assign(ill=each), "ill", PATIENTS).validate(range(3)) for each in labels]

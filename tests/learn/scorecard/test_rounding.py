@@ -28,7 +28,7 @@ def cost(form, off):
 
 
 @given(NUMBERS, SEEDS)
-def test_each_number_goes_down_or_up_and_the_form_is_at_most_its_mean_over_both(values, seed):
+def test_greedy_rounding_is_no_worse_than_random_rounding_on_average(values, seed):
     """Were each rounded at random, by its fraction, the form would be Σ a_jj f(1 − f) on average: greedy is no worse.
 
     For the order and direction with the least rise, the rise is at most the mean of down and up.
@@ -40,7 +40,7 @@ def test_each_number_goes_down_or_up_and_the_form_is_at_most_its_mean_over_both(
     assert cost(form, found - values) <= (np.diag(form) * part * (1 - part)).sum() + 1e-9
 
 
-def test_it_is_near_the_best_of_all_ways_and_better_than_the_nearest_numbers():
+def test_greedy_rounding_is_near_the_optimum_and_better_than_nearest():
     ratios, nearest = [], []
     for seed in range(60):
         values = np.random.default_rng(seed).uniform(-9, 9, 8)

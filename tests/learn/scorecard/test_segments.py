@@ -63,7 +63,7 @@ def test_merging_costs_no_more_than_its_allowance(seed, columns, attribute):
 
 
 @given(SEEDS, st.floats(0, 100))
-def test_merged_values_are_means_between_their_members_and_averaging_again_changes_nothing(seed, allowance):
+def test_merged_values_are_means_and_merging_is_idempotent(seed, allowance):
     part, weights = part_of(seed, 8)
     before = part.values.copy()
     (found,) = cheapest([chain_of(part, Integer(0, 99, cuts=(1, 2, 3, 4, 5, 6, 7)), weights)], allowance)
@@ -98,7 +98,7 @@ def test_values_that_rise_or_fall_still_do_once_merged(seed, direction):
 @pytest.mark.parametrize(
     ("rows", "value", "marked"), [(300.0, 1.5, []), (8.0, None, [6])], ids=["supported", "within noise of none"]
 )
-def test_missing_values_stand_alone_unless_their_rows_are_within_noise_of_none(rows, value, marked):
+def test_missing_values_are_not_merged_unless_they_lack_support(rows, value, marked):
     released = np.array([500.0] * 6 + [rows, 400.0])
     part = Part(0, np.array([[-1.0, -0.99, 0, 0, 1, 1.01, 1.5, 0.5]]).T, [np.eye(8) * 0.01], released, 10.0)
     merge([part], [NUMBER], [np.full((8, 1), 100.0)])
@@ -127,7 +127,7 @@ def test_support_is_not_demanded_if_it_would_cost_much_of_what_was_learned():
         assert part.unsupported() == []
 
 
-def test_a_segment_of_bins_with_too_few_rows_each_is_supported_if_all_together_have_enough():
+def test_a_segment_of_small_bins_may_have_support_in_total():
     part = Part(0, np.zeros((4, 1)), [np.eye(4)], np.array([19.0, 19, 19, 100]), 10.0)
     assert part.unsupported() == [0, 1, 2]
     part.average([np.arange(3), np.array([3])], np.ones((4, 1)))
@@ -135,7 +135,7 @@ def test_a_segment_of_bins_with_too_few_rows_each_is_supported_if_all_together_h
 
 
 @given(SEEDS, st.integers(1, 3), st.sampled_from([WORDS, NUMBER]), st.floats(0.1, 1000))
-def test_bins_within_noise_of_no_rows_have_the_values_of_supported_segments_or_0(seed, columns, attribute, noise):
+def test_bins_without_support_get_the_value_of_a_segment_or_0(seed, columns, attribute, noise):
     rng = np.random.default_rng(seed)
     parts, weights = zip(*(part_of(seed + k, attribute.n_bins, columns, noise, place=k) for k in range(3)), strict=True)
     for part in parts:
@@ -152,7 +152,7 @@ def test_bins_within_noise_of_no_rows_have_the_values_of_supported_segments_or_0
             assert part.is_supported(segment) or not part.values[segment].any()
 
 
-def test_where_values_tell_next_to_nothing_one_segment_is_left_and_its_values_are_0():
+def test_negligible_values_are_merged_into_a_single_segment_of_0():
     strong, weights = part_of(1, 6)
     weak = Part(1, 1e-4 * strong.values, [np.eye(6) * 1e-4], strong.released)
     merge([strong, weak], [WORDS, WORDS], [weights, weights])

@@ -129,7 +129,7 @@ def test_evidence_counts_less_once_its_log_odds_have_moved():
     assert evidence.means.tolist() == [1.0, 1.0]
 
 
-def test_without_noise_values_are_the_sums_by_slope_and_with_nothing_but_noise_the_prior():
+def test_values_are_exact_without_noise_and_the_prior_mean_with_huge_noise():
     prior, slopes = Prior(4.0, 2.0).precision(4, 3), np.array([10.0, 40, 90, 20])
     true = np.array([-1.0, 0.2, 1.5, 0.7])
     exact = smoothed(slopes * true, slopes, np.zeros(4), 1e-9, [prior])
@@ -140,7 +140,7 @@ def test_without_noise_values_are_the_sums_by_slope_and_with_nothing_but_noise_t
     np.testing.assert_allclose(nothing.covariance, 0, atol=1e-6)
 
 
-def test_a_bin_of_a_number_without_rows_lies_between_its_neighbours_and_a_category_at_0():
+def test_an_empty_bin_is_interpolated_and_an_empty_category_is_0():
     sums, slopes = np.array([-50.0, 0, 50]), np.array([100.0, 0, 100])
     ordered = smoothed(sums, slopes, slopes, 1.0, [Prior(4.0, 2.0).precision(3, 3)]).values
     assert ordered[1] == pytest.approx(0, abs=1e-9)
@@ -176,7 +176,7 @@ def test_the_more_noise_the_smaller_the_step():
 
 
 @pytest.mark.parametrize("sign", [-1.0, 0.0])
-def test_second_derivatives_that_noise_made_negative_leave_a_step_that_the_prior_bounds(sign):
+def test_the_prior_bounds_steps_with_negative_second_derivatives(sign):
     step = newton_step(np.concatenate([SLOPES, sign * FOUND[3:]]), 100.0, PRIOR)
     assert np.isfinite(step).all()
     assert np.abs(step).max() < np.abs(SLOPES / PRIOR).max()

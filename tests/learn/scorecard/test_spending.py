@@ -36,7 +36,7 @@ def test_shares_of_a_pure_budget_add_up_to_it_exactly(epsilon, found):
 
 
 @given(EPSILONS, DELTAS, shares())
-def test_shares_of_a_gaussian_budget_are_charged_with_the_first_and_opendp_accounts_for_no_more(epsilon, delta, found):
+def test_a_gaussian_series_is_charged_at_once_and_covers_opendps_account(epsilon, delta, found):
     spending = Spending(epsilon, delta, adds_up_rho=True)
     mechanisms = [(spending.continued if i else spending).counts(*share) for i, share in enumerate(found)]
     assert (sum(m.epsilon for m in mechanisms), sum(m.delta for m in mechanisms)) == (epsilon, delta)
