@@ -456,7 +456,7 @@ def test_each_reason_is_stated_once():
     budget = hr.Budget(1)
     clf = hr.PrivateRuleListClassifier(1.0, budget=budget, schema="from-data", random_state=0)
     card = clf.fit(rows()[["age"]], rows()["y"]).privacy_
-    assert card.guarantee == "none (schema inferred from the rows; seeded noise)"
+    assert [reason.code for reason in card.no_guarantee] == ["from_rows", "seeded"]
     assert budget.no_guarantee_reason == card.no_guarantee_reason
     assert {charge.no_guarantee_reason for charge in card.charges} == {"seeded noise"}
 

@@ -132,7 +132,7 @@ def test_values_called_as_encoders_call_other_things_are_refused():
     bins = KBinsDiscretizer(2, strategy="uniform", encode="onehot-dense").set_output(transform="pandas")
     binned = bins.fit_transform(FRAME[["grade"]])
     tree = DecisionTreeClassifier().fit(binned, Y)
-    with pytest.raises(SchemaError, match=r"can be a value of grade or the number of a bin \(KBinsDiscretizer\)"):
+    with pytest.raises(SchemaError, match=r"grade .*KBinsDiscretizer"):
         reconstruction(tree, Schema({"grade": Categorical(("0.0", "1.0", "2.0", "3.0"))}))
 
 

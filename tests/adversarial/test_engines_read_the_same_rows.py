@@ -388,7 +388,7 @@ def test_duckdb_opens_nothing_else_and_loads_no_extension(database, tmp_path, ad
 
 def test_a_variable_of_python_is_no_table(database):
     patient = pa.table({"i": [9]})
-    with pytest.raises(EngineError, match="has no table or view"):
+    with pytest.raises(EngineError, match="table or view"):
         rows_by("duckdb", f"{database}::patient")
     assert len(patient) == 1
 

@@ -95,7 +95,7 @@ def test_an_engine_counts_every_cell_by_itself(size: int) -> None:
 
 @pytest.mark.parametrize("kind", ["7D", "25s", "100ns"])
 def test_dates_of_numpy_in_steps_of_several_units_are_of_no_other_day(kind: str) -> None:
-    with pytest.raises(DomainError, match="the values must all be"):
+    with pytest.raises(DomainError, match="values"):
         Date("1970-01-01", "1999-12-31").encode(column_of(np.array(["1984-12-27"], dtype=f"datetime64[{kind}]"), "c"))
 
 

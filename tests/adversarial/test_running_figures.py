@@ -77,7 +77,7 @@ def test_the_cap_is_what_a_budget_guarantees_whatever_was_charged(caps, delta, e
 
 def test_a_smaller_delta_than_the_caps_is_more_epsilon_or_refused():
     assert hr.Budget(2, DELTA, accounting="zcdp").epsilon_at(DELTA / 10) > 2
-    with pytest.raises(ValueError, match="delta must be at least"):
+    with pytest.raises(ValueError, match="delta"):
         hr.Budget(2, DELTA).epsilon_at(DELTA / 10)
 
 

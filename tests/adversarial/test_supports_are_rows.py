@@ -157,9 +157,7 @@ def test_rows_that_a_tree_puts_elsewhere_are_refused(encoder):
     assert list(encoded) == ["a", "b"]
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(encoded, Y)
     for rows in (frame, frame.to_numpy()):
-        with pytest.raises(
-            ValueError, match=r"other leaf counts than the model stores.* an encoder or a scaler"
-        ) as refused:
+        with pytest.raises(ValueError, match=r"leaf counts.* an encoder or a scaler") as refused:
             reconstruction(tree, wide, data=rows)
         assert not any(digit in str(refused.value) for digit in "0123456789")
     for supports in (None, reconstruction(tree, wide).supports):
@@ -181,7 +179,7 @@ def test_counts_in_a_text_of_somebody_elses_that_rows_do_not_make_are_refused(tm
         path.write_text(f"if a <= 0 then yes (no 0, yes {counts[0]})\nelse no (no {counts[1]}, yes 0)\n")
         texts[name] = read_model(path, schema)
     assert reconstruction(texts["true"], data=frame).supports == (12, 30)
-    with pytest.raises(ValueError, match=r"other leaf counts than the model stores.* its file was edited"):
+    with pytest.raises(ValueError, match=r"leaf counts.* its file was edited"):
         reconstruction(texts["edited"], data=frame)
     assert reconstruction(texts["edited"], data=frame[:-1]).supports == (12, 29)  # other rows
 
@@ -189,5 +187,5 @@ def test_counts_in_a_text_of_somebody_elses_that_rows_do_not_make_are_refused(tm
 def test_other_rows_are_counted_if_their_number_differs():
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:150], Y[:150])
     assert reconstruction(tree, SCHEMA, data=X).n_rows == 200
-    with pytest.raises(ValueError, match="other leaf counts than the model stores"):
+    with pytest.raises(ValueError, match="leaf counts"):
         reconstruction(tree, SCHEMA, data=X[50:])

@@ -63,7 +63,7 @@ def test_over_a_network(run):
     Signer.new().save("other.key")
     words_of_another = ("ask", "marginals", "wards", "--epsilon", "1/100", "--bins", "bins.yaml")
     code, out, err = run(*words_of_another, "--public-key", "other.pub")
-    assert (code != 0, out, "the receipt of the answer is not valid" in err) == (True, "", True)
+    assert (code != 0, out, "receipt" in err) == (True, "", True)
     assert run(*words)[0] == 2  # the file is there already: nothing is asked
     for more in (("--hypothesis", "tree.json"), ("--always", "yes")):
         words = ("ask", "errors", "wards", "--epsilon", "0.1", "--bins", "bins.yaml", *more)

@@ -97,7 +97,7 @@ def test_a_workbook_goes_wherever_a_csv_goes(export, run):
     assert run("report", "m.json", "--data", "t.xlsx", "-o", "r.html")[0] == 0
     code, _, err = run("fit", "t.xlsx::Empty", "--schema", "s.yaml", "--epsilon", "1", "-o", "e.json")
     assert code == 2
-    assert "its first line is empty" in err
+    assert "t.xlsx" in err
     code, _, err = run("fit", "t.xlsx", "--engine", "duckdb", "--schema", "s.yaml", "--epsilon", "1", "-o", "e.json")
     assert code == 2
     assert "not the address of a table" in err

@@ -84,7 +84,7 @@ def test_a_hash_kept_elsewhere_must_be_there(kept, run):
     kept.fail(kept.reserve(asked("three")), "x")
     assert run("ledger", "verify", "curator.db", "--head", head)[0] == 0
     code, _, err = run("ledger", "verify", "curator.db", "--head", "0" * 64)
-    assert (code, "no entry has the hash" in err) == (2, True)
+    assert (code, "0" * 8 in err) == (2, True)
 
 
 def test_a_backup_of_a_running_ledger_is_whole_where_a_copy_of_its_file_is_not(kept, run, tmp_path):

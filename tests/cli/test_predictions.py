@@ -119,7 +119,7 @@ def test_a_number_is_explained_by_its_condition_and_where_the_numbers_of_its_lea
     assert list(table(run("predict", "number.json", "data.csv", "--explain")[1])[0]) == ["days", "leaf", "explanation"]
     for option in (("--proba",), ("--class-weight", "2=5")):
         code, out, err = run("predict", "number.json", "data.csv", *option)
-        assert (code, out, "needs a label with classes" in err) == (2, "", True)
+        assert (code, out, "classes" in err) == (2, "", True)
 
 
 def test_quantiles_of_a_leaf_whose_rows_are_within_the_noise_are_left_out(folder, run):
@@ -165,7 +165,7 @@ def test_what_is_copied_and_explained_is_inert_in_a_spreadsheet(folder, run):
     Tree(schema, root, PrivacyCard.none("example", software="hedgerow")).save(folder / "tree.json")
     code, out, err = run("predict", "tree.json", "data.csv", "--id", "=id", "--explain")
     assert code == 0
-    assert "an apostrophe was added" in err
+    assert "apostrophe" in err
     assert [row["'=id"] for row in table(out)] == ["'=1+1", "'@x", "-7"]
     assert {row["explanation"][:2] for row in table(out)} == {"'="} | {"no"}
     found = json.loads(run("predict", "tree.json", "data.csv", "--append", "--json")[1])

@@ -225,7 +225,7 @@ def test_a_model_of_a_number_is_reported_on_in_its_units(folder, run):
     assert run("report", "t.json", "--test", "days.csv", "--by", "sex", "-o", "r.html")[0] == 0
     assert "How large are the errors of the model" in (folder / "r.PRIVATE.html").read_text("utf-8")
     code, _, err = run("report", "t.json", "--test", "days.csv", "-o", "s.html", "--class-weight", "yes=5")
-    assert (code, "needs a label with classes" in err) == (2, True)
+    assert (code, "classes" in err) == (2, True)
 
 
 def test_a_record_that_was_cut_off_is_found_by_the_hash_that_was_kept(fitted, run):
@@ -240,7 +240,7 @@ def test_a_record_that_was_cut_off_is_found_by_the_hash_that_was_kept(fitted, ru
     (fitted / "b.json").write_text(whole[0])
     assert run(*call[:-1])[0] == 0  # nothing shows but by the hash
     code, out, err = run(*call, kept)
-    assert (code, out, "no entry has the hash" in err) == (2, "", True)
+    assert (code, out, f"hash {kept[:8]}" in err) == (2, "", True)
 
 
 @pytest.mark.parametrize("ending", ["html", "txt", "json"])
@@ -309,7 +309,7 @@ def test_records_for_an_airlock_are_beside_one_another(fitted, run):
     assert rows not in json.dumps(public)
     for name in ("record.PRIVATE.json", "record.txt"):
         assert "does not contain PRIVATE" in run(*given[:-1], name)[2]
-    assert "require a single model, got 2" in run("report", "model.json", "model.json", *given[2:])[2]
+    assert "got 2" in run("report", "model.json", "model.json", *given[2:])[2]
 
 
 def test_a_risk_appetite_is_written_and_read(fitted, run):

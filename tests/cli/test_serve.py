@@ -167,7 +167,7 @@ def test_decisions_that_do_not_fit_together_decide_nothing(run):
     charge = Charge("rows by bin", Fraction(1))
     with Config.read("curator.yaml").open_ledger() as ledger:
         for key in ("one", "two"):
-            with pytest.raises(ApprovalError, match="Send it again later with the same idempotency key"):
+            with pytest.raises(ApprovalError, match="idempotency key"):
                 Approvals(ledger.log).require("wards", "ana", key, charge, "{}")
     for words in (
         ("--approve", "1", "--refuse", "1"),
@@ -200,7 +200,7 @@ def test_a_ledger_whose_totals_were_edited_is_found_by_the_check(run):
     with sqlite3.connect("ledger.db") as database:
         database.execute("UPDATE totals SET epsilon = '1'")
     code, _, err = run("serve", "check")
-    assert (code, "the ledger is broken" in err) == (2, True)
+    assert (code, "broken" in err) == (2, True)
 
 
 @pytest.mark.usefixtures("folder")

@@ -147,7 +147,7 @@ def test_an_earlier_service_whose_attributes_share_no_noise_is_believed(between)
     assert oracle.noise_scale(BY.sizes) == 8
     assert oracle.privacy.rho == laplace.rho
     between.body = lambda body: earlier(body) | {"variance": 127.9}
-    with pytest.raises(ServiceError, match="the service did not send"):
+    with pytest.raises(ServiceError, match="did not send"):
         ask(connected(SIGNER.public))
 
 

@@ -281,7 +281,7 @@ def test_a_description_that_is_not_plain_is_refused(monkeypatch, change):
     monkeypatch.setitem(PUBLIC, "quota", None)
     for name, value in change.items():
         monkeypatch.setitem(PUBLIC, name, value)
-    assert "description of the dataset" in refused(connected(monkeypatch, {}), lambda one: one["wards"])
+    assert "description" in refused(connected(monkeypatch, {}), lambda one: one["wards"])
 
 
 def test_dummy_rows_are_made_here_whatever_the_service_answers(monkeypatch):

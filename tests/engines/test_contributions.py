@@ -159,7 +159,7 @@ def test_a_row_without_a_unit_is_refused_as_in_memory(load, who):
     schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), unit=Unit("who", 1))
     table = pa.table({"who": who, "a": [True] * 2, "y": [0, 1]})
     for count in (lambda: hr.Tally.count(table, "y", schema), lambda: hr.Tally.from_table(load(table), schema)):
-        with pytest.raises(DomainError, match="column 'who': some rows have no value in this column"):
+        with pytest.raises(DomainError, match="column 'who'"):
             count()
 
 

@@ -112,7 +112,7 @@ def test_charges_and_refusals_are_those_of_memory(load, rows):
     oracle = Oracle.from_table(load(rows), "ill", budget, 2, classes=("no", "yes"))
     assert oracle.columns == ("age", "sex", "smoker", "dose")
     assert (oracle.queries_left, oracle.noise_scale((70,) * 4)) == (2, 8.0)
-    with pytest.raises(SchemaError, match="Every private row needs a bin"):
+    with pytest.raises(SchemaError, match="needs a bin"):
         oracle.marginals(Schema({"age": Integer(0, 90, cuts=())}))
     with pytest.raises(DomainError, match="column 'height'"):
         oracle.marginals(Schema({"height": Boolean(missing="bin")}))
@@ -122,7 +122,7 @@ def test_charges_and_refusals_are_those_of_memory(load, rows):
         oracle.error_marginals(BINS, __import__("sklearn.svm").svm.LinearSVC())
     with pytest.raises(HypothesisError, match=r"must be a rule list or tree of hedgerow.*, got Scorecard"):
         oracle.error_marginals(BINS, hr.models.Scorecard(STRICT, (1,), (), 0.5, None, NONE))
-    with pytest.raises(HypothesisError, match="must be classes of the target: no, yes"):
+    with pytest.raises(HypothesisError, match="no, yes"):
         oracle.error_marginals(BINS, Always("perhaps"))
     tall = Schema({"height": Boolean()}, STRICT.label)
     of_height = Tree(tall, Split(Literal("height", "true"), Leaf((1, 0)), Leaf((0, 1))), NONE)
@@ -143,7 +143,7 @@ def test_a_query_that_fails_stays_charged(rows):
     table, budget = into_duckdb(rows), hr.Budget(1)
     oracle = Oracle.from_table(table, "ill", budget, classes=("no", "yes"))
     table.get_backend().raw_sql(f"ALTER TABLE {table.get_name()} DROP COLUMN sex")
-    with pytest.raises(EngineError, match="its columns changed after it was opened"):
+    with pytest.raises(EngineError, match="columns changed"):
         oracle.marginals(BINS)
     assert float(budget.spent) == pytest.approx(1 / 3)
     assert oracle.queries_left == 2

@@ -273,7 +273,7 @@ def test_classes_are_not_predicted_as_numbers_nor_numbers_as_classes(regressor):
     with pytest.raises(SchemaError, match="is a label with classes"):
         made(regressor, schema=CLASSES).fit(X, X[:, 0])
     for classifier in (hr.PrivateTreeClassifier(1.0, schema=SCHEMA), hr.OptimalTreeClassifier(schema=SCHEMA)):
-        with pytest.raises(SchemaError, match="needs a label with classes"):
+        with pytest.raises(SchemaError, match="classes"):
             classifier.fit(X, Y)
     assert not hasattr(made(regressor), "predict_proba")
 
@@ -380,7 +380,7 @@ def test_exact_chances_know_the_noise_of_the_sums():
 def test_a_number_has_no_probabilities_and_no_decisions():
     model = made(hr.PrivateTreeRegressor, release_counts=True).fit(X, Y).tree_
     for ask in (model.predict_proba, model.decide):
-        with pytest.raises(SchemaError, match="needs a label with classes"):
+        with pytest.raises(SchemaError, match="classes"):
             ask(X)
 
 

@@ -162,7 +162,7 @@ def test_the_replay_catches_candidates_filtered_by_their_support(estimator, monk
         return split_scores(caught[caught.sum(axis=1) > 0], total)
 
     monkeypatch.setattr(Gini, "split_scores", filtered)
-    with pytest.raises(AssertionError, match="the question itself changed"):
+    with pytest.raises(AssertionError, match="question"):
         check(learner(estimator), ROWS, NEW, SEEDED)
 
 
@@ -175,7 +175,7 @@ def test_the_replay_detects_options_of_a_draw_filtered_by_support(estimator, mon
         return draw(tally, replace(plan, space=fewer), gate, *more)
 
     monkeypatch.setattr(blocks, "draw_model", filtered)
-    with pytest.raises(AssertionError, match=r"the question itself changed|changed a mechanism"):
+    with pytest.raises(AssertionError, match=r"question|mechanism"):
         check(learner(estimator), ROWS, NEW, SEEDED)
 
 
@@ -185,7 +185,7 @@ def test_the_replay_detects_states_of_a_draw_that_depend_on_the_rows(estimator, 
         make(self, tally, plan, levels[: tally.total().sum() - 19], progress)
 
     monkeypatch.setattr(ModelSampler, "__init__", pruned)
-    with pytest.raises(AssertionError, match="the question itself changed"):
+    with pytest.raises(AssertionError, match="question"):
         check(learner(estimator), ROWS, NEW, SEEDED)
 
 
@@ -194,7 +194,7 @@ def test_the_replay_catches_a_stop_that_looks_at_the_rows(monkeypatch):
         return grow(tally, candidates, most if tally.total().sum() > 20 else 1, choose)
 
     monkeypatch.setattr(plans, "grow", stopping)
-    with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
+    with pytest.raises(AssertionError, match=r"neighbouring table"):
         check(learner(GREEDY_LIST), ROWS, NEW, SEEDED)
 
 
@@ -203,7 +203,7 @@ def test_the_replay_catches_a_tree_whose_depth_looks_at_the_rows(monkeypatch):
         return grow(tally, space, most if tally.total().sum() > 20 else 1, choose)
 
     monkeypatch.setattr(plans, "grow_tree", stopping)
-    with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
+    with pytest.raises(AssertionError, match=r"neighbouring table"):
         check(learner(GREEDY_TREE), ROWS, NEW, SeededNoise(np.random.default_rng(2)))
 
 
@@ -218,7 +218,7 @@ def test_the_replay_catches_nodes_left_out_because_they_hold_no_rows(monkeypatch
         return greedy.grow_tree(tally, space, most, answered)
 
     monkeypatch.setattr(plans, "grow_tree", growing)
-    with pytest.raises(AssertionError, match="the question itself changed"):
+    with pytest.raises(AssertionError, match="question"):
         check(learner(GREEDY_TREE), ROWS[:1], NEW, SEEDED)
 
 
@@ -228,7 +228,7 @@ def test_the_replay_catches_an_exact_draw_whose_depth_looks_at_the_rows(estimato
         return draw(tally, replace(plan, depth=1 if tally.total().sum() <= 20 else 2), *more)
 
     monkeypatch.setattr(blocks, "draw_model", shallow)
-    with pytest.raises(AssertionError, match=r"the question itself changed|changed a mechanism"):
+    with pytest.raises(AssertionError, match=r"question|mechanism"):
         check(learner(estimator), ROWS, NEW, SEEDED)
 
 
@@ -240,7 +240,7 @@ def test_the_replay_catches_blocks_left_out_because_no_rows_are_left(monkeypatch
 
     monkeypatch.setattr(blocks.ListDrawPlan, "draw", ending)
     monkeypatch.setattr(ReleaseRunner, "finish", lambda _: None)  # which would refuse it before the replay
-    with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
+    with pytest.raises(AssertionError, match=r"neighbouring table"):
         check(learner(EXACT_LIST, lookahead=1, release_counts=False), ROWS, NEW, SEEDED)
 
 
@@ -274,7 +274,7 @@ def test_the_replay_catches_an_exact_draw_whose_weight_looks_at_the_rows(monkeyp
 
     monkeypatch.setattr(blocks, "draw_model", heavier)
     monkeypatch.setattr(releases, "_costs_no_more", lambda *_: True)  # which would refuse it before the replay
-    with pytest.raises(AssertionError, match="changed a mechanism or its charge"):
+    with pytest.raises(AssertionError, match="mechanism"):
         check(learner(EXACT_TREE), ROWS, NEW, SEEDED)
 
 
@@ -315,5 +315,5 @@ def test_the_replay_detects_releases_that_depend_on_the_number_of_rows(monkeypat
         return self._tally.total().sum() > 20
 
     monkeypatch.setattr(fit.Fit, "_is_enough", enough)
-    with pytest.raises(AssertionError, match=r"changed a mechanism or its charge|c(hang|aus)ed"):
+    with pytest.raises(AssertionError, match=r"mechanism|c(hang|aus)ed"):
         check(learner(SCORECARD), ROWS, NEW, SEEDED)

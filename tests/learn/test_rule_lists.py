@@ -344,7 +344,7 @@ def test_no_lookahead_is_suggested_if_none_makes_the_search_small_enough(monkeyp
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     schema, budget = booleans(160), hr.Budget(1)
     clf = exact_list(schema=schema, budget=budget, max_literals=2, max_rules=4)  # 51,200 candidates
-    with pytest.raises(SearchTooLargeError, match=r"Use fewer rules \(max_rules\), fewer literals") as error:
+    with pytest.raises(SearchTooLargeError, match=r"max_rules") as error:
         clf.fit(np.zeros((10, 160)), np.zeros(10))
     assert "lookahead" not in str(error.value)
     with pytest.raises(SearchTooLargeError, match="51,200 options"):
@@ -356,7 +356,7 @@ def test_no_lookahead_is_suggested_if_none_makes_the_search_small_enough(monkeyp
 def test_a_too_large_search_is_refused_before_building_candidates(monkeypatch):
     monkeypatch.setattr(Candidates, "of", lambda *_, **__: pytest.fail("built"))
     X = np.zeros((10, 300))
-    with pytest.raises(SearchTooLargeError, match="exact search is too large"):
+    with pytest.raises(SearchTooLargeError, match="too large"):
         exact_list(max_literals=3).fit(X, X[:, 0])
 
 

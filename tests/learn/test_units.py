@@ -138,13 +138,13 @@ def test_the_budget_is_checked_and_charged_for_the_unit():
     assert budget.spent == Fraction(1, 2)
     assert clf.privacy_.unit == UNIT
     assert clf.planned_charge(schema).epsilon == Fraction(1, 2)
-    with pytest.raises(ValueError, match="same unit of privacy"):
+    with pytest.raises(ValueError, match="unit"):
         hr.PrivateTreeClassifier(0.1, schema=SCHEMA, budget=budget).fit(table, table["risk"])
     assert budget.spent == Fraction(1, 2)
     of_rows = hr.Schema(SCHEMA.attributes, SCHEMA.label, (hr.privacy.Charge("cut points", Fraction(1)),), unit=UNIT)
-    with pytest.raises(ValueError, match="same unit of privacy"):
+    with pytest.raises(ValueError, match="unit"):
         hr.PrivateTreeClassifier(0.1, schema=of_rows, budget=budget).fit(table, table["risk"])
-    with pytest.raises(ValueError, match="same unit of privacy"):  # a service asks this before its charge
+    with pytest.raises(ValueError, match="unit"):  # a service asks this before its charge
         hr.PrivateTreeClassifier(0.1).planned_charge(of_rows)
     assert budget.spent == Fraction(1, 2)
 
@@ -171,5 +171,5 @@ def test_what_was_proven_for_single_rows_is_refused():
 
 def test_an_array_has_no_units():
     schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), unit=UNIT)
-    with pytest.raises(hr.errors.DomainError, match="expected a frame with the unit's column who"):
+    with pytest.raises(hr.errors.DomainError, match="column who"):
         hr.PrivateTreeClassifier(1, schema=schema).fit(np.zeros((4, 1)), np.zeros(4))

@@ -87,7 +87,7 @@ def test_they_are_scikit_learn_estimators(name):
     with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
         clone(learner).set_params(colour=1)
     for method in ("predict", "predict_proba"):
-        with pytest.raises(NotFittedError, match="is not fitted yet"):
+        with pytest.raises(NotFittedError):
             getattr(clone(learner), method)(SOURCE)
     before = changed.get_params(deep=False)
     changed.fit(SOURCE, oracle=oracle())

@@ -106,7 +106,7 @@ def test_they_are_scikit_learn_estimators(name):
     assert not hasattr(learner, "classes_")
     with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
         clone(learner).set_params(colour=1)
-    with pytest.raises(NotFittedError, match="is not fitted yet"):
+    with pytest.raises(NotFittedError):
         clone(learner).predict(SOURCE)
     before = changed.get_params(deep=False)
     changed.fit(SOURCE, oracle=oracle())

@@ -164,7 +164,7 @@ def test_a_card_whose_sql_would_fill_the_memory_is_refused() -> None:
     schema = Schema({name: Boolean() for name in names}, Label("y", tuple(range(100))))
     parts = tuple(AttributePoints(name, ((1,) * 100, (2,) * 100)) for name in names)
     model = Scorecard(schema, (0,) * 100, parts, 1, None, NONE)
-    with pytest.raises(ValueError, match="more than 8,388,608 characters as SQL"):
+    with pytest.raises(ValueError, match=r"8,388,608 .*SQL"):
         model.to_sql()
 
 

@@ -84,7 +84,7 @@ def test_three_classes_have_three_bars_a_bin_and_a_legend() -> None:
 def test_a_scorecard_is_drawn_with_its_guarantee_on_the_axes_given() -> None:
     axes = Figure().subplots()
     assert TWO.plot(axes) is axes
-    assert axes.get_title(loc="left") == "epsilon-differential privacy with epsilon = 1"
+    assert axes.get_title(loc="left") == TWO.privacy.headline
     bars = sorted(width for container in widths(axes) for width in container)
     assert bars == sorted([0, 0, 1, 6, -2, 0, 7])  # of age, the missing ones alone: its intervals are steps
     (curve,) = steps(axes)

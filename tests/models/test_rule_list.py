@@ -233,7 +233,7 @@ def test_counts_are_python_integers_whatever_they_were() -> None:
 
 
 def test_a_count_is_a_whole_number() -> None:
-    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+    with pytest.raises(TypeError, match="integer"):
         Rule((), (0.5, 1))  # type: ignore[arg-type]
 
 
@@ -254,7 +254,7 @@ BOTH = RuleList(
 
 
 def test_a_rule_needs_counts_a_label_or_a_mean() -> None:
-    with pytest.raises(ValueError, match="must have counts, a label, or a mean"):
+    with pytest.raises(ValueError, match="counts"):
         Rule((YOUNG,))
 
 

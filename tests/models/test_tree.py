@@ -72,7 +72,7 @@ def test_only_the_columns_that_the_splits_use_are_needed() -> None:
     assert DRAWN.apply(pd.DataFrame({"age": [20, 40]})).tolist() == [0, 1]
     with pytest.raises(DomainError, match=r"^column 'age'"):
         DRAWN.apply(pd.DataFrame({"sex": ["F"]}))
-    with pytest.raises(DomainError, match=r"^expected 3 columns \(age, sex, smoker\), got 2\.$"):
+    with pytest.raises(DomainError, match=r"3 columns .*got 2"):
         DRAWN.predict(np.zeros((2, 2)))
 
 
@@ -178,7 +178,7 @@ def test_the_file_holds_the_schema_its_digest_and_the_privacy_card() -> None:
 
 
 def test_a_rule_list_is_no_tree() -> None:
-    with pytest.raises(ModelFormatError, match=r"^expected the format 'hedgerow/rule-list', got 'hedgerow/tree'\.$"):
+    with pytest.raises(ModelFormatError, match=r"'hedgerow/rule-list'.*'hedgerow/tree'"):
         RuleList.from_json(TREE.to_json())
 
 

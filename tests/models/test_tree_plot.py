@@ -198,7 +198,7 @@ def test_the_caption_states_missing_counts() -> None:
     schema = Schema({"age": Integer(0, 90, cuts=(30,)), "smoker": Boolean()}, Label("y", ("well", "ill")))
     card = PrivacyCard.none("example", software="hedgerow")
     drawn = Tree(schema, Split(LITERALS[0], Leaf(label="well"), Leaf(label="ill")), card).plot()
-    assert drawn.get_title() == "none (example); no counts were released"
+    assert "no counts" in drawn.get_title()
     assert texts(drawn) == ["age <= 30", "yes", "no", "well", "ill"]
     counted = Tree(schema, Split(LITERALS[0], Leaf((1, 3)), Leaf(label="ill")), card).plot()
     assert counted.get_title() == "none (example)"

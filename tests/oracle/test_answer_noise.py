@@ -176,6 +176,6 @@ def test_an_epsilon_that_is_too_small_is_refused_before_the_charge():
     budget = hr.Budget("1e-13")
     oracle = hr.Oracle(X, [0, 1, 1], budget, 1)
     bins = Schema({f"x{i}": kind for i, (_, kind) in enumerate(BINS.attributes)})
-    with pytest.raises(ArgumentError, match="epsilon for one release must be >="):
+    with pytest.raises(ArgumentError, match="epsilon"):
         oracle.marginals(bins)
     assert (budget.spent, oracle.queries_left) == (0, 1)

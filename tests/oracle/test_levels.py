@@ -236,7 +236,7 @@ def test_a_table_in_an_engine_has_the_same_sums(engine, request):
         for hypothesis in (Always(True), Always(False), TREE):
             one, other = found.error_marginals(bins, hypothesis), of_frame.error_marginals(bins, hypothesis)
             assert (one.wrong.tolist(), one.right.tolist()) == (other.wrong.tolist(), other.right.tolist())
-        with pytest.raises(ArgumentError, match="must have the name of the column"):
+        with pytest.raises(ArgumentError, match="column"):
             hr.Oracle.from_table(loaded, "age", None, number=NUMBER)
 
     if engine == "duckdb":

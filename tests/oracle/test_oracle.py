@@ -302,7 +302,7 @@ def test_a_budget_spent_elsewhere_meanwhile_refuses_and_changes_nothing():
     with pytest.raises(BudgetExceededError, match=r"(?i)nothing was charged"):
         second.error_marginals(BINS, Always(True))
     assert state(second, budget) == before
-    assert second.privacy.headline == "none (nothing was answered)"
+    assert second.privacy.charges == ()
     with pytest.raises(ValueError, match="no epsilon left"):
         oracle(budget)
 

@@ -52,10 +52,10 @@ def test_epsilon_is_what_the_mechanism_costs_a_unit(mechanism):
         for name in {"scale", "weight"} & {name for name, _ in record.details}:
             data = charge.to_dict()
             data["mechanism"][name] = str(record[name] * Fraction(9, 10))
-            with pytest.raises(ValueError, match="not the loss of the mechanism"):
+            with pytest.raises(ValueError, match="epsilon="):
                 Charge.from_dict(data)
     for epsilon, whose in (("1/4", None), ("256/3", None), ("4/3", unit)):
-        with pytest.raises(ValueError, match="not the loss of the mechanism"):
+        with pytest.raises(ValueError, match="epsilon="):
             Charge("counts", epsilon, mechanism=record, unit=whose)
 
 
@@ -84,7 +84,7 @@ def test_a_series_is_charged_the_cost_of_its_noise_for_a_unit(mechanism):
     tampered += [{"mu": mechanism.mu * Fraction(101, 100)}] if mechanism.mu else []
     tampered += [{"draws": 6}, {"draws": 0}] if isinstance(mechanism, GumbelPeeling) else []
     for details in tampered:
-        with pytest.raises(ValueError, match="must match the noise of the series"):
+        with pytest.raises(ValueError, match="series"):
             Charge("counts", mechanism=record.having(**details), **amounts)
 
 
@@ -145,7 +145,7 @@ def test_the_least_epsilon_is_that_of_rho_or_the_sum():
     assert least_epsilon([DRAW] * 10, AT) == epsilon_at(Fraction(5, 16), AT) < 5
     assert least_epsilon([DRAW], AT) == Fraction(1, 2)
     assert least_epsilon([DRAW, NOISY], AT) == Fraction(3, 2)
-    with pytest.raises(ValueError, match="delta must be at least"):
+    with pytest.raises(ValueError, match="delta"):
         least_epsilon([DRAW, NOISY], AT / 2)
     with pytest.raises(ValueError, match=r"delta must be in \(0, 1\), got 0"):
         least_epsilon([DRAW], Fraction(0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.errors import BudgetExceededError
+from hedgerow.errors import ArgumentError, BudgetExceededError
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.gate import Gate, spend, spend_share, watched_draws
@@ -124,7 +124,7 @@ def test_no_warning_or_error_discloses_overflow_or_underflow_of_counts():
 
 def test_a_mechanism_that_cannot_be_built_costs_nothing():
     budget = Budget(1)
-    with pytest.raises(ValueError, match="epsilon for one release must be >="):
+    with pytest.raises(ArgumentError, match="epsilon"):
         Gate(budget, SecureNoise()).release(
             DiscreteLaplace(Fraction(1, 10**20)), lambda: pytest.fail("touched"), query="x"
         )

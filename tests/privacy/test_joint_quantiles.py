@@ -300,7 +300,7 @@ def test_hardly_anything_is_kept_beyond_what_the_bound_asks_for(mechanism):
 
 @pytest.mark.parametrize("bins", [2, 53, 1000])
 def test_an_epsilon_of_which_rounding_would_take_half_is_refused(bins):
-    with pytest.raises(ValueError, match=r"epsilon for one draw must be > \S+, got 1e-14: rounding errors"):
+    with pytest.raises(ValueError, match=r"epsilon .*got 1e-14"):
         JointQuantiles(Fraction(1, 10**14), bins, 1000)
     mechanism = JointQuantiles(Fraction(1, 10**6), bins, 1000)
     assert mechanism.weight * 2 * mechanism.score_sensitivity > Fraction(9, 10**7)

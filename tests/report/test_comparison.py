@@ -47,7 +47,7 @@ def test_findings_say_which_model_they_are_about():
     found = Comparison.of({"one": Report.of(a_tree(), on=ON), "other": Report.of(without_privacy(), on=ON)})
     assert found.board is None  # that of the private model has none
     assert {one.sentence.split(":")[0] for one in found.public.checks} == {"one", "other", "one, other"}
-    assert "does not support a release" in found.public.verdict
+    assert found.public.status == "not_run"
     assert not found.public.decides
     assert "one, other compared" in found.to_html()
 

@@ -20,7 +20,7 @@ def test_a_form_has_the_same_entries_in_every_language(tmp_path):
     for language, text in texts.items():
         (tmp_path / language).write_text(text, encoding="utf-8")
         assert Form.load(tmp_path / language) == Form()
-    with pytest.raises(ValueError, match=r"language .*en, de, fr.*'es'"):
+    with pytest.raises(ValueError, match=r"'es'"):
         empty_form("es")
 
 

@@ -97,7 +97,7 @@ def test_leaves_of_few_rows_are_not_shown_to_be_alike():
     found, leaves = separated(sampled(rng, 60), sampled(rng, 40))
     assert leaves.p_value > 0.05
     assert (found.status, found.limit, found.interval) == ("not_run", 0.55, (0.5, leaves.upper_bound()))
-    assert "chance can explain this" in found.sentence
+    assert "chance" in found.sentence
     assert found.sentence.endswith("With these training rows, no number of held-out rows can exclude more than 55 %.")
     found, leaves = separated(sampled(rng, 2000), sampled(rng, 200))
     assert found.status == "not_run"

@@ -35,7 +35,7 @@ def test_a_mean_that_is_high_supports_nothing():
     subject = Subject(tree, schema=schema)
     found = reconstructed(subject)
     section = reconstruction_section(subject, found)
-    assert "does not support a release" in section.answer
+    assert "not support" in section.answer
     known = [one for one in reconstruction_checks(subject, found) if one.key == "known-rows"]
     assert all(one.status == "fail" for one in reconstruction_checks(subject, found))
     assert sum(one.value for one in known) == sum(

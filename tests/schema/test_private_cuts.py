@@ -188,7 +188,7 @@ def test_a_schema_charged_for_rows_is_not_learned_on_for_persons(with_budget):
     """No model could be charged for the schema that came of it: the charge would be lost."""
     budget = Budget(1)
     paid = Schema({"age": Integer(0, 120)}, charges=(Charge("cut points", Fraction(1, 4)),), unit=Unit("who", 2))
-    with pytest.raises(ValueError, match="same unit of privacy"):
+    with pytest.raises(ValueError, match="unit"):
         Schema.learn(pd.DataFrame({"age": [1], "who": ["a"]}), paid, epsilon=1, budget=budget if with_budget else None)
     assert budget.spent == 0
 
@@ -210,7 +210,7 @@ def test_too_many_rows_are_refused_before_the_charge(monkeypatch, unit, is_refus
 
 def test_a_failure_in_the_rows_is_not_refunded():
     budget = Budget(1)
-    with pytest.raises(DomainError, match="column 'age': some values are outside"):
+    with pytest.raises(DomainError, match="column 'age'"):
         Schema.learn(pd.DataFrame({"age": [99]}), AGE, epsilon=0.5, budget=budget)
     assert budget.spent == Fraction(1, 2)
 

@@ -649,7 +649,7 @@ def test_a_question_without_room_to_answer_it_is_not_charged(tmp_path, monkeypat
 def test_an_analysts_entries_do_not_tell_how_many_others_made(ledger_url):
     with curator_of(ledger_url, approval="first") as curator:
         for caller, number in ((BOB, 1), (ANA, 2)):
-            with pytest.raises(ApprovalError, match="Send it again later with the same idempotency key"):
+            with pytest.raises(ApprovalError, match="idempotency key"):
                 curator.ask(Request(caller, "wards", "marginals", "one", MARGINALS))
             curator.approvals.decide({number: "approved"}, by="carla")
             curator.ask(Request(caller, "wards", "marginals", "one", MARGINALS))

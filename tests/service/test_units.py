@@ -100,7 +100,7 @@ def test_an_epoch_is_of_one_unit(ledger, visits):
     """What was charged for rows says nothing of a person with many: charges for persons are not added to it."""
     ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026")
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS))
-    with pytest.raises(LedgerError, match="the epoch of 'wards' was declared with a different unit of privacy"):
+    with pytest.raises(LedgerError, match=r"'wards' .*unit"):
         curator.ask(Request(ANA, "wards", "marginals", "one", question(epsilon="1/4", bins=BINS)))
     assert ledger.account("wards").spent == 0
 
@@ -124,7 +124,7 @@ def test_over_http_a_remote_oracle_and_a_fit_are_those_of_persons(tmp_path, visi
         model = curator.fit(hr.PrivateTreeClassifier("1/2", max_depth=1))
         assert (model.privacy.unit, model.privacy.epsilon) == (UNIT, Fraction(1, 2))
         paid = hr.Schema(bins.attributes, charges=(hr.privacy.Charge("cut points", Fraction(1)),))
-        with pytest.raises(ValueError, match="same unit of privacy"):
+        with pytest.raises(ValueError, match="unit"):
             outside.marginals(paid)
         assert curator.schema.unit == UNIT
         curator.close()

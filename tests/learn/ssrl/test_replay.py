@@ -73,7 +73,7 @@ def test_the_replay_catches_candidates_filtered_by_their_support(monkeypatch):
         return scores(caught[caught.sum(axis=1) > 0], total)
 
     monkeypatch.setattr(published, "gini_scores", filtered)
-    with pytest.raises(AssertionError, match="the question itself changed"):
+    with pytest.raises(AssertionError, match="question"):
         check("exponential", ROWS, NEW, SEEDED)
 
 
@@ -93,5 +93,5 @@ def test_the_replay_catches_a_stop_that_looks_at_the_rows(mechanism, monkeypatch
         return grow(tally, candidates, most if tally.total().sum() > 20 else 0, choose)
 
     monkeypatch.setattr(published, "grow", stopping)
-    with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
+    with pytest.raises(AssertionError, match=r"neighbouring table"):
         check(mechanism, ROWS, NEW, SEEDED)

@@ -64,12 +64,12 @@ def test_other_files_are_refused_and_not_quoted(dictionary):
     with pytest.raises(SchemaError, match="expected a REDCap data dictionary with the columns") as error:
         dictionary_draft(dictionary([["SECRET"]], ["name"]))
     assert "SECRET" not in str(error.value)
-    with pytest.raises(SchemaError, match="with a field that can be an attribute"):
+    with pytest.raises(SchemaError, match="attribute"):
         dictionary_draft(dictionary(REDCAP_FIELDS[:1]))
     path = dictionary(REDCAP_FIELDS)
     path.write_bytes(path.read_bytes() + b'"open')
     with pytest.raises(SchemaError, match="not valid CSV"):
         dictionary_draft(path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(SchemaError, match="expected text in UTF-8"):
+    with pytest.raises(SchemaError, match="UTF-8"):
         dictionary_draft(path)

