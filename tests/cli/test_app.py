@@ -45,7 +45,7 @@ def test_help_teaches(words, run):
 def test_the_help_groups_commands_and_options(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     panels = [name for name in GROUPS if f"─ {name} ─" in run("--help")[1]]
-    assert panels == ["Learn", "Read", "Report", "Serve", "Account"]
+    assert panels == ["Learn", "Read", "Report", "Serve", "Budgets and ledgers"]
     lines = run("fit", "--help")[1].splitlines()
     titles = [line.strip("╭─╮ ") for line in lines if line.startswith("╭")]
     assert titles[:3] == ["Arguments", "Options", "Model size and search"]

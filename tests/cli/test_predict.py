@@ -30,6 +30,7 @@ def test_a_scorecard_predicts_with_its_total(folder, run):
     card, rows = a_scorecard(folder), pd.read_csv(folder / "data.csv")
     assert run("predict", "card.json", "data.csv", "--proba", "-o", "p.csv")[0] == 0
     found = pd.read_csv("p.csv")
+    assert "apostrophe" not in run("predict", "card.json", "data.csv", "--explain")[2]
     assert list(found) == ["ill", "total", "P(no)", "P(yes)"]
     assert found["ill"].tolist() == card.predict(rows).tolist()
     assert found["total"].tolist() == card.totals(rows).tolist()
@@ -54,7 +55,7 @@ def test_reasons_are_the_attributes_that_cost_most_for_a_class(folder, run):
         found = [[one[f"reason {place}"] for place in range(1, 5)] for one in json.loads(out)]
         assert (code, found) == (0, card.reasons(rows, favourable=label).tolist())
     code, _, err = run("predict", "card.json", "data.csv", "--reasons", "maybe")
-    assert (code, "must be one of" in err) == (2, True)
+    assert (code, "--reasons must be one of" in err) == (2, True)
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
     code, _, err = run("predict", "tree.json", "data.csv", "--reasons", "yes")
     assert (code, "reason codes" in err) == (2, True)

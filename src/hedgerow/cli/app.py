@@ -45,7 +45,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "ask": "Ask a service a question about its private tables. The API key is read from $HEDGEROW_KEY.",
         "answer": "Answer a question that an analyst sent as a file, with the same ledger, caps and receipts.",
     },
-    "Account": {
+    "Budgets and ledgers": {
         "budget": "Keep one privacy budget across several runs, in a file.",
         "ledger": "Verify, print, export and back up the ledger of a service.",
         "verify": "Verify who signed an answer or model of a service, and what it was charged.",

@@ -137,7 +137,7 @@ def fit(
         option("Parameter of the learner, such as max_depth=3. Repeatable.", "--set", metavar="NAME=VALUE"),
     ] = None,
     class_weight: Annotated[
-        list[str] | None, option("Cost of errors on a class, as CLASS=5. Repeatable.", metavar="RULE")
+        list[str] | None, option("Cost of errors on a class, such as yes=5. Repeatable.", metavar="RULE")
     ] = None,
     costs: Annotated[
         Path | None, option("File (YAML or JSON) with a cost for each pair of actual and predicted class.")

@@ -42,13 +42,14 @@ def evaluate(
     ] = None,
     unit: UnitOptions,
     class_weight: Annotated[
-        list[str] | None, option("Cost of errors on a class, as CLASS=5. Repeatable.", metavar="RULE")
+        list[str] | None, option("Cost of errors on a class, such as yes=5. Repeatable.", metavar="RULE")
     ] = None,
     costs: Annotated[
         Path | None, option("File (YAML or JSON) with costs of errors.  \\[default: as in the fit]", "--costs")
     ] = None,
     bands: Annotated[
-        int | None, advanced("Number of probability bands for calibration.  \\[default: 6 to 16, by epsilon]")
+        int | None,
+        advanced("Number of probability bands for calibration.  \\[default: 6 to 16, more for a larger epsilon]"),
     ] = None,
     plot: Annotated[Path | None, option("Draw the reliability diagram, for two classes (.png, .svg or .pdf).")] = None,
     budget: common.BudgetOption = None,

@@ -17,7 +17,9 @@ from hedgerow.schema import Schema
 
 CLASSIFIER_LEARNERS: Learners = {**CLASSIFIERS, "auto": PrivateAutoClassification}
 ModelKind = Literal["rule-list", "tree", "scorecard", "auto", "dp-greedyrl"]
-MODEL_KIND = "Model: tree, scorecard, rule-list, auto (tree or scorecard), or dp-greedyrl (rule list by SSRL)."
+MODEL_KIND = (
+    "Model: tree, scorecard, rule-list, auto (tree or scorecard), or dp-greedyrl (rule list of the SSRL paper)."
+)
 _SIZE, _LOSS, _RELEASES = "Model size and search", "Loss and costs of errors", "Released numbers"
 _SCORECARD, _GREEDY = "Scorecards", "dp-greedyrl"
 _hints = cache(get_type_hints)
@@ -63,43 +65,47 @@ _PARAMETERS: Mapping[str, _Parameter] = {
     "search": _Parameter(
         "Search: exact, greedy or auto (exact if that is expected to be fast).", _SIZE, metavar="NAME"
     ),
-    "lookahead": _Parameter("Rules or levels that exact search chooses jointly.  \\[default: all]", _SIZE),
+    "lookahead": _Parameter("Number of rules or levels that exact search chooses jointly.  \\[default: all]", _SIZE),
     "scoring": _Parameter(
-        "What --model auto optimises: accuracy, or roc_auc to rank rows.", _SIZE, type=str, metavar="NAME"
+        "Measure by which --model auto chooses: accuracy or roc_auc (ranking).", _SIZE, type=str, metavar="NAME"
     ),
     "n_rows": _Parameter(
         "Number of rows for --model auto, if it is public.  \\[default: a noisy count is released]", _SIZE, name="rows"
     ),
     "objective": _Parameter(
-        "Loss: errors, brier, mixed, absolute; of a number squared, absolute, quantile.  "
-        "\\[default: errors; of a number: squared]",
+        "Loss. For classes: errors, brier, mixed or absolute; for numbers: squared, absolute or quantile.  "
+        "\\[default: errors for classes, squared for numbers]",
         _LOSS,
         str,
         "NAME",
     ),
-    "class_weight": _Parameter("Cost of errors on a class, as CLASS=5. Repeatable.", _LOSS, list[str], "RULE"),
+    "class_weight": _Parameter("Cost of errors on a class, such as yes=5. Repeatable.", _LOSS, list[str], "RULE"),
     "costs": _Parameter("File (YAML or JSON) with a cost for each pair of actual and predicted class.", _LOSS, Path),
     "quantile": _Parameter("Quantile that --objective quantile predicts.", _LOSS),
-    "clip": _Parameter("Errors beyond this share of the label's range count the same (squared loss).", _LOSS),
+    "clip": _Parameter("Share of the label's range at which errors are clipped (squared loss).", _LOSS),
     "release_counts": _Parameter(
-        "Also release noisy counts of each rule or leaf, at a fifth of epsilon.  "
-        "\\[default: of classes at a twentieth, if epsilon is large enough]",
+        "Release noisy counts of each rule or leaf: yes spends a fifth of epsilon.  "
+        "\\[default: for a twentieth of epsilon, if epsilon is at least 0.1, with errors as loss and up to 20 classes]",
         _RELEASES,
         bool,
     ),
     "release_means": _Parameter(
-        "Also release a noisy mean of each rule or leaf, at a tenth of epsilon.  \\[default: yes, for a number]",
+        "Release a noisy mean of each rule or leaf, for a tenth of epsilon.  \\[default: yes for numbers]",
         _RELEASES,
     ),
-    "max_attributes": _Parameter("Maximum number of attributes.  \\[default: as many as the noise allows]", _SCORECARD),
-    "points": _Parameter("Largest number of points of a bin.", _SCORECARD),
+    "max_attributes": _Parameter(
+        "Maximum number of attributes of a scorecard.  \\[default: as many as the noise allows]", _SCORECARD
+    ),
+    "points": _Parameter("Maximum number of points of a bin.", _SCORECARD),
     "monotone": _Parameter(
         "Direction of an attribute: age=increasing or age=decreasing. Repeatable.", _SCORECARD, list[str], "RULE"
     ),
-    "smooth": _Parameter("Smoothness of points along a number; smaller is smoother.", _SCORECARD, float),
+    "smooth": _Parameter(
+        "Prior standard deviation of points along a numeric attribute; smaller is smoother.", _SCORECARD, float
+    ),
     "delta": _Parameter(
-        "Delta of a scorecard, for less noise with many attributes, or of dp-greedyrl; far below 1/rows.  "
-        "\\[default: 0]",
+        "Delta, far below 1/rows. It reduces the noise of a scorecard with many attributes. dp-greedyrl requires it "
+        "for smooth-laplace and global-gaussian.  \\[default: 0]",
         _SCORECARD,
         str,
         "NUMBER",

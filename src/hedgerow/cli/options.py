@@ -105,7 +105,8 @@ class TableOptions(TextOptions):
     """Options for reading text files, and for engines that count rows."""
 
     engine: Annotated[
-        str | None, reading("Engine that counts the rows: duckdb or spark.  \\[default: by file type]", "NAME")
+        str | None,
+        reading("Engine that counts the rows: duckdb or spark.  \\[default: depends on the file type]", "NAME"),
     ] = None
     master: Annotated[str | None, reading("Spark master URL.  \\[default: local\\[*]]", "URL")] = None
     memory: Annotated[str | None, reading("Memory limit of DuckDB.  \\[default: 4GB]", "SIZE")] = None

@@ -28,21 +28,24 @@ def forecast(
         str | None, number("Privacy loss to plan for.  \\[default: what a tree of depth 2 needs]")
     ] = None,
     accuracy_loss: Annotated[
-        float, option("Accepted loss of accuracy to noise: share of rows; of a number, share of R².")
+        float,
+        option(
+            "Accepted loss of accuracy due to noise, as a share of the rows (of R², if the model predicts a number)."
+        ),
     ] = ACCURACY_LOSS,
-    delta: Annotated[str, number("Delta of a scorecard.")] = "0",
+    delta: Annotated[str, number("Delta to plan for; only scorecards use it.")] = "0",
     units: Annotated[int | None, option("Approximate number of persons, if the schema declares a unit.")] = None,
     public: Annotated[Path | None, option(f"PUBLIC or synthetic rows to try models on: {FILE}.")] = None,
     runs: Annotated[int | None, option("Fits per model and epsilon; requires --public.  \\[default: 9]")] = None,
     class_share: Annotated[
-        str | None, option("Public estimate of the share of a rare class, as yes=0.03.", metavar="CLASS=SHARE")
+        str | None, option("Public estimate of the share of a rare class, such as yes=0.03.", metavar="CLASS=SHARE")
     ] = None,
     spread: Annotated[
         float | None,
-        option("Public estimate of a number's standard deviation.  \\[default: that of evenly spread values]"),
+        option("Public estimate of a number's standard deviation.  \\[default: as for a uniform distribution]"),
     ] = None,
     class_weight: Annotated[
-        list[str] | None, option("Cost of errors on a class, as CLASS=5. Repeatable.", metavar="RULE")
+        list[str] | None, option("Cost of errors on a class, such as yes=5. Repeatable.", metavar="RULE")
     ] = None,
     costs: Annotated[
         Path | None, option("File (YAML or JSON) with a cost for each pair of actual and predicted class.")
@@ -106,4 +109,4 @@ def _share(text: str) -> dict[str, float]:
     try:
         return {name: float(share)}
     except ValueError:
-        raise ArgumentError(f"expected --class-share CLASS=SHARE, such as yes=0.03, got {shown(text)}.") from None
+        raise ArgumentError(f"expected --class-share CLASS=SHARE, such such as yes=0.03, got {shown(text)}.") from None

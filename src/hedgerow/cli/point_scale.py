@@ -24,10 +24,10 @@ def _scale(text: str, metavar: str) -> Any:
 class ScaleOptions:
     """Options of a scorecard's scale; all of them must be given, or none."""
 
-    pdo: Annotated[float | None, _scale("Points that double the odds, such as 20.", "POINTS")] = None
-    score: Annotated[float | None, _scale("Total that means the odds of --odds, such as 600.", "SCORE")] = None
+    pdo: Annotated[float | None, _scale("Number of points that doubles the odds, such as 20.", "POINTS")] = None
+    score: Annotated[float | None, _scale("Score at which the odds are --odds, such as 600.", "SCORE")] = None
     odds: Annotated[float | None, _scale("Odds at --score, such as 50 (to 1).", "ODDS")] = None
-    favourable: Annotated[str | None, _scale("Class whose odds these are, such as repaid.", "CLASS")] = None
+    favourable: Annotated[str | None, _scale("Class that the odds are for, such as repaid.", "CLASS")] = None
 
     @property
     def given(self) -> list[str]:

@@ -83,7 +83,11 @@ def class_named(schema: Schema, word: str) -> Value:
 
 
 def _reasons(model: Model, rows: pa.Table, favourable: str) -> dict[str, Any]:
-    reasons = model.reasons(rows, favourable=class_named(model.schema, favourable))
+    favoured = class_named(model.schema, favourable)
+    classes = model.schema.classes
+    if classes and favoured not in classes:
+        raise ArgumentError(f"--reasons must be one of {listed(classes)}, got {shown(favoured)}.")
+    reasons = model.reasons(rows, favourable=favoured)
     return {f"reason {rank}": pa.array(names.tolist(), pa.string()) for rank, names in enumerate(reasons.T, 1)}
 
 
@@ -146,8 +150,9 @@ def _free(names: Sequence[str], taken: Iterable[str]) -> str:
 def escape_table(table: pa.Table) -> tuple[pa.Table, bool]:
     """Return a table with formulas of spreadsheets escaped, and whether anything changed."""
     names = [str(escape_formula(name)) for name in table.column_names]
-    columns = [_escaped_column(column) for column in table.columns]
-    is_changed = any(new is not old for new, old in zip(columns, table.columns, strict=True))
+    originals = table.columns  # each access creates new objects
+    columns = [_escaped_column(column) for column in originals]
+    is_changed = any(new is not old for new, old in zip(columns, originals, strict=True))
     return pa.table(columns, names=names), is_changed or names != table.column_names
 
 

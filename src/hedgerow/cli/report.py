@@ -85,7 +85,7 @@ class Inputs:
         Path | None, _input("File (YAML or JSON) with a cost for each pair of actual and predicted class.")
     ] = None
     class_weight: Annotated[
-        list[str] | None, _input("Cost of errors on a class, as CLASS=5. Repeatable.", metavar="LABEL=WEIGHT")
+        list[str] | None, _input("Cost of errors on a class, such as yes=5. Repeatable.", metavar="LABEL=WEIGHT")
     ] = None
 
     @property

@@ -246,7 +246,8 @@ class UnitOptions:
     max_rows: Annotated[
         int | None,
         option(
-            "Most rows of a person that are used; requires --unit. More rows need more noise.",
+            "Maximum number of rows per person; more rows of a person are not used. A larger maximum needs more "
+            "noise. Requires --unit.",
             metavar="N",
             rich_help_panel=_PANEL,
         ),

@@ -34,7 +34,7 @@ def show(  # noqa: PLR0913 -- a parameter for each option
     schema: OthersSchema = None,
     form: Annotated[
         OutputForm | None,
-        option("Output format.  \\[default: by the ending of the output file, else text]", "--format"),
+        option("Output format.  \\[default: from the ending of the output file, or text]", "--format"),
     ] = None,
     dialect: Annotated[DialectName | None, option("SQL dialect; requires --format sql.  \\[default: duckdb]")] = None,
     types: Annotated[
