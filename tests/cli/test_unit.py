@@ -25,7 +25,7 @@ def test_a_fit_protects_all_rows_of_a_patient(visits, run):
     code, out, _ = run(*FIT, *UNIT, "--budget", "budget.json")
     assert code == 0
     assert (
-        "adding or removing any one patient changes the probability of any model by a factor of at most e^5; "
+        "adding or removing any one patient changes the probability of any set of outputs by a factor of at most e^5; "
         "at most 2 of its rows, drawn at random, are used" in out
     )
     model = hr.load_model(visits / "model.json")

@@ -106,7 +106,7 @@ def test_a_pure_card_states_its_guarantee_in_one_sentence() -> None:
     card = PrivacyCard((Charge("all", Fraction(1, 2)),), noise="OpenDP", software="hedgerow")
     assert card.guarantee == (
         "epsilon-differential privacy with epsilon = 0.5: adding or removing any one row that fits the schema changes "
-        "the probability of any model by a factor of at most e^0.5"
+        "the probability of any set of outputs by a factor of at most e^0.5"
     )
     assert card.headline == "epsilon-differential privacy with epsilon = 0.5"
     assert card.is_private
@@ -135,7 +135,7 @@ def test_the_headline_keeps_the_whole_reason() -> None:
 def test_the_text_is_the_card_as_a_person_reads_it() -> None:
     assert str(CARD) == (
         "guarantee   epsilon-differential privacy with epsilon = 0.333334: adding or removing any one row "
-        "that fits the schema changes the probability of any model by a factor of at most e^0.333334\n"
+        "that fits the schema changes the probability of any set of outputs by a factor of at most e^0.333334\n"
         "neighbours  tables that differ by adding or removing one row that fits the schema\n"
         "spent       epsilon = 0.333334, delta = 0, rho = 0.0277137\n"
         "  0.1667      rules (permute-and-flip, sensitivity 1)\n"
@@ -166,7 +166,7 @@ def test_a_card_with_delta_names_both_wherever_it_states_the_guarantee() -> None
     assert card.headline == "(epsilon, delta)-differential privacy with (0.75, 0.125)"
     assert card.guarantee == (
         "(epsilon, delta)-differential privacy with (0.75, 0.125): adding or removing any one row that fits the schema "
-        "changes the probability of any model by a factor of at most e^0.75, plus 0.125"
+        "changes the probability of any set of outputs by a factor of at most e^0.75, plus 0.125"
     )
     assert "spent       epsilon = 0.75, delta = 0.125\n" in str(card)
     assert repr(card) == "<PrivacyCard (epsilon, delta)-differential privacy with (0.75, 0.125)>"

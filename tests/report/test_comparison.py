@@ -57,7 +57,7 @@ def test_of_models_with_and_without_a_guarantee_one_sheet_decides():
     of = {"one": Report.of(a_tree(), train=a_table(), on=ON), "other": Report.of(without_privacy(), train=a_table())}
     found = Comparison.of(of)
     assert (found.public.decides, found.board.decides) == (False, True)
-    assert "The public sheet decides" not in found.board.verdict
+    assert "Decide by the public sheet" not in found.board.verdict
     informative = {one.informative for one in found.board.checks if one.key == "accuracy" and one.model == "one"}
     assert informative == {True}
 

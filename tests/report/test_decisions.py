@@ -49,7 +49,7 @@ def test_the_public_sheet_decides_with_a_guarantee_and_the_boards_without():
     X, y = a_table()
     private = Report.of(a_tree(), form=STATED, releases=RECORD, train=(X, y), on=ON)
     assert (private.deciding.kind, private.public.decides, private.board.decides) == ("public", True, False)
-    assert private.board.verdict.startswith("The public sheet decides.")
+    assert private.board.verdict.startswith("Decide by the public sheet.")
     assert "does not cover a decision" in private.to_html(private=True)
     plain = Report.of(without_privacy(), form=STATED, on=ON)
     assert (plain.deciding.kind, plain.public.decides, plain.board.decides) == ("board", False, True)

@@ -373,7 +373,7 @@ def test_a_board_reads_first_that_the_form_is_wrong():
     assert (named.public.status, unnamed.public.status) == ("pass", "pass")
     assert named.board.verdict.startswith("The form is wrong: a person has more rows than it states.")
     assert unnamed.board.verdict.startswith("A column looks like an identifier of persons with several rows")
-    assert case("one row a person").board.verdict.startswith("The public sheet decides")
+    assert case("one row a person").board.verdict.startswith("Decide by the public sheet")
 
 
 def test_sections_of_a_sheet_do_not_contradict_each_other():

@@ -184,7 +184,7 @@ def report(
     *,
     output: Annotated[
         Path | None,
-        option("Public sheet (.html, .txt or .json); the board's sheet gets PRIVATE in its name.", "-o", "--output"),
+        option("Public sheet (.html or .json); the board's sheet gets PRIVATE in its name.", "-o", "--output"),
     ] = None,
     inputs: Inputs,
     exports: Exports,

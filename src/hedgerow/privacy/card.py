@@ -62,7 +62,7 @@ class PrivacyCard:
         The limits of the guarantee.
     reserve : Charge or None
         The part of the budget that was fixed beforehand but is not among the charges: the charges for the remaining
-        questions of an oracle, and the ρ that other answers would have cost. None if there is no such part.
+        questions of an oracle, and the ρ that steps that were not taken could have cost. None if there is no such part.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class PrivacyCard:
     >>> from fractions import Fraction
     >>> print(PrivacyCard((Charge("counts", Fraction(1)),), noise="OpenDP", software="hedgerow"))
     guarantee   epsilon-differential privacy with epsilon = 1: adding or removing any one row that fits the schema
-                changes the probability of any model by a factor of at most e^1
+                changes the probability of any set of outputs by a factor of at most e^1
     neighbours  tables that differ by adding or removing one row that fits the schema
     spent       epsilon = 1, delta = 0, rho = 0.462122
       1           counts

@@ -125,15 +125,15 @@ def guarantee(epsilon: Fraction, delta: Fraction | None, unit: UnitLike | None) 
     }
     text = (
         _(
-            "{guarantee}: adding or removing any {changed} changes the probability of any model by a factor of at "
-            "most e^{epsilon}, plus {delta}",
+            "{guarantee}: adding or removing any {changed} changes the probability of any set of outputs by a "
+            "factor of at most e^{epsilon}, plus {delta}",
             delta=_amount(delta),
             **values,
         )
         if delta
         else _(
-            "{guarantee}: adding or removing any {changed} changes the probability of any model by a factor of at "
-            "most e^{epsilon}",
+            "{guarantee}: adding or removing any {changed} changes the probability of any set of outputs by a "
+            "factor of at most e^{epsilon}",
             **values,
         )
     )
@@ -150,11 +150,16 @@ def spent(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> str:
 
 def reserve(query: FactLike, epsilon: Fraction, rho: Fraction | None) -> str:
     """Return the text of a reserve."""
-    amount = f"epsilon = {_amount(epsilon)}" if epsilon else f"rho = {_amount(rho or 0)}"
+    if epsilon:
+        return _(
+            "{releases}: up to epsilon = {amount} more; a bound on all answers together must include this amount",
+            releases=query.words,
+            amount=_amount(epsilon),
+        )
     return _(
-        "{releases}: they could cost up to {amount} more, and bounds by rho (zCDP) include this amount",
+        "{releases} could have cost up to rho = {amount} more; bounds in rho (zCDP) must include this amount",
         releases=query.words,
-        amount=amount,
+        amount=_amount(rho or 0),
     )
 
 
@@ -637,7 +642,7 @@ _QUERIES: dict[str, Words] = {
         answers=fact["of"],
         answer=_by_bin(fact),
     ),
-    "other_answers": gettext_noop("releases that other answers would have led to"),
+    "other_answers": gettext_noop("steps that were not taken"),
     "fewer_attributes": gettext_noop("questions about fewer attributes"),
     "questions_left": lambda fact: ngettext("{count} question left", "{count} questions left", fact["number"]),
     "all_questions_left": gettext_noop("all questions left, those about hypotheses included"),

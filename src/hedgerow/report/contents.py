@@ -364,8 +364,8 @@ def _named(titles: Sequence[str]) -> dict[str, str]:
 
 
 _PUBLIC_DECIDES = N_(
-    "The public sheet decides. The guarantee does not cover a decision, such as a release or a choice between models, "
-    "that depends on the exact numbers of this sheet. Results of the public sheet:"
+    "Decide by the public sheet. The guarantee does not cover a decision, such as a release or a choice between "
+    "models, that depends on the exact numbers of this sheet. Results of the public sheet:"
 )
 _BOARD_DECIDES = N_(
     "This sheet does not support a release: the model has no guarantee, and this sheet does not examine what the model "

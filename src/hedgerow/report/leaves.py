@@ -264,6 +264,8 @@ def _pure_class(risk: LeafRisk) -> str:
         )
     if risk.classes_not_examined:
         return _("No leaf whose rows by class are known has rows of only one class.")
+    if risk.release:
+        return _("By the released noisy counts, no leaf has rows of only one class.")
     return _("No leaf has rows of only one class.")
 
 
@@ -286,6 +288,8 @@ def _pure_level(risk: LeafRisk) -> str:
         )
     if risk.classes_not_examined:
         return _("No leaf whose rows by level are known has rows of only one level.")
+    if risk.release:
+        return _("By the released noisy counts, no leaf has rows of only one level.")
     return _("No leaf has rows of only one level.")
 
 
@@ -485,8 +489,7 @@ def _noisy_leaves(subject: Subject, risk: LeafRisk, *, is_strong: bool) -> Itera
         return
     open_, bounded = _classes_not_examined(subject, risk), _("The guarantee limits what this discloses.")
     safe: Status = "not_run" if risk.classes_not_examined and not is_strong else "pass"
-    by_counts = _("This follows from the released counts.")
-    sentence = _sentences(_pure(subject, risk), bounded if risk.pure else by_counts, open_)
+    sentence = _sentences(_pure(subject, risk), bounded if risk.pure else "", open_)
     status = "review" if risk.pure and not is_strong else safe
     yield check("pure-leaves/noisy", status, sentence, len(risk.pure), limit=0, strong=strong)
     if subject.number is None:

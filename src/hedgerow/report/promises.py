@@ -314,7 +314,7 @@ def stated(subject: Subject, kind: SheetKind) -> Section:
     ]
     missing = [_(_STATED[name]) for name, entry in entries.items() if not entry and name not in _OPTIONAL]
     facts += [SheetLine("not_stated", _("not stated"), enumerated(missing))] if missing else []
-    return section("statements", facts, missing=missing)
+    return section("statements", facts, missing=missing, is_private=subject.is_private)
 
 
 _STATED = {

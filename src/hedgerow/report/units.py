@@ -124,8 +124,8 @@ def person_checks(subject: Subject) -> Iterator[Check]:
         yield check("rows-per-person", "pass", sentence, bound.steps)
     else:
         sentence = ngettext(
-            "One person has at most {count} row, so that a person is protected with epsilon = {epsilon}.",
-            "One person has at most {count} rows, so that a person is protected with epsilon = {epsilon}.",
+            "By the form, one person has at most {count} row, so that a person is protected with epsilon = {epsilon}.",
+            "By the form, one person has at most {count} rows, so that a person is protected with epsilon = {epsilon}.",
             form.rows_per_unit or 1,
             epsilon=number(amount_text(bound.epsilon)),
         )
