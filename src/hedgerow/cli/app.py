@@ -48,7 +48,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Budgets and ledgers": {
         "budget": "Keep one privacy budget across several runs, in a file.",
         "ledger": "Verify, print, export and back up the ledger of a service.",
-        "verify": "Verify who signed an answer or model of a service, and what it was charged.",
+        "verify": "Verify the signature and the charge of an answer or model of a service.",
     },
 }
 COMMANDS: Mapping[str, str] = {name: text for commands in GROUPS.values() for name, text in commands.items()}

@@ -169,6 +169,6 @@ def any_model(path: Path, schema: Path | None, *, needed: bool = False, of_table
             raise ArgumentError("--schema is not allowed here: hedgerow's own model file contains its schema.")
         return load_model(path)
     if needed and schema is None:
-        reason = "what a model discloses depends on the domain of each column."
+        reason = "the disclosure of a model depends on the domain of each column."
         raise ArgumentError(f"{path} is not hedgerow's own model file; add --schema FILE: {reason}")
     return read_model(path, None if schema is None else Schema.load(schema))

@@ -25,7 +25,7 @@ def forecast(
     schema: Annotated[Path, option("Schema file of the table.")],
     rows: Annotated[int, option("Approximate number of rows, from public knowledge; do not count them.")],
     epsilon: Annotated[
-        str | None, number("Privacy loss to plan for.  \\[default: what a tree of depth 2 needs]")
+        str | None, number("Privacy loss to plan for.  \\[default: epsilon that a tree of depth 2 needs]")
     ] = None,
     accuracy_loss: Annotated[
         float,
@@ -85,7 +85,7 @@ def forecast(
     if public is not None:
         with stage(f"reading {public}"):
             pair = read_labelled(public, text.text_format, declared)
-    found = plan(
+    forecast = plan(
         declared,
         rows,
         epsilon,
@@ -100,8 +100,8 @@ def forecast(
         runs=runs,
         verbose=True,
     )
-    draw(found.plot, plot)
-    say(json.dumps(found.to_dict()) if as_json else found)
+    draw(forecast.plot, plot)
+    say(json.dumps(forecast.to_dict()) if as_json else forecast)
 
 
 def _share(text: str) -> dict[str, float]:

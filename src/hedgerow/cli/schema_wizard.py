@@ -386,8 +386,8 @@ def import_draft(
         typer.Argument(
             metavar="FILE",
             help="Data dictionary: REDCap (.csv), Frictionless Table Schema, CSVW or JSON Schema (.json), DDI (.xml). "
-            "Or a Parquet, SPSS, Stata or SAS file, duckdb:///FILE::TABLE or postgresql://USER@HOST/DATABASE::TABLE, "
-            "of which only types and labels are read.",
+            "Or a Parquet, SPSS, Stata or SAS file, duckdb:///FILE::TABLE or postgresql://USER@HOST/DATABASE::TABLE; "
+            "only types and labels are read.",
         ),
     ],
     target: TargetOption = None,

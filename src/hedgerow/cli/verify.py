@@ -25,7 +25,7 @@ def verify(
         Path | None, option("Exported ledger or your own entries; checks that the charge is recorded.")
     ] = None,
 ) -> None:
-    """Verify who signed an answer or model of a service, and what it was charged.
+    """Verify the signature and the charge of an answer or model of a service.
 
     Works without network access, from the receipt that came with the answer.
 

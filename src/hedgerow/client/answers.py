@@ -63,7 +63,7 @@ class Received:
     content: bytes
     receipt: str
     request: str
-    found: Counts | Model
+    result: Counts | Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +84,9 @@ class SentQuestion:
             expected = f"an answer about epoch {self.epoch} of {self.dataset!r}"
             _require(head == ("hedgerow/answer", 2, self.dataset, self.epoch), expected)
             _require(isinstance(data["request"], str), expected)
-            result = self._model(data["model"]) if self.kind == "fits" else self._counts(data)
-            self._check_receipt(receipt, content, data, self._charged_delta(result))
-            return Received(content, receipt, data["request"], result)
+            answer = self._model(data["model"]) if self.kind == "fits" else self._counts(data)
+            self._check_receipt(receipt, content, data, self._charged_delta(answer))
+            return Received(content, receipt, data["request"], answer)
         except ReceiptError as error:
             problem = f"the receipt of the answer is not valid: {str(error).rstrip('.')}{STAYS}"
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError):
@@ -124,24 +124,24 @@ class SentQuestion:
 
     def _model(self, data: Any) -> Model:
         model, names = model_from_dict(data), self.question.get("attributes", self.schema.names)
-        asked = tuple((name, kind) for name, kind in self.schema.attributes if name in names)
+        attributes = tuple((name, kind) for name, kind in self.schema.attributes if name in names)
         defaults = signature(learners_of(self.schema.target)[self.question["model"]]).parameters
         limits = {name: parameter.default for name, parameter in defaults.items()} | self.question.get("parameters", {})
         _require(model.name == self.question["model"], f"a {self.question['model']}")
         within = all(limits[name] is None or size <= limits[name] for name, size in model.sizes.items())
         _require(within, f"a {model.name} within the requested size ({', '.join(model.sizes)})")
-        _require(replace(self.schema, attributes=asked) == model.schema, "a model with the requested attributes")
+        _require(replace(self.schema, attributes=attributes) == model.schema, "a model with the requested attributes")
         card, (epsilon, delta) = model.privacy, self._amounts
         epsilon = total([*(charge.epsilon for charge in self.schema.charges), epsilon])
         is_cost = card.epsilon == epsilon and self._charged_delta(model) in (delta, 0)
         _require(is_cost and card.unit == self.schema.unit, "a model with its privacy card, at the requested cost")
         return model
 
-    def _charged_delta(self, found: Counts | Model) -> Fraction:
+    def _charged_delta(self, answer: Counts | Model) -> Fraction:
         """Return the δ that an answer was charged: the requested δ, or 0 for a model that needs none."""
-        if isinstance(found, Counts):
+        if isinstance(answer, Counts):
             return self._amounts[1]
-        own, of_schema = (total(charge.delta for charge in of.charges) for of in (found.privacy, self.schema))
+        own, of_schema = (total(charge.delta for charge in of.charges) for of in (answer.privacy, self.schema))
         return own - of_schema
 
     def _check_receipt(self, receipt: str, content: bytes, data: Mapping[str, Any], delta: Fraction) -> None:
@@ -170,9 +170,9 @@ def _require(holds: object, expected: str) -> None:
 
 def _are_close(given: Any, variances: Mapping[str, float]) -> bool:
     """Return whether variances are as expected; earlier versions send a single variance for all attributes."""
-    found: dict[str, Any] = given if isinstance(given, dict) else dict.fromkeys(variances, given)
-    return found.keys() == variances.keys() and all(
-        type(found[name]) in (float, int) and isclose(found[name], expected, rel_tol=_CLOSE)
+    by_attribute: dict[str, Any] = given if isinstance(given, dict) else dict.fromkeys(variances, given)
+    return by_attribute.keys() == variances.keys() and all(
+        type(by_attribute[name]) in (float, int) and isclose(by_attribute[name], expected, rel_tol=_CLOSE)
         for name, expected in variances.items()
     )
 
@@ -190,30 +190,30 @@ def _whole(bins: Schema, answer: Any, classes: int | None, deviation: float, mos
     return np.array(lines, dtype=np.int64)
 
 
-def read_budget(found: Any) -> dict[str, Any]:
+def read_budget(data: Any) -> dict[str, Any]:
     """Return a checked budget: caps, charges and remaining amounts as exact text, and the accounting."""
-    if _is_budget(found):
-        return found
+    if _is_budget(data):
+        return data
     raise ServiceError("the service sent a response that is not a budget with exact amounts.")
 
 
-def read_cost(found: Any, kind: str) -> dict[str, Any]:
+def read_cost(data: Any, kind: str) -> dict[str, Any]:
     """Return a checked cost: exact amounts, whether enough budget is left, and public facts."""
-    if isinstance(found, dict) and set(found) == {*_AMOUNTS, "allowed", *_FACTS[kind]}:
-        amounts = all(found[name] is None or _is_amount(found[name]) for name in _AMOUNTS)
-        if amounts and isinstance(found["allowed"], bool) and all(_is_fact(found[name]) for name in _FACTS[kind]):
-            return found
+    if isinstance(data, dict) and set(data) == {*_AMOUNTS, "allowed", *_FACTS[kind]}:
+        amounts = all(data[name] is None or _is_amount(data[name]) for name in _AMOUNTS)
+        if amounts and isinstance(data["allowed"], bool) and all(_is_fact(data[name]) for name in _FACTS[kind]):
+            return data
     raise ServiceError("the service sent a response that is not the cost of the question.")
 
 
 _FACTS = {"fits": ("search",), "marginals": ("bins", "noise_sd"), "error-marginals": ("bins", "noise_sd")}
 
 
-def _is_budget(found: Any) -> bool:
-    if not isinstance(found, dict) or set(found) != {"accounting", *_AMOUNTS}:
+def _is_budget(data: Any) -> bool:
+    if not isinstance(data, dict) or set(data) != {"accounting", *_AMOUNTS}:
         return False
-    parts = [found[name] for name in _AMOUNTS if found[name] is not None]
-    return found["accounting"] in ("basic", "zcdp") and all(_is_part(part) for part in parts)
+    parts = [data[name] for name in _AMOUNTS if data[name] is not None]
+    return data["accounting"] in ("basic", "zcdp") and all(_is_part(part) for part in parts)
 
 
 def _is_part(part: Any) -> bool:

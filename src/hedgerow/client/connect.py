@@ -106,10 +106,10 @@ class RemoteCurator(ProcessBound):
         super().__init__()
         self._connection, self._keys = connection, keys
         self._known = dict[str, RemoteDataset]()
-        found = connection.get("/v1/datasets")
-        if not (isinstance(found, list) and all(isinstance(name, str) for name in found)):
+        datasets = connection.get("/v1/datasets")
+        if not (isinstance(datasets, list) and all(isinstance(name, str) for name in datasets)):
             raise ServiceError("the service sent a response that is not a list of datasets.")
-        self.datasets: tuple[str, ...] = tuple(found)
+        self.datasets: tuple[str, ...] = tuple(datasets)
 
     def __getitem__(self, name: str) -> RemoteDataset:
         """Return a dataset by its name; raise `ValueError` if you have no access to a dataset of this name."""
@@ -229,7 +229,7 @@ class RemoteDataset(ProcessBound):
         TypeError, ValueError
             If the estimator is not supported, or has parameters that only the curator can set.
         """
-        model = self._ask("fits", self._fit_question(estimator)).found
+        model = self._ask("fits", self._fit_question(estimator)).result
         assert not isinstance(model, Counts)
         return model
 
@@ -241,7 +241,7 @@ class RemoteDataset(ProcessBound):
         return self._ask(kind, question, key).content
 
     def _counts(self, kind: str, question: dict[str, Any]) -> Counts:
-        counts = self._ask(kind, question).found
+        counts = self._ask(kind, question).result
         assert isinstance(counts, Counts)
         return counts
 
@@ -336,24 +336,24 @@ class _Job:
     has_problem: bool
 
 
-def _job(found: Any) -> _Job:
-    name, state = (found.get("job"), found.get("state")) if isinstance(found, dict) else (None, None)
+def _job(data: Any) -> _Job:
+    name, state = (data.get("job"), data.get("state")) if isinstance(data, dict) else (None, None)
     if isinstance(name, str) and isinstance(state, str) and _JOB.fullmatch(name):
-        return _Job(f"/v1/jobs/{name}", state, "problem" in found)
+        return _Job(f"/v1/jobs/{name}", state, "problem" in data)
     raise ServiceError("the service sent a response that is not a job with a name and a state.")
 
 
 _OF_COLUMNS = ("schema", "columns", "kinds")  # entries of a description that are checked against the schema
 
 
-def _described(found: Any, name: str) -> tuple[Schema, int]:
+def _described(data: Any, name: str) -> tuple[Schema, int]:
     """Return the schema and the epoch of a description; raise `ServiceError` if it is inconsistent."""
     try:
-        schema, epoch = Schema.from_dict(found["schema"]), found["epoch"]
-        agree = (found["dataset"], found["unit"]) == (name, None if schema.unit is None else schema.unit.to_dict())
-        columns, kinds = found["columns"], found["kinds"]
+        schema, epoch = Schema.from_dict(data["schema"]), data["epoch"]
+        agree = (data["dataset"], data["unit"]) == (name, None if schema.unit is None else schema.unit.to_dict())
+        columns, kinds = data["columns"], data["kinds"]
         known = columns == list(schema.names) and {*kinds} <= {"boolean", "numbers", "text"}
-        known = known and is_public({name: value for name, value in found.items() if name not in _OF_COLUMNS})
+        known = known and is_public({name: value for name, value in data.items() if name not in _OF_COLUMNS})
         if agree and known and len(kinds) == len(columns) and type(epoch) is int and schema.label is not None:
             return schema, epoch
     except (ValueError, KeyError, TypeError, AttributeError):

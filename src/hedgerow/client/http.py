@@ -180,9 +180,9 @@ def _pause(given: str) -> int | None:
 def _amounts(data: dict[str, Any]) -> str:
     if "asked" not in data:
         return ""
-    asked, left = (str(data[name]["epsilon"])[:_LONGEST] for name in ("asked", "left"))
+    requested, left = (str(data[name]["epsilon"])[:_LONGEST] for name in ("asked", "left"))
     uncharged = " Nothing was charged." if data["charged"] is False else ""
-    return f" Requested: epsilon {asked}; remaining: {left}.{uncharged}"
+    return f" Requested: epsilon {requested}; remaining: {left}.{uncharged}"
 
 
 def _check_url(url: str) -> bool:

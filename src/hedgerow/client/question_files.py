@@ -43,10 +43,10 @@ class QuestionFile:
     def body(self) -> bytes:
         return body_of(self.question)
 
-    def check_receipt(self, said: Mapping[str, Any]) -> None:
+    def check_receipt(self, statement: Mapping[str, Any]) -> None:
         cost = [str(exact(self.question.get(name, 0), name)) for name in ("epsilon", "delta")]
         expected = [self.dataset, question_digest(self.kind, self.body), *cost]
-        if [said[name] for name in ("dataset", "question", "epsilon", "delta")] != expected:
+        if [statement[name] for name in ("dataset", "question", "epsilon", "delta")] != expected:
             raise ReceiptError("the receipt belongs to the answer of a different question.")
 
     @classmethod

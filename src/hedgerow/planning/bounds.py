@@ -135,7 +135,7 @@ class WholeDraw:
 class Bound:
     """Bound on the loss of a draw beyond the loss of the best model up to a size, for any ε.
 
-    A draw has probability π(m)·exp(−w·loss(m))/Z. Of all distributions it is the one that minimises the mean loss plus
+    A draw has probability π(m)·exp(−w·loss(m))/Z. Among all distributions it minimises the mean loss plus
     1/w of the divergence from the prior (the variational formula of Donsker and Varadhan), so that for every model m,
     whatever the rows: mean loss ≤ loss(m) + ln(1/π(m))/w. Models that lose more than ``loss(m) + (ln(1/π(m)) + t)/w``
     weigh at most e^(−t)·π(m)·exp(−w·loss(m)) together, which is at most e^(−t)·Z: a draw is one of them with

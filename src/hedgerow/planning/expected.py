@@ -144,7 +144,7 @@ class DefaultDraws:
     def expected(self, spread: float | None = None, rows: int = TYPICAL_PATTERNS) -> tuple[Expected, ...]:
         """Return bounds on the loss of default trees and rule lists, by size."""
         number, bounds = self.schema.target.as_number, list[Expected]()
-        for kind, (draw, *others) in self.by_kind.items():
+        for kind, (draw, *remaining) in self.by_kind.items():
             cost = draw.cost
             seconds = 0.0 if cost is None else cost.seconds(min(rows, TYPICAL_PATTERNS))
             if number is None:
@@ -156,7 +156,7 @@ class DefaultDraws:
             variance = (spread or even_spread(number)) ** 2
             pairs = zip(
                 draw.bounds(squared.loss.largest(number) / variance),
-                others[0].bounds(absolute.loss.largest(number)),
+                remaining[0].bounds(absolute.loss.largest(number)),
                 strict=True,
             )
             bounds += [Expected(kind, bound.size, seconds, bound, other) for bound, other in pairs]

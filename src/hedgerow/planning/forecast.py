@@ -46,7 +46,7 @@ class Forecast(ForecastFacts):
     rows_in_a_bin : float
         The average number of rows of one class in a bin.
     attributes : int
-        The number of attributes that a default scorecard uses: all, or the most informative ones.
+        The number of attributes that a default scorecard uses: all, or the most informative attributes.
     chosen_first : int or None
         The number of attributes that a default tree or rule list chooses before it is drawn; None if it uses all.
     cut_points : tuple of (int, float), or None

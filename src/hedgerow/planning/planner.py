@@ -75,8 +75,9 @@ def plan(
         model of the same size; of a number, a reduction of R². If errors have costs, a share of the largest cost for
         each row; on a public table, a share of the constant's cost.
     spread : float, optional
-        The approximate standard deviation of a number that is predicted, as a public guess, for R². Default: that of
-        numbers that are spread evenly between the bounds. This is rather large, so that R² may be lower than forecast.
+        The approximate standard deviation of a number that is predicted, as a public guess, for R². The default is
+        the standard deviation of numbers spread evenly between the bounds. It is rather large, so that R² may be lower
+        than forecast.
     class_share : mapping of one class to its share, optional
         The share of a rare class among the rows as a public guess, such as ``{"yes": 0.03}``. The forecast then has the
         probability that a model predicts one class for everyone, and the effect of a class weight and a larger ε.
@@ -86,7 +87,7 @@ def plan(
     costs : mapping of class to mapping of class to float, optional
         The costs of errors, as for learners; cannot be combined with `class_weight`.
     public : tuple of (data, labels), optional
-        A **public** or synthetic table like the private one. Default models are fitted to `rows` of its rows, or to
+        A **public** or synthetic table like the private table. Default models are fitted to `rows` of its rows, or to
         `units` of its units, and scored on held-out rows: accuracy, mean cost if errors have costs, or R² of a number.
     runs : int, optional
         With `public`, the number of fits of each model at each of six ε, from a twentieth to eight times `epsilon`.
@@ -228,7 +229,7 @@ def _checked_rows(schema: Schema, rows: int, units: int | None) -> tuple[int, in
     if not isinstance(schema, Schema):
         raise ArgumentTypeError(f"schema must be a Schema, got {type(schema).__name__}.")
     if schema.label is None or not len(schema):
-        raise ArgumentError("the schema must have attributes and a label; add what is missing.")
+        raise ArgumentError("the schema must have at least one attribute and a label.")
     if schema.weight is not None:
         problem = "a schema with a weight is not supported, because the sum of all weights is private"
         advice = "leave the weight out, and multiply epsilon by the usual weight divided by the largest weight"

@@ -23,7 +23,7 @@ _LEAST_R2 = -0.5
 
 
 def draw_curve(forecast: ForecastFacts, curve: Curve, ax: Axes | None) -> Axes:
-    """Draw the mean score of each model by ε, with its band; a ring marks where it starts to beat the constant."""
+    """Draw the mean score of each model by ε, with its band; a ring marks the first ε that beats the constant."""
     ax = axes_of(ax, 8, 5)
     scale = 100 if curve.metric == "accuracy" else 1
     grid = [float(epsilon) for epsilon in curve.epsilons]
@@ -58,7 +58,7 @@ def draw_curve(forecast: ForecastFacts, curve: Curve, ax: Axes | None) -> Axes:
 
 
 def _title(forecast: ForecastFacts, curve: Curve) -> tuple[str, str]:
-    """Return the lines of the title: what was fitted, and what lines, bands and rings mean."""
+    """Return the lines of the title: the fitted models, and the meaning of lines, bands and rings."""
     runs = number_of(curve.runs, "run")
     band = f"; band: contains a further run with probability {100 * curve.band_probability:.0f} %"
     return (

@@ -259,12 +259,12 @@ def _risk_advice(forecast: ForecastFacts) -> list[str]:
     purities = sorted({risk.purity for risk in forecast.risks})
     purity = purities[len(purities) // 2]
     risks = [risk for risk in forecast.risks if (risk.kind, risk.purity) == (kind, purity)]
-    first, *others = risks
+    first, *weighted = risks
     if first.probability < _MANY:
         return []
     if not forecast.is_rare_class_learnable:  # with a class weight, labels would be mostly noise
-        others = [risk for risk in others if risk.class_weight is None]
-    best = min(others, key=lambda risk: risk.probability, default=first)
+        weighted = [risk for risk in weighted if risk.class_weight is None]
+    best = min(weighted, key=lambda risk: risk.probability, default=first)
     base = (
         f"A default {kind} predicts the same class for everyone with probability {_probability(first.probability)} if "
         f"the best split finds a group with {_percent(purity)} of class {printable(value_text(forecast.rare.value))}"

@@ -64,7 +64,7 @@ def _turn_of(kind: str) -> Any:
 
 
 async def _body(request: HttpRequest) -> bytes:
-    """Return the body, of which at most the maximum size of a question is read."""
+    """Return the body; raise `ProblemError` if it is longer than a question may be."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise ProblemError(415, "not-json", "The body is not JSON", "Send the header Content-Type: application/json.")
     body = bytearray()
@@ -194,10 +194,10 @@ async def fits(
 async def _job(request: HttpRequest, job: str, jobs: JobsDep, caller: CallerDep) -> Job:
     turns: ConcurrencyLimits = request.app.state.free
     async with turns.of(caller) as turn:  # released before a stream of events
-        found = await turn.run_free(lambda: jobs.get(caller, job))
-    if found is None:
+        job_state = await turn.run_free(lambda: jobs.get(caller, job))
+    if job_state is None:
         raise ProblemError(404, "unknown-job", "You have no job with this name", AGAIN, None)
-    return found
+    return job_state
 
 
 JobDep = Annotated[Job, Depends(_job)]

@@ -68,13 +68,13 @@ class Approvals:
                 f"a question that needs approval may have at most {LONGEST:,} characters, got {len(question):,}."
             )
         noted = {"charge": canonical(charge.exact_dict()), "question": question, "state": "pending"}
-        one = {"dataset": dataset, "analyst": analyst, "asked": asked}
+        identity = {"dataset": dataset, "analyst": analyst, "asked": asked}
         with self._log.database.writing() as connection:
             state = _state(connection, dataset, analyst, asked)
             if state is None:
                 self._check_room(connection, dataset, analyst)
                 last = connection.execute(sa.select(sa.func.max(APPROVALS.c.number))).scalar_one() or 0
-                connection.execute(APPROVALS.insert().values(**one, number=last + 1, **noted))
+                connection.execute(APPROVALS.insert().values(**identity, number=last + 1, **noted))
         _check_approved(state)
 
     def check(self, connection: sa.Connection, dataset: str, analyst: str, asked: str) -> None:
@@ -127,8 +127,8 @@ class Approvals:
 
 
 def _state(connection: sa.Connection, dataset: str, analyst: str, asked: str) -> str | None:
-    one = {"dataset": dataset, "analyst": analyst, "asked": asked}
-    query = sa.select(APPROVALS.c.state).where(*(APPROVALS.c[name] == value for name, value in one.items()))
+    identity = {"dataset": dataset, "analyst": analyst, "asked": asked}
+    query = sa.select(APPROVALS.c.state).where(*(APPROVALS.c[name] == value for name, value in identity.items()))
     return connection.execute(query).scalar_one_or_none()
 
 

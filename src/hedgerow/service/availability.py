@@ -33,21 +33,21 @@ class Probe:
 
     def __init__(self, name: str, look: Callable[[], None]) -> None:
         self._name, self._look, self._lock = name, look, threading.Lock()
-        self._found: Future[Cause | None] | None = None
+        self._result: Future[Cause | None] | None = None
         self._last: Cause | None = None
         self._ended = 0.0
 
     def begin(self) -> Future[Cause | None]:
         """Return the result of the current or a recent check, or start a check."""
         with self._lock:
-            found = self._found
-            if found is None or (found.done() and time.monotonic() - self._ended > _FRESH):
-                found = self._found = Future()
+            result = self._result
+            if result is None or (result.done() and time.monotonic() - self._ended > _FRESH):
+                result = self._result = Future()
                 try:
-                    threading.Thread(target=self._run, args=(found,), name="hedgerow probe", daemon=True).start()
+                    threading.Thread(target=self._run, args=(result,), name="hedgerow probe", daemon=True).start()
                 except RuntimeError:  # the process may have no more threads
-                    self._end(found, "process")
-            return found
+                    self._end(result, "process")
+            return result
 
     def check(self) -> Cause | None:
         """Return the cause of a failure, or None."""
@@ -57,20 +57,20 @@ class Probe:
             self._note("timeout")
             return "timeout"
 
-    def _run(self, found: Future[Cause | None]) -> None:
+    def _run(self, result: Future[Cause | None]) -> None:
         try:
             self._look()
         except LedgerUnavailableError:
-            self._end(found, "connection")
+            self._end(result, "connection")
         except Exception as error:
-            self._end(found, environment_cause(error) or "table")
+            self._end(result, environment_cause(error) or "table")
         else:
-            self._end(found, None)
+            self._end(result, None)
 
-    def _end(self, found: Future[Cause | None], cause: Cause | None) -> None:
+    def _end(self, result: Future[Cause | None], cause: Cause | None) -> None:
         self._ended = time.monotonic()
         self._note(cause)
-        found.set_result(cause)
+        result.set_result(cause)
 
     def _note(self, cause: Cause | None) -> None:
         """Log a change of state."""

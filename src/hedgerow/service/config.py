@@ -153,29 +153,29 @@ class Config:
 
     @classmethod
     def read(cls, path: str | Path) -> "Config":
-        folder, found, problem = Path(path).absolute().parent, None, ""
+        folder, settings, problem = Path(path).absolute().parent, None, ""
         try:
-            found = _ConfigFile.model_validate(read_mapping(path))
+            settings = _ConfigFile.model_validate(read_mapping(path))
         except ValidationError as error:
             problem = f"{path}: {_first_problem(error)}."
-        if found is None:
+        if settings is None:
             raise ArgumentError(problem)
         check_closed(path, "a configuration", stat.S_IWOTH)
-        keys = () if found.tokens is None else (found.tokens.keys,)
-        if any(map(has_password, (found.ledger, *keys, *(dataset.table for dataset in found.datasets.values())))):
+        keys = () if settings.tokens is None else (settings.tokens.keys,)
+        if any(map(has_password, (settings.ledger, *keys, *(dataset.table for dataset in settings.datasets.values())))):
             check_closed(path, "a configuration with a password")
-        for name in found.datasets:
+        for name in settings.datasets:
             if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or len(name) > 100:
                 problem = f"{path}: the name of a dataset may contain letters, digits, - and _ only, got {shown(name)}."
                 raise ArgumentError(problem)
-        url = found.ledger if "://" in found.ledger else f"sqlite:///{folder / found.ledger}"
-        signing_key = None if found.signing_key is None else folder / found.signing_key
-        head = folder / found.head if found.head else head_beside(url) or folder / "ledger.head"
+        url = settings.ledger if "://" in settings.ledger else f"sqlite:///{folder / settings.ledger}"
+        signing_key = None if settings.signing_key is None else folder / settings.signing_key
+        head = folder / settings.head if settings.head else head_beside(url) or folder / "ledger.head"
         mark = signing_key and signing_key.with_name(f"{signing_key.name}-ledger")
-        mark = folder / found.mark if found.mark else mark
-        _check_analysts(path, found)
-        tokens, quotas = _tokens(found.tokens, folder), found.all_quotas()
-        return cls(url, signing_key, found.datasets, folder, tokens, head, quotas, mark, found.timeouts)
+        mark = folder / settings.mark if settings.mark else mark
+        _check_analysts(path, settings)
+        tokens, quotas = _tokens(settings.tokens, folder), settings.all_quotas()
+        return cls(url, signing_key, settings.datasets, folder, tokens, head, quotas, mark, settings.timeouts)
 
     def open_ledger(self, *, new_ledger: bool = False, accept_rollback: bool = False) -> Ledger:
         start = {"new_ledger": new_ledger, "accept_rollback": accept_rollback}
@@ -237,9 +237,9 @@ def _noting(dataset: str) -> Generator[None]:
         raise
 
 
-def _check_analysts(path: str | Path, found: _ConfigFile) -> None:
-    known = {name for dataset in found.datasets.values() for name in dataset.analysts}
-    for name in found.analyst_quotas:
+def _check_analysts(path: str | Path, settings: _ConfigFile) -> None:
+    known = {name for dataset in settings.datasets.values() for name in dataset.analysts}
+    for name in settings.analyst_quotas:
         if name not in known:
             problem = f"{path}: analyst_quotas: {shown(name)} is not an analyst of any dataset"
             raise ArgumentError(f"{problem}; the analysts are {', '.join(sorted(known))}.")

@@ -172,32 +172,32 @@ class Curator(ProcessBound):
 
     def ask(self, request: Request) -> Answer:
         """Check, charge and answer a question, store the answer, and return it."""
-        found = self.evaluate(request)
-        if isinstance(found, Answer):
-            return found
-        time.sleep(max(0.0, found.due - time.monotonic()))
-        return self.finish(found)
+        result = self.evaluate(request)
+        if isinstance(result, Answer):
+            return result
+        time.sleep(max(0.0, result.due - time.monotonic()))
+        return self.finish(result)
 
     def evaluate(self, request: Request) -> Answer | EvaluatedQuestion:
         """Check, charge and evaluate a question; return the stored answer if it was answered before."""
         try:
             form, question = self.check(request)
-            found = self._reserve(request, form, question)
+            result = self._reserve(request, form, question)
         except errors.RefusalError as error:
             known = self.known(request)
             if known is not None and known.state == "answered":
                 return self.stored(request.caller, known.request)  # it was charged before the refusal
             error.charged = known is not None
             raise
-        if isinstance(found, Answered):
-            self._unstored.pop(found.request, None)  # another process may have answered the question
-            return Answer.read(found.content)
-        if (kept := self._unstored.get(found.request)) is not None:
-            return replace(kept, reserved=found)
+        if isinstance(result, Answered):
+            self._unstored.pop(result.request, None)  # another process may have answered the question
+            return Answer.read(result.content)
+        if (kept := self._unstored.get(result.request)) is not None:
+            return replace(kept, reserved=result)
         try:
-            return self._evaluate(request, question, found)
+            return self._evaluate(request, question, result)
         except BaseException:
-            self.ledger.abandon(found)  # so that it does not count as still being answered
+            self.ledger.abandon(result)  # so that it does not count as still being answered
             raise
 
     def _reserve(self, request: Request, form: QuestionForm, question: CheckedQuestion) -> Reserved | Answered:
@@ -242,8 +242,10 @@ class Curator(ProcessBound):
 
     def known(self, request: Request) -> KnownRequest | None:
         """Return the ledger's state of a charged request, or None if it was not charged."""
-        found = self.ledger.known(request.caller.name, request.key)
-        return found if found is not None and (found.dataset, found.body) == (request.dataset, request.digest) else None
+        known = self.ledger.known(request.caller.name, request.key)
+        if known is None or (known.dataset, known.body) != (request.dataset, request.digest):
+            return None
+        return known
 
     def stored(self, caller: Caller, request: str) -> Answer:
         """Return the stored answer of a request of the caller."""
@@ -257,8 +259,8 @@ class Curator(ProcessBound):
         The cursor is the hash of the page's last entry, since its number would reveal the number of other entries.
         """
         is_own = caller.role == "analyst"
-        found = self._history.page(caller.name if is_own else None, after, limit + 1)
-        page, following = found[:limit], found[limit - 1].hash if len(found) > limit else None
+        result = self._history.page(caller.name if is_own else None, after, limit + 1)
+        page, following = result[:limit], result[limit - 1].hash if len(result) > limit else None
         return [entry.own_line if is_own else entry.line for entry in page], following
 
     def abandon(self, evaluation: EvaluatedQuestion) -> None:
@@ -275,10 +277,10 @@ class Curator(ProcessBound):
         answer = cause = None
         with watched_draws() as draws:
             try:
-                found = question.answer(held.rows, noted, self._noise)
+                result = question.answer(held.rows, noted, self._noise)
                 head = {"format": "hedgerow/answer", "version": 2, "dataset": dataset, "epoch": reserved.epoch}
-                body = json.dumps({**head, "request": reserved.request, **found}, separators=(",", ":")).encode()
-                answer = Answer(body, self._receipt(request, question, reserved, body, found))
+                body = json.dumps({**head, "request": reserved.request, **result}, separators=(",", ":")).encode()
+                answer = Answer(body, self._receipt(request, question, reserved, body, result))
             except (KeyboardInterrupt, SystemExit):  # the process ends
                 raise
             except BaseException as error:  # such as a panic in Rust; its text could quote a row
@@ -325,7 +327,7 @@ class Curator(ProcessBound):
         if cause is not None:  # the check has logged it
             raise errors.ServiceUnavailableError(charged=is_charged, retry_after=_PAUSE)
 
-    def _receipt(self, request: Request, question: CheckedQuestion, reserved: Reserved, body: bytes, found: Any) -> str:
+    def _receipt(self, request: Request, question: CheckedQuestion, reserved: Reserved, body: bytes, data: Any) -> str:
         if self._signer is None:
             return ""
         charge = question.charge
@@ -338,7 +340,7 @@ class Curator(ProcessBound):
                 "entry": reserved.entry,
                 "question": request.digest,
                 "answer": digest(body),
-                "model": found["model"]["digest"] if "model" in found else None,
+                "model": data["model"]["digest"] if "model" in data else None,
                 **amounts_data(charge.epsilon, charge.delta, charge.zcdp),
                 "query": charge.query.to_dict(),
                 "unit": None if charge.unit is None else charge.unit.to_dict(),

@@ -48,7 +48,7 @@ def create_dashboard(
         Route("/healthz", healthz),
         Route("/metrics", metrics_endpoint),
     ]
-    # A page of another name that resolves to this machine would else be one that the browser takes for ours.
+    # Prevents DNS rebinding: another host name that resolves to this machine must not get the session's pages.
     host = Middleware(TrustedHostMiddleware, allowed_hosts=_LOCAL, www_redirect=False)
     return Observed(_app([*routes, *_shared(views, auth)], host), log_request), auth.token
 

@@ -195,19 +195,19 @@ class OpenApiApp(FastAPI):
         """Return the OpenAPI file as data; it is created once, since anybody can request it."""
         if self.openapi_schema is not None:
             return self.openapi_schema
-        found = super().openapi()
+        document = super().openapi()
         modelled: list[tuple[type[BaseModel], Any]] = [(Problem, "validation")]
         for kind, form in FORMS.items():
             question: Any = (Literal[kind], ...)
             cost = pydantic.create_model(_cost_name(kind), __base__=form, __doc__=form.__doc__, question=question)
             modelled += [(form, "validation"), (cost, "validation")]
         _, made = models_json_schema(modelled, ref_template=f"{_PLACE}{{model}}")
-        for operation in (operation for path in found["paths"].values() for operation in path.values()):
+        for operation in (operation for path in document["paths"].values() for operation in path.values()):
             for parameter in operation.get("parameters", []):
                 if parameter["name"] == "Idempotency-Key":  # optional in the code, for a better problem response
                     parameter |= {"required": True, "schema": {"type": "string", "minLength": 1, "maxLength": 200}}
-        found.setdefault("components", {}).setdefault("schemas", {}).update(made["$defs"])
-        return found
+        document.setdefault("components", {}).setdefault("schemas", {}).update(made["$defs"])
+        return document
 
 
 def named(route: APIRoute) -> str:

@@ -32,7 +32,7 @@ Evaluate = Callable[[], Answer | EvaluatedQuestion]
 JobState = Literal["queued", "running", "pending", "answered", "refused", "failed", "cancelled"]
 MOST_RUNNING = 4  # concurrent fits of all analysts
 MOST_RUNNING_OF_ONE = 1  # concurrent fits of an analyst, including those that are not due yet
-MOST_WAITING = 32  # waiting questions of all analysts; beyond it, each analyst may have a single one
+MOST_WAITING = 32  # waiting questions of all analysts; above this, each analyst may have a single question
 MOST_OF_ONE = 8  # waiting or running questions of an analyst
 _MOST_KEPT = 1000  # jobs that ended without an answer
 
@@ -173,11 +173,11 @@ class Jobs:
 
     def _run(self, job: Job, evaluate: Evaluate) -> None:
         try:
-            found = evaluate()
-            if isinstance(found, EvaluatedQuestion):
-                self._finish_when_due(job, found)
+            result = evaluate()
+            if isinstance(result, EvaluatedQuestion):
+                self._finish_when_due(job, result)
             else:
-                self._finish(job, lambda: found)
+                self._finish(job, lambda: result)
         except Exception as error:
             self._fail(job, error)
         finally:

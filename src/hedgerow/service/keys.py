@@ -67,10 +67,10 @@ class Keys:
             return {Caller(row.name, row.role): _moment(row.ends) for row in rows}
 
     def caller(self, key: str) -> Caller:
-        found = self.holder(digest(key))
-        if found is None:
+        holder = self.holder(digest(key))
+        if holder is None:
             raise AccessError("the API key is not valid: it is unknown, expired or revoked.")
-        return found
+        return holder
 
     def holder(self, hashed: str) -> Caller | None:
         """Return the caller whose key has this SHA-256, or None if it is unknown, expired or revoked."""

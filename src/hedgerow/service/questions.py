@@ -62,12 +62,12 @@ def read_question(
         return _fit_question(form, schema, adds_up_rho=adds_up_rho)
     bins = Schema.from_dict({"attributes": form.bins})
     if isinstance(form, Marginals):
-        asked = OracleQuestion.of(target, bins, form.by)
+        oracle_question = OracleQuestion.of(target, bins, form.by)
     else:
-        asked = OracleQuestion.of(target, bins, "errors", _hypothesis(form, schema))
+        oracle_question = OracleQuestion.of(target, bins, "errors", _hypothesis(form, schema))
     epsilon, delta = _loss(form)
     plan = AnswerPlan("gaussian" if delta else "counts", epsilon, delta, 1, schema.unit, adds_up_rho)
-    return MarginalQuestion.of(asked, plan, noise, schema)
+    return MarginalQuestion.of(oracle_question, plan, noise, schema)
 
 
 def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
@@ -83,50 +83,53 @@ def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
 class MarginalQuestion:
     """Question for noisy counts."""
 
-    asked: OracleQuestion
+    oracle_question: OracleQuestion
     plan: AnswerPlan  # mechanism of the answer
     charge: Charge
     columns: int  # counts in each bin
 
     @classmethod
     def of(
-        cls, asked: OracleQuestion, plan: AnswerPlan, noise: NoiseSource | None, schema: Schema
+        cls, oracle_question: OracleQuestion, plan: AnswerPlan, noise: NoiseSource | None, schema: Schema
     ) -> "MarginalQuestion":
         """Return a question with its charge; raise `ValueError` for amounts that the mechanism does not support."""
-        bins, unit, source = asked.bins, schema.unit, noise_source(noise)
-        mechanism = plan.mechanism(1, bins.sizes, asked.steps)
+        bins, unit, source = oracle_question.bins, schema.unit, noise_source(noise)
+        mechanism = plan.mechanism(1, bins.sizes, oracle_question.steps)
         source.prepare(mechanism)
-        query = Fact("answer", by=asked.by, attributes=len(bins))
+        query = Fact("answer", by=oracle_question.by, attributes=len(bins))
         loss, slack, rho = loss_of(mechanism, rows_of(unit))
         charge = Charge(query, loss, slack, mechanism.record, reasons(source.no_guarantee_reason), rho=rho, unit=unit)
-        return cls(asked, plan, charge, schema.target.n_levels if asked.by == "classes" else 1)
+        return cls(oracle_question, plan, charge, schema.target.n_levels if oracle_question.by == "classes" else 1)
 
     @property
     def _variances(self) -> tuple[float, ...]:
-        return self.plan.noise(1, self.asked.bins.sizes, self.asked.steps).counts
+        return self.plan.noise(1, self.oracle_question.bins.sizes, self.oracle_question.steps).counts
 
     @property
     def public(self) -> dict[str, Any]:
-        return {"bins": sum(self.asked.bins.sizes), "noise_sd": float(np.sqrt(np.mean(self._variances)))}
+        return {"bins": sum(self.oracle_question.bins.sizes), "noise_sd": float(np.sqrt(np.mean(self._variances)))}
 
     @property
     def largest_answer(self) -> int:
         """Maximum size of the answer in bytes, from public values only."""
         counts = self.public["bins"] * (self.columns * _DIGITS + 2)
-        return len(PARTS[self.asked.by]) * (counts + 2 * len(json.dumps(self.asked.bins.names))) + _HEAD
+        return (
+            len(PARTS[self.oracle_question.by]) * (counts + 2 * len(json.dumps(self.oracle_question.bins.names)))
+            + _HEAD
+        )
 
     def answer(self, rows: HostedRows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
         budget = Budget(self.plan.epsilon, self.plan.delta)
         with rows.opened() as target:
-            counts, card = ask_once(target, self.asked, budget, self.plan, random_state=noise)
-        parts = {part: self._by_attribute(getattr(counts, part)) for part in PARTS[self.asked.by]}
+            counts, card = ask_once(target, self.oracle_question, budget, self.plan, random_state=noise)
+        parts = {part: self._by_attribute(getattr(counts, part)) for part in PARTS[self.oracle_question.by]}
         (charge,) = budget.charges
-        variance = dict(zip(self.asked.bins.names, self._variances, strict=True))
+        variance = dict(zip(self.oracle_question.bins.names, self._variances, strict=True))
         return {**parts, "variance": variance, "charge": charge.to_dict(), "card": noted(card).to_dict()}
 
     def _by_attribute(self, counts: Integers) -> dict[str, Any]:
-        parts = np.split(counts, np.cumsum(self.asked.bins.sizes)[:-1])
-        return {name: part.tolist() for name, part in zip(self.asked.bins.names, parts, strict=True)}
+        parts = np.split(counts, np.cumsum(self.oracle_question.bins.sizes)[:-1])
+        return {name: part.tolist() for name, part in zip(self.oracle_question.bins.names, parts, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,16 +167,16 @@ def _fit_question(form: Fit, schema: Schema, *, adds_up_rho: bool) -> FitQuestio
             raise ArgumentError(
                 f"{shown(name)} is not a parameter of a {form.model}; the parameters are {', '.join(known)}."
             )
-    asked = schema if form.attributes is None else _restricted(schema, form.attributes)
+    learned_schema = schema if form.attributes is None else _restricted(schema, form.attributes)
     epsilon, delta = _loss(form)
     more = {"delta": delta} if delta else {}
     if delta and "delta" not in signature(make).parameters:
         raise ArgumentError(f"a {form.model} does not use delta; set it to 0, got {form.delta}.")
     # The ledger checks the caps. With a budget that adds up ρ, a learner chooses mechanisms with a small ρ.
     budget = Budget(rho=LARGEST) if adds_up_rho else None
-    learner = make(epsilon, schema=asked, budget=budget, **more, **_parameters(form, schema))
+    learner = make(epsilon, schema=learned_schema, budget=budget, **more, **_parameters(form, schema))
     learner.check_public()
-    return FitQuestion(learner, asked, learner.planned_charge(asked))
+    return FitQuestion(learner, learned_schema, learner.planned_charge(learned_schema))
 
 
 def _parameters(form: Fit, schema: Schema) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from hedgerow.errors import QuotaExceededError, ServiceBusyError
 from hedgerow.service.ledger.tables import SIZES
 
 MIB = 2**20
-_COPIES = 3  # of an answer, at most: in the ledger's file, in the log beside it, and rounded up to whole pages
+_COPIES = 3  # of an answer, at most: in the ledger's file, in the write-ahead log, and rounded up to whole pages
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Signer:
         Path(path).with_suffix(".pub").write_text(self.public)
 
     def prepare(self, path: str | Path) -> Path:
-        """Write the key next to the PEM file that it replaces, and add its public key before earlier ones."""
+        """Write the key next to the PEM file that it replaces, and add its public key before earlier keys."""
         fresh, published = Path(path).with_suffix(".new"), Path(path).with_suffix(".pub")
         fresh.unlink(missing_ok=True)
         _write_private(fresh, self.key)

@@ -1,4 +1,4 @@
-"""File descriptors and memory of the process, of which a part is reserved for questions."""
+"""File descriptors and memory of the process; a part is reserved for questions."""
 
 import mmap
 import os
@@ -19,9 +19,9 @@ _MEMORY = 2**26  # bytes, of a question
 def allowed_connections() -> int:
     """Return the maximum number of connections, after raising the limit of open files if possible."""
     limit, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_CONNECTIONS + RESERVED
-    if limit != resource.RLIM_INFINITY and limit < wanted:
-        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    required = MOST_CONNECTIONS + RESERVED
+    if limit != resource.RLIM_INFINITY and limit < required:
+        limit = required if hard == resource.RLIM_INFINITY else min(required, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     connections = MOST_CONNECTIONS if limit == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, limit - RESERVED)
     if connections < _FEWEST_CONNECTIONS:

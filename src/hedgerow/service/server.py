@@ -295,13 +295,13 @@ def _server(
 def _tls(address: Address) -> ssl.SSLContext | None:
     if address.certificate is None:
         return None
-    found = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    found.load_cert_chain(address.certificate, address.private_key)
-    return found
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(address.certificate, address.private_key)
+    return context
 
 
 class _Server(uvicorn.Server):
-    """One of two servers in a process, which leaves signals to what runs both."""
+    """Server without signal handlers, since the process runs two servers and handles signals itself."""
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

@@ -1,1 +1,1 @@
-"""The ledger: what was charged to which dataset, by whom, and what was answered; append-only, chained by hash."""
+"""The ledger: an append-only hash chain of declarations, charges and answers by dataset and analyst."""

@@ -1,4 +1,4 @@
-"""The ledger's database, SQLite or PostgreSQL: durable transactions that exclude one another; runs of processes."""
+"""The ledger's database, SQLite or PostgreSQL: durable, mutually exclusive transactions, and runs of processes."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""What a ledger's entries come to, page by page, by its index: nothing here grows with the number of entries."""
+"""Pages and summaries of a ledger's entries, by its index; their cost does not grow with the number of entries."""
 
 from __future__ import annotations
 
@@ -144,10 +144,10 @@ class History:
         return [Entry.stored(*row) for row in rows]
 
     def _place(self, connection: Connection, hashed: str, analyst: str | None) -> int:
-        found = connection.execute(_STORED.where(ENTRIES.c.hash == hashed, *_about(analyst, None))).one_or_none()
-        if found is None:
+        result = connection.execute(_STORED.where(ENTRIES.c.hash == hashed, *_about(analyst, None))).one_or_none()
+        if result is None:
             raise QuestionError("`after` must be the hash of an entry that you have received.")
-        return found.sequence
+        return result.sequence
 
     def _charged(self, connection: Connection, request: str, analyst: str | None) -> int:
         """Return the number of the entry that charged a request, or 0 if the caller may not see it."""

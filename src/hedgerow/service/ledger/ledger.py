@@ -339,8 +339,8 @@ class Ledger(ProcessBound):
             accounts.set_total(connection, request.dataset, epoch, owner, spent)
             totals.append((spent.spent, spent.spent_rho))
         name = str(uuid4())
-        asked = {part: getattr(request, part) for part in ("dataset", "analyst", "key", "body")}
-        charged = {"request": name, "epoch": epoch, **asked}
+        sent = {part: getattr(request, part) for part in ("dataset", "analyst", "key", "body")}
+        charged = {"request": name, "epoch": epoch, **sent}
         entry = self.log.append(connection, "reserved", {**charged, "charge": _charge_data(charge)}, totals)
         run = {"state": "reserved", "attempt": 1, "run": self._run.name}
         connection.execute(REQUESTS.insert(), {**charged, **run})
@@ -360,7 +360,7 @@ class Ledger(ProcessBound):
             raise errors.RequestRunningError(f"{problem}; send it again later with the same idempotency key.")
         if epoch not in (None, known.epoch):
             ended = Reserved(known.request, known.attempt, known.epoch, "")
-            reason = "no answer got on disk, and the rows are those of another epoch"
+            reason = "no answer was stored, and the epoch of the request has ended"
             self._finish(connection, ended, "failed", {"reason": reason}, run=known.run)
             return None
         self._count_attempt(connection, known.request)

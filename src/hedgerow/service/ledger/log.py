@@ -99,13 +99,13 @@ class HeadFile:
 
 def _newest(handle: int) -> tuple[int, LogMark | None]:
     """Return the turn and the head of the newest intact slot, or 0 and None."""
-    found: list[tuple[int, LogMark | None]] = [(0, None)]
+    result: list[tuple[int, LogMark | None]] = [(0, None)]
     for place in (0, _SLOT):
         checksum, _, text = os.pread(handle, _SLOT, place).decode("ascii", "replace").rstrip().partition(" ")
         if digest(text) == checksum:
             data = json.loads(text)
-            found.append((data["turn"], LogMark(data["sequence"], data["hash"])))
-    return max(found, key=itemgetter(0))
+            result.append((data["turn"], LogMark(data["sequence"], data["hash"])))
+    return max(result, key=itemgetter(0))
 
 
 class Log:
@@ -199,8 +199,8 @@ class Log:
 
     def _marked(self) -> list[LogMark]:
         """Return the mark as a list, which is empty if there is no mark."""
-        found = None if self._mark is None else self._mark.read()
-        return [] if found is None else [found]
+        result = None if self._mark is None else self._mark.read()
+        return [] if result is None else [result]
 
     def _missing_text(self) -> str:
         known = self._known()
@@ -319,10 +319,10 @@ class Log:
 
     def _hash(self, sequence: int) -> str:
         with self.database.reading() as connection:
-            found = _hash(connection, sequence)
-        if found is None:
+            result = _hash(connection, sequence)
+        if result is None:
             raise LedgerError(f"the ledger is broken: entry {sequence} is missing.")
-        return found
+        return result
 
 
 def _about(connection: Connection, data: dict[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The ledger's tables.
 
 `ENTRIES` is the record: append-only, with each entry chained to the previous entry. `ENTRY_INDEX` locates the entries
-of an analyst, a dataset, a request or a kind. The other tables follow from the entries, except the answers, of which
-entries contain the digests. They make decisions fast, and `Ledger.verify` compares them with the entries. `KEYS`,
+of an analyst, a dataset, a request or a kind. The other tables follow from the entries, except the answers,
+whose digests are in the entries. They make decisions fast, and `Ledger.verify` compares them with the entries. `KEYS`,
 waiting `APPROVALS`, and `RETRIES` (attempts to evaluate a request) are independent of the entries.
 """
 

@@ -26,9 +26,7 @@ class VerificationState:
         if self.is_running:
             return f"Verifying: {self.done:,} of {self.whole:,} entries verified."
         if self.is_interrupted:
-            return (
-                f"Interrupted after {self.done:,} entries because the database failed. Continue to verify the others."
-            )
+            return f"Interrupted after {self.done:,} entries because the database failed. Continue to verify the rest."
         return self.verdict
 
 
@@ -47,7 +45,7 @@ class VerificationJob:
         self.state = VerificationState()
 
     def start(self) -> None:
-        """Start a verification or continue an interrupted one, unless a verification is running."""
+        """Start or continue a verification, unless a verification is running."""
         with self._lock:
             if self.state.is_running or self._stopping.is_set():
                 return
@@ -70,9 +68,9 @@ class VerificationJob:
         try:
             while not self._stopping.is_set():
                 self.state = replace(self.state, done=self._verification.entries, whole=self._log.last.sequence)
-                found = self._log.advance(self._verification)
-                if found is not None:
-                    self._note(verdict=str(found))
+                verdict = self._log.advance(self._verification)
+                if verdict is not None:
+                    self._note(verdict=str(verdict))
                     return
             self._note(is_interrupted=True)
         except LedgerUnavailableError:

@@ -145,12 +145,12 @@ class Replay:
         self.caps[owner], self.totals[owner] = canonical(data["cap"]), Total()
 
     def _on_decided(self, data: dict[str, Any]) -> None:
-        asked = data["dataset"], data["analyst"], data["asked"]
-        decided = self.approvals.get(asked)
+        subject = data["dataset"], data["analyst"], data["asked"]
+        decided = self.approvals.get(subject)
         if decided is not None and decided[:3] != (data["number"], data["charge"], data["question"]):
             raise KeyError
         state = _DECIDED[None if decided is None else decided[3], data["decision"]]
-        self.approvals[asked] = data["number"], data["charge"], data["question"], state
+        self.approvals[subject] = data["number"], data["charge"], data["question"], state
 
     def _on_reserved(self, data: dict[str, Any]) -> None:
         declared = json.loads(self.caps[data["dataset"], data["epoch"], WHOLE])
@@ -270,7 +270,7 @@ class Verification:
     def _finished(self, connection: Connection) -> Verified:
         """Check the tables that follow from all entries, and return the result."""
         replay, head = self._replay, connection.execute(sa.select(HEAD.c.sequence, HEAD.c.hash)).one()
-        for table, found, expected in (
+        for table, result, expected in (
             ("head", tuple(head), (self.entries, self.head)),
             ("caps", {_owner(row): row.caps for row in connection.execute(sa.select(CAPS))}, replay.caps),
             (
@@ -283,7 +283,7 @@ class Verification:
             ("answers", _count(connection, ANSWERS), replay.counts["answers"]),
             ("approvals", _decisions(connection), replay.approvals),
         ):
-            if found != expected:
+            if result != expected:
                 raise _broken(table)
         if _has_index(connection) and _count(connection, ENTRY_INDEX) != self.entries:
             raise _broken("entry_index")
@@ -309,20 +309,20 @@ def _rows(connection: Connection, table: sa.Table, after: int, count: int) -> li
 
 
 def _requests(connection: Connection, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    found = dict[str, dict[str, Any]]()
+    result = dict[str, dict[str, Any]]()
     for part in _parts(names):
         for row in connection.execute(sa.select(REQUESTS).where(REQUESTS.c.request.in_(part))).mappings():
-            found[row["request"]] = {key: row[key] for key in row if key not in ("request", "run")}
-    return found
+            result[row["request"]] = {key: row[key] for key in row if key not in ("request", "run")}
+    return result
 
 
 def _digests(connection: Connection, names: Iterable[str]) -> dict[str, str]:
-    found = dict[str, str]()
+    result = dict[str, str]()
     for part in _parts(names):
         chosen = sa.select(ANSWERS).where(ANSWERS.c.request.in_(part))
         streamed = connection.execute(chosen, execution_options={"yield_per": 10})  # answers may be large
-        found.update({row.request: digest(row.content) for row in streamed})
-    return found
+        result.update({row.request: digest(row.content) for row in streamed})
+    return result
 
 
 def _parts(names: Iterable[str]) -> Iterable[list[str]]:

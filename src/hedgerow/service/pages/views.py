@@ -67,10 +67,10 @@ class Views:
             shares = self._ledger.shares(declared.name)
             whole = shares.pop(WHOLE) if own is None else shares.pop(own, None)
             if whole is not None:
-                asked = self._history.shares(declared.name)
-                count = sum(share.count for name, share in asked.items() if own in (None, name))
+                requests = self._history.shares(declared.name)
+                count = sum(share.count for name, share in requests.items() if own in (None, name))
                 analysts = shares.items() if own is None else ()
-                people = [_person(name, share, asked.get(name)) for name, share in analysts]
+                people = [_person(name, share, requests.get(name)) for name, share in analysts]
                 facts = {"declared": declared, "guarantee": whole.guarantee, "parts": _parts(whole)}
                 datasets.append({**facts, "people": people, "count": count})
         waiting = 0
@@ -197,8 +197,8 @@ def _parts(account: Account) -> list[SpentCap]:
     return parts
 
 
-def _person(name: str, share: Account, asked: Share | None) -> dict[str, Any]:
-    count, last = (asked.count, asked.last) if asked else (0, "")
+def _person(name: str, share: Account, requests: Share | None) -> dict[str, Any]:
+    count, last = (requests.count, requests.last) if requests else (0, "")
     return {"name": name, "parts": _parts(share), "count": count, "last": last}
 
 
