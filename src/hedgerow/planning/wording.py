@@ -129,7 +129,7 @@ def _bounds(forecast: ForecastFacts) -> list[str]:
         elif forecast.chosen_first is not None:
             reason = f"{forecast.chosen_first} of {len(forecast.schema):,} attributes are selected first"
         return [f"No bounds are available for trees and rule lists, because {reason}."]
-    needed = f"epsilon needed for {100 * forecast.accuracy_loss:g} %"
+    needed = f"epsilon for at most {100 * forecast.accuracy_loss:g} %"
     if forecast.spread is not None:
         title = "Loss of R² because of noise (at most), compared with the best model of its size"
         head = ("", "on average", "in 95 % of fits", "absolute error added", needed)
@@ -145,7 +145,7 @@ def _bounds(forecast: ForecastFacts) -> list[str]:
 def _bound_line(forecast: ForecastFacts, bound: Expected) -> tuple[str, ...]:
     excess = bound.excess(forecast.epsilon)
     needed = bound.bound.epsilon_for(forecast.allowed)
-    enough = f"{round_up(needed):g}" if isfinite(needed) else "none"
+    enough = f"{round_up(needed):g}" if isfinite(needed) else "not reached"
     leaves = f", up to {bound.leaves} leaves" if bound.kind == "tree" else ""
     name = f"{bound_name(bound)}{leaves}"
     if forecast.spread is not None:
@@ -178,8 +178,8 @@ def _levels(forecast: ForecastFacts) -> list[str]:
     elif forecast.costs is not None:
         gains = "saves more costs than its noise can add"
     return [
-        f"Another level is useful only if it {gains}: {', '.join(steps)}. A fit chooses the depth privately, within "
-        "epsilon; max_depth limits it."
+        f"A deeper tree is better only if its additional level {gains}: {', '.join(steps)}. A fit chooses the depth "
+        "privately, within epsilon; max_depth limits it."
     ]
 
 
@@ -224,8 +224,10 @@ def _risks(forecast: ForecastFacts) -> list[str]:
         limit = forecast.rare_limit
         if limit is None or forecast.curve is not None or limit * forecast.rows < _FEW:
             return []
-        rows = f"{limit * forecast.rows:,.0f} rows ({_percent(limit)})"
-        text = f"A default tree tends to predict the same class for everyone if the other class has fewer than {rows}"
+        rows = f"fewer than {limit * forecast.rows:,.0f} rows ({_percent(limit)})"
+        text = (
+            f"A tree with default settings tends to predict the same class for everyone if the other class has {rows}"
+        )
         return [_filled(f"{text}, even if a split separates it well. Add class_share (--class-share) for details.")]
     name = f"{printable(forecast.schema.target.name)} = {printable(value_text(rare.value))}"
     title = (
@@ -300,9 +302,9 @@ def _curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
         mark = " <" if epsilon == forecast.epsilon else ""
         rows.append((f"{amount_text(epsilon)}{mark}", constant, *(_band(curve.metric, trial) for trial in trials)))
     lines = [_filled(title), *(f"  {line}" for line in aligned(rows, left=1))]
-    lines.append(_filled(f"At epsilon = {amount_text(forecast.epsilon)}: {_sizes(forecast, curve)}."))
+    lines.append(_filled(f"At epsilon = {amount_text(forecast.epsilon)} (marked <): {_sizes(forecast, curve)}."))
     for kind in curve.left_out:
-        advice = f"Set runs (--runs {curve.runs}) to include it"
+        advice = f"To include it, set the number of runs (--runs {curve.runs})"
         minutes = f"{kind.seconds / 60:.0f} minutes"
         lines.append(f"The {kind.model} was not tried, because its fits would take about {minutes}. {advice}.")
     return lines
@@ -349,9 +351,11 @@ def _automatic(forecast: ForecastFacts) -> list[str]:
     model, rows = forecast.choice["model"], forecast.choice.get("rows_needed")
     subject = "The automatic choice (--model auto)"
     if model == "either":
-        return [f"{subject} draws from all trees and a scorecard; at this epsilon, it does so from {rows:,} rows on."]
+        return [
+            f"{subject} draws from all trees and a scorecard; at this epsilon, it does so with {rows:,} rows or more."
+        ]
     if forecast.choice["because"] == "few_rows":
-        return [f"{subject} fits a tree; at this epsilon, it considers a scorecard from {rows:,} rows on."]
+        return [f"{subject} fits a tree; at this epsilon, it considers a scorecard with {rows:,} rows or more."]
     return [f"{subject} fits a {model}."]
 
 
@@ -425,12 +429,14 @@ def _of_curve(forecast: ForecastFacts, curve: Curve) -> list[str]:
         advice = "This holds for every epsilon that was tried."
         if later:
             start, model = min(later)
-            advice = f"From epsilon = {amount_text(start)} on, a {model} was better in every run."
+            tried = f"At epsilon = {amount_text(start)} and all larger values that were tried"
+            advice = f"{tried}, a {model} was better in every run."
         constant_name = constant_words(forecast)
         return [f"At epsilon = {amount_text(epsilon)} no model was reliably better than {constant_name}. {advice}"]
     sentences = [
         f"Fit a {best}: at epsilon = {amount_text(epsilon)} its {measure} was {scores} for {constant_words(forecast)}. "
-        f"It was better in every run from epsilon = {amount_text(first)} on."
+        f"It was better than this in every run, at epsilon = {amount_text(first)} and all larger values that were "
+        "tried."
     ]
     sentences += _sufficient(forecast, curve)
     sentences += [_compared(curve, best, model, epsilon) for model in curve.models if model != best]
@@ -467,8 +473,8 @@ def _sufficient(forecast: ForecastFacts, curve: Curve) -> list[str]:
         loss = f"{100 * forecast.accuracy_loss:g} % of the constant prediction's cost"
     last = amount_text(curve.epsilons[-1])
     return [
-        f"The smallest sufficient epsilon was {amount_text(epsilon)}: from there on, a {model} was on average within "
-        f"{loss} of the best result at epsilon = {last}."
+        f"The smallest sufficient epsilon was {amount_text(epsilon)}: at this and all larger values that were tried, a "
+        f"{model} was on average within {loss} of the best result at epsilon = {last}."
     ]
 
 
@@ -480,8 +486,8 @@ def _compared(curve: Curve, best: str, model: str, epsilon: Fraction) -> str:
     margin = f", standard error {error:.{digits}f}" if isfinite(error) else ""
     difference = f"{gains.mean():.{digits}f}{unit}"
     if gains.mean() <= _EQUAL * error:
-        return f"The {model} was about as good (difference {difference}{margin})."
-    return f"The {model} was worse by {difference}{margin}."
+        return f"At epsilon = {amount_text(epsilon)}, the {model} was about as good (difference {difference}{margin})."
+    return f"At epsilon = {amount_text(epsilon)}, the {model} was worse by {difference}{margin}."
 
 
 def _filled(text: str) -> str:
