@@ -188,7 +188,7 @@ privacy_ : PrivacyCard
     there is no guarantee.
 n_features_in_ : int
     The number of columns.
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (n_columns,)
     The names of the columns.
 """,
     "certified": """

@@ -11,14 +11,14 @@ SOURCES = {  # name of the file: what its row says first of the source
     "german": "Hofmann",
     "compas": "ProPublica,",
     "ctg": "Campos",
-    "adult_binary": "of *Adult*",
-    "compas_binary": "of the court records",
+    "adult_binary": "derived from *Adult*",
+    "compas_binary": "derived from the court records",
     "german_binary": "",
 }
 
 
 def check(page: Page) -> None:
-    page.given("the SHA-256 that", "Interpretable Models*, 2024; SSRL")
+    page.given("The SHA-256 of", "Interpretable Models*, 2024; SSRL")
     page.given(*(f"doi 10.24432/{doi}, CC BY 4.0" for doi in ("C5XW20", "C5NC77", "C51S4N")))
     for name, source in SOURCES.items():
         page.row("", f"{SHAPES[name][0]:,}", "", source)
