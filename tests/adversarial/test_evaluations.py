@@ -23,7 +23,7 @@ GROUPS = (None, "sex", "age", {"ward": ["n"]})
 
 @pytest.mark.claim("A row is in one cell and changes one count by 1")
 @pytest.mark.parametrize(("target", "family"), CASES)
-def test_neighbouring_tables_give_the_same_evaluation_where_the_noise_is_frozen(target, family):
+def test_frozen_noise_gives_the_same_evaluation_on_neighbouring_tables(target, family):
     learner, frame = fitted(target, family), rows(120, target)
 
     @settings(max_examples=12)

@@ -169,7 +169,7 @@ def test_rows_that_a_tree_puts_elsewhere_are_refused(encoder):
 
 
 @pytest.mark.claim("the model's stored counts contradict the given rows")
-def test_counts_in_a_text_of_somebody_elses_that_rows_do_not_make_are_refused(tmp_path):
+def test_counts_of_a_text_that_contradict_the_rows_are_refused(tmp_path):
     """As many rows, of which one is said to be in another leaf: the text was edited, or is of another table."""
     schema = Schema({"a": Real(-30, 30, cuts=())}, Label("y", ("no", "yes")))
     frame = pd.DataFrame({"a": np.repeat([-5.0, 5.0], (12, 30))})

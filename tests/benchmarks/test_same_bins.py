@@ -42,7 +42,7 @@ for score in ("AUROC", "log-loss"):
 """
 
 
-def test_it_hands_over_bins_skips_a_peer_with_the_reason_and_compares_the_same_splits():
+def test_same_bins_and_splits_are_compared_and_skipped_peers_have_a_reason():
     # In a process of its own, as `measure` limits threads.
     command = [sys.executable, "-c", CHECK]
     done = subprocess.run(command, cwd=ROOT / "benchmarks", capture_output=True, text=True, check=True)

@@ -92,7 +92,7 @@ def card(age, smoker=((0,), (1,)), label=ILL):
         ((5, 5, 2, 2, 7), 3, 1),
     ],
 )
-def test_neighbouring_bins_with_the_same_points_are_one_and_turns_are_changes_of_direction(age, bins, turns):
+def test_equal_neighbouring_bins_merge_and_turns_are_changes_of_direction(age, bins, turns):
     result = sizes.of_card(card(tuple((item,) for item in age)))
     assert result == {"attributes": 2, "bins of a number": bins, "turns": turns, "largest points": max(age)}
 

@@ -87,7 +87,7 @@ def test_a_literal_compares_with_a_date_in_its_file_too():
 
 
 @pytest.mark.parametrize("operator", ["<=", ">", "between"])
-def test_literals_of_dates_compare_with_dates_and_those_of_numbers_with_numbers(operator):
+def test_date_literals_need_dates_and_number_literals_need_numbers(operator):
     """A day is equal to its number, and was taken for it: exports then compared dates with numbers."""
     kinds = {"dates": Date("1970-01-01", "1970-12-31", cuts=("1970-01-31", "1970-03-02"))}
     kinds |= {"numbers": Integer(0, 364, cuts=(30, 60)), "reals": Real(0, 364, cuts=(30, 60))}

@@ -237,7 +237,7 @@ def test_cut_points_of_a_derived_number_are_learned_from_its_values():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # a seed voids the guarantee
-def test_an_estimator_fits_and_predicts_on_the_columns_that_are_derived_from():
+def test_an_estimator_fits_and_predicts_on_the_source_columns():
     frame = pd.DataFrame({"q1": [0, 1, 2, 3] * 200, "q2": [0, 3, 3, 3] * 200})
     score = Integer(0, 6, (2,), derived=Sum(("q1", "q2"), (0, 3)))
     declared = Schema({"score": score}, Label("y", ("no", "yes")))

@@ -170,7 +170,7 @@ def test_a_public_target_is_a_number_if_it_has_fractions_or_many_values(values, 
     assert Schema.from_public(frame, label="c").label == target
 
 
-def test_cut_points_of_public_numbers_are_short_and_keep_each_row_in_its_bin():
+def test_cut_points_of_public_numbers_are_short_and_preserve_bins():
     values = np.array([0.123456789, 0.2345678912, 0.3456789123, 0.4567891234])
     attribute = public_attribute(column_of(values, "c"), bins=4)
     assert attribute.cuts == (0.124, 0.235, 0.346)

@@ -92,7 +92,7 @@ def test_a_value_equal_to_a_candidate_is_counted_in_its_bin(ages, places):
     assert np.diff([0, *(fine[place] for place in cut.cuts), fine[-1]]).tolist() == counts.tolist()
 
 
-def test_the_budget_is_spent_exactly_and_equally_on_releases_through_the_gate():
+def test_the_budget_is_spent_exactly_and_equally_through_the_gate():
     seen, budget = record([(1.0, True, 1.0)])
     assert budget.remaining == 0
     assert [(charge.purpose, charge.epsilon, charge.mechanism) for charge in budget.charges] == [
@@ -215,7 +215,7 @@ def test_a_failure_in_the_rows_is_not_refunded():
     assert budget.spent == Fraction(1, 2)
 
 
-def test_numbers_with_other_cut_points_than_their_grid_are_not_learned_again():
+def test_numbers_with_custom_cut_points_are_not_learned_again():
     attributes = {
         "declared": Integer(0, 9, (3,)),
         "grid": Real(0, 1),

@@ -377,7 +377,7 @@ def test_a_schema_of_version_1_keeps_its_default_grids_and_its_digest():
     assert schema.digest == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_a_schema_with_the_default_grid_of_version_2_is_written_in_that_version():
+def test_a_schema_with_the_default_grid_of_version_2_keeps_that_version():
     x = {"kind": "real", "low": 0.0, "high": 3.0}
     for data in ({"attributes": {"x": x}}, {"version": 2, "attributes": {"x": x}}):
         schema = Schema.from_dict(data)

@@ -211,9 +211,7 @@ def saved_serials(path, system):
 @pytest.mark.parametrize("column", ["cell", "serial"])
 @pytest.mark.parametrize("declared", EPOCHS)
 @pytest.mark.parametrize("system", EPOCHS)
-def test_serial_days_are_read_in_the_date_system_of_the_workbook_or_refused(
-    tmp_path, system, declared, column, derived
-):
+def test_serial_days_follow_the_date_system_of_the_workbook_or_are_refused(tmp_path, system, declared, column, derived):
     table = Table.of(read_table(saved_serials(tmp_path / "t.xlsx", system)))
     if derived:
         since = YearsSince(column, until="2026-01-01", format=declared)

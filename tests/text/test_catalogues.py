@@ -57,7 +57,7 @@ def test_a_translation_without_its_message_is_reported():
     assert [*catalogues.problems(catalogue(), catalogue(("gone", "weg")))] == ["not in the source: 'gone'"]
 
 
-def test_forms_of_a_plural_may_leave_out_the_count_that_the_singular_leaves_out():
+def test_plural_forms_may_omit_a_count_that_the_singular_omits():
     message = ("one row", "{count} rows")
     for translation, is_right in ((("eine Zeile", "{count} Zeilen"), True), (("eine Zeile", "Zeilen"), False)):
         found = [*catalogues.problems(catalogue((message, "")), catalogue((message, translation)))]

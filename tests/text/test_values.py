@@ -44,7 +44,7 @@ def test_no_digit_of_a_number_is_lost(value):
 TURNING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A)), "\u200e", "\u200f", "\u061c"}
 
 
-def test_what_is_shown_as_text_is_control_surrogates_line_ends_and_turns_of_direction_and_nothing_else():
+def test_only_control_surrogate_line_end_and_direction_characters_escape():
     every = [*map(chr, range(sys.maxunicode + 1))]
     hidden = {char for char in every if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")} | TURNING
     for char in hidden:
@@ -54,7 +54,7 @@ def test_what_is_shown_as_text_is_control_surrogates_line_ends_and_turns_of_dire
 
 
 @given(st.text())
-def test_printable_text_is_one_line_that_can_be_written_and_is_not_changed_again(text):
+def test_printable_text_is_one_encodable_line_and_escaping_is_idempotent(text):
     shown = printable(text)
     assert len(shown.splitlines()) <= 1
     assert shown.encode().decode() == shown

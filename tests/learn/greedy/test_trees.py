@@ -72,7 +72,7 @@ def tally_of(rows):
     return hr.Tally.count(X[:, :3], X[:, 3].astype(int), THREE)
 
 
-def test_the_nodes_of_a_level_are_asked_for_together_each_with_the_options_the_schema_leaves_it():
+def test_nodes_of_a_level_are_chosen_together_from_their_own_options():
     asked = []
 
     def first_open(query, level):
@@ -180,7 +180,7 @@ def test_adding_a_row_changes_one_leaf_by_one(problem, data):
 
 @SOME_SCORES
 @given(problem=problems("tree"), most=st.integers(1, 3), data=st.data())
-def test_one_row_more_changes_the_scores_of_one_node_of_a_level_by_no_more_than_is_declared(name, problem, most, data):
+def test_an_added_row_changes_one_node_by_at_most_the_sensitivity(name, problem, most, data):
     """docs/mathematics.md, facts 1 and 2: at one node no score falls and none rises by more; the other nodes' stay."""
     less = type(problem)(problem.schema, problem.rows[1:], problem.space)
     picks = {}

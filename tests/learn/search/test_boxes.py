@@ -83,7 +83,7 @@ def test_a_child_is_what_an_option_catches_or_leaves_of_a_set(space, depth):
                     assert axis.sets[child].tolist() == (axis.sets[place] & kept[option]).tolist()
 
 
-def test_the_sets_of_a_number_are_intervals_and_of_a_category_what_is_left_of_it():
+def test_sets_of_a_number_are_intervals_and_of_a_category_the_remainder():
     """Three cut points have four bins: 3 + 3 intervals from an end, and 3 inside after a second choice."""
     number, category = Boxes.of(Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Categorical(tuple("abcd")))), 4).axes
     assert number.within == (1, 7, 10, 10)

@@ -87,7 +87,7 @@ def test_all_boxes_hold_the_best_model_that_there_is(examples):
 )
 @pytest.mark.parametrize("rare", [4, 3, 1])
 @pytest.mark.parametrize("min_rows", [4, 1])
-def test_support_of_last_choices_is_asked_where_what_is_best_without_lacks_it(monkeypatch, make, rare, min_rows):
+def test_last_choices_need_support_if_the_best_choice_lacks_it(monkeypatch, make, rare, min_rows):
     """An option that catches `rare` rows saves all errors, the other one none. Of a tree it is asked at once."""
     used, cubes = [], certified.Cubes
     monkeypatch.setattr(certified, "Cubes", lambda *a, relaxed: used.append(relaxed) or cubes(*a, relaxed=relaxed))

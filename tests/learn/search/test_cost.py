@@ -97,7 +97,7 @@ def test_leaves_of_more_values_and_classes_take_longer(classes, method):
     assert mixed.seconds(1000) > errors.seconds(1000)
 
 
-def test_states_with_both_sides_of_a_boolean_hold_no_row_and_are_not_weighed(monkeypatch):
+def test_states_with_both_sides_of_a_boolean_are_empty_and_not_weighed(monkeypatch):
     """Of six sides of three booleans there are 1 + 6 + 15 sets of up to two, three of them of complements."""
     monkeypatch.setattr(cost, "_SECONDS", {("masks", True): (1.0, 0.0, 0.0, 0.0, 0.0)})
     monkeypatch.setattr(cost, "_START", 0)
@@ -138,7 +138,7 @@ BOOLEANS = schema_of(*[Boolean()] * 20)
 
 
 @given(schemas.map(Space.of_trees), st.integers(1, 4))
-def test_the_cost_by_contingency_tables_is_of_the_boxes_and_tables_that_are_gone_through(space, depth):
+def test_the_contingency_table_cost_counts_visited_boxes_and_tables(space, depth):
     boxes = Boxes.of(space, depth)
     told = cubes_cost(SearchShape.of(space), boxes.sizes)
     groups = [group for choices in range(depth) for group in boxes.groups(choices)]
@@ -153,7 +153,7 @@ def test_the_cost_by_contingency_tables_is_of_the_boxes_and_tables_that_are_gone
     assert told.largest >= max(cells) * width * len(space.candidates.schema.classes)
 
 
-def test_many_booleans_are_counted_by_masks_and_numbers_with_many_cut_points_by_tables():
+def test_booleans_are_counted_by_masks_and_many_cut_points_by_tables():
     assert space_cost(SearchShape.of(Space.of_trees(BOOLEANS)), 4).method == "masks"
     assert space_cost(SearchShape.of(Space.of_trees(NUMBERS)), 3).method == "cubes"
     of_two_literals = list_space(schema_of(Boolean(), Boolean()), 2)  # what they leave is no box

@@ -367,7 +367,7 @@ def test_a_sweep_does_the_same_whatever_the_labels_are(found, data, block_bytes)
         assert trace(other.tally, found, block_bytes) == first
 
 
-def test_the_trace_of_a_sweep_shows_a_search_that_skips_states_without_errors(monkeypatch):
+def test_the_trace_of_a_sweep_shows_skipped_states_without_errors(monkeypatch):
     table = Table(THREE, tuple((world, i % 3, 1) for i, world in enumerate(all_worlds(THREE))))
     found = Models(list_space(THREE), 3)
     one_class = replace(table, rows=tuple((bins, 0, times) for bins, _, times in table.rows))
@@ -406,7 +406,7 @@ def test_a_sweep_goes_through_every_state_once_whatever_the_rows_are(found, data
     assert seen == known
 
 
-def test_support_is_asked_of_both_branches_of_a_test_and_of_what_a_rule_catches():
+def test_both_branches_of_a_test_and_each_rule_need_support():
     caught, left = np.array([[[3.0, 1.0]], [[1.0, 0.0]]]), np.array([[[1.0, 5.0]], [[0.0, 1.0]]])
     assert lattice.enough(2, caught, left, list_space(THREE)).tolist() == [[True, False]]
     assert lattice.enough(2, caught, left, Space.of_trees(THREE)).tolist() == [[False, False]]

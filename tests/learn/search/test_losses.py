@@ -41,7 +41,7 @@ def test_losses_are_within_half_a_step_of_the_formula_and_between_0_and_1(object
 
 @objectives
 @given(n_classes=CLASSES)
-def test_values_are_probabilities_whose_label_is_clear_and_no_class_is_preferred(objective, n_classes):
+def test_values_are_probabilities_with_clear_labels_and_no_preferred_class(objective, n_classes):
     loss = Loss.of(objective, n_classes)
     assert len(set(loss.values)) == len(loss.values) == n_classes * (1 if objective == "errors" else 5)
     assert n_values(objective, n_classes) == len(loss.values)
@@ -54,7 +54,7 @@ def test_values_are_probabilities_whose_label_is_clear_and_no_class_is_preferred
 
 
 @pytest.mark.parametrize("objective", ["brier", "mixed"])
-def test_losses_of_a_hundred_classes_are_there_within_seconds_and_between_0_and_1(objective):
+def test_losses_of_a_hundred_classes_take_seconds_and_are_from_0_to_1(objective):
     """Summed class by class, the scores of 100 classes took a minute."""
     begun = process_time()
     loss = Loss.of(objective, 100)
@@ -138,7 +138,7 @@ def test_steps_are_a_power_of_two(steps):
 
 @objectives
 @given(counts=st.lists(st.lists(st.integers(0, 40), min_size=3, max_size=3), min_size=1, max_size=6))
-def test_the_best_value_is_that_of_the_most_frequent_class_and_none_costs_less(objective, counts):
+def test_the_best_value_predicts_the_most_frequent_class_at_least_loss(objective, counts):
     loss = Loss.of(objective, 3)
     least = loss.least(np.array(counts, dtype=float).T)
     for one, cost in zip(counts, least, strict=True):
@@ -179,9 +179,7 @@ def test_leaves_of_any_shape_are_valued_block_by_block(objective, monkeypatch):
 
 @pytest.mark.parametrize("objective", ALL_OBJECTIVES)
 @given(n_classes=st.integers(2, 5), data=st.data())
-def test_scores_of_splits_are_the_least_losses_of_both_sides_and_one_row_moves_them_up_by_one_at_most(
-    objective, n_classes, data
-):
+def test_split_scores_are_least_losses_and_change_by_at_most_one_per_row(objective, n_classes, data):
     loss = Loss.of(objective_of(objective, n_classes), n_classes)
     rows = st.lists(st.integers(0, 10**6), min_size=n_classes, max_size=n_classes)
     caught = np.array(data.draw(st.lists(rows, min_size=1, max_size=5)))

@@ -110,7 +110,7 @@ def test_rounding_of_a_table_is_within_half_of_what_is_kept_for_two(examples, ob
 
 
 @pytest.mark.parametrize("space", [Space.of_trees(TWO), list_space(TWO)], ids=["trees", "lists"])
-def test_the_error_does_not_grow_with_the_rows_where_models_are_about_as_good(space):
+def test_the_error_of_equally_good_models_does_not_grow_with_the_rows(space):
     """By halves of 2^42 rows, and by a number that is no multiple of anything: far below what float64 could hold."""
     found, n = Models(space, 2, by_depth=StopPrior(-1.0, 0.5, 1.25)), MOST_WHOLE // 8 - 11
     rows = [((i // 2, i % 2), y, n + 3 * i - (-1) ** y * (i % 2 + 1)) for i in range(4) for y in range(2)]
@@ -272,7 +272,7 @@ def test_a_tally_with_too_many_rows_is_refused_before_the_charge(learner, schema
 
 
 @pytest.mark.parametrize(("weights", "fits"), [([1.0] * 20, False), ([0.01] * 20, True)])
-def test_rows_of_a_frame_are_counted_before_the_charge_if_they_may_be_too_many(weights, fits, monkeypatch):
+def test_frames_that_may_exceed_the_row_limit_are_counted_first(weights, fits, monkeypatch):
     monkeypatch.setattr("hedgerow.learn.blocks.DrawPlan.max_rows", 1000)
     frame = pd.DataFrame({name: [0] * 20 for name in WEIGHTED.names} | {"w": weights})
     budget = hr.Budget(5)
@@ -282,7 +282,7 @@ def test_rows_of_a_frame_are_counted_before_the_charge_if_they_may_be_too_many(w
     assert len(budget.charges) == fits
 
 
-def test_the_exact_audit_of_a_draw_still_takes_fewer_than_two_to_the_32_rows():
+def test_the_exact_audit_of_a_draw_accepts_fewer_than_2_to_the_32_rows():
     table, plan = Table(TWO, (((0, 0), 0, 2**32),)), Draw(Space.of_trees(TWO), 1, constant(0.5))
     with pytest.raises(OverflowError, match="exact probabilities of a draw takes fewer than 4,294,967,296 rows"):
         ModelSampler(table.tally, plan, exhaustive_levels(plan.space, 1), quiet).chances(1.0)

@@ -45,7 +45,7 @@ def log_normaliser(plan, worlds, counts, weight=WEIGHT):
 @pytest.mark.parametrize("draws_size", [False, True])
 @pytest.mark.parametrize("objective", ["errors", "brier"])
 @pytest.mark.parametrize("name", SPACES)
-def test_both_methods_agree_and_one_more_row_changes_the_normaliser_as_they_say(name, objective, draws_size):
+def test_both_methods_agree_on_the_effect_of_an_added_row(name, objective, draws_size):
     space = SPACES[name]
     schema = space.candidates.schema
     plan = replace(plan_of(Models(space, 3, Fraction(1, 4), objective)), draws_size=draws_size)

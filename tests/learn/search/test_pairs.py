@@ -155,7 +155,7 @@ def test_the_cost_tells_every_multiplication(monkeypatch, depth):
     assert (sum(done) > 0) == (depth > 1)
 
 
-def test_pairs_on_wide_attributes_are_told_to_take_longer_than_as_many_on_narrow_ones():
+def test_pairs_of_wide_attributes_have_a_longer_expected_duration():
     """Measured on one core: 37 s for two attributes of 95 values, 9,215 candidates; 1.3 s for 8,226 narrow ones."""
     wide, narrow = (
         pairs_cost(SearchShape.of_lists(schema_of(*kinds), 2, negations=negations), 2)

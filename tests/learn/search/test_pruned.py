@@ -47,9 +47,7 @@ def test_the_states_that_are_kept_hold_an_optimal_model(block_bytes, examples):
 
 @BLOCKS
 @given(problem=problems(), depth=st.integers(2, 4), min_rows=st.integers(0, 3), penalty=PENALTIES)
-def test_every_branch_that_is_followed_leads_to_the_state_that_holds_its_rows(
-    block_bytes, problem, depth, min_rows, penalty
-):
+def test_every_followed_branch_leads_to_the_state_of_its_rows(block_bytes, problem, depth, min_rows, penalty):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
         rows = PatternMatrix(problem.tally, problem.space)
@@ -80,7 +78,7 @@ def spaces(schema=TWO):
 
 
 @pytest.mark.parametrize("space", spaces(), ids=["lists", "trees"])
-def test_rows_that_no_model_can_tell_apart_are_not_searched_for_errors_to_save(space):
+def test_indistinguishable_rows_are_not_searched_for_fewer_errors(space):
     """Equivalent points: both patterns hold four rows of one class and two of the other, and none gets fewer wrong."""
     mixed = table(TWO, *[(a, False, y) for a in (False, True) for y in (0, 0, 0, 0, 1, 1)])
     problem = Problem(TWO, mixed, space)
@@ -90,7 +88,7 @@ def test_rows_that_no_model_can_tell_apart_are_not_searched_for_errors_to_save(s
 
 
 @pytest.mark.parametrize(("min_rows", "lists", "trees"), [(0, 2, 2), (3, 2, 2), (4, 2, 1), (6, 2, 1), (7, 1, 1)])
-def test_a_branch_is_followed_where_it_has_rows_enough_for_a_further_option(min_rows, lists, trees):
+def test_a_branch_is_followed_if_it_has_enough_rows_for_another_option(min_rows, lists, trees):
     """Exclusive or, three rows a pattern: each side of an option has six. In a tree both parts of them count."""
     for space, n_levels in zip(spaces(), (lists, trees), strict=True):
         rows = PatternMatrix(Problem(TWO, XOR, space).tally, space)
@@ -154,7 +152,7 @@ def test_a_list_that_is_known_to_be_perfect_ends_the_search_of_lists():
 
 
 @given(problems(), st.integers(1, 3))
-def test_a_narrow_search_follows_few_options_and_does_not_call_itself_complete(problem, width):
+def test_a_narrow_search_follows_few_options_and_is_marked_incomplete(problem, width):
     rows = PatternMatrix(problem.tally, problem.space)
     expansion = expand(rows, SearchSettings(4, 0, 0.0), width=width)
     assert expansion.stopped_by == "width"

@@ -91,7 +91,7 @@ def test_every_model_is_drawn_with_its_exact_probability(examples, objective):
 
 @pytest.mark.parametrize("space", [Space.of_trees(schema_of(Boolean(), classes=3)), list_space(TWO, negations=False)])
 @pytest.mark.parametrize("objective", ["brier", "mixed"])
-def test_every_probability_of_the_whole_grid_is_drawn_with_its_exact_probability(space, objective):
+def test_every_grid_probability_is_drawn_with_its_exact_probability(space, objective):
     found, epsilon = Models(space, 1, Fraction(1, 4), objective), Fraction(1)
     table = Table(space.candidates.schema, tuple((w, i % 2, 3 * i + 1) for i, w in enumerate(all_worlds(found.schema))))
     expected = found.log_probabilities(table, plan_of(found).mechanism(epsilon).weight)
@@ -169,7 +169,7 @@ def test_models_are_drawn_as_often_as_their_probability_says(draws, found):
 @pytest.mark.statistics
 @pytest.mark.parametrize("draws", [1000, pytest.param(8_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("found", [pytest.param(KINDS[0], marks=pytest.mark.slow), KINDS[1]], ids=["lists", "trees"])
-def test_models_are_drawn_as_often_as_their_probability_says_by_secure_noise(draws, found):
+def test_secure_noise_draws_models_with_their_exact_probabilities(draws, found):
     """OpenDP's randomness cannot be seeded: the false-alarm rate is 1e-9. What is 30 % off is rejected as well."""
     table, plan, epsilon = small(found), plan_of(found), Fraction(3, 4)
     weight = plan.mechanism(epsilon).weight
@@ -187,7 +187,7 @@ def test_models_are_drawn_as_often_as_their_probability_says_by_secure_noise(dra
 @pytest.mark.parametrize("examples", SIZES)
 @pytest.mark.claim("The factor 2 for scores without a fixed direction is not needed")
 @pytest.mark.claim("for every order α > 1 and any two neighbouring tables")
-def test_one_row_changes_the_log_probability_of_no_model_by_more_than_epsilon(examples, objective):
+def test_one_row_changes_every_log_probability_by_at_most_epsilon(examples, objective):
     """Differential privacy itself, of the log-weights as computed in floating point: every model, both directions."""
 
     @settings(max_examples=examples)
@@ -294,7 +294,7 @@ def test_samplers_are_as_far_apart_as_their_tables(data, schema):
 # Before anything is charged
 
 
-def test_the_states_are_there_before_the_charge_and_the_charge_before_the_rows(monkeypatch):
+def test_states_are_built_before_the_charge_and_the_charge_before_the_rows(monkeypatch):
     log = []
 
     class Diary(hr.Budget):

@@ -18,7 +18,7 @@ WEIGHTS = st.sampled_from([0.01, 0.5, 3.0])
 
 
 @given(COUNTS, WEIGHTS)
-def test_a_leaf_weighs_the_mean_over_labels_of_the_exponential_of_its_errors(counts, weight):
+def test_a_leafs_weight_is_the_mean_exponential_of_its_errors_over_labels(counts, weight):
     found = all_models(weight, constant(0.5)).leaf(np.array(counts, dtype=float).T)
     for one, value in zip(counts, found, strict=True):
         mean = sum(math.exp(-weight * (sum(one) - count)) for count in one) / len(one)
@@ -132,7 +132,7 @@ def test_the_weight_of_a_large_leaf_neither_overflows_nor_loses_its_digits(rows)
 
 
 @pytest.mark.parametrize("semiring", [all_models(0.7, constant(0.3)), least_loss(0.5)])
-def test_the_weight_of_two_leaves_is_by_the_sum_and_the_difference_of_their_differences(semiring):
+def test_the_weight_of_two_leaves_follows_from_sum_and_difference(semiring):
     for one, other in ((0, 0), (3, 5), (7, -2), (-400, 100)):
         pair = np.abs(np.array([one, other, one + other, one - other], dtype=float))
         leaves = semiring.spread(pair[:2]).sum()

@@ -19,7 +19,7 @@ def side_worlds(space):
 
 
 @given(spaces)
-def test_of_several_literals_an_option_is_closed_on_a_side_where_it_catches_no_world(space):
+def test_an_option_of_literals_is_closed_on_a_side_that_catches_nothing(space):
     found, sides = Models(space, 0), side_worlds(space)
     assert space.n_sides == len(sides) == len(space.branches) * space.n_options
     assert space.has_boxes == (space.closed is None)
@@ -87,7 +87,7 @@ def divisions(schema):
 
 
 @given(schemas)
-def test_the_tests_of_a_tree_divide_in_every_way_once_and_none_is_an_interval(schema):
+def test_tests_of_a_tree_cover_every_split_once_without_intervals(schema):
     space = Space.of_trees(schema)
     worlds = frozenset(all_worlds(schema))
     ways = [frozenset({caught, worlds - caught}) for caught in Models(space, 0).catches]
@@ -126,7 +126,7 @@ def test_numbers_with_missing_or_outside_bins_can_be_asked_from_both_ends():
 
 
 @given(schemas, st.integers(1, 2), st.booleans(), st.data())
-def test_after_some_rules_the_options_are_those_that_can_still_catch_something(schema, max_literals, negations, data):
+def test_options_after_rules_can_still_catch_rows(schema, max_literals, negations, data):
     """Of one literal: those that divide what the rules leave. Of several: those that imply none of the rules."""
     candidates = Candidates.of(schema, max_literals, negations=negations)
     chosen = tuple(

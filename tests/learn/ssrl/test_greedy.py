@@ -75,7 +75,7 @@ def test_the_confidence_threshold_is_that_of_algorithm_3():
 
 
 @given(st.floats(0.5, 1 - 1e-9), st.fractions(Fraction(1, 1000), 10))
-def test_the_threshold_is_the_least_whole_number_that_laplace_noise_rarely_exceeds_and_one(confidence, epsilon):
+def test_the_threshold_is_the_least_integer_that_noise_rarely_exceeds(confidence, epsilon):
     threshold, tail = confidence_threshold(confidence, epsilon), laplace(scale=1 / float(epsilon)).sf
     assert tail(threshold - 1) <= (1 - confidence) * (1 + 1e-9)
     assert threshold == 1 or tail(threshold - 2) >= (1 - confidence) * (1 - 1e-9)
@@ -203,7 +203,7 @@ def test_growth_stops_where_fewer_rows_are_left_than_asked_for(name):
 
 
 @pytest.mark.parametrize("name", SSRL)
-def test_the_choice_of_the_smooth_mechanisms_is_on_scores_in_units_of_the_smooth_sensitivity(name):
+def test_smooth_mechanisms_score_in_units_of_the_smooth_sensitivity(name):
     """K = 2 on (2, 0), (0, 2) caught by x and by not x: G = 0, 0, 1/2; no rule is the last."""
     X = np.array([[1], [1], [0], [0]] * 500)
     schema = Schema({"x": Boolean()}, Label("y", (0, 1)))
@@ -346,7 +346,7 @@ def test_two_classes_only(name):
 
 
 @pytest.mark.parametrize("name", SSRL)
-def test_a_shared_budget_is_charged_before_any_row_is_counted_and_refuses_what_it_has_not(name, monkeypatch):
+def test_a_shared_budget_is_charged_before_rows_are_counted(name, monkeypatch):
     X, y = conjunction(100)
     budget = hr.Budget(1, Fraction(1, 10))
 

@@ -90,7 +90,7 @@ def test_scales_and_smoothness_are_those_of_the_paper():
     assert Exponential(Fraction(1, 9)).weight == pytest.approx(1 / 9)
 
 
-def test_the_weight_of_the_exponential_mechanism_is_never_more_than_epsilon():
+def test_the_weight_of_the_exponential_mechanism_is_at_most_epsilon():
     for epsilon in (Fraction(1, 3), Fraction(2, 3), Fraction(10**17 + 1), Fraction(1, 9)):
         assert epsilon * (1 - Fraction(1, 2**52)) <= Fraction(Exponential(epsilon).weight) <= epsilon
 

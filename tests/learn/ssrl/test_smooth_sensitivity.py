@@ -21,7 +21,7 @@ def paper_g(n):  # SSRL, theorem 4.1, as printed
     return 1 - (n / (n + 1)) ** 2 - (1 / (n + 1)) ** 2
 
 
-def test_local_sensitivity_is_the_formula_of_the_paper_and_falls_from_one_row_on():
+def test_local_sensitivity_follows_the_paper_and_falls_from_one_row_on():
     n = np.arange(10_000)
     np.testing.assert_allclose(local_sensitivity(n), paper_g(n), atol=1e-15)
     assert local_sensitivity([1, 2, 9]).tolist() == [1 / 2, 4 / 9, 18 / 100]
@@ -90,7 +90,7 @@ def moved(counts, k):
 
 
 @pytest.mark.claim("for scores of any direction")
-def test_one_row_changes_the_gini_impurity_by_at_most_a_half_whatever_the_table():
+def test_one_row_changes_the_gini_impurity_of_any_table_by_at_most_a_half():
     """All tables of up to ten rows: added to n rows it changes by g(n) at most, removed from n by g(n − 1)."""
     most = {}
     for counts in product(range(11), repeat=4):
