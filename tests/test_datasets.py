@@ -169,7 +169,7 @@ def test_sensitive_indicators_are_those_of_the_named_groups(name, starts, real):
 
 def test_an_unknown_name_raises_an_error_with_sorted_known_names():
     assert list(NAMES) == sorted(SHAPES)
-    with pytest.raises(ValueError, match=r"one of adult, adult_binary, .*, german_binary, got 'titanic'"):
+    with pytest.raises(ValueError, match=r"adult, .*german_binary, got 'titanic'"):
         datasets.load("titanic")
     with pytest.raises(ValueError, match="name must be one of"):
         Dataset("../adult", pd.DataFrame(), pd.Series(), datasets.load("breast_cancer").schema)
@@ -186,7 +186,7 @@ def test_a_damaged_file_is_refused(tmp_path, monkeypatch):
     (tmp_path / "ctg.yaml").write_bytes((PACKAGED / "ctg.yaml").read_bytes())
     (tmp_path / "ctg.csv.xz").write_bytes(lzma.compress(b"LB,NSP\n120,1\n"))
     monkeypatch.setattr(datasets, "_FOLDER", tmp_path)
-    with pytest.raises(ValueError, match=r"ctg\.csv\.xz: expected SHA-256 7081f3.*, found .*Install"):
+    with pytest.raises(ValueError, match=r"ctg\.csv\.xz: .*7081f3.*Install"):
         datasets.load("ctg")
 
 

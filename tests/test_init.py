@@ -38,7 +38,7 @@ def test_the_same_names_are_typed_and_exported():
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'hedgerow' has no attribute 'Nothing'"):
         _ = hedgerow.Nothing
-    with pytest.raises(AttributeError, match=r"module 'hedgerow\.engines' has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match=r"'hedgerow\.engines' .*'nothing'"):
         _ = hedgerow.engines.nothing
 
 

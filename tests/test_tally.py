@@ -216,7 +216,7 @@ def test_a_tally_shows_its_schema_and_nothing_private():
 @pytest.mark.parametrize("copier", [pickle.dumps, copy.copy, copy.deepcopy])
 @pytest.mark.claim("A `Tally` cannot be pickled")
 def test_a_tally_is_neither_pickled_nor_copied(copier):
-    with pytest.raises(NotPicklableError, match="private counts and cannot be pickled or copied"):
+    with pytest.raises(NotPicklableError, match="pickled or copied"):
         copier(Tally.count(np.array([[True]]), [False]))
 
 
@@ -317,7 +317,7 @@ def test_adding_a_row_changes_no_other_row_even_if_the_column_type_changes(attri
 def test_a_boolean_column_is_neither_words_nor_numbers(attribute):
     """Were it, a reader that turns it into text because of one row would move all the others."""
     schema = Schema({"a": attribute}, Label("y", (0, 1)))
-    with pytest.raises(DomainError, match="column 'a': expected a column of text or numbers, got booleans"):
+    with pytest.raises(DomainError, match=r"column 'a': .*got booleans"):
         Tally.count(pd.DataFrame({"a": [True, False]}), [0, 1], schema)
 
 

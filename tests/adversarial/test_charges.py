@@ -68,9 +68,7 @@ def test_a_schema_file_cannot_reduce_the_cost_of_a_model(case, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     (tmp_path / "schema.yaml").write_text(declaring(case))
     rows().to_csv("data.csv", index=False)
-    with pytest.raises(
-        SchemaError, match=r"charges as `hedgerow schema learn` writes them, found others|another YAML type"
-    ):
+    with pytest.raises(SchemaError, match=r"'charges'|YAML types"):
         hr.Schema.load("schema.yaml")
     code, out, err = run("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "1")
     assert (code, out, err.count("\n")) == (2, "", 1)
@@ -161,7 +159,7 @@ def test_shares_with_invalid_parts_are_refused_before_the_charge(monkeypatch):
     monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
     budget, epsilon = hr.Budget(3), Fraction(10**998 + 1, 10**999)
     for make in (hr.PrivateRuleListClassifier, hr.PrivateTreeClassifier):
-        with pytest.raises(ValueError, match=r"an allocated amount divided by 10\^20 must have at most 1,000 digits"):
+        with pytest.raises(ValueError, match=r"10\^20 .*1,000 digits"):
             make(epsilon, schema=FIXED, budget=budget).fit(rows(), rows()["y"])
     with pytest.raises(ValueError, match=r"an allocated amount divided by 10\^20"):
         hr.Schema.learn(rows(), DECLARED, epsilon=epsilon, budget=budget)
@@ -263,7 +261,7 @@ def test_a_schemas_file_cannot_say_that_it_is_no_file():
     charge = {**Charge("x", Fraction(1)).to_dict(), "declared": False}
     body = {"attributes": {"a": {"kind": "boolean"}}}
     for value in (False, True, None, 1):
-        with pytest.raises(SchemaError, match="found others"):
+        with pytest.raises(SchemaError, match="'charges'"):
             hr.Schema.from_dict({**body, "charges": [{**charge, "declared": value}]})
 
 
@@ -402,7 +400,7 @@ def test_a_card_with_a_charge_without_guarantee_never_claims_one(card, reason):
 def test_a_cards_file_cannot_leave_out_that_a_charge_has_no_guarantee():
     data = PrivacyCard((Charge("x", Fraction(1), no_guarantee="seeded"),), noise="", software="").to_dict()
     honest = PrivacyCard((Charge("x", Fraction(1)),), noise="", software="").to_dict()
-    with pytest.raises(ValueError, match="the card's guarantee does not follow from its charges"):
+    with pytest.raises(ValueError, match=r"guarantee .*charges"):
         PrivacyCard.from_dict({**data, "guarantee": honest["guarantee"], "void": []})
 
 
@@ -416,14 +414,12 @@ def test_a_models_card_cannot_claim_what_its_schema_denies():
     declared = hr.Schema({"age": hr.Integer(0, 99)}, hr.Label("y", (0, 1)))
     card = PrivacyCard((Charge("x", Fraction(1, 10)),), noise="", software="")
     no_guarantee_reason = replace(declared, no_guarantee="domain taken from the data")
-    with pytest.raises(ModelFormatError, match="its card claims a guarantee, but its schema has none"):
+    with pytest.raises(ModelFormatError, match="schema has none"):
         hr.models.RuleList.from_json(sealed(no_guarantee_reason, card))
     learned = replace(declared, charges=(Charge("cut points", Fraction(1, 2)),))
     by_delta = replace(declared, charges=(Charge("cut points", Fraction(1, 20), Fraction(1, 10)),))
     for schema in (learned, by_delta):
-        with pytest.raises(
-            ModelFormatError, match="its card claims less privacy loss than the cut points of its schema cost"
-        ):
+        with pytest.raises(ModelFormatError, match="less privacy loss"):
             hr.models.RuleList.from_json(sealed(schema, card))
     for schema in (no_guarantee_reason, learned, by_delta):
         assert not hr.models.RuleList.from_json(sealed(schema, PrivacyCard.none("x", software=""))).privacy.is_private
@@ -446,7 +442,7 @@ def test_a_models_card_is_of_the_unit_that_its_schema_was_charged_for(unit):
 def test_a_models_card_cannot_claim_less_rho_than_its_schema_cost(charge):
     schema = replace(FIXED, charges=(charge,))
     claimed = Charge("x", Fraction(2), Fraction(1, 10), rho=Fraction(1, 100))
-    with pytest.raises(ModelFormatError, match="less privacy loss than the cut points of its schema cost"):
+    with pytest.raises(ModelFormatError, match="cut points"):
         hr.models.RuleList.from_json(sealed(schema, PrivacyCard((claimed,), noise="", software="")))
     honest = PrivacyCard((charge, claimed), noise="", software="")
     assert hr.models.RuleList.from_json(sealed(schema, honest)).privacy == honest

@@ -67,7 +67,7 @@ def test_a_bins_number_is_no_value():
     tree = DecisionTreeClassifier(random_state=0).fit(encoded, Y)
     schema = Schema({"grade": SCHEMA["grade"]})
     for features in (None, list(encoded), [f"bins__{name}" for name in encoded]):
-        with pytest.raises(SchemaError, match=r"can be a value of grade or the number of a bin \(KBinsDiscretizer\)"):
+        with pytest.raises(SchemaError, match=r"grade .*KBinsDiscretizer\)"):
             reconstruction(tree, schema, features=features)
 
 
@@ -94,7 +94,7 @@ def test_what_remains_can_have_been_scaled(remainder):
     frame, schema = FRAME[["hue", "bmi"]], Schema({"hue": SCHEMA["hue"], "bmi": Real(-60, 60, cuts=())})
     encoded = steps.set_output(transform="pandas").fit_transform(frame)
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(encoded, Y)
-    with pytest.raises(SchemaError, match="was computed from bmi by an unknown step; pass as `features=`"):
+    with pytest.raises(SchemaError, match=r"bmi .*`features=`"):
         reconstruction(tree, schema)
     check(tree, lambda rows: tree.apply(steps.transform(rows)), frame, schema, features=steps)
 
@@ -108,13 +108,13 @@ def test_a_column_called_as_an_attribute_and_as_a_value_is_refused():
     schema = Schema({"hue": Categorical(("red", "blue")), "hue_red": Boolean()})
     encoded = one_hot(["red", "blue", "blue"])[["hue_red"]]
     tree = DecisionTreeClassifier().fit(encoded, [1, 0, 0])
-    with pytest.raises(SchemaError, match="can mean hue_red or hue = red; pass as `features=`"):
+    with pytest.raises(SchemaError, match=r"hue_red or hue = red; .*`features=`"):
         reconstruction(tree, schema)
-    with pytest.raises(SchemaError, match="can mean hue_red or hue = red; pass as `features=`"):
+    with pytest.raises(SchemaError, match=r"hue_red or hue = red; .*`features=`"):
         reconstruction(make_pipeline(StandardScaler(), clone(tree)).fit(encoded, [1, 0, 0]), schema)
     for meant, condition in ((Literal("hue", "=", ("red",)), "hue = red"), ("hue_red", "hue_red")):
         assert reconstruction(tree, schema, features=[meant]).conditions[1] == condition
-    with pytest.raises(SchemaError, match="can mean scale__age or age; pass as `features=`"):
+    with pytest.raises(SchemaError, match=r"scale__age or age; .*`features=`"):
         meanings(["scale__age"], Schema({"scale__age": Boolean(), "age": Integer(0, 9, cuts=())}))
     raw = pd.DataFrame({"hue": [0, 0, 1], "hue_1": [1, 0, 0]})
     plain = Schema({"hue": Categorical((0, 1)), "hue_1": Boolean()})
@@ -127,7 +127,7 @@ def test_values_called_as_encoders_call_other_things_are_refused():
     wide = Schema({"hue": Categorical(("red", "blue", "pink", "infrequent_sklearn"))})
     encoded = one_hot(hues, min_frequency=3)
     tree = DecisionTreeClassifier().fit(encoded[["hue_infrequent_sklearn"]], encoded["hue_red"])
-    with pytest.raises(SchemaError, match="means infrequent values of hue, and its name does not list them"):
+    with pytest.raises(SchemaError, match="infrequent values of hue"):
         reconstruction(tree, wide)
     bins = KBinsDiscretizer(2, strategy="uniform", encode="onehot-dense").set_output(transform="pandas")
     binned = bins.fit_transform(FRAME[["grade"]])
@@ -142,12 +142,12 @@ def test_columns_of_several_missing_values_are_refused():
     asked = Schema({"hue": Categorical(("red", "blue"), missing="bin", missing_values=("?",))})
     with pytest.raises(SchemaError, match=r"hue_(\?|nan)': .*pass as `features=`"):
         reconstruction(tree, asked)
-    with pytest.raises(SchemaError, match="means nan, and other values of hue are missing by the schema, too"):
+    with pytest.raises(SchemaError, match=r"'hue_nan': .*values of hue"):
         meaning("hue_nan", asked)
     both = one_hot(["red", np.nan, np.nan, None])
     assert {"hue_nan", "hue_None"} < set(both)
     tree = DecisionTreeClassifier().fit(both, labels)
-    with pytest.raises(SchemaError, match="and another column both mean hue is missing, but distinguish"):
+    with pytest.raises(SchemaError, match="both mean hue is missing"):
         reconstruction(tree, Schema({"hue": Categorical(("red", "blue"), missing="bin")}))
 
 
@@ -157,8 +157,8 @@ def test_columns_of_several_missing_values_are_refused():
         ("scale__age", "was computed from age by an unknown step"),
         ("remainder__age", "was computed from age by an unknown step"),
         ("scale__smoker", "was computed from smoker by an unknown step"),
-        ("hot__hue_infrequent_sklearn", "means infrequent values of hue, and its name does not list them"),
-        ("hue_infrequent_sklearn", "means infrequent values of hue, and its name does not list them"),
+        ("hot__hue_infrequent_sklearn", "means infrequent values of hue, which the name does not list"),
+        ("hue_infrequent_sklearn", "means infrequent values of hue, which the name does not list"),
         ("hot__hue_white", "is a column of the model but not declared"),
         ("bins__age_1.0", "can be a value of age or the number of a bin (KBinsDiscretizer)"),
     ],
@@ -269,19 +269,19 @@ def test_a_value_that_the_encoder_has_not_seen_goes_where_the_encoder_says():
         assert set(found.possible_rows) == worlds
         assert found.possible_rows[rare] == (4 if handle == "infrequent_if_exist" else 2)
     pipeline = make_pipeline(OrdinalEncoder(), DecisionTreeClassifier(random_state=0)).fit(FRAME[["hue"]], y)
-    with pytest.raises(SchemaError, match="has values that the encoder was not fitted on and refuses"):
+    with pytest.raises(SchemaError, match="attribute 'hue'"):
         reconstruction(pipeline, wide)
 
 
 @pytest.mark.parametrize(
     ("steps", "problem"),
     [
-        ((TargetEncoder(),), "cannot be read: TargetEncoder, which encodes training rows differently from other rows"),
-        ((QuantileTransformer(n_quantiles=10),), "whose columns cannot be read: QuantileTransformer"),
-        ((FunctionTransformer(np.negative),), "whose columns cannot be read: FunctionTransformer"),
-        ((OneHotEncoder(),), "expected a boolean or categorical attribute before a OneHotEncoder"),
+        ((TargetEncoder(),), "TargetEncoder is not supported"),
+        ((QuantileTransformer(n_quantiles=10),), "QuantileTransformer is not supported"),
+        ((FunctionTransformer(np.negative),), "FunctionTransformer is not supported"),
+        ((OneHotEncoder(),), "input of OneHotEncoder"),
         ((StandardScaler(), KBinsDiscretizer(3, **KBINS)), "is discretised after another step"),
-        ((StandardScaler(), OneHotEncoder()), "expected a boolean or categorical attribute before a OneHotEncoder"),
+        ((StandardScaler(), OneHotEncoder()), "input of OneHotEncoder"),
     ],
     ids=str,
 )
@@ -293,13 +293,13 @@ def test_steps_that_cannot_be_read_are_refused(steps, problem):
 
 def test_pipelines_and_features_say_one_thing():
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)).fit(FRAME[["age"]], Y)
-    with pytest.raises(ValueError, match="expected no `features=` with a Pipeline"):
+    with pytest.raises(ValueError, match=r"`features=` .*Pipeline"):
         reconstruction(pipeline, SCHEMA, features=["age"])
     weighted = ColumnTransformer([("a", StandardScaler(), ["age"])], transformer_weights={"a": 2})
     with pytest.raises(TypeError, match="transformer_weights"):
         reconstruction(make_pipeline(weighted, DecisionTreeClassifier()).fit(FRAME, Y), SCHEMA)
     unnamed = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(FRAME[["age"]].to_numpy(), Y)
-    with pytest.raises(ValueError, match="got one fitted on 1 columns without names; fit it on a frame"):
+    with pytest.raises(ValueError, match="1 columns without names"):
         reconstruction(unnamed, SCHEMA)
 
 
@@ -318,15 +318,19 @@ def test_a_forest_behind_steps_is_read_tree_by_tree():
         (
             Integer(18, 90, cuts=(), missing="bin", missing_values=(20,)),
             KBinsDiscretizer(3, **KBINS),
-            "is discretised, and a KBinsDiscretizer accepts no",
+            "'age': is an input of KBinsDiscretizer",
         ),
         (
             Integer(18, 50, cuts=(), outside="bin"),
             KBinsDiscretizer(3, **KBINS),
-            "is discretised, and a KBinsDiscretizer accepts no missing values",
+            "'age': is an input of KBinsDiscretizer",
         ),
-        (Integer(18, 50, cuts=(), outside="bin"), StandardScaler(), "those outside the domain can be on either side"),
-        (Categorical(tuple(range(21, 91)), missing="bin", missing_values=(20,)), StandardScaler(), "mean missing by"),
+        (Integer(18, 50, cuts=(), outside="bin"), StandardScaler(), "'age': values outside the domain"),
+        (
+            Categorical(tuple(range(21, 91)), missing="bin", missing_values=(20,)),
+            StandardScaler(),
+            "'age': has numbers that mean missing",
+        ),
         (Categorical((18, 19), outside="bin"), StandardScaler(), "the codes of values outside the domain are unknown"),
     ],
     ids=str,

@@ -351,7 +351,7 @@ def test_cut_points_are_learned_where_no_row_is_inside_the_domain(values, outsid
     declared, budget = Schema({"size": Real(0, 9, missing="bin", outside=outside)}), hr.Budget(1)
     frame = pd.DataFrame({"size": pd.Series(values, dtype=float)})
     if values == [99.0] and outside == "error":
-        with pytest.raises(DomainError, match="column 'size': some values are outside the declared domain"):
+        with pytest.raises(DomainError, match=r"column 'size': .*declared domain"):
             Schema.learn(frame, declared, epsilon=1, budget=budget, bins=3)
     else:
         assert 1 <= len(Schema.learn(frame, declared, epsilon=1, budget=budget, bins=3)["size"].cuts) <= 2

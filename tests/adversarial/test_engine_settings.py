@@ -150,7 +150,7 @@ def test_a_name_that_spark_would_fill_in_is_refused(spark):
     name = "${spark.app.name}"
     schema = Schema({name: Boolean()}, Label("y", (0, 1)))
     table = into_spark(spark)(pa.table({name: [True], "hedgerow tests": [False], "y": pa.array([1], pa.int64())}))
-    with pytest.raises(DomainError, match=r"the name contains \$\{, which Spark would replace"):
+    with pytest.raises(DomainError, match=r"\$\{.*Spark"):
         Tally.from_table(table, schema)
     rules = (Rule((Literal(name, "true"),), (0, 1)), Rule((), (1, 0)))
     model = RuleList(schema, rules, PrivacyCard.none("example", software="hedgerow"))

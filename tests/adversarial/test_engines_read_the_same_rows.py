@@ -316,7 +316,7 @@ def test_a_hidden_file_that_is_named_is_refused_by_spark(tmp_path):
 @pytest.mark.usefixtures("spark")
 def test_another_master_than_that_of_the_session_is_refused(tmp_path):
     with (
-        pytest.raises(ValueError, match="the active Spark session has another master"),
+        pytest.raises(ValueError, match="another master"),
         open_table(str(write(tmp_path / "a.parquet", 1)), master="local[7]"),
     ):
         pass
@@ -361,7 +361,7 @@ def test_a_name_that_is_two_tables_is_refused(database):
 
 @pytest.mark.parametrize("view", ["files", "secrets"])
 def test_a_view_that_reads_files_is_refused(database, view):
-    with pytest.raises(EngineError, match="a view reads other files or an address, which is not allowed"):
+    with pytest.raises(EngineError, match="reads other files"):
         rows_by("duckdb", f"{database}::{view}")
 
 
@@ -436,7 +436,7 @@ def test_a_name_is_that_of_one_table_in_postgres(postgres_url):
                 name: {(number,): 1} for name, number in NAMED.items()
             }
             setup.execute('CREATE TABLE "s.t" AS SELECT 9 AS i')
-            with pytest.raises(EngineError, match=r"has more than one table or view named 's\.t'"):
+            with pytest.raises(EngineError, match=r"named 's\.t'"):
                 rows_by("postgres", f"{postgres_url}::s.t")
             with pytest.raises(EngineError, match="has no table or view named 't'"):
                 rows_by("postgres", f"{postgres_url}::t")
@@ -454,7 +454,7 @@ def test_a_macro_of_the_name_of_a_function_is_refused(tmp_path):
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.sql("CREATE MACRO list_position(a, b) AS 2")
     with (
-        pytest.raises(EngineError, match="the database has a macro that shadows a function of DuckDB"),
+        pytest.raises(EngineError, match="macro"),
         open_table(f"duckdb:///{tmp_path / 'clinic.duckdb'}::t"),
     ):
         pass
@@ -465,7 +465,7 @@ def test_a_backslash_next_to_a_wildcard_is_refused(tmp_path):
     for name in ("a/b[1].parquet", "a\\b[1].parquet"):
         pq.write_table(pa.table({"name": [name]}), tmp_path / name)
     with (
-        pytest.raises(DomainError, match=r"names that contain a backslash and also \* \? or \["),
+        pytest.raises(DomainError, match=r"backslash .*\* \? or \["),
         open_table(str(tmp_path)),
     ):
         pass

@@ -189,7 +189,7 @@ class DerivedTree(DecisionTreeClassifier):
 def test_code_of_others_is_not_run_and_nothing_is_charged(hypothesis):
     budget = hr.Budget(1)
     oracle = hr.Oracle(FRAME, LABELS, budget)
-    with pytest.raises(HypothesisError, match=r"Expected one of.*run_code=True; the answers then have no guarantee"):
+    with pytest.raises(HypothesisError, match="run_code=True"):
         oracle.error_marginals(BINS, hypothesis)
     assert not hypothesis.seen
     assert budget.spent == 0
@@ -423,7 +423,7 @@ def spying_network():
 @pytest.mark.parametrize("make", [spying_network, lambda: encoded(handle_unknown=Itself())])
 def test_a_setting_with_code_of_its_own_is_refused(make):
     budget = hr.Budget(1)
-    with pytest.raises(HypothesisError, match=r"expected text as a setting, got a (Spying|Itself)"):
+    with pytest.raises(HypothesisError, match=r"setting.*(Spying|Itself)"):
         hr.Oracle(AGES, OLD, budget).error_marginals(AGE, make())
     assert (Spying.seen, Itself.met, budget.spent) == ([], [], 0)
 

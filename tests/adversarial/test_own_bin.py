@@ -121,5 +121,5 @@ def test_whole_numbers_of_many_digits_are_each_their_own_category() -> None:
             assert sorted(tally.bins(["c"])["c"].tolist()) == [0, 1, 2, 3]
             model = RuleList(schema, (Rule((Literal("c", "=", (FAR[1],)),), (0, 1)), Rule((), (1, 0))), NONE)
             assert sorted(connection.execute(f"SELECT {model.to_sql()}, c FROM t").fetchall(), key=str)[-1][1] == FAR[1]
-    with pytest.raises(DomainError, match="more digits than float64 has in a column of dtype object"):
+    with pytest.raises(DomainError, match=r"dtype object.*float64"):
         schema["c"].encode(column_of(np.array(list(map(Decimal, FAR)), dtype=object), "c"))

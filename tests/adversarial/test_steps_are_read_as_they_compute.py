@@ -67,14 +67,14 @@ def test_steps_that_do_nothing_leave_columns_in_their_order(steps, is_nested):
 def test_steps_that_do_nothing_say_nothing_of_columns():
     idle = IDLE.fit(FRAME)
     tree = DecisionTreeClassifier(max_depth=1).fit(FRAME, Y)
-    with pytest.raises(ValueError, match=r"of the table, got steps that do nothing; leave out `features=`"):
+    with pytest.raises(ValueError, match=r"transformer .*`features=`"):
         reconstruction(tree, SCHEMA, features=idle)
 
 
 def test_a_forest_behind_steps_is_read_from_its_pipeline():
     pipeline = make_pipeline(MinMaxScaler((0, 9)), RandomForestClassifier(3, random_state=0)).fit(FRAME.to_numpy(), Y)
     schema = Schema({"b": SCHEMA["b"], "a": SCHEMA["a"]})
-    with pytest.raises(TypeError, match=r"audit\.trees_of\(forest, schema, steps\)\], where steps is the fitted"):
+    with pytest.raises(TypeError, match=r"audit\.trees_of\(forest, schema, steps\)"):
         reconstruction(pipeline, schema)
     for (tree, features), drawn in zip(trees_of(pipeline, schema), pipeline[-1].estimators_samples_, strict=True):
         leaf = lambda rows, tree=tree: tree.apply(pipeline[0].transform(rows.to_numpy()))  # noqa: E731
@@ -112,7 +112,7 @@ def test_codes_of_fewer_digits_are_not_scaled_as_if_they_had_more(encoder, attri
     schema = Schema({"a": attribute})
     tree = DecisionTreeClassifier(random_state=0)
     narrow = make_pipeline(encoder(dtype=dtype), StandardScaler(), tree).fit(frame, frame["a"] // 6 % 2)
-    with pytest.raises(SchemaError, match=r"is encoded in lower precision than float64.*fit with dtype=np.float64"):
+    with pytest.raises(SchemaError, match=r"encoded .*dtype=np.float64"):
         reconstruction(narrow, schema)
     for steps in ([encoder(dtype=dtype)], [encoder(dtype=np.float64), StandardScaler()]):
         pipeline = make_pipeline(*steps, tree).fit(frame, frame["a"] // 6 % 2)
@@ -132,14 +132,14 @@ def test_numbers_that_mean_missing_are_not_scaled(attribute):
     # The tree parts -99 from -9 and all others; it was read as the one that parts missing values from others.
     frame = pd.DataFrame({"a": [-99] * 20 + [-9] * 20 + list(range(20))})
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=1)).fit(frame, frame["a"] == -99)
-    with pytest.raises(SchemaError, match=r"has numbers that mean missing by the schema.*fit it with NaN"):
+    with pytest.raises(SchemaError, match=r"mean missing.*NaN"):
         reconstruction(pipeline, Schema({"a": attribute}))
 
 
 @pytest.mark.parametrize("scaler", [MinMaxScaler(), MaxAbsScaler(), RobustScaler()], ids=str)
 def test_scalers_that_were_fitted_on_float32_are_refused(scaler):
     pipeline = make_pipeline(scaler, DecisionTreeClassifier(max_depth=2)).fit(FRAME.astype(np.float32), Y)
-    with pytest.raises(SchemaError, match=r"Scaler fitted on float64, got one of lower precision.*fit it on float64"):
+    with pytest.raises(SchemaError, match=r"Scaler .*float64"):
         reconstruction(pipeline, SCHEMA)
     hues = pd.DataFrame({"hue": ["red", "blue", "pink"] * 9})  # 0 and 1 are told apart in any type
     encoder = OneHotEncoder(dtype=np.float32, sparse_output=False)
@@ -155,9 +155,7 @@ def test_scalers_that_were_fitted_on_float32_are_refused(scaler):
 def test_bins_hold_no_missing_values(encode, attribute):
     bins = KBinsDiscretizer(3, strategy="uniform", encode=encode)
     pipeline = make_pipeline(bins, DecisionTreeClassifier(max_depth=2)).fit(FRAME, Y)
-    with pytest.raises(
-        SchemaError, match=r"is discretised, and a KBinsDiscretizer accepts no missing values.*declare it without"
-    ):
+    with pytest.raises(SchemaError, match=r"KBinsDiscretizer, .*missing values"):
         reconstruction(pipeline, Schema({"a": SCHEMA["a"], "b": attribute}))
 
 
@@ -165,9 +163,9 @@ def test_rows_that_were_given_otherwise_have_their_own_cause():
     rows = FRAME.sample(frac=1, replace=True, random_state=0)
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)).fit(FRAME, Y)
     for arguments in ({"model": pipeline}, {"model": pipeline[-1], "features": pipeline[:-1]}):
-        with pytest.raises(ValueError, match=r"If the rows are right, the steps were fitted on other values.*float32"):
+        with pytest.raises(ValueError, match=r"steps .* other values.*float32"):
             reconstruction(schema=SCHEMA, data=rows, **arguments)
-    with pytest.raises(ValueError, match=r"If the rows are right, the steps were fitted on other values"):
+    with pytest.raises(ValueError, match=r"steps .* other values"):
         joint_reconstruction([pipeline], rows, SCHEMA)
 
 

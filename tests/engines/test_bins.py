@@ -80,7 +80,7 @@ def test_times_with_a_time_zone_are_refused_in_memory_and_in_engines(load):
     days = pa.array([0, 86_400_000_000, None], pa.timestamp("us", "UTC"))
     table = pa.table({"x": days, "y": pa.array([0, 1, 0], pa.int64())})
     for count in _counts(table, load):
-        with pytest.raises(DomainError, match=r"column 'x': expected booleans, numbers.* found the type timestamp"):
+        with pytest.raises(DomainError, match=r"column 'x': .*type timestamp"):
             count()
 
 
@@ -88,5 +88,5 @@ def test_times_with_a_time_zone_are_refused_in_memory_and_in_engines(load):
 def test_times_of_spark_are_refused(load):
     """Its usual ones are instants, and Ibis does not tell them from the others."""
     table = pa.table({"x": pa.array([0], pa.timestamp("us")), "y": pa.array([0], pa.int64())})
-    with pytest.raises(DomainError, match="found the type timestamp; cast it in a view"):
+    with pytest.raises(DomainError, match="type timestamp"):
         _counts(table, load)[1]()

@@ -103,10 +103,10 @@ def test_other_engines_and_tables_without_attributes_are_refused(tmp_path):
         connection.execute("CREATE TABLE t (seen INTERVAL)")
     with (
         open_table(f"duckdb:///{tmp_path}/c.duckdb::t") as table,
-        pytest.raises(SchemaError, match="with a column that can be an attribute, got none"),
+        pytest.raises(SchemaError, match="got none"),
     ):
         catalogue_draft(table)
     with pytest.raises(TypeError, match="Ibis table"):
         catalogue_draft("t")
-    with pytest.raises(SchemaError, match="DuckDB or PostgreSQL, got a table in sqlite"):
+    with pytest.raises(SchemaError, match="sqlite"):
         catalogue_draft(ibis.sqlite.connect().create_table("t", schema=ibis.schema({"a": "int64"})))

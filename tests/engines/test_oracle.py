@@ -116,17 +116,17 @@ def test_charges_and_refusals_are_those_of_memory(load, rows):
         oracle.marginals(Schema({"age": Integer(0, 90, cuts=())}))
     with pytest.raises(DomainError, match="column 'height'"):
         oracle.marginals(Schema({"height": Boolean(missing="bin")}))
-    with pytest.raises(SchemaError, match="real bins do not fit a column of text"):
+    with pytest.raises(SchemaError, match=r"real bins .*text"):
         oracle.marginals(Schema({"sex": Real(0, 1, cuts=(), missing="bin", outside="clip")}))
-    with pytest.raises(HypothesisError, match=r"must be a rule list or tree of hedgerow.*, got LinearSVC"):
+    with pytest.raises(HypothesisError, match="got LinearSVC"):
         oracle.error_marginals(BINS, __import__("sklearn.svm").svm.LinearSVC())
-    with pytest.raises(HypothesisError, match=r"must be a rule list or tree of hedgerow.*, got Scorecard"):
+    with pytest.raises(HypothesisError, match="got Scorecard"):
         oracle.error_marginals(BINS, hr.models.Scorecard(STRICT, (1,), (), 0.5, None, NONE))
     with pytest.raises(HypothesisError, match="no, yes"):
         oracle.error_marginals(BINS, Always("perhaps"))
     tall = Schema({"height": Boolean()}, STRICT.label)
     of_height = Tree(tall, Split(Literal("height", "true"), Leaf((1, 0)), Leaf((0, 1))), NONE)
-    with pytest.raises(HypothesisError, match="uses the column 'height', which the target does not have"):
+    with pytest.raises(HypothesisError, match="'height'"):
         oracle.error_marginals(BINS, of_height)
     assert budget.spent == 0
     assert oracle.marginals(BINS).rows.shape == (4 + 4 + 3 + 4,)

@@ -58,7 +58,7 @@ def test_csv_files_with_other_headers_are_refused(tmp_path):
     (tmp_path / "1.csv").write_text("age,b,y\n1,1,no\n")
     (tmp_path / "2.csv").write_text("b,age,y\n1,1,no\n")
     with (
-        pytest.raises(DomainError, match=r"2.csv: the header must be the same as in .*1.csv"),
+        pytest.raises(DomainError, match=r"2\.csv: .*header .*1\.csv"),
         open_table(str(tmp_path / "*.csv")),
     ):
         pass
@@ -254,7 +254,7 @@ def test_a_connection_that_dies_in_mid_query(postgres_url):
         with open_table(f"{postgres_url}::slow") as found:
             killer = threading.Thread(target=end)
             killer.start()
-            with pytest.raises(EngineError, match="postgres failed: the connection failed or was lost") as error:
+            with pytest.raises(EngineError, match=r"postgres .*connection") as error:
                 Tally.from_table(found, SCHEMA)
             killer.join()
     says_no_bin(error)
@@ -324,7 +324,7 @@ def test_dates_are_not_numbers(load):
     schema = Schema({"born": Integer(-40_000, 40_000, cuts=(0, 10_000))}, Label("y", (0, 1)))
     table = pa.table({"born": pa.array([datetime.date(2000, 1, 1)], pa.date32()), "y": pa.array([0], pa.int64())})
     for count in (lambda: Tally.from_table(load(table), schema), lambda: Tally.count(table, "y", schema)):
-        with pytest.raises(DomainError, match="column 'born': expected a column of numbers or booleans, got dates"):
+        with pytest.raises(DomainError, match=r"column 'born': .*got dates"):
             count()
 
 

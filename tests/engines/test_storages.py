@@ -155,7 +155,7 @@ def test_csv_has_the_columns_and_fields_that_it_has_in_memory(tmp_path, request,
     expected = read_csv(tmp_path / "a.csv", delimiter, skip_rows=skip_rows)
     if engine == "spark" and ("=" in text or skip_rows):
         with (
-            pytest.raises(DomainError, match="remove the lines above it, such as sep="),
+            pytest.raises(DomainError, match="sep="),
             open_table(str(tmp_path / "a.csv"), engine="spark", skip_rows=skip_rows),
         ):
             pass
@@ -196,7 +196,7 @@ def test_an_engine_refuses_a_quote_that_opens_above_the_header(tmp_path, line):
     (tmp_path / "a.csv").write_text(line + '\n\na,b\nx,"y"\n')
     assert read_csv(tmp_path / "a.csv", skip_rows=2).num_rows == 1
     with (
-        pytest.raises(DomainError, match="line 1, above the header, has a quote inside a field"),
+        pytest.raises(DomainError, match=r"line 1, .*quote"),
         open_table(str(tmp_path / "a.csv"), skip_rows=2),
     ):
         pass

@@ -266,7 +266,7 @@ def test_units_and_weights_are_refused_before_anything_is_read(tmp_path, more):
 def test_only_tallies_with_the_same_schema_are_merged():
     other = hr.Schema({"x": SMALL["x"], "z": SMALL["z"]}, hr.Label("other", (0, 1, 2)))
     for wrong in ([], [small([]), small([], other)]):
-        with pytest.raises(ArgumentError, match="one tally or more, all on the same schema"):
+        with pytest.raises(ArgumentError, match="same schema"):
             Tally.merge(wrong)
     with pytest.raises(TooManyRowsError, match=r"fewer than 2\^43"):
         Tally.merge([small([((0, 0, 0), 2**42)])] * 2)

@@ -43,7 +43,7 @@ def test_values_are_dropped_after_last_use_and_unused_ones_not_computed():
     chain = [Step(add, (i, i), 3) for i in range(50)]
     assert Graph(((0, 1, 2),), ("double",), tuple(chain)).widest == 6
     unused = Step(Elementwise("divide"), (99, 99), 10**9)
-    with pytest.raises(ArgumentError, match="must only take values of earlier steps"):
+    with pytest.raises(ArgumentError, match="earlier steps"):
         Graph(((0,),), ("double",), (unused,))
     last = Graph(((0, 1, 2),), ("double",), (Step(add, (0, 0), 10**9), Step(add, (0, 0), 3)))
     assert last.widest == 6
@@ -83,5 +83,5 @@ class Derived(GraphClassifier):
 def test_a_graph_with_code_of_its_own_is_not_read():
     assert read_classifier(Derived(ALL, (SCORES,), None), inputs(X)[0], (0, 1)) is None
     foreign = GraphClassifier(ALL, (Step(Counted(), (0,), 5),), None)
-    with pytest.raises(HypothesisError, match="an object of type Counted, which could run its own code"):
+    with pytest.raises(HypothesisError, match="type Counted"):
         read_classifier(foreign, inputs(X)[0], (0, 1))

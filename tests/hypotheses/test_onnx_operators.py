@@ -252,7 +252,7 @@ ROW |= {"axis": np.array([1]), "zeroth": np.array([0])}
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_mixes_rows_or_is_not_known_is_refused(name):
-    with pytest.raises(HypothesisError, match=r"the operator '.*' of an ONNX graph needs"):
+    with pytest.raises(HypothesisError, match=r"operator '.*'"):
         read_onnx(text_of(model(REFUSED[name], constants=ROW)))
 
 

@@ -83,7 +83,7 @@ def test_points_of_numbers_do_not_fit_a_column_of_booleans():
     schema = hr.Schema({"b": hr.Real(0.0, 1.0, (0.5,), missing="bin", outside="clip")}, hr.Label("y", (0, 1)))
     parts = (hr.models.AttributePoints("b", ((0,), (1,), (0,))),)
     card = hr.models.Scorecard(schema, (0,), parts, 0.5, None, hr.privacy.PrivacyCard.none("example", software="test"))
-    with pytest.raises(hr.errors.HypothesisError, match="its attribute 'b' is real, but the column is boolean"):
+    with pytest.raises(hr.errors.HypothesisError, match=r"'b' is real, .*boolean"):
         read(card, FRAME[["b"]])
 
 

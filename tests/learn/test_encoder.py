@@ -109,7 +109,7 @@ def test_a_schema_with_more_than_domains_is_refused(schema):
 
 def test_tests_that_read_alike_are_refused():
     schema = hr.Schema({"a": hr.Integer(0, 9, (3,)), "a <= 3": hr.Boolean()})
-    with pytest.raises(ValueError, match="two tests of the schema have the same text"):
+    with pytest.raises(ValueError, match="same text"):
         hr.SchemaEncoder(schema).fit(np.zeros((2, 2), dtype=int))
 
 
@@ -171,7 +171,7 @@ STACKING = {
 
 @pytest.mark.parametrize("call", SCORING.values(), ids=SCORING)
 def test_cross_validation_on_exact_rows_is_warned_of(call):
-    with pytest.warns(PreparationWarning, match="cross-validation scores the model on exact rows"):
+    with pytest.warns(PreparationWarning, match="cross-validation"):
         call(hr.PrivateTreeClassifier(1, max_depth=1, schema=SCHEMA))
 
 

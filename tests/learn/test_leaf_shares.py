@@ -195,10 +195,10 @@ def test_a_greedy_default_spends_its_usual_fifth_and_has_no_posterior():
 
 @pytest.mark.parametrize("given_value", ["no", 1, None])
 def test_release_counts_is_a_flag_or_auto(given_value):
-    with pytest.raises(ValueError, match="release_counts must be True, False or 'auto'"):
+    with pytest.raises(ValueError, match=r"release_counts .*'auto'"):
         TREES(1, release_counts=given_value, schema=SCHEMA).fit(people(), people()["risk"])
 
 
 def test_regressors_take_no_automatic_counts():
-    with pytest.raises(ValueError, match="release_counts must be True or False, got 'auto'"):
+    with pytest.raises(ValueError, match=r"release_counts .*got 'auto'"):
         hr.PrivateTreeRegressor(1, release_counts="auto").fit(*conjunction())

@@ -340,7 +340,7 @@ def test_quantiles_are_read_from_the_counts_by_level():
     with pytest.raises(ValueError, match="quantiles must be"):
         model.predict_quantiles(np.zeros((1, 1)), [1.2])
     labels_only = made(hr.PrivateTreeRegressor).fit(X, Y)
-    with pytest.raises(TypeError, match="with released counts for every leaf, got a model"):
+    with pytest.raises(TypeError, match="released counts"):
         labels_only.predict_quantiles(X[:1])
 
 

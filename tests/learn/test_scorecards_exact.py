@@ -100,7 +100,7 @@ def test_rows_in_another_order_make_the_same_scorecard():
 
 @pytest.mark.parametrize("strength", ["none", 0, 1e-9, 1001, 10**400, float("nan"), True, None, np.array([1.0, 2.0])])
 def test_a_bad_strength_is_refused(strength):
-    with pytest.raises(ValueError, match=r"C must be 'auto' or a number from 0\.001 to 1000, got"):
+    with pytest.raises(ValueError, match=r"^C .*0\.001 to 1000"):
         fit(patients(50), C=strength)
     assert fit(patients(50), C=np.float32(2)).C_ == 2
 

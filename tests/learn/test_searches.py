@@ -75,7 +75,7 @@ def test_without_options_a_model_of_no_choices_is_drawn():
 @pytest.mark.parametrize("search", ["auto", "exact"])
 def test_a_lookahead_that_is_given_is_kept_if_it_is_within_the_limits(search):
     assert chosen(search, 7, lookahead=5) == SearchPlan((5, 2), False, SLOW)
-    with pytest.raises(SearchTooLargeError, match=r"Draw fewer rules at a time \(lookahead=5\)\. Use fewer\."):
+    with pytest.raises(SearchTooLargeError, match="lookahead=5"):
         chosen(search, 7, lookahead=6)
     with pytest.raises(SearchTooLargeError, match=r"evaluations\. Use fewer\."):
         chosen(search, 7, lookahead=6, quick=0, sensible=0)

@@ -220,7 +220,7 @@ def test_a_too_deep_greedy_tree_is_refused_before_charging_and_counting(monkeypa
     budget, X = hr.Budget(1), np.zeros((10, 300))
     clf = hr.PrivateTreeClassifier(1.0, search=search, max_depth=13, schema=WIDE, budget=budget)
     for refused in (lambda: clf.fit(X, X[:, 0]), lambda: clf.search_cost(WIDE)):
-        with pytest.raises(SearchTooLargeError, match="max_depth must be at most 12 for a greedy search, got 13"):
+        with pytest.raises(SearchTooLargeError, match=r"max_depth .*12 .*got 13"):
             refused()
     assert budget.spent == 0
     clf.set_params(max_depth=12, search="greedy").check_public()
@@ -376,5 +376,5 @@ def test_a_greedy_search_refuses_a_stop_probability(stop):
 
 
 def test_a_rule_list_takes_no_automatic_stop_probability():
-    with pytest.raises(ValueError, match="stop_probability must be between 0 and 1, got 'auto'"):
+    with pytest.raises(ValueError, match=r"stop_probability .*got 'auto'"):
         hr.PrivateRuleListClassifier(1.0, stop_probability="auto").fit(*conjunction())

@@ -229,7 +229,7 @@ def test_unsuitable_input_of_expril_raises_before_a_charge(name):
 def test_expril_learns_from_two_classes_only():
     budget = hr.Budget(1)
     asked = hr.Oracle(TARGET, LABELS.astype(int), budget, classes=(0, 1, 2))
-    with pytest.raises(ValueError, match="expected an oracle with two classes, got 3"):
+    with pytest.raises(ValueError, match="two classes, got 3"):
         hr.ExprilClassifier(TREE).fit(SOURCE, oracle=asked)
     assert budget.charges == ()
 
@@ -238,7 +238,7 @@ def test_expril_learns_from_two_classes_only():
 def test_labels_in_place_of_an_oracle_are_refused(name):
     with pytest.raises(TypeError, match="y must be None"):
         clone(BOTH[name]).fit(SOURCE, np.ones(400), oracle=oracle())
-    with pytest.raises(TypeError, match="oracle must be an Oracle, got ndarray"):
+    with pytest.raises(TypeError, match=r"oracle .*got ndarray"):
         clone(BOTH[name]).fit(SOURCE, oracle=np.ones(400))
 
 
@@ -246,7 +246,7 @@ def test_ratios_are_refused_where_they_do_not_tell_enough():
     budget = hr.Budget(1)
     with pytest.raises(ValueError, match="expected an oracle with release='counts'"):
         hr.MarginalLogisticClassifier().fit(SOURCE, oracle=oracle(budget, release="ratio"))
-    with pytest.raises(ValueError, match="queries must be at least 2 with ratios"):
+    with pytest.raises(ValueError, match=r"queries .*2"):
         hr.ExprilClassifier(TREE, queries=1).fit(SOURCE, oracle=oracle(budget, release="ratio"))
     assert budget.spent == 0
 

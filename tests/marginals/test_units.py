@@ -85,7 +85,7 @@ def test_charges_that_do_not_fit_are_refused_and_not_charged():
         hr.Oracle(np.zeros((3, 1)), ill, budget, unit=UNIT)
     with pytest.raises(ValueError, match="a unit with several rows needs"):
         hr.Oracle(data, ill, budget, unit=UNIT, release="ratio")
-    with pytest.raises(TypeError, match="unit must be a Unit or None, got str"):
+    with pytest.raises(TypeError, match=r"unit .*got str"):
         hr.Oracle(data, ill, budget, unit="who")
     oracle = hr.Oracle(data, ill, budget, unit=UNIT)
     with pytest.raises(DomainError, match="column 'who'"):

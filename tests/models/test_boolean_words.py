@@ -54,7 +54,7 @@ def test_booleans_that_an_engine_made_of_the_words_count_as_what_they_are(tmp_pa
     assert duckdb.sql(f"SELECT typeof(a) FROM {read}").fetchone() == ("BOOLEAN",)
     for model in models(Boolean(true_values=("yes",), false_values=("no",))):
         expected = model.predict(pa.table({"a": ["yes", "no", "yes"]})).tolist()
-        with pytest.raises(DomainError, match="is read as the words true and false"):
+        with pytest.raises(DomainError, match="true and false"):
             model.predict(pa.table({"a": [True, False, True]}))
         assert [value for (value,) in duckdb.sql(f"SELECT {model.to_sql()} FROM {read}").fetchall()] == expected
         scope: dict = {}

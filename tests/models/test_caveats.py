@@ -252,5 +252,5 @@ def test_probabilities_of_labels_alone_come_with_a_warning():
     rows = np.arange(80).reshape(40, 2) % 4 // 2
     model = hr.PrivateTreeClassifier(50.0, max_depth=1, release_counts=False).fit(rows, rows[:, 0])
     for ask in (model.predict_proba, model.tree_.predict_proba):
-        with pytest.warns(LabelsOnlyWarning, match="labels only, so all probabilities are 0 or 1"):
+        with pytest.warns(LabelsOnlyWarning, match=r"labels only, .*0 or 1"):
             ask(pd.DataFrame(rows, columns=["x0", "x1"]))

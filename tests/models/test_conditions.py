@@ -74,7 +74,7 @@ def test_texts_of_parts_are_cached_and_bounded_in_total() -> None:
 def test_literals_must_fit_the_schema() -> None:
     schema = Schema({"x": Integer(0, 90, cuts=(30,))}, Label("y", (0, 1)))
     check_literals([YOUNG], schema, "a split")
-    with pytest.raises(SchemaError, match=r"^attribute 'z': is used by a split but not declared in the schema\.$"):
+    with pytest.raises(SchemaError, match=r"^attribute 'z': .*not declared"):
         check_literals([YOUNG, Literal("z", "true")], schema, "a split")
     with pytest.raises(SchemaError, match=r"literals compare with the cut points \[30\]"):
         check_literals([Literal("x", "<=", (31,))], schema, "a split")

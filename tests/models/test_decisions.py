@@ -107,7 +107,7 @@ def test_a_label_that_ties_with_an_earlier_class_stays():
 
 def test_labels_alone_are_refused_since_no_cost_can_change_them():
     labels = Tree(SCHEMA, Split(YOUNG, Leaf(label="no"), Leaf(label="yes")), NONE)
-    with pytest.raises(ArgumentTypeError, match="this tree was released with labels only"):
+    with pytest.raises(ArgumentTypeError, match="labels only"):
         labels.decide(ROWS, class_weight={"yes": 2})
 
 
@@ -138,7 +138,7 @@ def test_a_model_file_has_the_costs_that_the_fit_minimised(learner):
 @pytest.mark.parametrize("costs", [((0.0, 1.0),), ((0, 1), (True, 0)), ((0, 1), (float("inf"), 0)), 3, "costs"])
 def test_costs_of_a_model_that_do_not_fit_are_refused(costs):
     schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", ("no", "yes")))
-    with pytest.raises(ValueError, match="costs must be 2 lists of 2 finite numbers"):
+    with pytest.raises(ValueError, match=r"costs .*2 lists of 2"):
         Tree(schema, Leaf(label="no"), PrivacyCard.none("example", software="hedgerow"), costs)
     number = hr.Schema({"a": hr.Boolean()}, hr.Number("y", 0, 1))
     with pytest.raises(ValueError, match="but the label is a number"):

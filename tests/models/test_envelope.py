@@ -123,7 +123,7 @@ def test_files_that_are_nested_too_deeply_fail() -> None:
     nested: list = []
     for _ in range(5000):
         nested = [nested]
-    with pytest.raises(ModelFormatError, match="not a hedgerow model: lists and mappings are nested"):
+    with pytest.raises(ModelFormatError, match="nested"):
         unseal({"format": "f", "version": 1, "x": nested}, format="f", version=1)
 
 
@@ -201,7 +201,7 @@ def test_a_consistent_digest_does_not_excuse_nonsense(change: Callable[[dict[str
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.json"
     path.write_bytes(content)
-    with pytest.raises(ModelFormatError, match=r"model\.json: not a hedgerow model: the file is not text"):
+    with pytest.raises(ModelFormatError, match=r"model\.json: .*not text"):
         read_text(path)
     with pytest.raises(ModelFormatError, match="not text in UTF-8"):
         RuleList.load(path)

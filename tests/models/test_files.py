@@ -60,5 +60,5 @@ def test_an_estimator_within_a_model_is_not_copied() -> None:
     """It is a dataclass of hedgerow's, too, but not a frozen one of values."""
     model = RuleList(SCHEMA, (Rule((), label=1),), NONE)
     object.__setattr__(model, "privacy", PrivateTreeClassifier(1))
-    with pytest.raises(ArgumentError, match="an object of type PrivateTreeClassifier, which could run its own code"):
+    with pytest.raises(ArgumentError, match="type PrivateTreeClassifier"):
         rebuilt(model)

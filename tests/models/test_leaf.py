@@ -37,7 +37,7 @@ def test_rows_are_the_sum_of_the_counts_but_never_negative() -> None:
 
 @pytest.mark.parametrize("label", [math.nan, math.inf, ["a"], b"a"])
 def test_a_label_is_text_a_finite_number_or_a_boolean(label: Any) -> None:
-    with pytest.raises(ValueError, match=r"^label must be text, a finite number or a boolean, got "):
+    with pytest.raises(ValueError, match=r"^label .*got "):
         Leaf((1, 2, 3), label=label)
 
 
@@ -79,7 +79,7 @@ LIKELY = Leaf(label="b", probabilities=(0.25, 0.5, 0.25))
     "values", [(), (0.5, 0.6, -0.1), (1.5,), (math.nan, 0.5), (1, 0, 0), ("1.0",), "1.0", 1.0, {0.5: 1}]
 )
 def test_probabilities_are_floats_between_0_and_1(values: Any) -> None:
-    with pytest.raises(ValueError, match=r"^probabilities must be a tuple of floats from 0 to 1"):
+    with pytest.raises(ValueError, match=r"^probabilities .*0 to 1"):
         Leaf(label="a", probabilities=values)
 
 

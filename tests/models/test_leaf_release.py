@@ -52,7 +52,7 @@ def test_a_leaf_must_fit_the_classes(leaf: Leaf, message: str) -> None:
 
 @pytest.mark.parametrize(("classes", "label"), [((0, 1), True), ((False, True), 1), ((0, 1), "1")])
 def test_a_label_that_only_equals_a_class_is_refused(classes: tuple, label: str | int) -> None:
-    with pytest.raises(ValueError, match=r"^expected the label of a leaf to be one of the schema's classes"):
+    with pytest.raises(ValueError, match="label of a leaf"):
         released([Leaf(label=label)], Label("y", tuple(classes)), "leaf")
     released([Leaf(label=classes[1])], Label("y", tuple(classes)), "leaf")
 
@@ -63,7 +63,7 @@ def test_the_mean_of_a_number_is_within_its_bounds() -> None:
     for leaf in (Leaf(mean=-0.5), Leaf(mean=30.5), Leaf((1, 1), sums=(1, 2))):
         with pytest.raises(ValueError, match="expected a mean of a leaf from"):
             released([leaf], Number("days", 0, 30, 2), "leaf")
-    with pytest.raises(ValueError, match="expected no mean or sums for a leaf"):
+    with pytest.raises(ValueError, match="no mean or sums"):
         released([Leaf(mean=0.5)], LABEL, "leaf")
 
 
@@ -193,7 +193,7 @@ def test_probabilities_come_with_the_label_that_they_make_most_probable() -> Non
     with pytest.raises(ValueError, match="must have a label"):
         Leaf((1, 2, 3), probabilities=(0.25, 0.5, 0.25))
     for label, found in (("a", (0.25, 0.5, 0.25)), ("b", (0.4, 0.4, 0.2))):
-        with pytest.raises(ValueError, match=r"label of a rule to be its most probable class, '[ab]', got "):
+        with pytest.raises(ValueError, match=r"most probable class, '[ab]', got "):
             released([Leaf(label=label, probabilities=found)], LABEL, "rule")
     with pytest.raises(ValueError, match=r"^expected 3 probabilities per rule, got 2\.$"):
         released([Leaf(label="a", probabilities=(0.5, 0.5))], LABEL, "rule")
@@ -203,7 +203,7 @@ def test_probabilities_come_with_the_label_that_they_make_most_probable() -> Non
 def test_a_leaf_of_a_number_has_no_probabilities() -> None:
     target = Number("y", 0, 32, 2)
     released([Leaf(label=8.0)], target, "leaf")
-    with pytest.raises(ValueError, match="no probabilities for a leaf that predicts a number"):
+    with pytest.raises(ValueError, match="no probabilities"):
         released([Leaf(label=8.0, probabilities=(1.0, 0.0))], target, "leaf")
 
 
@@ -329,13 +329,13 @@ def test_counts_that_were_not_released_are_refused(kind: str, got: str) -> None:
 def test_counts_of_some_leaves_are_not_enough_for_the_count_matrix() -> None:
     partial = LeafRelease((Leaf((1, 2, 3)), Leaf(label="a")), LABEL, None)
     assert (partial.kind, partial.rows, partial.is_complete) == ("counts", (6, None), False)
-    with pytest.raises(TypeError, match="got a model with counts for some leaves only"):
+    with pytest.raises(TypeError, match="some leaves only"):
         _ = partial.counts
     assert LeafRelease((Leaf((1, 2, 3)), Leaf((4, 5, 6))), LABEL, None).counts.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
 def test_a_model_has_counts_or_sums_and_not_both() -> None:
-    with pytest.raises(ValueError, match="either counts or sums for every leaf, got both"):
+    with pytest.raises(ValueError, match="got both"):
         LeafRelease((KINDS["counts"][0], KINDS["sums"][1]), DAYS, None)
 
 

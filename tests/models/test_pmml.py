@@ -264,7 +264,7 @@ def test_models_that_pmml_cannot_express_fail() -> None:
     years = Integer(0, 120, cuts=(50,), derived=YearsSince("born", "2020-01-01"))
     derived = Schema({"age": years}, Label("ill", ("no", "yes")))
     split = Split(Literal("age", "<=", (50,)), Leaf((1, 2)), Leaf((2, 1)))
-    with pytest.raises(ArgumentError, match="the derived column 'age'; compute it beforehand"):
+    with pytest.raises(ArgumentError, match="derived column 'age'"):
         Tree(derived, split, NONE).to_pmml()
     for name, problem in (("predicted ill", "rename the column"), ("a\x01b", "control characters")):
         schema = Schema({name: Boolean()}, Label("ill", ("no", "yes")))

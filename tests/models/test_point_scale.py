@@ -167,7 +167,7 @@ def test_only_two_classes_have_points_that_double_the_odds() -> None:
     with pytest.raises(ValueError, match="need two classes, got 3 classes"):
         in_credit(THREE)
     number = Scorecard(Schema(SCHEMA.attributes, Number("days", 0, 32)), (3,), (WARD,), 1.0, None, NONE)
-    with pytest.raises(ValueError, match="need two classes, got a label that is a number"):
+    with pytest.raises(ValueError, match=r"two classes, got .*number"):
         in_credit(number)
     with pytest.raises(ValueError, match="need two classes"):
         Scorecard(number.schema, (3,), (WARD,), math.log(2) / 20, None, NONE, PointScale(20, 600, 50, "no"))

@@ -73,14 +73,14 @@ def test_points_are_pythons_whole_numbers() -> None:
 
 @pytest.mark.parametrize("values", [(), 3, "3", (0.5,), (True,), (None,), {1: 2}, [float("nan")]])
 def test_points_that_are_not_whole_numbers_fail(values: object) -> None:
-    with pytest.raises(ValueError, match=r"^points must be a tuple of whole numbers"):
+    with pytest.raises(ValueError, match=r"^points .*whole numbers"):
         whole_points(values)
 
 
 def test_an_attribute_is_text_and_has_rows_of_points() -> None:
     with pytest.raises(TypeError, match=r"^attribute must be text, got 3"):
         AttributePoints(3, ((1,),))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"^points must be a tuple with an element for each bin, got 'abc'"):
+    with pytest.raises(TypeError, match=r"^points .*got 'abc'"):
         AttributePoints("x", "abc")  # type: ignore[arg-type]
 
 

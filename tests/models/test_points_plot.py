@@ -116,7 +116,7 @@ def test_without_attributes_there_are_no_bars() -> None:
 
 def test_too_many_bars_are_refused() -> None:
     group = lines("x", {str(i): i for i in range(501)})
-    with pytest.raises(ValueError, match=r"^at most 500 bars can be drawn, got 501"):
+    with pytest.raises(ValueError, match=r"500 bars .*got 501"):
         points_plot([group], ["points"], "", "caption")
 
 

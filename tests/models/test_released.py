@@ -76,7 +76,7 @@ def test_a_scorecard_is_a_model_without_leaves():
     assert released_leaf_model(RULES) is leaf_model(RULES) is RULES
     assert released_leaf_model(DecisionTreeClassifier()) is None
     for refuse in (lambda: leaf_model(POINTS), lambda: released_leaf_model(estimator)):
-        with pytest.raises(TypeError, match=r"^expected a model with leaves, got a scorecard, which adds up points"):
+        with pytest.raises(TypeError, match="leaves, got a scorecard"):
             refuse()
 
 

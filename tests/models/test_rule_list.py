@@ -181,7 +181,7 @@ def test_probabilities_add_up_and_predictions_are_the_most_probable(counts: list
     [(), (Rule((YOUNG,), (1, 1)),), (Rule((), (1, 1)), Rule((YOUNG,), (1, 1))), (Rule((), (1, 1)), Rule((), (1, 1)))],
 )
 def test_the_default_rule_stands_once_and_last(rules: tuple[Rule, ...]) -> None:
-    with pytest.raises(ValueError, match="must be a default rule with an empty antecedent"):
+    with pytest.raises(ValueError, match="default rule"):
         RuleList(SCHEMA, rules, NONE)
 
 
@@ -260,9 +260,7 @@ def test_a_rule_needs_counts_a_label_or_a_mean() -> None:
 
 @pytest.mark.parametrize("label", ["maybe", True, 0])
 def test_a_label_is_a_class_of_the_schema(label: Any) -> None:
-    with pytest.raises(
-        ValueError, match=r"^expected the label of a rule to be one of the schema's classes no, yes; got "
-    ):
+    with pytest.raises(ValueError, match=r"label of a rule .*no, yes; got "):
         RuleList(SCHEMA, (Rule((), label=label),), NONE)
 
 

@@ -97,7 +97,7 @@ def test_only_the_columns_that_have_points_are_needed() -> None:
 
 
 def test_a_value_that_the_schema_does_not_allow_is_not_quoted() -> None:
-    with pytest.raises(DomainError, match=r"^column 'age': some values are outside the declared domain") as caught:
+    with pytest.raises(DomainError, match=r"^column 'age': .*declared domain") as caught:
         TWO.predict(ROWS.assign(age=[20, 44, 46, 61, 1313]))
     assert "1313" not in str(caught.value)
 
@@ -185,9 +185,9 @@ def test_a_scorecard_states_unknown_noise_on_its_points(
 
 
 def test_three_classes_have_three_numbers() -> None:
-    with pytest.raises(ValueError, match=r"^base must have 3 numbers for 3 classes, got 1\.$"):
+    with pytest.raises(ValueError, match=r"^base .*3 numbers .*got 1\.$"):
         Scorecard(THREE.schema, (1,), (), 1, None, NONE)
-    with pytest.raises(SchemaError, match=r"expected 3 numbers per bin for 3 classes, got "):
+    with pytest.raises(SchemaError, match=r"3 numbers per bin .*got "):
         Scorecard(THREE.schema, (1, 1, 1), (SMOKER,), 1, None, NONE)
 
 
@@ -290,7 +290,7 @@ def test_totals_that_an_engine_cannot_add_up_are_refused() -> None:
     schema = Schema(attributes, Label("y", (0, 1)))
     parts = tuple(AttributePoints(name, ((0,), (10**6,))) for name in attributes)
     assert Scorecard(schema, (0,), parts, 1, None, NONE).totals(np.ones((1, 1000))).tolist() == [10**9]
-    with pytest.raises(ValueError, match=r"^totals must be at most 1,000,000,000 in absolute value"):
+    with pytest.raises(ValueError, match=r"^totals .*1,000,000,000"):
         Scorecard(schema, (1,), parts, 1, None, NONE)
 
 
@@ -352,7 +352,7 @@ def test_one_row_is_explained_and_no_value_is_quoted() -> None:
     row = ROWS.iloc[1].to_dict()
     with pytest.raises(DomainError, match=r"^column 'smoker'"):
         TWO.explain({name: row[name] for name in ("age", "ward")})
-    with pytest.raises(ArgumentTypeError, match=r"^a row must map each attribute to a single value"):
+    with pytest.raises(ArgumentTypeError, match=r"^a row .*single value"):
         TWO.explain(row | {"age": object()})
     with pytest.raises(DomainError, match=r"^column 'age': ") as caught:
         TWO.explain(row | {"age": 1313})
@@ -367,7 +367,7 @@ def test_risks_are_records_with_the_interval_of_the_noise() -> None:
         odds = 0.1 * record["total"]
         for key, shift in (("probability", 0), ("low", -1.959964 * 0.25), ("high", 1.959964 * 0.25)):
             assert record[key] == pytest.approx(1 / (1 + math.exp(-odds - shift)), rel=1e-6)
-    with pytest.raises(ValueError, match="for two classes or a number, not 3 classes; use predict_proba"):
+    with pytest.raises(ValueError, match="3 classes; use predict_proba"):
         THREE.risks()
 
 

@@ -200,7 +200,7 @@ def test_a_tree_nested_too_deeply_is_a_format_error(depth: int) -> None:
     if depth < 90:
         del whole["digest"]
         text = json.dumps(seal(whole | {"root": json.loads(nested)}))
-        with pytest.raises(ModelFormatError, match=r"^not a valid tree: expected a tree of depth 64 at most"):
+        with pytest.raises(ModelFormatError, match="depth 64"):
             Tree.from_json(text)
 
 

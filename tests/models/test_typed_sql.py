@@ -170,5 +170,5 @@ def test_every_dialect_parses_without_casts_of_columns(dialect: str) -> None:
 
 
 def test_other_types_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"^types must be one of any, declared, got 'typed'\.$"):
+    with pytest.raises(ValueError, match=r"^types .*any, declared, got 'typed'\.$"):
         hostile_model().to_sql(types="typed")  # type: ignore[arg-type]

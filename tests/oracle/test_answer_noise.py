@@ -168,7 +168,7 @@ def test_seeded_answers_with_a_rho_budget_equal_those_of_0_2_0(budget):
 
 
 def test_noise_is_asked_for_by_the_numbers_of_bins():
-    with pytest.raises(ArgumentTypeError, match=r"the numbers of bins of the attributes, such as \[4, 4\], got 3"):
+    with pytest.raises(ArgumentTypeError, match=r"numbers of bins .*got 3"):
         hr.Oracle(X, [0, 1, 1], hr.Budget(1)).noise_scale(3)
 
 

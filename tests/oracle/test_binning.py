@@ -173,7 +173,7 @@ def test_a_column_whose_weight_is_all_on_missing_rows_is_cut_by_its_rows():
 
 @pytest.mark.parametrize("bins", ["many", 1, 0, True, 2.0, None])
 def test_bins_that_are_none_are_refused(bins):
-    with pytest.raises(ValueError, match="bins must be 'auto', 'published', a whole number >= 2 or a Schema"):
+    with pytest.raises(ValueError, match=r"^bins .*'auto', 'published'"):
         bins_or_chosen(bins, np.array([[1.0], [2.0]]), 2, lambda _: 0.0)
 
 
@@ -182,7 +182,7 @@ def test_bins_that_are_given_must_hold_rows_of_the_source():
     fits = Schema({"a": Real(0.0, 3.0, (1.5,), missing="bin", outside="clip")})
     assert bins_or_chosen(fits, X, 2, lambda _: 0.0) is fits
     empty = Schema({"a": Real(0.0, 3.0, (1.5, 2.5), missing="bin", outside="clip")})
-    with pytest.raises(DomainError, match=r"column 'a': the source has no rows in bin \(2.5, 3\]"):
+    with pytest.raises(DomainError, match=r"column 'a': .*\(2\.5, 3\]"):
         bins_or_chosen(empty, X, 2, lambda _: 0.0)
     assert len(bins_or_chosen("auto", X, 2, lambda _: 0.0)["x0"].cuts) == 1
     assert bins_or_chosen(5, np.arange(50.0)[:, None], 2, lambda _: 0.0)["x0"].cuts == (9.0, 19.0, 29.0, 39.0)

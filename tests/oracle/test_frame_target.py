@@ -132,7 +132,7 @@ def test_an_array_of_objects_is_one_of_words():
     answer = asked.error_marginals(bins, model)
     assert (answer.wrong + answer.right).tolist() == [0, 0, 1, 3, 1, 1, 1, 1]
     for holds_others in (np.array([[1.5, "r"]], dtype=object), pd.DataFrame({"x0": [True, None]}, dtype=object)):
-        with pytest.raises(hr.errors.DomainError, match=r"column 'x0': a column of dtype object must contain text"):
+        with pytest.raises(hr.errors.DomainError, match=r"column 'x0': .*dtype object"):
             hr.Oracle(holds_others, [0] * len(holds_others), None)
 
 

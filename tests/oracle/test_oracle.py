@@ -428,7 +428,7 @@ def test_the_number_of_rows_and_their_values_are_nowhere_public():
 
 def test_an_oracle_has_identity():
     asked = oracle(hr.Budget(1))
-    with pytest.raises(NotPicklableError, match="Oracle cannot be pickled: a copy would be"):
+    with pytest.raises(NotPicklableError, match=r"Oracle .*pickled"):
         pickle.dumps(asked)
     assert copy.deepcopy(asked) is asked
     assert copy.copy(asked) is asked

@@ -20,7 +20,7 @@ def test_there_can_be_more_than_two_classes():
 
 @pytest.mark.parametrize("classes", [(), ("a",), ("a", "a")])
 def test_fewer_classes_are_refused(classes):
-    with pytest.raises(ValueError, match=r"^classes must be two or more different values"):
+    with pytest.raises(ValueError, match=r"^classes .*two or more"):
         target_label("y", classes, are_boolean=False)
 
 

@@ -110,7 +110,7 @@ def test_no_epsilon_is_enough_if_the_tests_of_a_tree_save_too_few_rows():
     (line,) = (line for line in str(forecast).splitlines() if "tree of depth 2, up to 4 leaves" in line)
     assert line.endswith("not reached")
     assert forecast.to_dict()["draws"][1]["epsilon_for_accuracy_loss"] is None
-    with pytest.raises(ValueError, match="no epsilon up to 100 is known to be sufficient for 1 rows"):
+    with pytest.raises(ValueError, match=r"epsilon up to 100 .*1 rows"):
         hr.plan(SCHEMA, 1, accuracy_loss=0.01)
 
 

@@ -165,7 +165,7 @@ def test_a_cap_on_rho_accepts_any_epsilon_within_rho():
         account = account.charged(DRAW)
     assert (account.spent, account.spent_rho, account.remaining_rho) == (5, Fraction(5, 16), 0)
     assert account.remaining == account.remaining_delta == 0
-    with pytest.raises(BudgetExceededError, match=r"or rho=0 left, and epsilon=0.5 with rho=0.03125 was requested"):
+    with pytest.raises(BudgetExceededError, match=r"rho=0 left, .*rho=0\.03125"):
         account.charged(DRAW)
     with pytest.raises(BudgetExceededError, match="with no known rho was requested"):
         account.charged(ONE)

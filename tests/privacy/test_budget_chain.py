@@ -70,7 +70,7 @@ def test_a_charge_that_turns_void_is_an_entry_of_its_own():
 @pytest.mark.parametrize("version", [1, 2, 4, "3", None, True])
 def test_a_record_of_another_version_is_refused(version):
     data = Record.opened(Account(Fraction(1))).to_dict() | {"version": version}
-    with pytest.raises(ArgumentError, match=r"expected version 3 of hedgerow/budget, got .*another release"):
+    with pytest.raises(ArgumentError, match="version 3 of hedgerow/budget"):
         Record.from_dict(data)
 
 

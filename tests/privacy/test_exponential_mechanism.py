@@ -318,7 +318,7 @@ def test_an_epsilon_of_which_rounding_would_take_half_is_refused(size):
 
 
 def test_a_tiny_epsilon_is_refused_in_words():
-    with pytest.raises(ValueError, match=r"epsilon for one draw must be > \S+, got 1e-14: rounding errors"):
+    with pytest.raises(ValueError, match=r"epsilon .*> \S+, got 1e-14"):
         Rounding(4, 5, 40, 2, constant(0.5)).weight(Fraction(1, 10**14))
 
 
@@ -431,7 +431,7 @@ def test_a_function_that_is_less_accurate_is_refused_before_the_charge(monkeypat
     budget = hr.Budget(2)
     clf = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=None, budget=budget)
     for _ in range(2):
-        with pytest.raises(RuntimeError, match=r"within 4 units in the last place .* search='greedy'"):
+        with pytest.raises(RuntimeError, match=r"4 units .* search='greedy'"):
             clf.fit(np.eye(2, dtype=int), [0, 1])
     assert budget.spent == 0
     monkeypatch.undo()

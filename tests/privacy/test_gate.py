@@ -72,7 +72,7 @@ def test_a_mechanism_with_a_delta_is_charged_for_the_unit_of_its_noise():
     made = GaussianCounts(Fraction(1), Fraction("1e-6"), 2, 1, 4, rows=3)
     Gate(budget, SecureNoise(), Unit("who", 3)).release(made, lambda: np.zeros(2, np.int64), query="counts")
     assert budget.spent == 1
-    with pytest.raises(ValueError, match="expected noise for units of 6 rows, got noise for 3"):
+    with pytest.raises(ValueError, match=r"units of 6 rows, .*3"):
         Gate(Budget(1, "1e-6"), SecureNoise(), Unit("who", 3), steps=2).release(made, pytest.fail, query="counts")
 
 

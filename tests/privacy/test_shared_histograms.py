@@ -368,7 +368,7 @@ def test_an_epsilon_that_is_too_small_is_refused_before_the_charge():
 
 @pytest.mark.parametrize("sizes", [(), (0, 2), (65,), (2, -1)])
 def test_sizes_that_cannot_share_noise_are_refused(sizes):
-    with pytest.raises(ValueError, match="sizes must be numbers of bins from 1 to 64"):
+    with pytest.raises(ValueError, match=r"^sizes .*1 to 64"):
         SharedHistograms(Fraction(1), sizes)
 
 

@@ -54,9 +54,9 @@ def test_gaussian_noise_is_made_for_the_unit():
     assert three.scale == pytest.approx(3 * one.scale, rel=1e-2)  # a margin apart: docs/mathematics.md, fact 12
     assert (one.sensitivity, three.sensitivity) == (2, 6)
     assert loss_of(three, 3) == (three.epsilon, three.delta, three.rho) == (one.epsilon, one.delta, one.rho)
-    with pytest.raises(ValueError, match="noise for units of 3 rows, got noise for 1"):
+    with pytest.raises(ValueError, match=r"units of 3 rows, .*1"):
         loss_of(one, 3)
-    with pytest.raises(ValueError, match="noise for units of 1 rows, got noise for 3"):
+    with pytest.raises(ValueError, match=r"units of 1 rows, .*3"):
         loss_of(three, 1)
 
 

@@ -151,9 +151,7 @@ def test_text_in_a_file_is_never_taken_for_a_fact() -> None:
 
 @pytest.mark.parametrize("void", ["", [], ["seeded"], [{"code": "text", "text": ""}], [{"code": "errors"}], 3, [{}]])
 def test_a_schema_cannot_state_a_reason_that_is_none(void) -> None:
-    with pytest.raises(
-        hr.errors.SchemaError, match="key 'void': expected text, a list of reasons with their codes, or null"
-    ):
+    with pytest.raises(hr.errors.SchemaError, match="key 'void'"):
         hr.Schema.from_dict({"attributes": {"a": {"kind": "boolean"}}, "void": void})
 
 

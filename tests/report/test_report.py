@@ -261,7 +261,7 @@ def test_training_rows_are_no_held_out_rows():
     model = DecisionTreeClassifier(max_depth=2).fit(X[:200], y[:200])
     train, order = (X[:200], y[:200]), rng.permutation(200)
     for test in (train, (X[order], y[order]), (X[100:200], y[100:200])):
-        with pytest.raises(ArgumentError, match=r"held-out rows .* among the training rows"):
+        with pytest.raises(ArgumentError, match="held-out rows"):
             Report.of(model, train=train, test=test)
     Report.of(model, train=train, test=(X[100:201], y[100:201]))
     coarse, labels = np.round(X), np.ones(300, dtype=int)  # four different rows: new ones have been seen before

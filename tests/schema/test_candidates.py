@@ -92,9 +92,7 @@ def test_truth_has_each_attributes_bins_side_by_side(schema):
 def test_too_many_candidates_are_an_error_before_any_is_built(monkeypatch):
     monkeypatch.setattr(candidates, "_extend", lambda *_: pytest.fail("built"))
     schema = Schema({f"x{i}": Boolean() for i in range(500)})
-    with pytest.raises(
-        SchemaError, match="166,168,000 candidate rules of up to 3 literals are more than the 5,000,000"
-    ):
+    with pytest.raises(SchemaError, match=r"166,168,000 candidate rules .*5,000,000"):
         Candidates.of(schema, 3)
 
 

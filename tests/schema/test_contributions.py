@@ -90,14 +90,14 @@ def test_untyped_decimals_that_float64_would_round_are_errors(kind):
     fine = pd.Series([Decimal("1.5"), Decimal("1.50"), Decimal(10**14 + 1), 10**14], dtype=object)
     assert counted(Table.of(pd.DataFrame({"who": fine.astype(kind)})), Unit("who", 1), KEY).sum() == 3
     many = pd.DataFrame({"who": pd.Series(CLOSE, dtype=object).astype(kind)})
-    with pytest.raises(DomainError, match="numbers must not have more digits than float64"):
+    with pytest.raises(DomainError, match=r"digits .*float64"):
         counted(Table.of(many), Unit("who", 1), KEY)
 
 
 @pytest.mark.parametrize("kind", ["datetime64[us]", object, "category"])
 def test_times_cannot_identify_units(kind):
     times = pd.Series(pd.to_datetime(["2020-01-01 08:00", "2020-01-01 09:00"])).astype(kind)
-    with pytest.raises(DomainError, match="column 'who': the values must all be"):
+    with pytest.raises(DomainError, match=r"column 'who': .*values"):
         counted(Table.of(pd.DataFrame({"who": times})), Unit("who", 1), KEY)
 
 

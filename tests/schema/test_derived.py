@@ -92,9 +92,9 @@ def test_a_table_needs_the_source_columns_and_not_the_derived_column():
     assert declared.columns() == ("birth", "dose")
     with pytest.raises(DomainError, match="column 'birth'"):
         declared.encode(Table.of(pd.DataFrame({"dose": [1]})))
-    with pytest.raises(DomainError, match="column 'age': the schema derives this attribute from birth"):
+    with pytest.raises(DomainError, match=r"column 'age': .*birth"):
         declared.encode(Table.of(pd.DataFrame({"birth": ["1990-01-01"], "age": [3], "dose": [1]})))
-    with pytest.raises(DomainError, match=r"column 'age': .* expected a frame, got an array"):
+    with pytest.raises(DomainError, match=r"column 'age': .*got an array"):
         declared.encode(Table.of(np.zeros((1, 2))))
     plain = declared.without_derivations
     assert plain.encode(Table.of(pd.DataFrame({"age": [20], "dose": [1]})))["age"].tolist() == [1]
@@ -184,7 +184,7 @@ def test_an_attribute_is_derived_from_columns_of_the_table_alone():
     birth, age = Date("1900-01-01", "2026-01-01"), Integer(0, 110, derived=AGE)
     assert Schema({"age": age, "birth": birth}).columns() == ("birth",)
     score = Integer(0, 200, derived=Sum(("age", "dose"), (0, 110)))
-    with pytest.raises(SchemaError, match=r"attribute 'score': key 'derived': .*use other columns of the table"):
+    with pytest.raises(SchemaError, match="attribute 'score': key 'derived'"):
         Schema({"age": age, "score": score})
     itself = Integer(0, 110, derived=YearsSince("age", "2026-01-01"))
     with pytest.raises(SchemaError, match="use other columns of the table"):
@@ -195,9 +195,7 @@ def test_an_attribute_is_derived_from_columns_of_the_table_alone():
         {"unit": Unit("birth", 2)},
         {"weight": Weight("birth", 1)},
     ):
-        with pytest.raises(
-            SchemaError, match="cannot be derived from a derived attribute, the label, the unit or the weight"
-        ):
+        with pytest.raises(SchemaError, match="derived attribute, the label"):
             Schema({"age": age}, **others)
 
 

@@ -61,7 +61,7 @@ def test_the_name_of_a_schema_file_determines_its_format(tmp_path, name):
     path = tmp_path / name
     path.write_text("name,ill\nAlice,yes\n")
     for act in (read_mapping, check_ending, lambda path: mapping_text(path, {})):
-        with pytest.raises(SchemaError, match=r"name of a schema file must end in \.yaml, \.yml, \.json") as it:
+        with pytest.raises(SchemaError, match=r"\.yaml, \.yml, \.json") as it:
             act(path)
         assert "Alice" not in str(it.value)
     with pytest.raises(SchemaError, match="check the order of the arguments"):

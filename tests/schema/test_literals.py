@@ -59,7 +59,7 @@ def test_a_wrong_number_of_operands_is_an_error(operator, operands):
 
 @pytest.mark.parametrize("operand", [math.nan, -math.inf, 10**400, None, [30], b"30", Fraction(1, 2)])
 def test_an_operand_is_text_a_boolean_or_a_finite_number(operand):
-    with pytest.raises(ValueError, match="operands must be text, booleans or finite numbers, got"):
+    with pytest.raises(ValueError, match=r"^operands .*got"):
         Literal("a", "<=", (operand,))
 
 

@@ -192,6 +192,6 @@ def test_equal_schemas_have_equal_digests_whatever_the_sign_of_zero():
 @pytest.mark.parametrize(("low", "high"), [(0, 32 * 5e-324), (2**53, 2**53 + 64), (1e16, 1e16 + 64)])
 def test_levels_whose_middles_float64_does_not_hold_are_refused(low, high):
     """Two levels would have one middle: the second would be predicted as the first."""
-    with pytest.raises(SchemaError, match="the bounds are too close for 32 levels"):
+    with pytest.raises(SchemaError, match=r"bounds .*32 levels"):
         Number("y", low, high)
     assert len(set(Number("y", low, low + 2 * (high - low)).values)) == 32

@@ -52,9 +52,9 @@ def test_a_tree_finds_a_division_that_no_single_value_is():
 def test_a_literal_with_a_single_value_is_read():
     for operator, wanted in (("=", [False, True, False, False, False]), ("!=", [True, False, True, True, False])):
         assert STAGE.truth(Literal("stage", operator, ("II",))).tolist() == wanted
-    with pytest.raises(SchemaError, match="the values I, II, III, IV; got stage <= V"):
+    with pytest.raises(SchemaError, match="I, II, III, IV; got stage <= V"):
         STAGE.extent(Literal("stage", "<=", ("V",)))
-    with pytest.raises(SchemaError, match="true on all bins or on no bin"):
+    with pytest.raises(SchemaError, match="on no bin"):
         STAGE.extent(Literal("stage", "between", ("III", "II")))
 
 
@@ -68,7 +68,7 @@ def test_neighbouring_values_with_equal_points_share_a_line():
 def test_every_value_except_the_last_has_an_indicator():
     domain = Domain.of(SCHEMA, independent_bits=True)
     assert domain.possible_rows == 2 ** (3 + 1)
-    with pytest.raises(ArgumentError, match=r"by order, got stage != II; set `independent_bits=False`"):
+    with pytest.raises(ArgumentError, match=r"stage != II .*`independent_bits=False`"):
         domain._masks(Literal("stage", "!=", ("II",)))
     assert domain._masks(Literal("stage", "=", ("II",))) == {0: 0b01, 1: 0b10}
 

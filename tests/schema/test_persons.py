@@ -62,7 +62,7 @@ def test_a_fit_warns_of_names_and_seeds_before_it_charges():
     clf = hr.PrivateTreeClassifier(1, schema=schema, budget=budget)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnitWarning)
-        with pytest.raises(UnitWarning, match="the name of column patient_id suggests"):
+        with pytest.raises(UnitWarning, match="column patient_id"):
             clf.fit(frame, frame["a"])
         assert budget.spent == 0
         declared = replace(schema, unit=hr.Unit("patient_id", 1))

@@ -288,7 +288,7 @@ def test_a_public_frame_shows_its_schema():
     )
     assert Schema.from_public(np.array([[True], [False]])) == Schema({"x0": Boolean()})
     assert Schema.from_public(frame, outside="bin")["w"] == Categorical(("a", "b"), outside="bin")
-    with pytest.raises(ValueError, match="outside must be one of error, bin, got 'clip'"):
+    with pytest.raises(ValueError, match=r"outside .*error, bin, got 'clip'"):
         Schema.from_public(frame, outside="clip")
 
 

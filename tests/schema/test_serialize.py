@@ -62,7 +62,7 @@ def test_charges_of_a_file_are_declared_and_written_without_saying_so():
     charges = (Charge("cuts", Fraction(1, 3), declared=True),)
     written = charges_to_list(charges)
     assert charges_from_list(written) == charges
-    with pytest.raises(SchemaError, match="declared is allowed on privacy cards only"):
+    with pytest.raises(SchemaError, match=r"declared .*cards"):
         charges_from_list([charges[0].to_dict()])
     for other in ("cuts", [{}], [7]):
         with pytest.raises(SchemaError, match="expected a list of charges"):
@@ -75,5 +75,5 @@ def test_each_key_is_checked():
         check_keys({"b": 1}, required=["a"], allowed=["a", "b"])
     with pytest.raises(SchemaError, match="unknown key; allowed keys are a"):
         check_keys({"a": 1, "c": 1}, required=["a"], allowed=["a"])
-    with pytest.raises(SchemaError, match="expected label to be a mapping, got list"):
+    with pytest.raises(SchemaError, match=r"label .*got list"):
         mapping([], "label")

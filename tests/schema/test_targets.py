@@ -58,5 +58,5 @@ def test_booleans_and_numbers_are_different_classes():
 def test_a_column_whose_type_holds_no_class_is_an_error_of_its_type():
     label = Label("y", ("a", "b"))
     label.check_type(column_of(pd.Series(["any"]), "y"))
-    with pytest.raises(DomainError, match="a column of booleans cannot hold the classes a, b"):
+    with pytest.raises(DomainError, match=r"booleans .*classes a, b"):
         label.check_type(column_of(pd.Series([True]), "y"))

@@ -81,9 +81,7 @@ def test_every_frame_library_gives_the_same_values(holder, expected):
 )
 def test_values_that_contradict_their_type_are_errors(column):
     for held in (column, column.dictionary_encode() if pa.types.is_date(column.type) else column):
-        with pytest.raises(
-            DomainError, match="column 'c': some values are invalid for the type of the column"
-        ) as error:
+        with pytest.raises(DomainError, match=r"column 'c': .*invalid") as error:
             column_of(pa.chunked_array([held]), "c")
         assert error.value.__context__ is None
 

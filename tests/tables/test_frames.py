@@ -74,14 +74,12 @@ def test_cells_of_a_column_named_column_names_are_not_names(other):
 
 @pytest.mark.parametrize("make", [lambda: pl.LazyFrame({"a": [1]}), lambda: duckdb.sql("SELECT 1 AS a")])
 def test_frames_whose_rows_are_elsewhere_are_refused_with_a_way_out(make):
-    with pytest.raises(
-        TypeError, match=r"^Expected a table in memory, got a lazy .*; collect it, or .*Tally.from_table"
-    ):
+    with pytest.raises(TypeError, match=r"got a lazy .*Tally.from_table"):
         Table.of(make())
 
 
 def test_labels_of_two_dimensions_are_an_error():
-    with pytest.raises(TypeError, match="one-dimensional array of labels, got 2 dimensions"):
+    with pytest.raises(TypeError, match="labels, got 2 dimensions"):
         column_of(np.zeros((2, 1)), "y")
 
 
@@ -111,6 +109,6 @@ def test_labels_are_boolean_by_their_type():
 
 def test_the_error_for_a_sparse_column_states_the_reason():
     frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 1, 0])})
-    with pytest.raises(DomainError, match=r"column 'a': sparse columns are not supported; .*sparse\.to_dense"):
+    with pytest.raises(DomainError, match=r"column 'a': sparse .*sparse\.to_dense"):
         Table.of(frame).column("a", 0)
     assert Table.of(frame.sparse.to_dense()).column("a", 0).values.tolist() == [0, 1, 0]

@@ -81,7 +81,7 @@ def test_lines_below_are_refused_with_the_option_and_left_out_with_it(tmp_path, 
 def test_a_wrong_line_among_the_rows_proposes_nothing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(TABLE + "60,F\n" + "70,F,1\n")
-    with pytest.raises(DomainError, match=r"line 4 does not have \d fields like the header\.$"):
+    with pytest.raises(DomainError, match=r"line 4 .*\d fields"):
         read_csv(path)
 
 

@@ -75,7 +75,7 @@ BAD = [
 
 @pytest.mark.parametrize("values", BAD)
 def test_mixtures_and_other_kinds_are_refused(values):
-    with pytest.raises(DomainError, match=r"the values must all be .* Convert the column"):
+    with pytest.raises(DomainError, match=r"values .* Convert the column"):
         Column.from_numpy(objects(values), "a")
 
 

@@ -97,7 +97,7 @@ def test_serial_days_are_read_as_openpyxl_writes_them(form, epoch, day, hour):
 )
 def test_other_formats_are_refused_with_what_to_do(form, hint):
     assert hint in (DateFormat(form).problem or "")
-    with pytest.raises(SchemaError, match=r"expected iso, excel, excel-1904 or directives such as %d[.]%m[.]%Y, got"):
+    with pytest.raises(SchemaError, match=r"iso, excel, excel-1904 .*got"):
         Date("2020-01-01", "2020-12-31", format=form)
 
 

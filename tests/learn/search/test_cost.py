@@ -77,9 +77,7 @@ def test_each_limit_refuses_what_is_beyond_it_and_says_what_to_change(monkeypatc
     assert allowed.is_sensible
     monkeypatch.setattr(cost, name, 9)
     assert not allowed.is_sensible
-    with pytest.raises(
-        SearchTooLargeError, match=r"^The exact search is too large: .*, got .* evaluations\. Use less\.$"
-    ) as caught:
+    with pytest.raises(SearchTooLargeError, match=r"evaluations\. Use less\.$") as caught:
         allowed.check("Use less.")
     assert (caught.value.states, caught.value.evaluations) == (allowed.states, allowed.evaluations)
 

@@ -119,5 +119,5 @@ def test_a_release_charges_delta_too():
         budget.charges[0].mechanism.words
         == "smallest score after Laplace noise of scale 4 smooth sensitivities, beta 0.03014"
     )
-    with pytest.raises(ValueError, match=r"delta=0.0005 left, and epsilon=0.1 and delta=0.001 was requested"):
+    with pytest.raises(ValueError, match=r"delta=0\.0005 left, .*delta=0\.001"):
         gate.release(global_gaussian(Fraction(1, 10), Fraction(1, 1000)), lambda: pytest.fail("touched"), query="x")

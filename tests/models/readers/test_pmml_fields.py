@@ -243,7 +243,7 @@ REGRESSION = (
 
 def test_scores_of_an_integer_target_are_whole():
     assert predicted(model_of_pmml(REGRESSION.format("integer", "3", "3"), None), 1.0, 7.0) == [3.0, 4.0]
-    with pytest.raises(ModelFormatError, match="line 5: the score of an integer target must be a whole number"):
+    with pytest.raises(ModelFormatError, match=r"line 5: .*score"):
         model_of_pmml(REGRESSION.format("integer", "3.5", "3.5"), None)
     classes = tree(NUMBER.format("double", "")).replace('<Value value="n"/><Value value="p"/>', "")
     classes = classes.replace(

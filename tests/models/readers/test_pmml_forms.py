@@ -187,5 +187,5 @@ def test_the_place_of_a_refusal_does_not_depend_on_the_hash_seed(tmp_path):
 def test_a_refusal_names_line_and_path(tmp_path):
     path = tmp_path / "model.pmml"
     path.write_text(TEXTS["rpart.pmml"].replace('<Node id="3"', '<Node novel="1" id="3"'))
-    with pytest.raises(ModelFormatError, match="line 39: the attribute 'novel' of PMML/TreeModel/Node/Node is not"):
+    with pytest.raises(ModelFormatError, match=r"line 39: .*'novel' of PMML/TreeModel/Node/Node"):
         hr.read_model(path)

@@ -19,11 +19,11 @@ def test_gaps_are_marked_and_reported_together():
     assert DRAFT.gaps == (("age", "high"), ("x: y", "kind"))
     data = DRAFT.to_dict()
     assert data["attributes"]["age"]["high"] == data["attributes"]["x: y"]["kind"] == "FILL IN"
-    with pytest.raises(SchemaError, match=r"2 faults: .*'age': key 'high': still marked FILL IN") as it:
+    with pytest.raises(SchemaError, match=r"2 faults: .*'age': key 'high'") as it:
         DRAFT.schema()
     assert [(fault.attribute, fault.key) for fault in it.value.faults] == list(DRAFT.gaps)
     assert Draft((SEX, DraftColumn(name="y", kind="integer")), label="y").gaps == (("y", "classes"),)
-    with pytest.raises(SchemaError, match="attribute 'y': key 'classes': still marked FILL IN; list"):
+    with pytest.raises(SchemaError, match=r"attribute 'y': key 'classes': .*FILL IN"):
         Draft((SEX, DraftColumn(name="y", kind="integer")), label="y").schema()
 
 
@@ -154,7 +154,7 @@ def test_a_label_is_a_number_or_in_an_order_as_its_column_is(column, label, gaps
     if label is not None:
         assert draft.schema().label == label
         return
-    with pytest.raises(SchemaError, match=r"attribute 'y': key '(low|high|classes)': still marked FILL IN"):
+    with pytest.raises(SchemaError, match=r"attribute 'y': key '(low|high|classes)'"):
         draft.schema()
 
 

@@ -61,7 +61,7 @@ def test_choices_without_codes_are_a_gap(dictionary):
 def test_other_files_are_refused_and_not_quoted(dictionary):
     assert is_dictionary(REDCAP_HEADER)
     assert not is_dictionary(["name", "type"])
-    with pytest.raises(SchemaError, match="expected a REDCap data dictionary with the columns") as error:
+    with pytest.raises(SchemaError, match="REDCap data dictionary") as error:
         dictionary_draft(dictionary([["SECRET"]], ["name"]))
     assert "SECRET" not in str(error.value)
     with pytest.raises(SchemaError, match="attribute"):

@@ -165,7 +165,7 @@ def test_problems_are_about_as_hard_as_in_table_2(name):
 
 
 def test_unknown_problems_are_refused():
-    with pytest.raises(ValueError, match="problem must be one of A, B, C, D, E, CTG-A, CTG-B, got 'F'"):
+    with pytest.raises(ValueError, match=r"problem .*CTG-A, CTG-B, got 'F'"):
         problem("F", 0)
 
 

@@ -86,7 +86,7 @@ def test_the_command_can_be_stopped_and_resumed(monkeypatch, run, tmp_path):
 def test_an_existing_folder_stops_all_work(monkeypatch, tmp_path):
     make_small(monkeypatch)
     (tmp_path / "CTG-B").mkdir()
-    with pytest.raises(ValueError, match="CTG-B exists already; resume it with --resume, or give another folder"):
+    with pytest.raises(ValueError, match=r"CTG-B .*--resume"):
         reproduce_expril(runs=1, folder=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["CTG-B"]
 

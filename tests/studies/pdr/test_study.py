@@ -71,9 +71,9 @@ def test_a_run_that_is_stored_is_not_repeated_and_figures_share_runs(tmp_path, m
 
 def test_runs_of_other_limits_are_not_mixed(tmp_path):
     reproduce_pdr(figure=3, dataset="compas", seeds=1, folder=tmp_path, depths=(1,), supports=(0.05,))
-    with pytest.raises(ValueError, match=r"lists-compas holds runs with other settings \(depths\)"):
+    with pytest.raises(ValueError, match=r"lists-compas .*\(depths\)"):
         reproduce_pdr(figure=3, dataset="compas", seeds=1, folder=tmp_path, depths=(2,), supports=(0.05,), resume=True)
-    with pytest.raises(ValueError, match=r"lists-compas exists already; resume it with --resume"):
+    with pytest.raises(ValueError, match=r"lists-compas .*--resume"):
         reproduce_pdr(figure=6, dataset="compas", seeds=1, folder=tmp_path, depths=(1,), supports=(0.05,))
 
 

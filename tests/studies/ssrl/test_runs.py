@@ -80,7 +80,7 @@ def test_a_method_finds_the_same_whatever_else_is_studied():
 
 
 def test_unknown_methods_are_refused():
-    with pytest.raises(ValueError, match=r"got dataset 'compas' and unknown methods \(smooth-gauss"):
+    with pytest.raises(ValueError, match=r"'compas' .*\(smooth-gauss"):
         Learning("compas", ("smooth-gauss",), (1.0,))
 
 

@@ -121,7 +121,7 @@ def test_bad_input_is_reported_in_one_line_without_side_effects(run, tmp_path, w
 
 @pytest.mark.parametrize("epsilons", [(), (1.0, 2.0), (-1.0,), (np.inf,)])
 def test_table_1_takes_one_epsilon(tmp_path, epsilons):
-    with pytest.raises(ValueError, match="epsilons must be one number > 0 for table 1, got"):
+    with pytest.raises(ValueError, match=r"epsilons .*table 1, got"):
         reproduce_ssrl(table=1, epsilons=epsilons, folder=tmp_path)
 
 
