@@ -73,7 +73,7 @@ def test_audit_asks_for_what_it_needs(folder, run):
         assert (code, out, "without --data" in err) == (2, "", True)
     assert "a.png" in run("audit", "model.json", "--plot", "a.png", "-o", "./a.png")[2]
     assert not (folder / "a.png").exists()
-    assert "real attributes only" in run("audit", "model.json", "--resolution", "age=2")[2]
+    assert "real attributes" in run("audit", "model.json", "--resolution", "age=2")[2]
     assert "expected a name that ends in .png" in run("audit", "model.json", "--plot", "a.gif")[2]
     run(
         "fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5", "--model", "tree", "--no-counts", "-o", "t.json"
