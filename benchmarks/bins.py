@@ -3,9 +3,9 @@
 Test accuracy of `MarginalLogisticClassifier` at ε = 1 by the maximum number of bins of a column, EXPRIL's seven
 problems, 20 runs:
 
-**The rows were measured before an oracle's counts shared their noise**
-([mathematics](../docs/mathematics.md#histograms-of-several-attributes)). They have not been measured again; the noise
-is smaller now.
+**These results are older than the shared noise of an oracle's counts**
+([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and have not been measured again. With shared
+noise, errors are smaller.
 
 {bins}
 

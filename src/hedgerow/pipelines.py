@@ -163,8 +163,8 @@ def check_fitted(step: Any) -> None:
 def read_steps(steps: Sequence[Any], kinds: Collection[type], names: Names = None, *, is_sparse: bool = False) -> Steps:
     """Return fitted steps as values, without steps that do not change columns.
 
-    Pipelines and column transformers are always supported. `kinds` are the other exact types that the caller supports.
-    Scalers compute differently if the first step takes a sparse array.
+    Pipelines and column transformers are always supported. `kinds` has the further types that the caller supports,
+    without subclasses. Scalers compute differently if the first step takes a sparse array.
     """
     values, before = list[PipelineStep](), list[Any]()
     for step in (inner for outer in steps for inner in flat_steps(outer)):

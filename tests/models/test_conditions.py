@@ -76,5 +76,5 @@ def test_literals_must_fit_the_schema() -> None:
     check_literals([YOUNG], schema, "a split")
     with pytest.raises(SchemaError, match=r"^attribute 'z': .*not declared"):
         check_literals([YOUNG, Literal("z", "true")], schema, "a split")
-    with pytest.raises(SchemaError, match=r"literals compare with the cut points \[30\]"):
+    with pytest.raises(SchemaError, match=r"literals must compare with the cut points \[30\]"):
         check_literals([Literal("x", "<=", (31,))], schema, "a split")

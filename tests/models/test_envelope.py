@@ -162,7 +162,7 @@ def test_a_consistent_digest_does_not_excuse_contradictions(change: Callable[[di
         (lambda data: data["rules"][0]["if"][0].update(operator="~"), "operator must be one of"),
         (
             lambda data: data["rules"][0]["if"][0].update(operands=[31]),
-            "attribute 'age': literals compare with the cut points",
+            "attribute 'age': literals must compare with the cut points",
         ),
         (lambda data: data["rules"][0]["if"][0].update(operands=[[30]]), "operands must be text"),
         (lambda data: data["rules"][0]["if"][0].update(operands=["a" * 10**6]), "attribute 'age': .*; got age <= a"),

@@ -117,7 +117,7 @@ def test_a_fold_goes_from_the_leaves_up() -> None:
         (
             Split(Literal("age", "<=", (31,)), Leaf((1, 1)), Leaf((1, 1))),
             SchemaError,
-            "attribute 'age': literals compare with the cut points",
+            "attribute 'age': literals must compare with the cut points",
         ),
         (
             Split(Literal("sex", "outside"), Leaf((1, 1)), Leaf((1, 1))),

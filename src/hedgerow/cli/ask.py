@@ -251,9 +251,7 @@ def _connected(url: str | None, public_key: Path | None = None) -> RemoteCurator
     key = os.environ.get("HEDGEROW_KEY", "")
     missing = ([] if url else ["--url or $HEDGEROW_URL"]) + ([] if key else ["$HEDGEROW_KEY"])
     if url is None or not key:
-        raise ArgumentError(
-            f"{' and '.join(missing)} missing; set the URL of the service and, in $HEDGEROW_KEY, your API key."
-        )
+        raise ArgumentError(f"missing {' and '.join(missing)}: the URL of the service and your API key are required.")
     return connect(url, key=key, public_key=None if public_key is None else read_text(public_key))
 
 

@@ -32,7 +32,8 @@ def predict(
         str | None, option("Add the attributes that count most against this class (scorecards).", metavar="LABEL")
     ] = None,
     class_weight: Annotated[
-        list[str] | None, option("Cost of errors on a class; adds a decision. Repeatable.", metavar="LABEL=WEIGHT")
+        list[str] | None,
+        option("Cost of errors on a class; adds a column with the cheapest class. Repeatable.", metavar="LABEL=WEIGHT"),
     ] = None,
     text_options: options.TextOptions,
     force: options.Force = False,

@@ -127,7 +127,7 @@ def from_public(
     ],
     *,
     target: options.TargetOption = None,
-    bins: Annotated[int, option("Number of bins of a number, with about as many rows each.")] = 5,
+    bins: Annotated[int, option("Number of quantile bins of each numeric column.")] = 5,
     missing: Annotated[
         list[str] | None, option("Word that means missing, such as ?. Repeatable.", metavar="WORD")
     ] = None,
@@ -195,7 +195,7 @@ def learn(
     epsilon: Annotated[
         str | None, number("Privacy loss of all cut points together, such as 0.2. Smaller is more private.")
     ] = None,
-    bins: Annotated[int, option("Number of bins of a number, with about as many rows each.")] = 5,
+    bins: Annotated[int, option("Number of quantile bins of each numeric column.")] = 5,
     unit: UnitOptions,
     text: options.TextOptions,
     budget: options.BudgetOption = None,

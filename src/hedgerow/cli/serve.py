@@ -178,7 +178,7 @@ def epoch(
 
     if dataset not in service.datasets:
         names = ", ".join(service.datasets)
-        raise ArgumentError(f"{shown(dataset)} is not a dataset of the configuration, which has {names}.")
+        raise ArgumentError(f"the configuration has no dataset {shown(dataset)}; its datasets are {names}.")
     if not reason.strip():
         raise ArgumentError("--reason is empty; describe the new rows.")
     entry = service.datasets[dataset]

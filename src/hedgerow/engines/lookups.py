@@ -99,7 +99,7 @@ def _table_of(codes: LookupCodes, key: Expression, number: int) -> Expression:
 
 
 def _comparable(value: Expression, key: Expression) -> Expression:
-    """Return a key, or the text of a constant, for a join; text becomes bytes, independent of its collation."""
+    """Return a value in the type in which a join compares `key`; text becomes bytes, so no collation applies."""
     if not key.type().is_string():
         return value.cast(_widest(key))
     return engine_of(key).as_bytes(value)

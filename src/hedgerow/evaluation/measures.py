@@ -96,7 +96,7 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """Mean of a public value for each cell, over the rows of some cells; `key` is its id."""
+    """Mean of a public value of each cell over the rows of the cells in `inside`; `key` is its id."""
 
     key: str
     name: str

@@ -1,4 +1,4 @@
-"""The choice between a tree and a scorecard: by public numbers, or by a draw from all trees and a scorecard.
+"""The choice between a tree and a scorecard, from public parameters or by a private draw from both kinds of models.
 
 docs/mathematics.md, fact 3, proves the draw. docs/benchmarks/model_choice.md explains the constants.
 """
@@ -38,7 +38,8 @@ The scorecard takes the rest of ε. With fewer rows, a tree takes all of ε. Tre
 HANDICAP = 20
 """The prior weight of the scorecard is exp(-20) times the prior weight of all trees together.
 
-The best trees have a small part of this weight, and a scorecard fits its training rows better than new rows.
+It compensates for two effects: the best trees have only a small part of the prior weight of all trees, and a scorecard
+fits its training rows better than new rows.
 """
 COUNT_SHARE = Fraction(1, 100)  # share of ε for a count of the rows, if their number is not public
 

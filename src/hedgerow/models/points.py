@@ -342,7 +342,7 @@ def total_sql(bins: AttributeBins, base: Points, schema: Schema, dialect: Dialec
 
 
 def prediction_sql(bins: AttributeBins, base: Points, schema: Schema, dialect: Dialect, comparison: str) -> list[str]:
-    """Return the predicted class; for two classes, the second if a comparison of the total such as ``> 0`` is true."""
+    """Return SQL for the predicted class; totals of the second of two classes satisfy `comparison`, such as ``> 0``."""
     from hedgerow.models import sql  # sqlglot takes long to import
 
     classes = [sql.constant(value, dialect) for value in schema.classes]

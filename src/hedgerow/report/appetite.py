@@ -113,7 +113,7 @@ class Appetite:
     most_guessed: float = _threshold(
         0.55,
         N_("success of a membership attack"),
-        "Largest share of correct membership guesses, or AUC of an attack, that passes. Guessing has 0.5.",
+        "Largest share of correct membership guesses, or AUC of an attack, that passes. Random guessing has 0.5.",
         0.5,
         1,
     )

@@ -112,7 +112,7 @@ class Grid:
 
     @property
     def caption(self) -> str:
-        """The title, and the number of rows on a page if it does not have all."""
+        """The title; if a page shows only the first rows, with their number."""
         if len(self.rows) <= self.shown:
             return self.title
         return _("{title} (first {shown} of {rows} rows)", title=self.title, shown=self.shown, rows=len(self.rows))

@@ -39,7 +39,7 @@ def airlock_schema() -> dict[str, Any]:
 
 
 def airlock_record(report: Report, *, private: bool = False) -> dict[str, Any]:
-    """Return the record of a sheet as JSON-ready data: of the public sheet, or, **private**, of the board's.
+    """Return the record of the public sheet, or of the board's sheet (**private**), as JSON-ready data.
 
     The decision is empty: people fill it in, with reasons and two checkers. ValueError if `private` is True and there
     is no sheet for the board.

@@ -238,7 +238,7 @@ class Categorical(Attribute):
         """Return the index of the value that an operand of a literal equals as text; SchemaError if there is none."""
         place = self._places.get(str(literal.operands[position]))
         if place is None:
-            problem = f"literals compare with one of the values {self.domain}; got {literal.brief}."
+            problem = f"literals must compare with one of the values {self.domain}; got {literal.brief}."
             raise SchemaError(problem, attribute=literal.attribute)
         return place
 

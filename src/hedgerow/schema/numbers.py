@@ -209,7 +209,7 @@ class Numeric(Attribute):
         if len(places) == len(literal.operands):
             start = 0 if literal.operator == "<=" else places[0] + 1
             return start, self.n_known if literal.operator == ">" else places[-1] + 1, False
-        problem = f"literals compare with the cut points {shown(list(self.cuts))}; got {literal.brief}."
+        problem = f"literals must compare with the cut points {shown(list(self.cuts))}; got {literal.brief}."
         raise SchemaError(problem, attribute=literal.attribute)
 
     @staticmethod

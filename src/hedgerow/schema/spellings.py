@@ -120,7 +120,8 @@ def similar_values(values: Sequence[str]) -> list[tuple[str, ...]]:
 def occurring_spellings(column: Column, values: Sequence[Value], known: Iterable[Value]) -> list[tuple[str, ...]]:
     """Return for each value the usual other spellings that occur in a column of text and are not declared.
 
-    They differ from the value in letter case; for two values such as no and yes, words for false and true count, too.
+    Usual spellings differ from the value in letter case. For two values such as no and yes, they include other words
+    for false and true.
     """
     usual = {form(str(value)): place for place, value in enumerate(values) for form in _FORMS}
     words = [str(value).lower() for value in values]

@@ -1,4 +1,4 @@
-"""Values in messages, short and without the contents of tables, and notes on errors."""
+"""Short descriptions of values for messages, without the contents of tables, and notes on errors."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

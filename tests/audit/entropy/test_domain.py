@@ -116,7 +116,7 @@ def test_a_real_number_is_counted_in_the_steps_of_its_resolution():
         (Literal("i", "<=", (9.5,)), "the model compares it with 9, which is outside"),
         (Literal("i", ">", (-0.5,)), "the model compares it with -1, which is outside"),
         (Literal("i", "<=", ("two",)), "the model compares it with 'two', which is outside"),
-        (Literal("c", "=", ("x",)), "attribute 'c': literals compare with one of the values"),
+        (Literal("c", "=", ("x",)), "attribute 'c': literals must compare with one of the values"),
         (Literal("b", "<=", (1,)), "attribute 'b': operators of boolean attributes"),
     ],
 )

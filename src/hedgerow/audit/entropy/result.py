@@ -129,7 +129,7 @@ class Reconstruction:
         return np.array(self.ratios)[self._places]
 
     def dist(self) -> float:
-        """Return Dist (Definition 2): the mean over attributes of the residual entropy as a share of the domain's.
+        """Return Dist (Definition 2): the mean, over attributes, of residual entropy divided by the domain's entropy.
 
         Attributes with a single possible value are ignored. ValueError with a prior, or if a region with rows is not a
         box.

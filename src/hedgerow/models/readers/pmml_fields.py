@@ -256,7 +256,9 @@ class PmmlField:
             is_known = attribute.outside == "error" or set(self.valid) <= set(places)
         if not is_known or (number is not None and number.outside == "clip"):
             advice = "declare `outside: error` for it in the schema"
-            self.data.refuse(f"values of {self._shown} outside the schema's domain can be valid or invalid; {advice}")
+            self.data.refuse(
+                f"the bins of {self._shown} do not show which values outside the schema's domain are valid; {advice}"
+            )
         absent[outside:] = True
         return absent
 
