@@ -155,7 +155,7 @@ def test_csv_has_the_columns_and_fields_that_it_has_in_memory(tmp_path, request,
     expected = read_csv(tmp_path / "a.csv", delimiter, skip_rows=skip_rows)
     if engine == "spark" and ("=" in text or skip_rows):
         with (
-            pytest.raises(DomainError, match="sep="),
+            pytest.raises(DomainError, match=r"Spark .*above the header"),
             open_table(str(tmp_path / "a.csv"), engine="spark", skip_rows=skip_rows),
         ):
             pass

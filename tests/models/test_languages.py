@@ -40,7 +40,7 @@ def test_a_page_is_in_its_language_and_has_one_digest(name):
         assert digest in page
         assert WORDS[name].get(language, name).capitalize() in page
     assert model.to_page() == model.to_page(language="en")
-    with pytest.raises(ValueError, match=r"language .*en, de, fr.*'es'"):
+    with pytest.raises(ValueError, match=r"'es'"):
         model.to_page(language="es")
 
 
