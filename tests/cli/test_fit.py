@@ -83,9 +83,9 @@ def test_the_cost_of_a_search_that_may_take_a_second_is_told_first(run, monkeypa
 @pytest.mark.usefixtures("folder")
 def test_the_card_tells_which_search_was_chosen(run):
     out = run(*TREE, "-o", "tree.json")[1]
-    assert "search chosen by its public cost: exact, up to 5 levels jointly\n" in out
+    assert "search chosen automatically, from public information only: exact, up to 5 levels jointly\n" in out
     out = run(*TREE[:-1], "rule-list", "-o", "list.json")[1]
-    assert " rules jointly, their number drawn too" in out
+    assert " rules jointly, together with their number" in out
     out = run(*TREE, "--lookahead", "1", "--max-depth", "2", "-o", "blocks.json")[1]
     assert "draw of the subtrees below, of depth up to 1, with their labels" in out
 
@@ -510,8 +510,8 @@ def test_costs_of_a_number_are_refused_by_what_its_label_is(run):
 @pytest.mark.parametrize(
     ("words", "kind", "why"),
     [
-        ((), "tree", r"a tree; about \d+ rows are fewer than"),
-        (("--rows", "600"), "tree", "a tree; 600 rows are fewer than"),
+        ((), "tree", r"a tree; the table has about \d+ rows"),
+        (("--rows", "600"), "tree", "a tree; the table has 600 rows"),
         (("--scoring", "roc_auc"), "scorecard", "a scorecard ranks rows better"),
         (("--class-weight", "yes=3"), "tree", "drawn by the declared costs"),
     ],

@@ -62,7 +62,7 @@ def test_the_noise_on_points_is_in_the_table_and_explained() -> None:
         "95 % (noise only): interval expected to contain the result of the same fit without noise.",
         "It includes neither sampling error nor the division of points among correlated attributes.",
         "rows: released number of rows, rounded to the precision that the noise allows (95 %).",
-        "too few rows or *: the noise alone can produce such rows; the points come from other bins, or are 0.",
+        "too few rows or *: noise alone can produce this number of rows; the points come from other bins, or are 0.",
     ]
 
 

@@ -22,7 +22,7 @@ _NOTES = (
 )
 _ROWS_NOTE = gettext_noop("rows: released number of rows, rounded to the precision that the noise allows (95 %).")
 _TOO_FEW_NOTE = gettext_noop(
-    "too few rows or *: the noise alone can produce such rows; the points come from other bins, or are 0."
+    "too few rows or *: noise alone can produce this number of rows; the points come from other bins, or are 0."
 )
 
 

@@ -481,16 +481,18 @@ def _exact_search(fact: FactLike) -> str:
     values = {"size": fact["size"], "parts": parts.get(fact["parts"], fact["parts"])}
     if fact.get("jointly") is not None:
         return _(
-            "search chosen by its public cost: exact, up to {size} {parts}, {jointly} of them jointly at a time",
+            "search chosen automatically, from public information only: exact, up to {size} {parts}, {jointly} of them "
+            "jointly at a time",
             jointly=fact["jointly"],
             **values,
         )
     if fact.get("draws_size"):
         return _(
-            "search chosen by its public cost: exact, up to {size} {parts} jointly, together with their number",
+            "search chosen automatically, from public information only: exact, up to {size} {parts} jointly, together "
+            "with their number",
             **values,
         )
-    return _("search chosen by its public cost: exact, up to {size} {parts} jointly", **values)
+    return _("search chosen automatically, from public information only: exact, up to {size} {parts} jointly", **values)
 
 
 _CHOSEN = {
@@ -499,14 +501,16 @@ _CHOSEN = {
     "either": gettext_noop("model chosen automatically: a tree or a scorecard; {reason}"),
 }
 _CHOICES = {
-    "few_rows": gettext_noop("the table has {rows} rows; a scorecard competes at this epsilon from {needed} rows on"),
+    "few_rows": gettext_noop(
+        "the table has {rows} rows; at this epsilon, a scorecard is considered with {needed} rows or more"
+    ),
     "many_rows": gettext_noop(
-        "the table has {rows} rows, at least the {needed} from which a scorecard competes at this epsilon; trees of "
+        "the table has {rows} rows; at this epsilon, a scorecard is considered with {needed} rows or more; trees of "
         "this many attributes are not drawn in one step"
     ),
     "drawn": gettext_noop(
-        "drawn from all trees and a scorecard by their misclassified rows; the table has {rows} rows, at least the "
-        "{needed} from which a scorecard competes at this epsilon"
+        "drawn from all trees and a scorecard by their misclassified rows; the table has {rows} rows; at this "
+        "epsilon, a scorecard is considered with {needed} rows or more"
     ),
     "ranking": gettext_noop("a scorecard ranks rows better than a tree with labels"),
     "monotone": gettext_noop("only scorecards keep the declared monotone attributes"),
@@ -731,7 +735,8 @@ _NOTES: dict[str, Words] = {
         "at most {most} of {attributes} attributes are chosen first; search='exact' draws from all of them"
     ),
     "greedy_search": gettext_noop(
-        "search chosen by its public cost: greedy, since no exact search is within the limits and eight seconds"
+        "search chosen automatically, from public information only: greedy, because no exact search is within the "
+        "limits and eight seconds"
     ),
     "exact_search": _exact_search,
     "rounded_impurity": gettext_noop(
